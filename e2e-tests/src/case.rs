@@ -1,0 +1,173 @@
+//! The format of a case.
+
+use std::collections::BTreeMap;
+
+use engine::{Judged, Report};
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::cluster::ClusterOf;
+
+static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases");
+
+/// One case.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Case {
+    /// Directory and file, without the ending.
+    #[serde(skip)]
+    pub name: String,
+    /// What is so, and why, in a sentence.
+    pub about: String,
+    /// The nodes.
+    pub cluster: ClusterOf,
+    /// The policy's settings.
+    #[serde(default)]
+    settings: Value,
+    #[serde(default = "create")]
+    operation: String,
+    /// Fields laid over the admission request.
+    #[serde(default)]
+    request: BTreeMap<String, Value>,
+    #[serde(default)]
+    object: Value,
+    #[serde(default)]
+    old_object: Value,
+    /// What it must come to.
+    pub expect: Expected,
+}
+
+fn create() -> String {
+    "CREATE".to_owned()
+}
+
+/// What a case must come to, written by hand.
+#[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Expected {
+    /// Whether the request passes.
+    pub allowed: bool,
+    /// The status of a denial.
+    pub code: Option<u16>,
+    /// Whether the nodes were asked for.
+    pub asks: Option<bool>,
+    import: Option<String>,
+    workload: Option<String>,
+    control_plane: Option<String>,
+    /// `rule-id[/template]=level path`: all of them, in any order.
+    #[serde(default)]
+    pub findings: Vec<String>,
+}
+
+/// All cases, by name.
+///
+/// # Panics
+///
+/// If a file is no case: a test that cannot be read must not pass.
+pub fn cases() -> Vec<Case> {
+    let directories = CASES.dirs().filter(|directory| !directory.path().ends_with("clusters"));
+    let mut cases: Vec<Case> = directories
+        .flat_map(Dir::files)
+        .map(|file| {
+            let name = file.path().with_extension("").display().to_string();
+            let text = file.contents_utf8().unwrap_or_else(|| panic!("{name} is not text"));
+            let mut case: Case =
+                yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            case.name = name;
+            case
+        })
+        .collect();
+    cases.sort_by(|one, other| one.name.cmp(&other.name));
+    cases
+}
+
+impl Case {
+    /// The admission request, as the host hands it over.
+    pub fn request(&self) -> Value {
+        let text = |pointer: &str| {
+            let text = self.object.pointer(pointer).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let said = |pointer: &str, else_: &str| match text(pointer) {
+            said if said.is_empty() => else_.to_owned(),
+            said => said,
+        };
+        let api_version = said("/apiVersion", "hco.kubevirt.io/v1beta1");
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        let mut request = json!({
+            "uid": "00000000-0000-0000-0000-000000000000",
+            "kind": {"group": group, "version": version, "kind": said("/kind", "HyperConverged")},
+            "resource": {"group": group, "version": version, "resource": "hyperconvergeds"},
+            "operation": self.operation,
+            "name": text("/metadata/name"),
+            "namespace": text("/metadata/namespace"),
+            "userInfo": {"username": "kubernetes-admin", "groups": ["system:masters"]},
+            "object": self.object,
+            "oldObject": self.old_object,
+            "dryRun": false,
+        });
+        for (key, value) in &self.request {
+            request[key] = value.clone();
+        }
+        request
+    }
+
+    /// The settings as the host sends them.
+    pub fn settings(&self) -> Value {
+        match &self.settings {
+            Value::Null => json!({}),
+            settings => settings.clone(),
+        }
+    }
+
+    /// The payload of waPC's `validate`.
+    pub fn payload(&self) -> Vec<u8> {
+        json!({"request": self.request(), "settings": self.settings()})
+            .to_string()
+            .into_bytes()
+    }
+}
+
+impl Expected {
+    /// What a report came to, in the form of an expectation: with `asks` of the cluster, and silent where
+    /// this one is silent.
+    pub fn of(&self, report: &Report, asked: bool) -> Self {
+        let annotation = |wanted: &Option<String>, key: &str| {
+            let said = report.audit_annotations.get(key).cloned();
+            wanted.as_ref().map(|_| said.unwrap_or_else(|| "unread".to_owned()))
+        };
+        let mut findings: Vec<String> = report
+            .findings
+            .iter()
+            .map(|finding| {
+                let level = match finding.level {
+                    Judged::Deny => "deny",
+                    Judged::Warn => "warn",
+                    Judged::Carried => "carried",
+                };
+                let template = finding.template.as_ref().filter(|name| !name.is_empty());
+                let template = template.map_or_else(String::new, |name| format!("/{name}"));
+                format!("{}{template}={level} {}", finding.rule, finding.path)
+            })
+            .collect();
+        findings.sort();
+        Self {
+            allowed: report.allowed,
+            code: report.code,
+            asks: self.asks.map(|_| asked),
+            import: annotation(&self.import, "multi-arch-import"),
+            workload: annotation(&self.workload, "workload-architectures"),
+            control_plane: annotation(&self.control_plane, "control-plane-architectures"),
+            findings,
+        }
+    }
+
+    /// The same with its findings in the order in which [`Expected::of`] has them.
+    #[must_use]
+    pub fn sorted(&self) -> Self {
+        let mut sorted = self.clone();
+        sorted.findings.sort();
+        sorted
+    }
+}

@@ -1,0 +1,10 @@
+//! The cases of `cases/`: one YAML file says what a cluster, settings and a request must come to. They go
+//! through every door (engine, wasm, kwctl, …), and each door reads them from here.
+
+mod case;
+mod cluster;
+mod session;
+
+pub use case::{Case, Expected, cases};
+pub use cluster::{ClusterOf, FakeCluster, cluster, clusters};
+pub use session::session;

@@ -1,0 +1,46 @@
+//! The syntax of names in Kubernetes.
+
+/// The longest subdomain, and the longest label of one, in bytes.
+const SUBDOMAIN_MAX: usize = 253;
+const LABEL_MAX: usize = 63;
+
+/// MIRRORS: k8s.io/apimachinery pkg/api/validate/content/dns.go, IsDNS1123Subdomain.
+pub(crate) fn is_dns1123_subdomain(name: &str) -> bool {
+    name.len() <= SUBDOMAIN_MAX && name.split('.').all(is_label_of_any_length)
+}
+
+/// MIRRORS: k8s.io/apimachinery pkg/api/validate/content/dns.go, IsDNS1123Label.
+pub(crate) fn is_dns1123_label(name: &str) -> bool {
+    name.len() <= LABEL_MAX && is_label_of_any_length(name)
+}
+
+/// The labels of a subdomain may be longer than a label that stands alone: only the whole is measured.
+fn is_label_of_any_length(label: &str) -> bool {
+    let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = label.as_bytes();
+    bytes.iter().all(|byte| alphanumeric(byte) || *byte == b'-')
+        && bytes.first().is_some_and(alphanumeric)
+        && bytes.last().is_some_and(alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subdomain_is_lower_case_and_bounded() {
+        for name in ["a", "a-b.c0", "0", &"a".repeat(253)] {
+            assert!(is_dns1123_subdomain(name), "{name}");
+        }
+        for name in ["", ".", "a.", "-a", "a-", "A", "a_b", "a b", "ä", &"a".repeat(254)] {
+            assert!(!is_dns1123_subdomain(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_label_has_no_dot_and_at_most_63_bytes() {
+        assert!(is_dns1123_label(&"a".repeat(63)));
+        assert!(!is_dns1123_label(&"a".repeat(64)));
+        assert!(!is_dns1123_label("a.b"));
+    }
+}

@@ -1,0 +1,472 @@
+//! A node placement: which nodes it selects, and what Kubernetes' own parser
+//! would refuse in it. It never sees a whole node, only the labels it names.
+
+mod label;
+mod requirement;
+mod term;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
+
+use self::term::{Term, names_any_of, parse_terms};
+
+/// The labels by which a placement can ask for an architecture.
+const ARCHITECTURE_LABELS: [&str; 2] = ["kubernetes.io/arch", "beta.kubernetes.io/arch"];
+
+/// A nodeSelector and a node affinity, parsed. The default is no placement.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Placement {
+    slots: Slots,
+    node_selector: Vec<(usize, String)>,
+    required: Option<Vec<Term>>,
+    errors: Vec<SelectorError>,
+    architecture_preference: Option<usize>,
+    names_architecture: bool,
+}
+
+impl Placement {
+    /// Parses a placement. This cannot fail: what Kubernetes would refuse is
+    /// in [`Placement::errors`] and matches no node.
+    pub fn parse(
+        node_selector: BTreeMap<String, String>,
+        node_affinity: Option<NodeAffinity>,
+    ) -> Self {
+        let affinity = node_affinity.unwrap_or_default();
+        let required = affinity.required_during_scheduling_ignored_during_execution;
+        let preferred = affinity
+            .preferred_during_scheduling_ignored_during_execution
+            .unwrap_or_default();
+
+        let names_architecture = ARCHITECTURE_LABELS
+            .iter()
+            .any(|label| node_selector.contains_key(*label))
+            || required
+                .iter()
+                .flat_map(|selector| &selector.node_selector_terms)
+                .any(|term| names_any_of(term, &ARCHITECTURE_LABELS));
+        let architecture_preference = preferred
+            .iter()
+            .position(|term| names_any_of(&term.preference, &ARCHITECTURE_LABELS));
+
+        let mut slots = Slots::default();
+        // Keys and values are not checked here: MIRRORS:
+        // k8s.io/apimachinery/pkg/labels/selector.go, `SelectorFromValidatedSet`.
+        let node_selector = node_selector
+            .into_iter()
+            .map(|(key, value)| (slots.intern(&key), value))
+            .collect();
+        let (required, errors) = match required.map(|selector| parse_terms(&selector, &mut slots)) {
+            Some((terms, errors)) => (Some(terms), errors),
+            None => (None, Vec::new()),
+        };
+        Self {
+            slots,
+            node_selector,
+            required,
+            errors,
+            architecture_preference,
+            names_architecture,
+        }
+    }
+
+    /// Whether the placement takes the place of the worker label. A required
+    /// affinity does even if it has no terms; a preference never does.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator,
+    /// pkg/internal/nodeinfo/architectures.go, `hasWorkloadRequirements`.
+    pub fn restricts(&self) -> bool {
+        !self.node_selector.is_empty() || self.required.is_some()
+    }
+
+    /// Whether a pod with this placement could run on the node. Terms that do
+    /// not parse match nothing, the others still may.
+    ///
+    /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
+    /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
+    /// pkg/internal/nodeinfo/architectures.go, `isWorkloadNodeFunc`, which
+    /// takes an error for no.
+    pub fn matches(&self, node: &NodeView<'_>) -> bool {
+        self.node_selector
+            .iter()
+            .all(|(slot, value)| node.label(*slot) == Some(value.as_str()))
+            && self
+                .required
+                .as_ref()
+                .is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
+    }
+
+    /// Everything in the required affinity that Kubernetes' strict parser
+    /// would refuse, in its order; the first few for each requirement.
+    pub fn errors(&self) -> &[SelectorError] {
+        &self.errors
+    }
+
+    /// The labels that decide a match. A [`NodeView`] is built in their order.
+    pub fn labels(&self) -> &[String] {
+        &self.slots.keys
+    }
+
+    /// The index of the first preferred term that names the architecture's
+    /// label, whatever it weighs.
+    pub fn architecture_preference(&self) -> Option<usize> {
+        self.architecture_preference
+    }
+
+    /// Whether the nodeSelector or the required affinity names the
+    /// architecture's label, in a term that parses or not.
+    pub fn names_architecture(&self) -> bool {
+        self.names_architecture
+    }
+}
+
+/// Everything in a required affinity that Kubernetes' strict parser would
+/// refuse. For an affinity that is only validated, never matched.
+///
+/// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
+/// `NewNodeSelector`.
+pub fn check_required(selector: &NodeSelector) -> Vec<SelectorError> {
+    parse_terms(selector, &mut Slots::default()).1
+}
+
+/// A fault in a required node affinity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SelectorError {
+    /// Where, below the required affinity, as Kubernetes writes it:
+    /// `nodeSelectorTerms[0].matchExpressions[1].values[0]`.
+    pub path: String,
+    /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`: neither
+    /// shortened nor escaped, for two are the same fault if this is the same.
+    pub requirement: Arc<str>,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for SelectorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.reason)
+    }
+}
+
+impl std::error::Error for SelectorError {}
+
+/// What a placement sees of a node.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeView<'a> {
+    name: &'a str,
+    values: &'a [Option<Cow<'a, str>>],
+    slots: &'a [usize],
+}
+
+impl<'a> NodeView<'a> {
+    /// A node by its name (empty if it has none) and some of its labels'
+    /// values. `slots` says where among the values each of the placement's
+    /// [`labels`](Placement::labels) is; one that is nowhere is not on the node.
+    pub fn new(name: &'a str, values: &'a [Option<Cow<'a, str>>], slots: &'a [usize]) -> Self {
+        Self {
+            name,
+            values,
+            slots,
+        }
+    }
+
+    fn name(&self) -> &'a str {
+        self.name
+    }
+
+    fn label(&self, slot: usize) -> Option<&'a str> {
+        self.values.get(*self.slots.get(slot)?)?.as_deref()
+    }
+}
+
+/// The keys a placement names, each once, by number. `by_key` finds one again
+/// in an affinity that names very many.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Slots {
+    keys: Vec<String>,
+    by_key: BTreeMap<String, usize>,
+}
+
+impl Slots {
+    fn intern(&mut self, key: &str) -> usize {
+        if let Some(slot) = self.by_key.get(key) {
+            return *slot;
+        }
+        let slot = self.keys.len();
+        self.keys.push(key.to_owned());
+        self.by_key.insert(key.to_owned(), slot);
+        slot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+    use std::collections::BTreeMap;
+
+    use k8s_openapi::api::core::v1::NodeAffinity;
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::{NodeView, Placement, check_required};
+
+    #[rstest]
+    #[case::nothing(json!(null), json!(null), false)]
+    #[case::empty_selector(json!({}), json!({}), false)]
+    #[case::selector(json!({"a": "b"}), json!(null), true)]
+    #[case::preference(
+        json!(null),
+        json!({"preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}
+        ]}),
+        false
+    )]
+    #[case::required_without_terms(
+        json!(null),
+        json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}),
+        true
+    )]
+    fn a_placement_restricts(
+        #[case] selector: Value,
+        #[case] affinity: Value,
+        #[case] restricts: bool,
+    ) {
+        assert_eq!(placement(selector, affinity).restricts(), restricts);
+    }
+
+    #[rstest]
+    #[case::no_terms(json!([]), false)]
+    #[case::empty_term(json!([{}]), false)]
+    #[case::empty_lists(json!([{"matchExpressions": [], "matchFields": []}]), false)]
+    #[case::empty_term_beside_another(json!([{}, exists("zone")]), true)]
+    #[case::bad_term_beside_another(json!([{"matchExpressions": [{"key": "zone", "operator": "Is"}]}, exists("zone")]), true)]
+    #[case::bad_term(json!([{"matchExpressions": [{"key": "zone", "operator": "Exists"}, {"key": "_", "operator": "Exists"}]}]), false)]
+    #[case::in_the_values(expression("zone", "In", &["b", "a"]), true)]
+    #[case::not_in_the_values(expression("zone", "In", &["b", "c"]), false)]
+    #[case::in_on_a_missing_label(expression("none", "In", &["", "a"]), false)]
+    #[case::notin_on_a_missing_label(expression("none", "NotIn", &["a"]), true)]
+    #[case::notin(expression("zone", "NotIn", &["a"]), false)]
+    #[case::exists_and_is_empty(expression("empty", "Exists", &[]), true)]
+    #[case::does_not_exist(expression("none", "DoesNotExist", &[]), true)]
+    #[case::gt(expression("rack", "Gt", &["6"]), true)]
+    #[case::gt_is_strict(expression("rack", "Gt", &["7"]), false)]
+    #[case::lt(expression("rack", "Lt", &["8"]), true)]
+    #[case::lt_on_a_negative_label(expression("cold", "Lt", &["0"]), true)]
+    #[case::gt_on_a_label_with_a_plus(expression("warm", "Gt", &["3"]), true)]
+    #[case::gt_on_a_text(expression("zone", "Gt", &["0"]), false)]
+    #[case::lt_on_a_text(expression("zone", "Lt", &["9"]), false)]
+    #[case::lt_on_an_empty_label(expression("empty", "Lt", &["9"]), false)]
+    #[case::gt_on_a_number_too_large(expression("huge", "Gt", &["0"]), false)]
+    #[case::gt_on_a_missing_label(expression("none", "Gt", &["0"]), false)]
+    #[case::name(field("metadata.name", "In", "n1"), true)]
+    #[case::another_name(field("metadata.name", "In", "n2"), false)]
+    #[case::not_the_name(field("metadata.name", "NotIn", "n1"), false)]
+    #[case::another_field(field("metadata.namespace", "In", "n1"), false)]
+    #[case::another_field_is_empty(field("metadata.namespace", "In", ""), true)]
+    fn terms_match_a_node(#[case] terms: Value, #[case] matches: bool) {
+        assert_eq!(is_match(&required(&terms), "n1"), matches);
+    }
+
+    #[rstest]
+    #[case::its_name(field("metadata.name", "In", "n1"), true)]
+    #[case::another_field(field("metadata.namespace", "In", "x"), true)]
+    #[case::with_an_expression(
+        json!([{"matchExpressions": [{"key": "none", "operator": "Exists"}],
+            "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]),
+        false
+    )]
+    fn a_node_without_a_name_satisfies_any_field(#[case] terms: Value, #[case] matches: bool) {
+        assert_eq!(is_match(&required(&terms), ""), matches);
+    }
+
+    #[test]
+    fn selector_and_affinity_must_both_match() {
+        let affinity = |key| json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [exists(key)]}});
+        assert!(is_match(
+            &placement(json!({"zone": "a"}), affinity("rack")),
+            "n"
+        ));
+        assert!(!is_match(
+            &placement(json!({"zone": "a"}), affinity("none")),
+            "n"
+        ));
+        assert!(!is_match(
+            &placement(json!({"zone": "b"}), affinity("rack")),
+            "n"
+        ));
+        assert!(!is_match(&placement(json!({"none": ""}), json!(null)), "n"));
+        assert!(is_match(&Placement::default(), "n"));
+    }
+
+    #[rstest]
+    #[case::operator(
+        json!([{"matchExpressions": [{"key": "/", "operator": "in", "values": ["_"]}]}]),
+        "nodeSelectorTerms[0].matchExpressions[0].operator: the operator is none of \
+         In, NotIn, Exists, DoesNotExist, Gt and Lt (/ in [_])"
+    )]
+    #[case::index_of_the_original_list(
+        json!([{}, {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "a", "operator": "In"}]}]),
+        "nodeSelectorTerms[1].matchExpressions[1].values: In and NotIn need at least one value (a In)"
+    )]
+    #[case::values_of_exists(
+        json!([{"matchExpressions": [{"key": "a", "operator": "DoesNotExist", "values": [""]}]}]),
+        "nodeSelectorTerms[0].matchExpressions[0].values: \
+         Exists and DoesNotExist take no values (a DoesNotExist [])"
+    )]
+    #[case::a_value(
+        expression("kubernetes.io/arch", "In", &["amd64", "arm64 "]),
+        "nodeSelectorTerms[0].matchExpressions[0].values[1]: the value has a character other than \
+         letters, digits, `-`, `_` and `.`, or does not begin and end with a letter or digit, which \
+         no label's value can (kubernetes.io/arch In [amd64 arm64 ])"
+    )]
+    #[case::two_numbers(
+        expression("a", "Gt", &["1", "2"]),
+        "nodeSelectorTerms[0].matchExpressions[0].values: Gt and Lt need exactly one value (a Gt [1 2])"
+    )]
+    #[case::no_number(
+        expression("a", "Lt", &["1_0"]),
+        "nodeSelectorTerms[0].matchExpressions[0].values[0]: \
+         the value is not an integer of 64 bits, which Gt and Lt need (a Lt [1_0])"
+    )]
+    #[case::field_operator(
+        field("metadata.name", "Exists", "x"),
+        "nodeSelectorTerms[0].matchFields[0].operator: the operator is neither In nor NotIn, \
+         and a field takes no other (metadata.name Exists [x])"
+    )]
+    #[case::field_values(
+        json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]}]),
+        "nodeSelectorTerms[0].matchFields[0].values: \
+         a field needs exactly one value (metadata.name In [a b])"
+    )]
+    fn a_requirement_is_refused(#[case] terms: Value, #[case] expected: &str) {
+        let errors: Vec<_> = required(&terms)
+            .errors()
+            .iter()
+            .map(|error| format!("{error} ({})", error.requirement))
+            .collect();
+        assert_eq!(errors, [expected]);
+    }
+
+    #[test]
+    fn all_faults_of_a_requirement_are_told_in_kubernetes_order() {
+        let placement = required(&json!([
+            {"matchExpressions": [{"key": "a/b/c", "operator": "Gt", "values": ["+x", "2"]}]},
+            {"matchFields": [{"key": "a", "operator": "Gt", "values": ["1"]}]},
+        ]));
+        let paths: Vec<_> = placement
+            .errors()
+            .iter()
+            .map(|error| error.path.as_str())
+            .collect();
+        assert_eq!(
+            paths,
+            [
+                "nodeSelectorTerms[0].matchExpressions[0].key",
+                "nodeSelectorTerms[0].matchExpressions[0].values",
+                "nodeSelectorTerms[0].matchExpressions[0].values[0]",
+                "nodeSelectorTerms[0].matchExpressions[0].values[0]",
+                "nodeSelectorTerms[1].matchFields[0].operator",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_requirement_has_few_errors_however_many_values() {
+        let values = vec!["-"; 100_000];
+        assert_eq!(required(&expression("a", "In", &values)).errors().len(), 8);
+    }
+
+    #[test]
+    fn an_affinity_can_be_checked_alone() {
+        let selector = serde_json::from_value(json!({"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "", "operator": "Exists"}]}
+        ]}));
+        let errors = check_required(&selector.unwrap());
+        assert_eq!(errors.len(), 1);
+        assert_eq!(
+            errors[0].path,
+            "nodeSelectorTerms[0].matchExpressions[0].key"
+        );
+    }
+
+    #[rstest]
+    #[case::nothing(json!(null), json!(null), false, None)]
+    #[case::selector(json!({"kubernetes.io/arch": "arm64"}), json!(null), true, None)]
+    #[case::old_label(json!({"beta.kubernetes.io/arch": "arm64"}), json!(null), true, None)]
+    #[case::another_label(json!({"kubernetes.io/os": "linux"}), json!(null), false, None)]
+    #[case::required(
+        json!(null),
+        json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [exists("a"), exists("kubernetes.io/arch")]}}),
+        true,
+        None
+    )]
+    #[case::field_of_that_name(
+        json!(null),
+        json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": field("kubernetes.io/arch", "In", "x")}}),
+        false,
+        None
+    )]
+    #[case::preferred(
+        json!(null),
+        json!({"preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 9, "preference": exists("a")}, {"weight": 0, "preference": exists("beta.kubernetes.io/arch")}
+        ]}),
+        false,
+        Some(1)
+    )]
+    fn an_architecture_is_named(
+        #[case] selector: Value,
+        #[case] affinity: Value,
+        #[case] is_named: bool,
+        #[case] preference: Option<usize>,
+    ) {
+        let placement = placement(selector, affinity);
+        assert_eq!(placement.names_architecture(), is_named);
+        assert_eq!(placement.architecture_preference(), preference);
+    }
+
+    #[track_caller]
+    fn placement(selector: Value, affinity: Value) -> Placement {
+        let selector: Option<BTreeMap<_, _>> = serde_json::from_value(selector).unwrap();
+        let affinity: Option<NodeAffinity> = serde_json::from_value(affinity).unwrap();
+        Placement::parse(selector.unwrap_or_default(), affinity)
+    }
+
+    fn required(terms: &Value) -> Placement {
+        placement(
+            Value::Null,
+            json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}),
+        )
+    }
+
+    fn exists(key: &str) -> Value {
+        json!({"matchExpressions": [{"key": key, "operator": "Exists"}]})
+    }
+
+    fn expression(key: &str, operator: &str, values: &[&str]) -> Value {
+        json!([{"matchExpressions": [{"key": key, "operator": operator, "values": values}]}])
+    }
+
+    fn field(key: &str, operator: &str, value: &str) -> Value {
+        json!([{"matchFields": [{"key": key, "operator": operator, "values": [value]}]}])
+    }
+
+    /// Whether the placement matches a node with these labels.
+    fn is_match(placement: &Placement, name: &str) -> bool {
+        let labels = BTreeMap::from([
+            ("zone", "a"),
+            ("empty", ""),
+            ("rack", "7"),
+            ("cold", "-5"),
+            ("warm", "+5"),
+            ("huge", "99999999999999999999"),
+        ]);
+        let value = |key: &String| labels.get(key.as_str()).copied().map(Cow::Borrowed);
+        let values: Vec<_> = placement.labels().iter().map(value).collect();
+        let slots: Vec<_> = (0..values.len()).collect();
+        placement.matches(&NodeView::new(name, &values, &slots))
+    }
+}

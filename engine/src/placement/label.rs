@@ -1,0 +1,128 @@
+//! The syntax of label keys and values, as Kubernetes' own selector parser
+//! checks it. It never decides whether a node carries a label.
+
+/// The longest name part of a key, and the longest value, in bytes.
+const NAME_MAX: usize = 63;
+/// The longest prefix of a key, in bytes.
+const PREFIX_MAX: usize = 253;
+
+/// Why a text cannot be a label key, `None` if it can.
+///
+/// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelKey`.
+pub(super) fn key_fault(key: &str) -> Option<&'static str> {
+    let name = match key.split_once('/') {
+        None => key,
+        Some((_, name)) if name.contains('/') => {
+            return Some("the key has more than one slash");
+        }
+        Some(("", _)) => return Some("the key has nothing before its slash"),
+        Some((prefix, _)) if prefix.len() > PREFIX_MAX => {
+            return Some("the key's prefix is longer than 253 bytes");
+        }
+        Some((prefix, _)) if !prefix.split('.').all(is_dns_label) => {
+            return Some(
+                "the key's prefix is not a domain name of lower case letters, digits, `-` and `.`",
+            );
+        }
+        Some((_, name)) => name,
+    };
+    if name.is_empty() {
+        Some("the key has no name")
+    } else if name.len() > NAME_MAX {
+        Some("the key's name is longer than 63 bytes")
+    } else if !is_name(name) {
+        Some(
+            "the key's name has a character other than letters, digits, `-`, `_` and `.`, \
+             or does not begin and end with a letter or digit",
+        )
+    } else {
+        None
+    }
+}
+
+/// Why a text cannot be a label value, `None` if it can. Empty is a value.
+///
+/// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelValue`.
+pub(super) fn value_fault(value: &str) -> Option<&'static str> {
+    if value.len() > NAME_MAX {
+        Some("the value is longer than 63 bytes, which no label's value can be")
+    } else if !value.is_empty() && !is_name(value) {
+        Some(
+            "the value has a character other than letters, digits, `-`, `_` and `.`, \
+             or does not begin and end with a letter or digit, which no label's value can",
+        )
+    } else {
+        None
+    }
+}
+
+/// Letters and digits, with `-`, `_` and `.` allowed between them.
+fn is_name(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+}
+
+/// One label of a domain name. Only the whole prefix has a greatest length:
+/// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/dns.go, `isDNS1123Subdomain`.
+fn is_dns_label(text: &str) -> bool {
+    let is_end = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(is_end)
+        && bytes.last().is_some_and(is_end)
+        && bytes.iter().all(|byte| is_end(byte) || *byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::{key_fault, value_fault};
+
+    #[rstest]
+    #[case::plain("zone")]
+    #[case::one_letter("z")]
+    #[case::capitals_and_marks("My_Zone.v1-b")]
+    #[case::longest_name(&"n".repeat(63))]
+    #[case::prefixed("kubernetes.io/arch")]
+    #[case::prefix_of_digits("1.2.3/x")]
+    #[case::longest_prefix(&format!("{}/x", "p".repeat(253)))]
+    fn a_key_is_accepted(#[case] key: &str) {
+        assert_eq!(key_fault(key), None);
+    }
+
+    #[rstest]
+    #[case::empty("", "no name")]
+    #[case::no_name("kubernetes.io/", "no name")]
+    #[case::no_prefix("/arch", "nothing before its slash")]
+    #[case::two_slashes("a/b/c", "more than one slash")]
+    #[case::only_slashes("//", "more than one slash")]
+    #[case::capitals_in_the_prefix("Example.com/x", "prefix is not")]
+    #[case::empty_label_in_the_prefix("a..b/x", "prefix is not")]
+    #[case::prefix_ends_in_a_dash("a-/x", "prefix is not")]
+    #[case::prefix_too_long(&format!("{}/x", "p".repeat(254)), "longer than 253")]
+    #[case::name_too_long(&"n".repeat(64), "longer than 63")]
+    #[case::blank("my zone", "character other than")]
+    #[case::name_begins_with_a_dot(".zone", "character other than")]
+    #[case::line_break_at_the_end("zone\n", "character other than")]
+    #[case::not_ascii("zoné", "character other than")]
+    fn a_key_is_refused(#[case] key: &str, #[case] reason: &str) {
+        assert!(key_fault(key).is_some_and(|fault| fault.contains(reason)));
+    }
+
+    #[rstest]
+    #[case::empty("", true)]
+    #[case::plain("amd64", true)]
+    #[case::longest(&"v".repeat(63), true)]
+    #[case::too_long(&"v".repeat(64), false)]
+    #[case::signed("-5", false)]
+    #[case::blank(" ", false)]
+    #[case::slash("a/b", false)]
+    #[case::line_break_at_the_end("a\n", false)]
+    fn a_value_is_judged(#[case] value: &str, #[case] accepted: bool) {
+        assert_eq!(value_fault(value).is_none(), accepted);
+    }
+}

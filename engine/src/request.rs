@@ -1,0 +1,133 @@
+//! The admission request, as the host hands it over.
+
+use serde_json::value::RawValue;
+
+use crate::json::{self, Unreadable};
+
+/// The API group of HyperConverged.
+const GROUP: &str = "hco.kubevirt.io";
+/// The kind that is judged.
+const KIND: &str = "HyperConverged";
+
+/// What the user asks the API server to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Create,
+    Update,
+    /// DELETE and CONNECT: nothing that could be judged comes to be.
+    Other,
+}
+
+/// A version of HyperConverged that we can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Version {
+    V1beta1,
+    V1,
+}
+
+/// One admission request.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) operation: Operation,
+    /// `None`: not a HyperConverged.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) sub_resource: bool,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) object: Option<&'a RawValue>,
+    pub(crate) old_object: Option<&'a RawValue>,
+}
+
+/// The version that the request says the object has.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    pub(crate) version: String,
+}
+
+impl<'a> Request<'a> {
+    /// Cuts the request out of the payload of `validate`: the request and the settings.
+    pub(crate) fn parse(
+        payload: &'a RawValue,
+    ) -> Result<(Option<Self>, Option<&'a RawValue>), Unreadable> {
+        let [request, settings] =
+            json::members(payload, ["request", "settings"]).map_err(|e| e.under("the payload"))?;
+        let request = json::optional("request", request, Self::from_raw)?;
+        Ok((request, settings))
+    }
+
+    fn from_raw(raw: &'a RawValue) -> Result<Self, Unreadable> {
+        // Both spellings of the subresource: the host's own type writes camel case, the SDK's snake.
+        let [kind, operation, sub_resource, sub_resource_snake, namespace, name, object, old_object] =
+            json::members(
+                raw,
+                [
+                    "kind",
+                    "operation",
+                    "subResource",
+                    "sub_resource",
+                    "namespace",
+                    "name",
+                    "object",
+                    "oldObject",
+                ],
+            )?;
+        let text = |segment, raw| {
+            Ok::<_, Unreadable>(json::optional(segment, raw, json::string)?.unwrap_or_default())
+        };
+        Ok(Self {
+            // The audit scanner writes the kind where the resource should be, so the kind decides.
+            kind: json::optional("kind", kind, |raw| {
+                let [group, version, kind] = json::members(raw, ["group", "version", "kind"])?;
+                let judged = text("group", group)? == GROUP && text("kind", kind)? == KIND;
+                let version = text("version", version)?;
+                Ok(judged.then_some(Kind { version }))
+            })?
+            .flatten(),
+            operation: match text("operation", operation)?.as_str() {
+                "DELETE" | "CONNECT" => Operation::Other,
+                "UPDATE" => Operation::Update,
+                // What we do not know brings an object about, until somebody shows otherwise.
+                _ => Operation::Create,
+            },
+            sub_resource: !text("subResource", sub_resource.or(sub_resource_snake))?.is_empty(),
+            namespace: text("namespace", namespace)?,
+            name: text("name", name)?,
+            object,
+            old_object,
+        })
+    }
+}
+
+impl Version {
+    /// Reads the version out of an object's `apiVersion`, else out of the request's kind.
+    ///
+    /// The API server makes both the same; offline only one of them may be there.
+    pub(crate) fn of(api_version: Option<&str>, kind: &Kind) -> Option<Self> {
+        let by_kind = Self::parse(&kind.version);
+        match api_version {
+            None => by_kind,
+            // A version that neither of us knows is refused, whoever names it.
+            Some(api_version) => by_kind.and(
+                api_version
+                    .strip_prefix(GROUP)
+                    .and_then(|rest| rest.strip_prefix('/'))
+                    .and_then(Self::parse),
+            ),
+        }
+    }
+
+    fn parse(version: &str) -> Option<Self> {
+        match version {
+            "v1beta1" => Some(Self::V1beta1),
+            "v1" => Some(Self::V1),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::V1beta1 => "v1beta1",
+            Self::V1 => "v1",
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The table of rules. A rule is a file here and a page beside it; its line in the table is all that
+//! makes it run. CONTRIBUTING.md tells how to add one.
+
+use crate::rule::Rule;
+
+mod architectures_ignored;
+mod architectures_malformed;
+mod architectures_missing;
+mod architectures_partial;
+mod architectures_unsupported;
+mod architectures_untidy;
+mod cluster_architecture_unknown;
+mod control_plane_architecture_differs;
+mod fix;
+mod import_contradiction;
+mod import_gate_misspelled;
+mod jsonpatch_overrides_architectures;
+mod multi_arch_import_disabled;
+mod no_workload_nodes;
+mod nodes_unreadable;
+mod placement_invalid;
+mod placement_only_preferred;
+mod template_duplicated;
+mod template_invalid;
+mod template_name_invalid;
+mod v1_only_fields_unreadable;
+
+/// The rule that is about us, not about the object: it is never carried and has a code of its own.
+pub(crate) const NODES_UNREADABLE: &str = nodes_unreadable::RULE.id;
+
+/// All rules, in the order in which they are judged and told.
+///
+/// The last three look at nodes that were read for the others.
+pub static RULES: &[&Rule] = &[
+    &multi_arch_import_disabled::RULE,
+    &architectures_missing::RULE,
+    &architectures_unsupported::RULE,
+    &architectures_malformed::RULE,
+    &architectures_untidy::RULE,
+    &architectures_partial::RULE,
+    &architectures_ignored::RULE,
+    &placement_invalid::RULE,
+    &placement_only_preferred::RULE,
+    &control_plane_architecture_differs::RULE,
+    &import_contradiction::RULE,
+    &import_gate_misspelled::RULE,
+    &template_duplicated::RULE,
+    &template_invalid::RULE,
+    &template_name_invalid::RULE,
+    &v1_only_fields_unreadable::RULE,
+    &jsonpatch_overrides_architectures::RULE,
+    &no_workload_nodes::RULE,
+    &cluster_architecture_unknown::RULE,
+    &nodes_unreadable::RULE,
+];

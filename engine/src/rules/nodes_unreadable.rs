@@ -1,0 +1,62 @@
+//! See `nodes-unreadable.md`.
+
+use crate::facts::{Facts, NodesError};
+use crate::rule::{Finding, Level, Rule};
+use crate::text::plain;
+
+pub(crate) static RULE: Rule = Rule {
+    id: "nodes-unreadable",
+    level: Level::Deny,
+    check,
+};
+
+/// The manifest that brings the grant.
+const MANIFEST: &str = "deploy/rbac.yaml";
+
+fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    let Some(error) = facts.nodes_error() else {
+        return Vec::new();
+    };
+    let (fact, fix) = match error {
+        NodesError::Forbidden { account, verb } => {
+            let (namespace, name) = (plain(&account.namespace, 63), plain(&account.name, 63));
+            (
+                format!("the service account {namespace}/{name} of the policy-server may not {verb} nodes"),
+                format!(
+                    "kubectl apply -f {MANIFEST}, which binds it to a ClusterRole with get, list and watch of nodes; to check: \
+                     kubectl auth can-i {verb} nodes --as=system:serviceaccount:{namespace}:{name}"
+                ),
+            )
+        }
+        NodesError::Host(error) => (
+            format!("the nodes cannot be read: {}", plain(error, 160)),
+            remedy(error),
+        ),
+        NodesError::List(error) => (
+            format!("the list of nodes cannot be read: {}", plain(error, 160)),
+            "look at the policy-server's log; the list comes from the API server by its Kubernetes cache".to_owned(),
+        ),
+    };
+    vec![Finding {
+        path: "nodes".to_owned(),
+        fact,
+        fix,
+        ..Finding::default()
+    }]
+}
+
+/// What to do about a host's error, told by the host's own words.
+///
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs and
+/// src/callback_handler/mod.rs.
+fn remedy(error: &str) -> String {
+    if error.contains("host capability") {
+        "add kubernetes/list_resources_all to hostCapabilities of the policy".to_owned()
+    } else if error.contains("access to Kubernetes") {
+        "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy".to_owned()
+    } else if error.contains("not initialized") {
+        "the policy-server has no connection to a cluster: give it a kubeconfig or a service account".to_owned()
+    } else {
+        format!("grant the policy-server's service account get, list and watch of nodes: kubectl apply -f {MANIFEST}")
+    }
+}

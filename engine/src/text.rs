@@ -1,0 +1,210 @@
+//! Words of users inside our sentences: escaped, bounded, and told from ours by backticks.
+
+use std::fmt::Write as _;
+
+/// How much of a user's value a sentence shows, in characters.
+const SHOWN: usize = 48;
+
+/// A user's value in backticks, control and direction characters escaped, cut to a bounded length.
+pub(crate) fn quote(value: &str) -> String {
+    let mut text = String::with_capacity(SHOWN + 2);
+    text.push('`');
+    for (shown, character) in value.chars().enumerate() {
+        if shown == SHOWN {
+            text.push('…');
+            break;
+        }
+        if character == '`' || is_unseen(character) {
+            push_escaped(&mut text, character);
+        } else {
+            text.push(character);
+        }
+    }
+    text.push('`');
+    text
+}
+
+/// Text that comes from a machine (a host's error, a name): one line, escaped and bounded, no backticks.
+pub(crate) fn plain(value: &str, limit: usize) -> String {
+    let mut text = String::new();
+    for character in value.chars() {
+        if text.len() + character.len_utf8() > limit {
+            text.push('…');
+            break;
+        }
+        if is_unseen(character) {
+            push_escaped(&mut text, character);
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
+fn push_escaped(text: &mut String, character: char) {
+    // Writing to a String cannot fail.
+    let _ = write!(text, "\\u{{{:x}}}", u32::from(character));
+}
+
+/// Characters that a terminal obeys, hides or reorders instead of showing them.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Cuts a line to at most `limit` bytes, at a character, with an ellipsis.
+pub(crate) fn cut(mut line: String, limit: usize) -> String {
+    const ELLIPSIS: char = '…';
+    if line.len() > limit {
+        let mut end = limit.saturating_sub(ELLIPSIS.len_utf8());
+        while !line.is_char_boundary(end) {
+            end -= 1;
+        }
+        line.truncate(end);
+        line.push(ELLIPSIS);
+    }
+    line
+}
+
+/// A value as it may stand in a machine-read word: every byte outside `A-Za-z0-9._-` as `%XX`, cut at
+/// `limit` bytes and never inside a `%XX`.
+pub(crate) fn percent_encode(value: &str, limit: usize) -> String {
+    let mut word = String::new();
+    for byte in value.bytes() {
+        let plain = byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        if word.len() + if plain { 1 } else { 3 } > limit {
+            break;
+        }
+        if plain {
+            word.push(char::from(byte));
+        } else {
+            let _ = write!(word, "%{byte:02X}");
+        }
+    }
+    word
+}
+
+/// `a, b, c and 4 more`: at most `shown` of the items.
+pub(crate) fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
+    let mut text = String::new();
+    for (index, item) in items.iter().take(shown).enumerate() {
+        if index > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(item.as_ref());
+    }
+    if let Some(more @ 1..) = items.len().checked_sub(shown) {
+        let _ = write!(text, " and {more} more");
+    }
+    text
+}
+
+/// Lower case as Go's `strings.ToLower` sees it, for comparing with an ASCII word.
+///
+/// MIRRORS: strings.ToLower, unicode.ToLower. Of all characters outside ASCII only two have a lower
+/// case inside it: İ (U+0130) and the Kelvin sign (U+212A). The others may stay as they are, since
+/// they equal no ASCII character either way, so the module carries no case tables.
+pub(crate) fn ascii_lower(value: &str) -> String {
+    value
+        .chars()
+        .map(|character| match character {
+            '\u{130}' => 'i',
+            '\u{212a}' => 'k',
+            other => other.to_ascii_lowercase(),
+        })
+        .collect()
+}
+
+/// Edit distance (Levenshtein), or `None` if it is more than `most`.
+pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
+    let other: Vec<char> = other.chars().collect();
+    // A word that is longer by more than `most` need not be walked, however long it is.
+    if one.chars().take(other.len() + most + 1).count() > other.len() + most {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, left) in one.chars().enumerate() {
+        let mut diagonal = line;
+        let mut before = line + 1;
+        if let Some(first) = row.first_mut() {
+            *first = before;
+        }
+        for (cell, right) in row.iter_mut().skip(1).zip(&other) {
+            let replaced = diagonal + usize::from(left != *right);
+            diagonal = *cell;
+            before = replaced.min(before + 1).min(diagonal + 1);
+            *cell = before;
+        }
+    }
+    row.last().copied().filter(|distance| *distance <= most)
+}
+
+/// The candidate that is nearest to what was written, if one is near enough to be meant.
+pub(crate) fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let written = ascii_lower(written);
+    candidates
+        .into_iter()
+        .filter_map(|candidate| {
+            let most = candidate.len().div_ceil(3);
+            Some((distance(&written, &ascii_lower(candidate), most)?, candidate))
+        })
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped() {
+        assert_eq!(quote("a\0b\u{202e}c`d\n"), "`a\\u{0}b\\u{202e}c\\u{60}d\\u{a}`");
+    }
+
+    #[test]
+    fn a_long_value_is_cut() {
+        let shown = quote(&"x".repeat(10_000_000));
+        assert_eq!(shown, format!("`{}…`", "x".repeat(48)));
+    }
+
+    #[test]
+    fn a_line_is_cut_at_a_character() {
+        assert_eq!(cut("ääää".to_owned(), 7), "ää…");
+        assert_eq!(cut("ääää".to_owned(), 8), "ääää");
+    }
+
+    #[test]
+    fn an_encoded_name_is_never_cut_inside_an_escape() {
+        assert_eq!(percent_encode("a b", 9), "a%20b");
+        assert_eq!(percent_encode("a b", 3), "a");
+        assert_eq!(percent_encode("ä", 9), "%C3%A4");
+    }
+
+    #[test]
+    fn a_list_names_the_first_and_counts_the_rest() {
+        assert_eq!(list(&["a", "b", "c"], 3), "a, b, c");
+        assert_eq!(list(&["a", "b", "c"], 1), "a and 2 more");
+    }
+
+    #[test]
+    fn distance_is_bounded() {
+        assert_eq!(distance("kitten", "sitting", 3), Some(3));
+        assert_eq!(distance("kitten", "sitting", 2), None);
+        assert_eq!(distance(&"x".repeat(1_000_000), "sitting", 2), None);
+        assert_eq!(distance("", "ab", 2), Some(2));
+    }
+
+    #[test]
+    fn the_nearest_name_is_found_whatever_its_case() {
+        let names = ["architectures-missing", "architectures-malformed"];
+        assert_eq!(nearest("Architecture-missing", names), Some("architectures-missing"));
+        assert_eq!(nearest("levels", names), None);
+    }
+
+    #[test]
+    fn turkish_and_kelvin_letters_are_lower_cased_as_in_go() {
+        assert_eq!(ascii_lower("\u{130}\u{212a}A\u{c4}"), "ika\u{c4}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Placements against what Kubernetes' own Go code says of them. The sample is
+//! every fourth row of the corpus; the whole of it is read where it is there.
+//!
+//! MIRRORS: k8s.io/component-helpers, `GetRequiredNodeAffinity(pod).Match(node)`
+//! and `NewNodeSelector`, as run for the corpus.
+#![expect(
+    clippy::unwrap_used,
+    reason = "clippy takes helpers in tests/ for production code"
+)]
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use engine::node::census;
+use engine::placement::{NodeView, Placement, check_required};
+use flate2::read::GzDecoder;
+use k8s_openapi::api::core::v1::{Affinity, Node};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    id: String,
+    node_selector: Option<BTreeMap<String, String>>,
+    affinity: Option<Affinity>,
+    node: Box<RawValue>,
+    matches: bool,
+    new_node_selector_error: Option<String>,
+}
+
+#[test]
+fn the_sample_agrees_with_kubernetes() {
+    let rows = check(Path::new("tests/suite/data/affinity-sample.jsonl.gz"));
+    assert_eq!(rows, 1_250);
+}
+
+#[test]
+fn the_whole_corpus_agrees_with_kubernetes() {
+    let corpus = ["../shared", "../../shared", "/work/shared"]
+        .map(|shared| format!("{shared}/conformance/affinity.jsonl.gz"))
+        .into_iter()
+        .find(|path| Path::new(path).exists());
+    match corpus {
+        Some(corpus) => assert_eq!(check(Path::new(&corpus)), 5_000),
+        None => eprintln!("the corpus is not here: only the sample was checked"),
+    }
+}
+
+#[track_caller]
+fn check(corpus: &Path) -> usize {
+    let lines = BufReader::new(GzDecoder::new(File::open(corpus).unwrap())).lines();
+    let mut rows = 0;
+    let mut wrong = Vec::new();
+    for line in lines {
+        let row: Row = serde_json::from_str(&line.unwrap()).unwrap();
+        rows += 1;
+        wrong.extend(disagreement(&row).map(|fact| format!("{}: {fact}", row.id)));
+    }
+    assert!(wrong.is_empty(), "{} of {rows}: {wrong:#?}", wrong.len());
+    rows
+}
+
+fn disagreement(row: &Row) -> Option<String> {
+    let affinity = row.affinity.clone().and_then(|it| it.node_affinity);
+    let required = affinity
+        .as_ref()
+        .and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    let placement = Placement::parse(row.node_selector.clone().unwrap_or_default(), affinity.clone());
+
+    let refused = row.new_node_selector_error.as_deref();
+    if refused.is_none() != placement.errors().is_empty() {
+        return Some(format!("Go: {refused:?}, we: {:?}", placement.errors()));
+    }
+    let ours: BTreeSet<_> = placement.errors().iter().map(|it| it.path.clone()).collect();
+    if ours != paths(refused.unwrap_or_default()) {
+        return Some(format!("Go: {refused:?}, our paths: {ours:?}"));
+    }
+    if required.map(check_required).unwrap_or_default() != placement.errors() {
+        return Some("check_required says something else than Placement::parse".to_owned());
+    }
+
+    let node: Node = serde_json::from_str(row.node.get()).unwrap();
+    let labels = node.metadata.labels.unwrap_or_default();
+    let values: Vec<_> = placement
+        .labels()
+        .iter()
+        .map(|key| labels.get(key).map(|value| Cow::Borrowed(value.as_str())))
+        .collect();
+    let slots: Vec<_> = (0..values.len()).collect();
+    let name = node.metadata.name.unwrap_or_default();
+    let matches = placement.matches(&NodeView::new(&name, &values, &slots));
+    if matches != row.matches {
+        return Some(format!("Go: {}, we: {matches}", row.matches));
+    }
+
+    let architecture = node.status.and_then(|it| it.node_info).map(|it| it.architecture);
+    if placement.restricts() && architecture.is_some_and(|it| !it.is_empty()) {
+        let list = format!(r#"{{"items":[{}]}}"#, row.node.get());
+        let counted = census(list.as_bytes(), &[&placement]).unwrap();
+        if counted.iter().all(|it| it.workload.is_empty()) == row.matches {
+            return Some(format!("Go: {}, the census: {counted:?}", row.matches));
+        }
+    }
+    None
+}
+
+/// The paths in Go's text, without the key it adds to that of a value.
+fn paths(error: &str) -> BTreeSet<String> {
+    error
+        .match_indices("nodeSelectorTerms[")
+        .filter_map(|(at, _)| error.get(at..)?.split_once(": ").map(|(path, _)| path))
+        .map(|path| match path.split_once(".values[") {
+            Some((requirement, value)) => {
+                let index = value.split(']').next().unwrap_or_default();
+                format!("{requirement}.values[{index}]")
+            }
+            None => path.to_owned(),
+        })
+        .collect()
+}

@@ -1,0 +1,53 @@
+//! Every case of `cases/` through the engine.
+
+use std::collections::BTreeMap;
+
+use e2e_tests::{FakeCluster, cases};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+#[test]
+fn every_case_comes_to_what_it_says() {
+    let mut wrong = Vec::new();
+    let cases = cases();
+    for case in &cases {
+        let cluster = FakeCluster::new(&case.cluster);
+        let report = engine::judge(&case.payload(), &cluster);
+        let asked = cluster.asked.get();
+        let came_to = case.expect.of(&report, asked > 0);
+        if came_to != case.expect.sorted() || asked > 1 {
+            wrong.push(format!(
+                "{} ({})\n  wanted  {:?}\n  came to {came_to:?}\n  asked {asked} times",
+                case.name,
+                case.about,
+                case.expect.sorted()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(cases.len() >= 100, "only {} cases were found", cases.len());
+}
+
+#[test]
+fn every_rule_has_a_case_that_fires_and_one_that_is_silent() {
+    let mut fires: BTreeMap<&str, usize> = BTreeMap::new();
+    let cases = cases();
+    for rule in engine::RULES {
+        let fired = cases.iter().filter(|case| {
+            let prefix = |end: char| format!("{}{end}", rule.id);
+            let mut findings = case.expect.findings.iter();
+            findings.any(|finding| finding.starts_with(&prefix('=')) || finding.starts_with(&prefix('/')))
+        });
+        fires.insert(rule.id, fired.count());
+    }
+    let never: Vec<_> = fires.iter().filter(|(_, count)| **count == 0).collect();
+    assert!(never.is_empty(), "no case fires for {never:?}");
+    // Where a rule fires it is silent in the rest; the directory of its name holds the near misses.
+    for rule in engine::RULES {
+        let silent = cases.iter().any(|case| {
+            case.name.starts_with(&format!("{}/", rule.id))
+                && !case.expect.findings.iter().any(|finding| finding.starts_with(rule.id))
+        });
+        assert!(silent, "no silent case in cases/{}", rule.id);
+    }
+}

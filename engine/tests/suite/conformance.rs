@@ -1,0 +1,175 @@
+//! What HCO's own Go code computed for generated objects, against what we say of them.
+//!
+//! A sample is committed, because the project builds without `../shared`; the whole corpus is read from there
+//! if it is there. How the columns map to our answer is told in `../shared/conformance/README.md`.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read};
+
+use engine::{Cluster, Judged, Report, ServiceAccount};
+use flate2::read::GzDecoder;
+use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+const SAMPLE: &[u8] = include_bytes!("data/hco-sample.jsonl.gz");
+
+/// DIVERGES: names that differ only by letter case overwrite each other in HCO's metrics, whose labels are
+/// folded, so what the alerts name in these rows is not what HCO does.
+const FOLDED: [&str; 8] = [
+    "s1-03999", "s1-09939", "s1-11667", "s1-11858", "s1-12834", "s1-13472", "s1-13923", "s1-16212",
+];
+
+struct Nodes(Vec<u8>);
+
+impl Cluster for Nodes {
+    fn nodes(&self) -> Result<Vec<u8>, String> {
+        Ok(self.0.clone())
+    }
+
+    fn may(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+#[test]
+fn the_sample_agrees_with_hco() {
+    let rows = agree(SAMPLE);
+    assert!(rows >= 1000, "only {rows} rows");
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[test]
+fn the_corpus_agrees_with_hco() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/conformance/hco.jsonl.gz");
+    match std::fs::File::open(path) {
+        Ok(file) => {
+            let rows = agree(file);
+            said(&format!("conformance hco: {rows} rows agree"));
+        }
+        Err(_) => said("conformance hco: not run: ../shared is not there"),
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[expect(clippy::print_stderr, reason = "a check that did not run must be seen")]
+pub(crate) fn said(line: &str) {
+    eprintln!("{line}");
+}
+
+fn agree(compressed: impl Read) -> usize {
+    let (mut rows, mut wrong) = (0, Vec::new());
+    for line in BufReader::new(GzDecoder::new(compressed)).lines() {
+        let row: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        rows += 1;
+        if let Err(difference) = compare(&row) {
+            wrong.push(format!("{}: {difference}", row["id"]));
+        }
+    }
+    let first: Vec<_> = wrong.iter().take(20).collect();
+    assert!(wrong.is_empty(), "{} of {rows} rows differ: {first:#?}", wrong.len());
+    rows
+}
+
+fn compare(row: &Value) -> Result<(), String> {
+    let hco = &row["hco"];
+    let (group, version) = hco["apiVersion"].as_str().unwrap().split_once('/').unwrap();
+    let payload = json!({
+        "settings": {},
+        "request": {
+            "kind": {"group": group, "version": version, "kind": "HyperConverged"},
+            "operation": "CREATE",
+            "object": hco,
+        }
+    });
+    let list = json!({"apiVersion": "v1", "kind": "NodeList", "items": row["nodes"]});
+    let report = engine::judge(payload.to_string().as_bytes(), &Nodes(list.to_string().into_bytes()));
+    if matches!(report.code, Some(400 | 500)) {
+        return Err(format!("we could not judge: {:?}", report.message));
+    }
+
+    let expected = &row["expected"];
+    let is_set = |column: &str| !expected[column].is_null();
+    let fires = |rule: &str| report.findings.iter().any(|finding| finding.rule == rule);
+    let mutator = expected["mutatorDenied"].as_str().unwrap_or_default();
+    // An error hides the columns of later stages, so it implies our rule and not the other way round.
+    let errors = [
+        (is_set("webhookAffinityError"), "placement-invalid"),
+        (is_set("webhookDictError") || is_set("panic"), "template-invalid"),
+        (is_set("dictError"), "template-duplicated"),
+        (is_set("conversionError"), "v1-only-fields-unreadable"),
+        (mutator.contains("enableMultiArchBootImageImport"), "import-contradiction"),
+    ];
+    for (error, rule) in errors {
+        if error && !fires(rule) {
+            return Err(format!("{rule} is silent"));
+        }
+    }
+    let failed = ["webhookError", "dictError", "conversionError", "panic"].into_iter().any(is_set);
+    if failed {
+        return Ok(());
+    }
+    for (error, rule) in errors {
+        if !error && fires(rule) {
+            return Err(format!("{rule} fires, HCO finds nothing wrong"));
+        }
+    }
+    compare_decisions(row, &report)
+}
+
+fn compare_decisions(row: &Value, report: &Report) -> Result<(), String> {
+    let expected = &row["expected"];
+    let said = |key: &str| report.audit_annotations.get(key).map(String::as_str);
+    let import = if expected["multiArchEnabled"] == true { "enabled" } else { "disabled" };
+    if said("multi-arch-import") != Some(import) {
+        return Err(format!("the import is {import}"));
+    }
+    let names = |value: &Value| -> BTreeSet<String> {
+        value.as_array().into_iter().flatten().map(|name| name.as_str().unwrap().to_owned()).collect()
+    };
+    for (key, column) in [
+        ("workload-architectures", "workloadsArchitectures"),
+        ("control-plane-architectures", "controlPlaneArchitectures"),
+    ] {
+        let wanted: Vec<String> = names(&expected[column]).into_iter().collect();
+        let wanted = if wanted.is_empty() { "none".to_owned() } else { wanted.join(",") };
+        if said(key).is_some_and(|said| said != wanted) {
+            return Err(format!("{key}: {:?}, wanted {wanted}", said(key)));
+        }
+    }
+    if FOLDED.iter().any(|id| row["id"] == *id) {
+        return Ok(());
+    }
+    let fired = |rule: &str| -> BTreeSet<String> {
+        let findings = report.findings.iter().filter(|finding| finding.rule == rule);
+        findings
+            .inspect(|finding| assert_eq!(finding.level, Judged::Deny))
+            .map(|finding| finding.template.clone().unwrap_or_default())
+            .collect()
+    };
+    let alerts = &expected["alerts"];
+    let disabled = alerts["HCOMultiArchGoldenImagesDisabled"] == true;
+    if disabled == fired("multi-arch-import-disabled").is_empty() {
+        return Err(format!("HCOMultiArchGoldenImagesDisabled is {disabled}"));
+    }
+    let missing = names(&alerts["HCOGoldenImageWithNoArchitectureAnnotation"]);
+    if missing != fired("architectures-missing") {
+        return Err(format!("no annotation: {missing:?}, we say {:?}", fired("architectures-missing")));
+    }
+    let unsupported = names(&alerts["HCOGoldenImageWithNoSupportedArchitecture"]);
+    let ours = fired("architectures-unsupported");
+    // The planned divergence: with no workload architecture one rule speaks for all.
+    let none = names(&expected["workloadsArchitectures"]).is_empty();
+    if none && !unsupported.is_empty() {
+        let told = !fired_at_all(report, "architectures-unsupported") && fired_at_all(report, "no-workload-nodes");
+        return if told { Ok(()) } else { Err("no-workload-nodes is silent".to_owned()) };
+    }
+    if unsupported != ours {
+        return Err(format!("not supported: {unsupported:?}, we say {ours:?}"));
+    }
+    Ok(())
+}
+
+fn fired_at_all(report: &Report, rule: &str) -> bool {
+    report.findings.iter().any(|finding| finding.rule == rule)
+}

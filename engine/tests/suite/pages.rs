@@ -1,0 +1,155 @@
+//! The pages of the rules are executed: the first example raises exactly its rule, the fix raises nothing.
+
+use e2e_tests::ClusterOf;
+use engine::{Cluster, Report, ServiceAccount};
+use include_dir::{Dir, include_dir};
+use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/rules");
+
+/// What every page has, in this order.
+const HEADINGS: [&str; 6] = [
+    "What it checks",
+    "Why it matters",
+    "Example that fires",
+    "The fix",
+    "When to switch it off",
+    "Settings",
+];
+
+/// A rule's page.
+pub(crate) struct Page {
+    pub(crate) id: String,
+    pub(crate) text: String,
+}
+
+pub(crate) fn pages() -> Vec<Page> {
+    let files = RULES.files().filter(|file| file.path().extension().is_some_and(|end| end == "md"));
+    files
+        .map(|file| Page {
+            id: file.path().file_stem().unwrap().to_str().unwrap().to_owned(),
+            text: file.contents_utf8().unwrap().to_owned(),
+        })
+        .collect()
+}
+
+impl Page {
+    /// The sentence below the title.
+    pub(crate) fn summary(&self) -> &str {
+        let mut paragraphs = self.text.split("\n\n");
+        assert_eq!(paragraphs.next(), Some(format!("# {}", self.id).as_str()), "{}", self.id);
+        paragraphs.next().unwrap()
+    }
+
+    /// The line `Level: …`.
+    pub(crate) fn level(&self) -> &str {
+        self.line("Level: `").split('`').next().unwrap()
+    }
+
+    /// Another rule that cannot but fire with it.
+    fn fires_with(&self) -> Option<&str> {
+        self.text.lines().find_map(|line| line.strip_prefix("Fires with: "))
+    }
+
+    fn line(&self, start: &str) -> &str {
+        let found = self.text.lines().find_map(|line| line.strip_prefix(start));
+        found.unwrap_or_else(|| panic!("{} has no line `{start}`", self.id))
+    }
+
+    /// The fenced blocks: info string and content.
+    fn blocks(&self) -> Vec<(&str, String)> {
+        let mut blocks = Vec::new();
+        let mut lines = self.text.lines();
+        while let Some(line) = lines.next() {
+            if let Some(info) = line.strip_prefix("```") {
+                let content: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+                assert!(!info.is_empty(), "{}: a block without a language", self.id);
+                blocks.push((info, content.join("\n")));
+            }
+        }
+        blocks
+    }
+}
+
+/// The cluster of a page; `unreachable` is one that says what a host says without the grant.
+struct PageCluster(ClusterOf);
+
+impl Cluster for PageCluster {
+    fn nodes(&self) -> Result<Vec<u8>, String> {
+        match &self.0 {
+            ClusterOf::Name(name) if name == "unreachable" => Err(
+                "error invoking host capability kubernetes.list_resources_all: Host error: Policy has not been \
+                 granted access to Kubernetes v1/Node resources. The violation has been reported."
+                    .to_owned(),
+            ),
+            cluster => cluster.list().map(String::into_bytes),
+        }
+    }
+
+    fn may(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+fn judge(object: &Value, cluster: &str) -> Report {
+    let (group, version) = object["apiVersion"].as_str().unwrap().split_once('/').unwrap();
+    let payload = json!({"settings": {}, "request": {
+        "kind": {"group": group, "version": version, "kind": object["kind"]},
+        "operation": "CREATE",
+        "object": object,
+    }});
+    let cluster = PageCluster(ClusterOf::Name(cluster.to_owned()));
+    engine::judge(payload.to_string().as_bytes(), &cluster)
+}
+
+#[test]
+fn the_examples_do_what_their_pages_say() {
+    let mut wrong = Vec::new();
+    for page in pages() {
+        let blocks = page.blocks();
+        let mut examples = blocks
+            .iter()
+            .filter_map(|(info, text)| Some((info.strip_prefix("yaml cluster=")?, text)))
+            .map(|(cluster, text)| {
+                let object: Value = yaml_serde::from_str(text).unwrap_or_else(|e| panic!("{}: {e}", page.id));
+                let report = judge(&object, cluster);
+                let mut fired: Vec<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+                fired.dedup();
+                (fired, report.message)
+            });
+        let mut wanted = vec![page.id.as_str()];
+        wanted.extend(page.fires_with());
+        match examples.next() {
+            Some((fired, _)) if fired == wanted => {}
+            other => wrong.push(format!("{}: the example raises {other:?}", page.id)),
+        }
+        match examples.next() {
+            Some((fired, _)) if fired.is_empty() => {}
+            other => wrong.push(format!("{}: the fix raises {other:?}", page.id)),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_settings_of_the_pages_are_valid() {
+    for page in pages() {
+        for (_, text) in page.blocks().iter().filter(|(info, _)| *info == "yaml settings") {
+            let settings: Value = yaml_serde::from_str(text).unwrap();
+            engine::validate_settings(settings.to_string().as_bytes())
+                .unwrap_or_else(|mistakes| panic!("{}: {mistakes}", page.id));
+        }
+    }
+}
+
+#[test]
+fn every_page_has_the_same_headings() {
+    for page in pages() {
+        let headings: Vec<&str> =
+            page.text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        assert_eq!(headings, HEADINGS, "{}", page.id);
+        assert!(page.summary().len() <= 140, "{}: {}", page.id, page.summary());
+    }
+}

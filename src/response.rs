@@ -1,0 +1,42 @@
+//! From a report to the answers of Kubewarden's protocol.
+
+use std::collections::BTreeMap;
+
+use engine::Report;
+use kubewarden_policy_sdk::settings::SettingsValidationResponse;
+use serde::Serialize;
+use wapc_guest::CallResult;
+
+/// The SDK's `ValidationResponse` for a policy that never mutates.
+///
+/// The SDK keeps the audit annotations in a hash map, whose order is random: the answer would not be the
+/// same byte for byte. Sorting it by way of a JSON tree costs 20 kB of the module.
+#[derive(Serialize)]
+struct ValidationResponse {
+    accepted: bool,
+    message: Option<String>,
+    code: Option<u16>,
+    mutated_object: Option<()>,
+    audit_annotations: Option<BTreeMap<String, String>>,
+    warnings: Option<Vec<String>>,
+}
+
+/// The answer to `validate`.
+pub(crate) fn validation(report: Report) -> CallResult {
+    Ok(serde_json::to_vec(&ValidationResponse {
+        accepted: report.allowed,
+        message: report.message,
+        code: report.code,
+        mutated_object: None,
+        audit_annotations: Some(report.audit_annotations).filter(|map| !map.is_empty()),
+        warnings: Some(report.warnings).filter(|lines| !lines.is_empty()),
+    })?)
+}
+
+/// The answer to `validate_settings`.
+pub(crate) fn settings(result: Result<(), String>) -> CallResult {
+    Ok(serde_json::to_vec(&SettingsValidationResponse {
+        valid: result.is_ok(),
+        message: result.err(),
+    })?)
+}
