@@ -66,12 +66,16 @@ pub struct Expected {
 ///
 /// If a file is no case: a test that cannot be read must not pass.
 pub fn cases() -> Vec<Case> {
-    let directories = CASES.dirs().filter(|directory| !directory.path().ends_with("clusters"));
+    let directories = CASES
+        .dirs()
+        .filter(|directory| !directory.path().ends_with("clusters"));
     let mut cases: Vec<Case> = directories
         .flat_map(Dir::files)
         .map(|file| {
             let name = file.path().with_extension("").display().to_string();
-            let text = file.contents_utf8().unwrap_or_else(|| panic!("{name} is not text"));
+            let text = file
+                .contents_utf8()
+                .unwrap_or_else(|| panic!("{name} is not text"));
             let mut case: Case =
                 yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             case.name = name;
@@ -135,7 +139,9 @@ impl Expected {
     pub fn of(&self, report: &Report, asked: bool) -> Self {
         let annotation = |wanted: &Option<String>, key: &str| {
             let said = report.audit_annotations.get(key).cloned();
-            wanted.as_ref().map(|_| said.unwrap_or_else(|| "unread".to_owned()))
+            wanted
+                .as_ref()
+                .map(|_| said.unwrap_or_else(|| "unread".to_owned()))
         };
         let mut findings: Vec<String> = report
             .findings

@@ -105,7 +105,10 @@ fn masked(node: &Value) -> Value {
         masked.insert("metadata".to_owned(), metadata);
     }
     if let Some(architecture) = node.pointer("/status/nodeInfo/architecture") {
-        masked.insert("status".to_owned(), json!({"nodeInfo": {"architecture": architecture}}));
+        masked.insert(
+            "status".to_owned(),
+            json!({"nodeInfo": {"architecture": architecture}}),
+        );
     }
     Value::Object(masked)
 }
@@ -135,6 +138,10 @@ impl Cluster for FakeCluster<'_> {
     }
 
     fn may(&self, _account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
-        Some(json!({"allowed": self.of.may(verb)}).to_string().into_bytes())
+        Some(
+            json!({"allowed": self.of.may(verb)})
+                .to_string()
+                .into_bytes(),
+        )
     }
 }

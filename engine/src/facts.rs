@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use crate::golden_image::{self, CommonTemplates, GoldenImage};
 use crate::hyperconverged::{Field, HyperConverged, Template};
-use crate::json;
+use crate::json::{self, Raw};
 use crate::node::{self, Census};
 use crate::placement::Placement;
 use crate::settings::{ServiceAccount, Settings};
@@ -66,7 +66,13 @@ impl<'a> Nodes<'a> {
         // Without the grant the host never answers (see docs): so ask first, where we know whom to ask about.
         if let Some(account) = self.account {
             for verb in ["list", "watch"] {
-                if self.cluster.may(account, verb).as_deref().and_then(is_allowed) == Some(false) {
+                if self
+                    .cluster
+                    .may(account, verb)
+                    .as_deref()
+                    .and_then(is_allowed)
+                    == Some(false)
+                {
                     let account = account.clone();
                     return Err(NodesError::Forbidden { account, verb });
                 }
@@ -84,7 +90,7 @@ impl<'a> Nodes<'a> {
 
 /// The clear word of a SubjectAccessReview's status, if there is one.
 fn is_allowed(status: &[u8]) -> Option<bool> {
-    let [allowed] = json::members(json::document(status).ok()?, ["allowed"]).ok()?;
+    let [allowed] = json::members(Raw::document(status).ok()?, ["allowed"]).ok()?;
     json::boolean(allowed?).ok()
 }
 

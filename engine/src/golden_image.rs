@@ -6,7 +6,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::hyperconverged::{HyperConverged, Registry, Template};
 
 /// The templates that HCO ships, by name.
-pub(crate) type CommonTemplates = BTreeMap<String, CommonTemplate>;
+#[derive(Debug, Default)]
+pub(crate) struct CommonTemplates {
+    /// Where in the list each name is: a map to the templates themselves would be 3 kB of the module.
+    places: BTreeMap<String, usize>,
+    templates: Vec<CommonTemplate>,
+}
+
+impl CommonTemplates {
+    /// Adds a template, in place of one of the same name.
+    fn insert(&mut self, name: &str, template: CommonTemplate) {
+        self.places.insert(name.to_owned(), self.templates.len());
+        self.templates.push(template);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&CommonTemplate> {
+        self.templates.get(*self.places.get(name)?)
+    }
+}
 
 /// What is known of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,27 +67,26 @@ pub(crate) fn common_templates(
     hco: &HyperConverged,
     setting: Option<&BTreeMap<String, String>>,
 ) -> CommonTemplates {
-    // Inserted one by one: a BTreeMap that is collected brings a sort of its own, 5 kB of the module.
-    let mut table = CommonTemplates::new();
+    let mut table = CommonTemplates::default();
     match setting {
         Some(setting) => {
             for (name, url) in setting {
-                table.insert(name.clone(), known(url, Architectures::Unknown));
+                table.insert(name, known(url, Architectures::Unknown));
             }
         }
         None => {
             for (name, url, value) in SHIPPED {
                 let architectures = Architectures::Value(value.to_owned());
-                table.insert(name.to_owned(), known(url, architectures));
+                table.insert(name, known(url, architectures));
             }
         }
     }
     for said in &hco.status_templates {
         if said.modified {
             // The status shows the user's version of it, so the original is what the table has.
-            if !table.contains_key(&said.name) {
+            if table.get(&said.name).is_none() {
                 table.insert(
-                    said.name.clone(),
+                    &said.name,
                     CommonTemplate {
                         registry: None,
                         architectures: Architectures::Unknown,
@@ -79,7 +95,7 @@ pub(crate) fn common_templates(
             }
         } else {
             table.insert(
-                said.name.clone(),
+                &said.name,
                 CommonTemplate {
                     registry: Some(said.registry.clone().unwrap_or_default()),
                     architectures: said
@@ -165,7 +181,7 @@ pub(crate) fn invalid<'a>(
         None
     } else if !template.has_spec {
         Some(Invalid::NoSpec)
-    } else if !template.has_source && hco.common_import && common.contains_key(&template.name) {
+    } else if !template.has_source && hco.common_import && common.get(&template.name).is_some() {
         Some(Invalid::NoSource)
     } else {
         None
@@ -201,8 +217,10 @@ pub(crate) fn golden_images<'a>(
         });
     }
     if hco.common_import {
-        for (name, original) in common {
-            if !overridden.contains(name) {
+        for name in common.places.keys() {
+            if !overridden.contains(name)
+                && let Some(original) = common.get(name)
+            {
                 images.push(GoldenImage {
                     name,
                     template: None,

@@ -3,13 +3,12 @@
 //! Only the fields that are read are decoded, and the path of each is kept in the spelling of the
 //! version that was sent, because that is where the user has to look.
 
+mod affinity;
+
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
-use serde_json::value::RawValue;
-
 use crate::import::{Gate, Import, V1Only};
-use crate::json::{self, Leaf, Unreadable};
+use crate::json::{self, Leaf, Raw, Unreadable};
 use crate::placement::{Placement, SelectorError, check_required};
 use crate::request::Version;
 
@@ -58,11 +57,28 @@ static V1BETA1: Paths = [
     &["spec", "enableCommonBootImageImport"],
     &["spec", "dataImportCronTemplates"],
     &["spec", "workloads", "nodePlacement", "nodeSelector"],
-    &["spec", "workloads", "nodePlacement", "affinity", "nodeAffinity"],
-    &["spec", "infra", "nodePlacement", "affinity", "nodeAffinity", REQUIRED],
+    &[
+        "spec",
+        "workloads",
+        "nodePlacement",
+        "affinity",
+        "nodeAffinity",
+    ],
+    &[
+        "spec",
+        "infra",
+        "nodePlacement",
+        "affinity",
+        "nodeAffinity",
+        REQUIRED,
+    ],
     &["metadata", "annotations", "ssp.kubevirt.io/jsonpatch"],
     &["metadata", "annotations", "kubevirt.kubevirt.io/jsonpatch"],
-    &["metadata", "annotations", "containerizeddataimporter.kubevirt.io/jsonpatch"],
+    &[
+        "metadata",
+        "annotations",
+        "containerizeddataimporter.kubevirt.io/jsonpatch",
+    ],
     &["metadata", "name"],
     &["metadata", "namespace"],
     &["metadata", "deletionTimestamp"],
@@ -75,12 +91,37 @@ static V1: Paths = [
     NOWHERE,
     &["spec", "workloadSources", "enableCommonBootImageImport"],
     &["spec", "workloadSources", "dataImportCronTemplates"],
-    &["spec", "deployment", "nodePlacements", "workload", "nodeSelector"],
-    &["spec", "deployment", "nodePlacements", "workload", "affinity", "nodeAffinity"],
-    &["spec", "deployment", "nodePlacements", "infra", "affinity", "nodeAffinity", REQUIRED],
+    &[
+        "spec",
+        "deployment",
+        "nodePlacements",
+        "workload",
+        "nodeSelector",
+    ],
+    &[
+        "spec",
+        "deployment",
+        "nodePlacements",
+        "workload",
+        "affinity",
+        "nodeAffinity",
+    ],
+    &[
+        "spec",
+        "deployment",
+        "nodePlacements",
+        "infra",
+        "affinity",
+        "nodeAffinity",
+        REQUIRED,
+    ],
     &["metadata", "annotations", "ssp.kubevirt.io/jsonpatch"],
     &["metadata", "annotations", "kubevirt.kubevirt.io/jsonpatch"],
-    &["metadata", "annotations", "containerizeddataimporter.kubevirt.io/jsonpatch"],
+    &[
+        "metadata",
+        "annotations",
+        "containerizeddataimporter.kubevirt.io/jsonpatch",
+    ],
     &["metadata", "name"],
     &["metadata", "namespace"],
     &["metadata", "deletionTimestamp"],
@@ -107,7 +148,7 @@ pub(crate) struct Sent<'a> {
 }
 
 impl<'a> Sent<'a> {
-    pub(crate) fn new(object: &'a RawValue, version: Version) -> Self {
+    pub(crate) fn new(object: Raw<'a>, version: Version) -> Self {
         Self {
             version,
             fields: Leaf::all(object, *paths(version)),
@@ -132,7 +173,10 @@ impl<'a> Sent<'a> {
                 .all(|(one, other)| one.same_as(other))
     }
 
-    #[expect(clippy::indexing_slicing, reason = "an enum that counts the array's own entries")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "an enum that counts the array's own entries"
+    )]
     fn field(&self, field: Field) -> &Leaf<'a> {
         &self.fields[field as usize]
     }
@@ -143,26 +187,33 @@ impl<'a> Sent<'a> {
 
     /// Decodes what the rules read.
     pub(crate) fn decode(&self) -> Result<HyperConverged, Unreadable> {
-        let affinity = self.field(Field::NodeAffinity).read(|raw| {
-            serde_json::from_str::<NodeAffinity>(raw.get())
-                .map_err(|_| Unreadable::new("a node affinity of Kubernetes", raw))
-        })?;
-        let selector = self.field(Field::NodeSelector).read(node_selector)?;
-        let infra = self.field(Field::InfraRequired).read(|raw| {
-            serde_json::from_str::<NodeSelector>(raw.get())
-                .map_err(|_| Unreadable::new("a node selector of Kubernetes", raw))
-        })?;
+        let affinity = self
+            .field(Field::NodeAffinity)
+            .read(affinity::node_affinity)?;
+        let selector = self.field(Field::NodeSelector).read(labels)?;
+        let infra = self
+            .field(Field::InfraRequired)
+            .read(affinity::node_selector)?;
         Ok(HyperConverged {
             version: self.version,
             name: self.string(Field::Name)?.unwrap_or_default(),
             namespace: self.string(Field::Namespace)?.unwrap_or_default(),
             import: Import {
                 field: self.field(Field::Import).read(json::boolean)?,
-                gates: self.field(Field::Gates).read(Gate::list)?.unwrap_or_default(),
+                gates: self
+                    .field(Field::Gates)
+                    .read(Gate::list)?
+                    .unwrap_or_default(),
                 v1_only: V1Only::parse(self.string(Field::V1Only)?.as_deref()),
             },
-            common_import: self.field(Field::CommonImport).read(json::boolean)?.unwrap_or(true),
-            templates: self.field(Field::Templates).read(templates)?.unwrap_or_default(),
+            common_import: self
+                .field(Field::CommonImport)
+                .read(json::boolean)?
+                .unwrap_or(true),
+            templates: self
+                .field(Field::Templates)
+                .read(templates)?
+                .unwrap_or_default(),
             placement: Placement::parse(selector.unwrap_or_default(), affinity),
             infra_errors: infra.as_ref().map(check_required).unwrap_or_default(),
             patches: [
@@ -179,7 +230,7 @@ impl<'a> Sent<'a> {
 }
 
 /// The `apiVersion` of an object, if it has one that can be read.
-pub(crate) fn api_version(object: &RawValue) -> Option<String> {
+pub(crate) fn api_version(object: Raw<'_>) -> Option<String> {
     let [api_version] = json::members(object, ["apiVersion"]).ok()?;
     json::string(api_version?).ok()
 }
@@ -206,7 +257,12 @@ pub(crate) struct HyperConverged {
 impl HyperConverged {
     /// Where a field stands in the version that was sent.
     pub(crate) fn path(&self, field: Field) -> String {
-        json::path_text(paths(self.version).get(field as usize).copied().unwrap_or_default())
+        json::path_text(
+            paths(self.version)
+                .get(field as usize)
+                .copied()
+                .unwrap_or_default(),
+        )
     }
 }
 
@@ -266,19 +322,25 @@ impl Registry {
         }
     }
 
-    fn parse(raw: &RawValue) -> Result<Self, Unreadable> {
-        let [url, image_stream, pull_method, secret_ref, cert_config_map, platform] =
-            json::members(
-                raw,
-                [
-                    "url",
-                    "imageStream",
-                    "pullMethod",
-                    "secretRef",
-                    "certConfigMap",
-                    "platform",
-                ],
-            )?;
+    fn parse(raw: Raw<'_>) -> Result<Self, Unreadable> {
+        let [
+            url,
+            image_stream,
+            pull_method,
+            secret_ref,
+            cert_config_map,
+            platform,
+        ] = json::members(
+            raw,
+            [
+                "url",
+                "imageStream",
+                "pullMethod",
+                "secretRef",
+                "certConfigMap",
+                "platform",
+            ],
+        )?;
         let text = |name, raw| json::optional(name, raw, json::string);
         Ok(Self {
             url: text("url", url)?,
@@ -304,12 +366,12 @@ pub(crate) struct StatusTemplate {
     pub(crate) architectures: Option<String>,
 }
 
-fn node_selector(raw: &RawValue) -> Result<BTreeMap<String, String>, Unreadable> {
+fn labels(raw: Raw<'_>) -> Result<BTreeMap<String, String>, Unreadable> {
     let mut labels = BTreeMap::new();
     let mut failed = None;
-    json::each_member(raw, |key, value| {
+    json::each_member(raw, &mut |key, value| {
         // A null in a map of strings is an empty string to Go.
-        match json::optional(&format!("[{key}]"), Some(value), string_or_null) {
+        match json::optional(&format!("[{key}]"), Some(value), json::string_or_null) {
             Ok(value) => {
                 labels.insert(key.to_owned(), value.unwrap_or_default());
             }
@@ -319,32 +381,11 @@ fn node_selector(raw: &RawValue) -> Result<BTreeMap<String, String>, Unreadable>
     failed.map_or(Ok(labels), Err)
 }
 
-fn string_or_null(raw: &RawValue) -> Result<String, Unreadable> {
-    match raw.get() {
-        "null" => Ok(String::new()),
-        _ => json::string(raw),
-    }
+fn templates(raw: Raw<'_>) -> Result<Vec<Template>, Unreadable> {
+    json::each(raw, template)
 }
 
-/// Decodes every item of a list and names the one that cannot be read.
-fn each<'a, T>(
-    raw: &'a RawValue,
-    mut decode: impl FnMut(usize, &'a RawValue) -> Result<T, Unreadable>,
-) -> Result<Vec<T>, Unreadable> {
-    json::items(raw)?
-        .into_iter()
-        .enumerate()
-        .map(|(index, item)| {
-            decode(index, item).map_err(|error| error.under(&format!("[{index}]")))
-        })
-        .collect()
-}
-
-fn templates(raw: &RawValue) -> Result<Vec<Template>, Unreadable> {
-    each(raw, template)
-}
-
-fn template(index: usize, raw: &RawValue) -> Result<Template, Unreadable> {
+fn template(index: usize, raw: Raw<'_>) -> Result<Template, Unreadable> {
     let [metadata, spec] = json::members(raw, ["metadata", "spec"])?;
     let mut template = Template {
         index,
@@ -368,18 +409,18 @@ fn template(index: usize, raw: &RawValue) -> Result<Template, Unreadable> {
 }
 
 /// A value of an annotation map, where a null counts as an empty string, as in Go.
-fn annotation(annotations: &RawValue, name: &str) -> Result<Option<String>, Unreadable> {
+fn annotation(annotations: Raw<'_>, name: &str) -> Result<Option<String>, Unreadable> {
     let mut found = None;
-    json::each_member(annotations, |key, value| {
+    json::each_member(annotations, &mut |key, value| {
         if key == name {
             found = Some(value);
         }
     })?;
-    json::optional(&format!("[{name}]"), found, string_or_null)
+    json::optional(&format!("[{name}]"), found, json::string_or_null)
 }
 
 /// Whether a template's spec has a source, and the registry in it.
-fn source(spec: &RawValue) -> Result<Option<(bool, Option<Registry>)>, Unreadable> {
+fn source(spec: Raw<'_>) -> Result<Option<(bool, Option<Registry>)>, Unreadable> {
     let [template] = json::members(spec, ["template"])?;
     let found = json::optional("template", template, |raw| {
         let [spec] = json::members(raw, ["spec"])?;
@@ -395,13 +436,17 @@ fn source(spec: &RawValue) -> Result<Option<(bool, Option<Registry>)>, Unreadabl
     Ok(found.flatten())
 }
 
-fn status_templates(raw: &RawValue) -> Result<Vec<StatusTemplate>, Unreadable> {
-    let templates = each(raw, |index, raw| {
+fn status_templates(raw: Raw<'_>) -> Result<Vec<StatusTemplate>, Unreadable> {
+    let templates = json::each(raw, |index, raw| {
         let [status] = json::members(raw, ["status"])?;
         let said = json::optional("status", status, |raw| {
             let [common, modified, original] = json::members(
                 raw,
-                ["commonTemplate", "modified", "originalSupportedArchitectures"],
+                [
+                    "commonTemplate",
+                    "modified",
+                    "originalSupportedArchitectures",
+                ],
             )?;
             Ok((
                 json::optional("commonTemplate", common, json::boolean)?.unwrap_or_default(),

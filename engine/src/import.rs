@@ -1,8 +1,6 @@
 //! Whether HCO imports the golden images for several architectures: the many places that say so.
 
-use serde_json::value::RawValue;
-
-use crate::json::{self, Unreadable};
+use crate::json::{self, Raw, Unreadable};
 use crate::text::ascii_lower;
 
 /// The gate's name, as HCO writes it.
@@ -84,12 +82,16 @@ impl Import {
 /// MIRRORS: hyperconverged-cluster-operator api/v1/featuregates/feature_gates.go,
 /// IsExplicitlyEnabled and Index: any letter case, the first of the name wins.
 fn gate(gates: &[Gate]) -> Option<bool> {
-    index(gates).and_then(|index| gates.get(index)).map(|gate| gate.enabled)
+    index(gates)
+        .and_then(|index| gates.get(index))
+        .map(|gate| gate.enabled)
 }
 
 fn index(gates: &[Gate]) -> Option<usize> {
     let name = ascii_lower(GATE);
-    gates.iter().position(|gate| ascii_lower(&gate.name) == name)
+    gates
+        .iter()
+        .position(|gate| ascii_lower(&gate.name) == name)
 }
 
 /// An entry of v1's list of gates.
@@ -104,27 +106,21 @@ impl Gate {
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
     /// recoverBadFeatureGates.
-    pub(crate) fn list(raw: &RawValue) -> Result<Vec<Self>, Unreadable> {
+    pub(crate) fn list(raw: Raw<'_>) -> Result<Vec<Self>, Unreadable> {
         let mut members = 0_usize;
-        if json::each_member(raw, |_, _| members += 1).is_ok() && members == 0 {
+        if json::each_member(raw, &mut |_, _| members += 1).is_ok() && members == 0 {
             return Ok(Vec::new());
         }
         Self::strict_list(raw)
     }
 
-    fn strict_list(raw: &RawValue) -> Result<Vec<Self>, Unreadable> {
-        json::items(raw)?
-            .into_iter()
-            .enumerate()
-            .map(|(index, gate)| {
-                Self::parse(gate).map_err(|error| error.under(&format!("[{index}]")))
-            })
-            .collect()
+    fn strict_list(raw: Raw<'_>) -> Result<Vec<Self>, Unreadable> {
+        json::each(raw, |_, gate| Self::parse(gate))
     }
 
     /// MIRRORS: hyperconverged-cluster-operator api/v1/featuregates/feature_gates.go,
     /// UnmarshalJSON: encoding/json, which takes a key in any letter case; no state means Enabled.
-    fn parse(raw: &RawValue) -> Result<Self, Unreadable> {
+    fn parse(raw: Raw<'_>) -> Result<Self, Unreadable> {
         let [name, state] = members_of_any_case(raw, ["name", "state"])?;
         let state = json::optional("state", state, json::string)?;
         Ok(Self {
@@ -152,12 +148,12 @@ impl V1Only {
         let Some(annotation) = annotation.filter(|annotation| !annotation.is_empty()) else {
             return Ok(Self::default());
         };
-        let raw: &RawValue = serde_json::from_str(annotation)
+        let raw = Raw::document(annotation.as_bytes())
             .map_err(|_| UnreadableV1Only("it is not valid JSON".to_owned()))?;
         Self::from_raw(raw).map_err(|error| UnreadableV1Only(error.to_string()))
     }
 
-    fn from_raw(raw: &RawValue) -> Result<Self, Unreadable> {
+    fn from_raw(raw: Raw<'_>) -> Result<Self, Unreadable> {
         let names = [
             "deployNetworkResourcesInjector",
             "mdevConfigEnable",
@@ -188,32 +184,31 @@ impl V1Only {
     }
 }
 
-fn strings(raw: &RawValue) -> Result<(), Unreadable> {
-    json::items(raw)?
-        .into_iter()
-        .filter(|item| item.get() != "null")
-        .try_for_each(|item| json::string(item).map(drop))
+fn strings(raw: Raw<'_>) -> Result<(), Unreadable> {
+    json::each(raw, |_, item| json::string_or_null(item)).map(drop)
 }
 
-/// The members of an object whose keys fold to `names`, which are ASCII; the last one wins.
-///
-/// MIRRORS: Go encoding/json, foldName: besides the ASCII letters, the long s (U+017F) folds to s and
-/// the Kelvin sign (U+212A) to k.
+/// The members of an object whose keys fold to `names`.
 fn members_of_any_case<'a, const N: usize>(
-    raw: &'a RawValue,
+    raw: Raw<'a>,
     names: [&str; N],
-) -> Result<[Option<&'a RawValue>; N], Unreadable> {
+) -> Result<[Option<Raw<'a>>; N], Unreadable> {
     let mut found = [None; N];
-    json::each_member(raw, |key, value| {
-        let folded = key.replace('\u{17f}', "s").replace('\u{212a}', "k");
-        for (slot, name) in found.iter_mut().zip(names) {
-            if name.eq_ignore_ascii_case(&folded) {
-                // A null leaves a Go pointer or list empty, also after an earlier value.
-                *slot = (value.get() != "null").then_some(value);
-            }
-        }
-    })?;
+    json::find_members(raw, &names, &mut found, folds_to)?;
     Ok(found)
+}
+
+/// Whether a key folds to a name, which is ASCII.
+///
+/// MIRRORS: Go encoding/json, foldName: besides the ASCII letters, the long s (U+017F) folds to s and the
+/// Kelvin sign (U+212A) to k.
+fn folds_to(name: &str, key: &str) -> bool {
+    let folded = key.chars().map(|character| match character {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    });
+    folded.eq(name.chars().map(|character| character.to_ascii_lowercase()))
 }
 
 #[cfg(test)]
@@ -289,7 +284,13 @@ mod tests {
         ] {
             assert!(V1Only::parse(Some(annotation)).is_err(), "{annotation}");
         }
-        for annotation in ["", "null", "{}", r#"{"unknown":1}"#, r#"{"observability":null}"#] {
+        for annotation in [
+            "",
+            "null",
+            "{}",
+            r#"{"unknown":1}"#,
+            r#"{"observability":null}"#,
+        ] {
             assert!(V1Only::parse(Some(annotation)).is_ok(), "{annotation}");
         }
     }

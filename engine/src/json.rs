@@ -1,41 +1,69 @@
 //! Reading JSON without building a tree of it.
 //!
 //! A request can hold a hundred thousand templates of which a handful of strings is judged. So a
-//! value stays the text that was sent ([`RawValue`]) until somebody needs a leaf of it, and only the
-//! leaf is decoded. What cannot be read is told by path, what was expected and what was found.
+//! value stays the text that was sent ([`Raw`]) until somebody needs a leaf of it, and only the leaf is
+//! decoded. What cannot be read is told by path, what was expected and what was found.
 //!
 //! The rules are those of Go's decoder, which HCO uses: `null` is the same as absent, unknown keys
 //! pass by, the last of two equal keys wins.
+//!
+//! The scanner that reads node lists reads these too. `serde_json`'s deserializer beside it would take
+//! 50 kB of the module.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserializer as _;
-use serde::de::{Error as _, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use crate::scan::{Fault, Kind, Scanner};
+
+/// A value as it stands in the document, without blanks around it; its syntax is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Raw<'a>(&'a str);
+
+impl<'a> Raw<'a> {
+    /// The whole document as one value.
+    pub(crate) fn document(document: &'a [u8]) -> Result<Self, Fault> {
+        let text = str::from_utf8(document).map_err(|_| Fault::Undecodable)?;
+        let mut scanner = Scanner::new(document);
+        let span = scanner.span()?;
+        if scanner.is_at_end() {
+            Ok(Self(text.get(span).unwrap_or_default()))
+        } else {
+            Err(Fault::Malformed)
+        }
+    }
+
+    /// What kind of value it is.
+    pub(crate) fn kind(self) -> Kind {
+        Scanner::new(self.0.as_bytes()).kind().unwrap_or(Kind::Null)
+    }
+
+    /// The text as it stands.
+    pub(crate) fn text(self) -> &'a str {
+        self.0
+    }
+
+    /// `None` for a null.
+    fn present(self) -> Option<Self> {
+        (self.0 != "null").then_some(self)
+    }
+}
 
 /// A value that is not of the type that HCO reads there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unreadable {
     /// Path from where the reader stands; every level that it passes on the way up is put before it.
     pub(crate) path: String,
-    expected: &'static str,
-    found: &'static str,
+    expected: Kind,
+    pub(crate) found: Kind,
 }
 
 impl Unreadable {
-    pub(crate) fn new(expected: &'static str, found: &RawValue) -> Self {
+    fn new(expected: Kind, found: Raw<'_>) -> Self {
         Self {
             path: String::new(),
             expected,
-            found: kind(found),
+            found: found.kind(),
         }
-    }
-
-    /// What was found, as a half-sentence.
-    pub(crate) fn found(&self) -> String {
-        format!("it is {}", self.found)
     }
 
     /// The same error, seen from one level further up.
@@ -66,175 +94,167 @@ impl fmt::Display for Unreadable {
     }
 }
 
-/// What a value is, told by its first character.
-pub(crate) fn kind(raw: &RawValue) -> &'static str {
-    match raw.get().as_bytes().first() {
-        Some(b'{') => "an object",
-        Some(b'[') => "a list",
-        Some(b'"') => "a string",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'n') => "null",
-        _ => "a number",
-    }
-}
-
-/// `None` for a null.
-fn present(raw: &RawValue) -> Option<&RawValue> {
-    (raw.get() != "null").then_some(raw)
-}
-
 /// The members of an object that bear one of `names`, in that order; `null` counts as absent.
 pub(crate) fn members<'a, const N: usize>(
-    raw: &'a RawValue,
+    raw: Raw<'a>,
     names: [&str; N],
-) -> Result<[Option<&'a RawValue>; N], Unreadable> {
+) -> Result<[Option<Raw<'a>>; N], Unreadable> {
     let mut found = [None; N];
-    each_member(raw, |key, value| {
+    find_members(raw, &names, &mut found, |name, key| name == key)?;
+    Ok(found)
+}
+
+/// Finds the members whose keys are the same as one of `names`; of two the last one counts.
+pub(crate) fn find_members<'a>(
+    raw: Raw<'a>,
+    names: &[&str],
+    found: &mut [Option<Raw<'a>>],
+    is_same: fn(&str, &str) -> bool,
+) -> Result<(), Unreadable> {
+    each_member(raw, &mut |key, value| {
         for (slot, name) in found.iter_mut().zip(names) {
-            if name == key {
-                *slot = present(value);
+            if is_same(name, key) {
+                *slot = value.present();
             }
         }
-    })?;
-    Ok(found)
+    })
 }
 
 /// Shows every member of an object to `visit`, in the order in which they stand.
 ///
 /// `null` has no members: Go's decoder leaves a struct as it was when it meets one.
 pub(crate) fn each_member<'a>(
-    raw: &'a RawValue,
-    mut visit: impl FnMut(&str, &'a RawValue),
+    raw: Raw<'a>,
+    visit: &mut dyn FnMut(&str, Raw<'a>),
 ) -> Result<(), Unreadable> {
-    /// One visitor for every caller: what differs is behind a reference, so the code is there once.
-    struct Members<'v, 'a>(&'v mut dyn FnMut(&str, &'a RawValue));
-
-    impl<'de> Visitor<'de> for Members<'_, 'de> {
-        type Value = ();
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-            while let Some(key) = map.next_key::<Key<'de>>()? {
-                (self.0)(&key.0, map.next_value()?);
-            }
-            Ok(())
-        }
-    }
-
-    if present(raw).is_none() {
+    let Some(Raw(text)) = raw.present() else {
         return Ok(());
-    }
-    serde_json::Deserializer::from_str(raw.get())
-        .deserialize_map(Members(&mut visit))
-        .map_err(|_| Unreadable::new("an object", raw))
-}
-
-/// A key as it stands in the text, or decoded if it has escapes.
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de> serde::Deserialize<'de> for Key<'de> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E: serde::de::Error>(self, key: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(key)))
-            }
-
-            fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(key.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
+    };
+    Scanner::new(text.as_bytes())
+        .object(
+            |key| key.decode().map(Some),
+            |scanner, key| {
+                let span = scanner.span()?;
+                visit(&key, Raw(text.get(span).unwrap_or_default()));
+                Ok::<(), Fault>(())
+            },
+        )
+        .map_err(|_| Unreadable::new(Kind::Object, raw))
 }
 
 /// The items of a list.
-pub(crate) fn items(raw: &RawValue) -> Result<Vec<&RawValue>, Unreadable> {
-    serde_json::from_str(raw.get()).map_err(|_| Unreadable::new("a list", raw))
+pub(crate) fn items(raw: Raw<'_>) -> Result<Vec<Raw<'_>>, Unreadable> {
+    let mut items = Vec::new();
+    Scanner::new(raw.0.as_bytes())
+        .list(|scanner| {
+            let span = scanner.span()?;
+            items.push(Raw(raw.0.get(span).unwrap_or_default()));
+            Ok::<(), Fault>(())
+        })
+        .map_err(|_| Unreadable::new(Kind::List, raw))?;
+    Ok(items)
+}
+
+/// Decodes every item of a list, and names the one that cannot be read.
+pub(crate) fn each<'a, T>(
+    raw: Raw<'a>,
+    mut decode: impl FnMut(usize, Raw<'a>) -> Result<T, Unreadable>,
+) -> Result<Vec<T>, Unreadable> {
+    let mut decoded = Vec::new();
+    for (index, item) in items(raw)?.into_iter().enumerate() {
+        decoded.push(decode(index, item).map_err(|error| error.under(&format!("[{index}]")))?);
+    }
+    Ok(decoded)
 }
 
 /// A string.
-pub(crate) fn string(raw: &RawValue) -> Result<String, Unreadable> {
-    serde_json::from_str(raw.get()).map_err(|_| Unreadable::new("a string", raw))
+pub(crate) fn string(raw: Raw<'_>) -> Result<String, Unreadable> {
+    let decoded = Scanner::new(raw.0.as_bytes())
+        .text()
+        .and_then(|text| text.decode());
+    decoded.map_or_else(
+        |_| Err(Unreadable::new(Kind::String, raw)),
+        |text| Ok(text.into_owned()),
+    )
+}
+
+/// A string in a map or list of strings, where Go reads a null as an empty one.
+pub(crate) fn string_or_null(raw: Raw<'_>) -> Result<String, Unreadable> {
+    raw.present().map_or_else(|| Ok(String::new()), string)
 }
 
 /// A boolean.
-pub(crate) fn boolean(raw: &RawValue) -> Result<bool, Unreadable> {
-    serde_json::from_str(raw.get()).map_err(|_| Unreadable::new("a boolean", raw))
+pub(crate) fn boolean(raw: Raw<'_>) -> Result<bool, Unreadable> {
+    match raw.0 {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(Unreadable::new(Kind::Boolean, raw)),
+    }
 }
 
 /// Decodes a member that may be absent, and names it if it cannot be read.
 pub(crate) fn optional<'a, T>(
     segment: &str,
-    raw: Option<&'a RawValue>,
-    decode: impl FnOnce(&'a RawValue) -> Result<T, Unreadable>,
+    raw: Option<Raw<'a>>,
+    decode: impl FnOnce(Raw<'a>) -> Result<T, Unreadable>,
 ) -> Result<Option<T>, Unreadable> {
-    raw.map(decode)
-        .transpose()
-        .map_err(|error| error.under(segment))
+    match raw.map(decode) {
+        None => Ok(None),
+        Some(Ok(value)) => Ok(Some(value)),
+        Some(Err(error)) => Err(error.under(segment)),
+    }
 }
 
 /// Whether two values are the same, whatever the order of their keys and the blanks between them.
 ///
 /// Values that are written otherwise than the API server writes them (escapes, `1.0` for `1`) count as
 /// different: then they are judged, which is what happens to a change.
-pub(crate) fn same(one: Option<&RawValue>, other: Option<&RawValue>) -> bool {
-    /// Deeper than any object is that the API server takes; the stack is not ours to fill.
-    const DEPTH: usize = 100;
+pub(crate) fn same(one: Option<Raw<'_>>, other: Option<Raw<'_>>) -> bool {
     match (one, other) {
-        (Some(one), Some(other)) => are_equal(one, other, DEPTH),
+        (Some(one), Some(other)) => are_equal(one, other),
         (None, None) => true,
         _ => false,
     }
 }
 
-fn are_equal(one: &RawValue, other: &RawValue, depth: usize) -> bool {
-    if one.get() == other.get() {
+/// Goes no deeper than the scanner, which has passed over both values.
+fn are_equal(one: Raw<'_>, other: Raw<'_>) -> bool {
+    if one == other {
         return true;
-    }
-    if depth == 0 {
-        return false;
     }
     if let (Ok(one), Ok(other)) = (items(one), items(other)) {
         let mut pairs = one.iter().zip(&other);
-        return one.len() == other.len() && pairs.all(|(one, other)| are_equal(one, other, depth - 1));
+        return one.len() == other.len() && pairs.all(|(one, other)| are_equal(*one, *other));
     }
     match (map(one), map(other)) {
         (Some(one), Some(other)) => {
             let mut pairs = one.iter().zip(&other);
             one.len() == other.len()
                 && pairs.all(|((left, one), (right, other))| {
-                    left == right && are_equal(one, other, depth - 1)
+                    left == right && are_equal(Raw(one), Raw(other))
                 })
         }
         _ => false,
     }
 }
 
-fn map(raw: &RawValue) -> Option<BTreeMap<String, &RawValue>> {
+/// The members by key. Copies, since maps of strings are there anyway and each further type of map is
+/// 2 kB of the module.
+fn map(raw: Raw<'_>) -> Option<BTreeMap<String, String>> {
     let mut map = BTreeMap::new();
-    each_member(raw, |key, value| {
-        map.insert(key.to_owned(), value);
+    each_member(raw, &mut |key, value| {
+        map.insert(key.to_owned(), value.text().to_owned());
     })
     .ok()?;
     // A null has no members either.
-    present(raw).map(|_| map)
+    raw.present().map(|_| map)
 }
 
 /// A field of an object, found by its path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leaf<'a> {
     path: &'static [&'static str],
-    raw: Option<&'a RawValue>,
+    raw: Option<Raw<'a>>,
     /// How far down `raw` stands: less than the length of `path` if something on the way is no object.
     depth: usize,
 }
@@ -245,7 +265,7 @@ impl<'a> Leaf<'a> {
     /// It never fails: where something on the way is no object, that something is the leaf, so that
     /// two objects can be compared before anything of them is decoded.
     pub(crate) fn all<const N: usize>(
-        object: &'a RawValue,
+        object: Raw<'a>,
         paths: [&'static [&'static str]; N],
     ) -> [Self; N] {
         let mut leaves = paths.map(|path| Leaf {
@@ -265,32 +285,32 @@ impl<'a> Leaf<'a> {
     /// Decodes the field; `None` if it is absent or `null`.
     pub(crate) fn read<T>(
         &self,
-        decode: impl FnOnce(&'a RawValue) -> Result<T, Unreadable>,
+        decode: impl FnOnce(Raw<'a>) -> Result<T, Unreadable>,
     ) -> Result<Option<T>, Unreadable> {
         let Some(raw) = self.raw else {
             return Ok(None);
         };
         if self.depth < self.path.len() {
             let above = path_text(self.path.get(..self.depth).unwrap_or_default());
-            return Err(Unreadable::new("an object", raw).under(&above));
+            return Err(Unreadable::new(Kind::Object, raw).under(&above));
         }
         optional(&path_text(self.path), Some(raw), decode)
     }
 }
 
-fn descend<'a>(raw: &'a RawValue, depth: usize, leaves: &mut [&mut Leaf<'a>]) {
+fn descend<'a>(raw: Raw<'a>, depth: usize, leaves: &mut [&mut Leaf<'a>]) {
     for leaf in leaves.iter_mut() {
         leaf.raw = None;
     }
-    if present(raw).is_none() {
+    if raw.present().is_none() {
         return;
     }
-    let walked = each_member(raw, |key, value| {
+    let walked = each_member(raw, &mut |key, value| {
         let mut below: Vec<&mut Leaf<'a>> = Vec::new();
         for leaf in leaves.iter_mut() {
             if leaf.path.get(depth) == Some(&key) {
                 if leaf.path.len() == depth + 1 {
-                    leaf.raw = present(value);
+                    leaf.raw = value.present();
                     leaf.depth = depth + 1;
                 } else {
                     below.push(leaf);
@@ -331,27 +351,21 @@ pub(crate) fn path_text(path: &[&str]) -> String {
     text
 }
 
-/// The whole document as one value, its syntax checked.
-pub(crate) fn document(payload: &[u8]) -> Result<&RawValue, serde_json::Error> {
-    let text = std::str::from_utf8(payload).map_err(serde_json::Error::custom)?;
-    serde_json::from_str(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn raw(text: &str) -> &RawValue {
-        serde_json::from_str(text).unwrap()
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::document(text.as_bytes()).unwrap()
     }
 
     #[test]
     fn null_is_absent_and_the_last_of_two_equal_keys_wins() {
         let [a, b, c] =
             members(raw(r#"{"a":1,"b":null,"a":2,"\u0063":3}"#), ["a", "b", "c"]).unwrap();
-        assert_eq!(a.unwrap().get(), "2");
+        assert_eq!(a.unwrap().text(), "2");
         assert!(b.is_none());
-        assert_eq!(c.unwrap().get(), "3");
+        assert_eq!(c.unwrap().text(), "3");
     }
 
     #[test]
@@ -361,7 +375,10 @@ mod tests {
             [&["spec", "workloads", "nodePlacement", "nodeSelector"]],
         );
         let error = leaf.read(string).unwrap_err();
-        assert_eq!(error.to_string(), "spec.workloads is a string, not an object");
+        assert_eq!(
+            error.to_string(),
+            "spec.workloads is a string, not an object"
+        );
         let [same] = Leaf::all(
             raw(r#"{"metadata":{},"spec":{"workloads":"here"}}"#),
             [&["spec", "workloads", "nodePlacement", "nodeSelector"]],

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::facts::{Cluster, Facts, Nodes};
 use crate::golden_image;
 use crate::hyperconverged::{self, HyperConverged, Sent};
-use crate::json;
+use crate::json::Raw;
 use crate::report::{Judged, JudgedFinding, Report};
 use crate::request::{Operation, Request, Version};
 use crate::rule::{Finding, Level};
@@ -30,9 +30,9 @@ use crate::settings::{Settings, Updates};
 /// assert!(engine::judge(pod.as_bytes(), &Unreachable).allowed);
 /// ```
 pub fn judge(payload: &[u8], cluster: &dyn Cluster) -> Report {
-    let payload = match json::document(payload) {
+    let payload = match Raw::document(payload) {
         Ok(payload) => payload,
-        Err(error) => return Report::undecodable("", "", &format!("the request is not JSON: {error}")),
+        Err(fault) => return Report::undecodable("", "", &format!("the request: {fault}")),
     };
     let (request, settings) = match Request::parse(payload) {
         Ok((Some(request), settings)) => (request, settings),
@@ -69,7 +69,9 @@ pub fn judge(payload: &[u8], cluster: &dyn Cluster) -> Report {
     }
     let settings = match Settings::parse(settings) {
         Ok(settings) => settings,
-        Err(message) => return Report::invalid_settings(&request.namespace, &request.name, &message),
+        Err(message) => {
+            return Report::invalid_settings(&request.namespace, &request.name, &message);
+        }
     };
     let hco = match sent.decode() {
         Ok(hco) => hco,
@@ -149,7 +151,6 @@ fn carry(findings: &mut [(&'static str, Judged, Finding)], old: &Facts<'_>) {
 ///
 /// Every mistake in them, a line each.
 pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
-    let settings = json::document(payload)
-        .map_err(|error| format!("the settings are not JSON: {}", crate::text::plain(&error.to_string(), 120)))?;
+    let settings = Raw::document(payload).map_err(|fault| format!("the settings: {fault}"))?;
     Settings::parse(Some(settings)).map(drop)
 }

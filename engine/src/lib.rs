@@ -28,6 +28,7 @@ mod report;
 mod request;
 mod rule;
 mod rules;
+mod scan;
 mod settings;
 mod text;
 

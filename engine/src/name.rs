@@ -32,7 +32,18 @@ mod tests {
         for name in ["a", "a-b.c0", "0", &"a".repeat(253)] {
             assert!(is_dns1123_subdomain(name), "{name}");
         }
-        for name in ["", ".", "a.", "-a", "a-", "A", "a_b", "a b", "ä", &"a".repeat(254)] {
+        for name in [
+            "",
+            ".",
+            "a.",
+            "-a",
+            "a-",
+            "A",
+            "a_b",
+            "a b",
+            "ä",
+            &"a".repeat(254),
+        ] {
             assert!(!is_dns1123_subdomain(name), "{name}");
         }
     }

@@ -3,7 +3,6 @@
 //! nothing is decided here about what the architectures mean.
 
 mod error;
-mod scan;
 mod wanted;
 
 use std::borrow::Cow;
@@ -12,16 +11,16 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::error::ListError;
 
 use self::error::Problem;
-use self::scan::{Fault, Kind, Scanner, Text};
 use self::wanted::{CONTROL_PLANE, MASTER, Values, WORKER, Wanted};
 use crate::placement::{NodeView, Placement};
+use crate::scan::{Fault, Kind, Scanner, Text};
 
 /// The architectures of a cluster, for one placement. Nodes that do not say
 /// theirs are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Census {
     /// How many workload nodes have each architecture.
-    pub workload: BTreeMap<String, u64>,
+    pub workload: BTreeMap<String, usize>,
     /// The architectures of the control-plane nodes, whatever the placement.
     pub control_plane: BTreeSet<String>,
 }
@@ -50,7 +49,7 @@ pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, Lis
 /// Reads the list from top to bottom. `'a` is the list, `'p` the placements.
 struct Reader<'a, 'p> {
     placements: Vec<(&'p Placement, Vec<usize>)>,
-    wanted: Wanted<'p>,
+    wanted: Wanted,
     censuses: Vec<Census>,
     /// The item that is being read.
     item: Option<usize>,

@@ -34,7 +34,7 @@ pub struct Report {
     /// The denial in words.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were read.
-    pub nodes: Option<BTreeMap<String, u64>>,
+    pub nodes: Option<BTreeMap<String, usize>>,
     /// The workload architectures, sorted.
     pub workload_architectures: Option<Vec<String>>,
     /// The architectures of the control plane, sorted.
@@ -196,7 +196,10 @@ impl Report {
         let denying: Vec<&JudgedFinding> = findings.iter().filter(denies).collect();
         let code = if denying.is_empty() {
             None
-        } else if denying.iter().all(|finding| finding.rule == crate::rules::NODES_UNREADABLE) {
+        } else if denying
+            .iter()
+            .all(|finding| finding.rule == crate::rules::NODES_UNREADABLE)
+        {
             Some(500)
         } else {
             Some(422)
@@ -209,7 +212,11 @@ impl Report {
             workload_architectures: census.map(|census| census.workload.keys().cloned().collect()),
             control_plane_architectures: census
                 .map(|census| census.control_plane.iter().cloned().collect()),
-            multi_arch_import: Some(if facts.import { Import::Enabled } else { Import::Disabled }),
+            multi_arch_import: Some(if facts.import {
+                Import::Enabled
+            } else {
+                Import::Disabled
+            }),
             warnings: warnings(&findings),
             audit_annotations: BTreeMap::new(),
             findings,
@@ -220,8 +227,11 @@ impl Report {
 
     fn annotations(&self) -> BTreeMap<String, String> {
         let architectures = |key: &str, list: &Option<Vec<String>>| {
-            let encoded: Vec<String> =
-                list.as_ref()?.iter().map(|name| percent_encode(name, NAME)).collect();
+            let encoded: Vec<String> = list
+                .as_ref()?
+                .iter()
+                .map(|name| percent_encode(name, NAME))
+                .collect();
             let value = if encoded.is_empty() {
                 "none".to_owned()
             } else {
@@ -232,7 +242,10 @@ impl Report {
         let import = self.multi_arch_import.map(Import::name);
         let pairs = [
             architectures("workload-architectures", &self.workload_architectures),
-            architectures("control-plane-architectures", &self.control_plane_architectures),
+            architectures(
+                "control-plane-architectures",
+                &self.control_plane_architectures,
+            ),
             import.map(|import| ("multi-arch-import".to_owned(), import.to_owned())),
             words(&self.findings).map(|words| ("findings".to_owned(), words)),
         ];
@@ -245,28 +258,40 @@ impl Report {
 }
 
 fn object_name(namespace: &str, name: &str) -> String {
-    let name = if name.is_empty() { "(without a name)" } else { name };
+    let name = if name.is_empty() {
+        "(without a name)"
+    } else {
+        name
+    };
     let slash = if namespace.is_empty() { "" } else { "/" };
     format!("{}{slash}{}", plain(namespace, NAME), plain(name, NAME))
 }
 
 /// `rule-id/template=deny rule-id=warn`: sorted, one word for a rule and template, the gravest of them.
 fn words(findings: &[JudgedFinding]) -> Option<String> {
-    // The equals sign belongs to the key, so that the words stand in order as a whole.
-    let mut worst: BTreeMap<String, Judged> = BTreeMap::new();
-    for finding in findings {
+    // The equals sign belongs to the key, so that the words stand in order as a whole. The gravest level
+    // comes last and stays.
+    let mut worst: BTreeMap<String, String> = BTreeMap::new();
+    let at = |level| {
+        findings
+            .iter()
+            .filter(move |finding| finding.level == level)
+    };
+    for finding in at(Judged::Carried)
+        .chain(at(Judged::Warn))
+        .chain(at(Judged::Deny))
+    {
         let mut word = finding.rule.to_owned();
         if let Some(template) = finding.template.as_deref().filter(|name| !name.is_empty()) {
             word.push('/');
             word.push_str(&percent_encode(template, NAME));
         }
         word.push('=');
-        let level = worst.get(&word).copied().unwrap_or(finding.level);
-        worst.insert(word, level.min(finding.level));
+        worst.insert(word, finding.level.name().to_owned());
     }
     let mut words: Vec<String> = worst
-        .into_iter()
-        .map(|(word, level)| word + level.name())
+        .iter()
+        .map(|(word, level)| format!("{word}{level}"))
         .collect();
     let length = |words: &[String]| words.iter().map(|word| word.len() + 1).sum::<usize>();
     if length(&words) > FINDINGS + 1 {
@@ -290,7 +315,11 @@ fn by_rule<'f>(findings: &[&'f JudgedFinding]) -> Vec<Vec<&'f JudgedFinding>> {
     let mut groups: Vec<Vec<&JudgedFinding>> = Vec::new();
     for finding in findings {
         match groups.last_mut() {
-            Some(group) if group.first().is_some_and(|first| first.rule == finding.rule) => {
+            Some(group)
+                if group
+                    .first()
+                    .is_some_and(|first| first.rule == finding.rule) =>
+            {
                 group.push(finding);
             }
             _ => groups.push(vec![finding]),
@@ -371,11 +400,16 @@ fn warnings(findings: &[JudgedFinding]) -> Vec<String> {
             left += 1;
         }
     };
-    for finding in findings.iter().filter(|finding| finding.level == Judged::Warn) {
+    for finding in findings
+        .iter()
+        .filter(|finding| finding.level == Judged::Warn)
+    {
         push(format!("[{}] {}", finding.rule, finding.fact));
     }
-    let carried: Vec<&JudgedFinding> =
-        findings.iter().filter(|finding| finding.level == Judged::Carried).collect();
+    let carried: Vec<&JudgedFinding> = findings
+        .iter()
+        .filter(|finding| finding.level == Judged::Carried)
+        .collect();
     for group in by_rule(&carried) {
         if let Some(first) = group.first() {
             let more = match group.len() - 1 {

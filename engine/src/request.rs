@@ -1,8 +1,6 @@
 //! The admission request, as the host hands it over.
 
-use serde_json::value::RawValue;
-
-use crate::json::{self, Unreadable};
+use crate::json::{self, Raw, Unreadable};
 
 /// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
@@ -34,8 +32,8 @@ pub(crate) struct Request<'a> {
     pub(crate) sub_resource: bool,
     pub(crate) namespace: String,
     pub(crate) name: String,
-    pub(crate) object: Option<&'a RawValue>,
-    pub(crate) old_object: Option<&'a RawValue>,
+    pub(crate) object: Option<Raw<'a>>,
+    pub(crate) old_object: Option<Raw<'a>>,
 }
 
 /// The version that the request says the object has.
@@ -46,31 +44,37 @@ pub(crate) struct Kind {
 
 impl<'a> Request<'a> {
     /// Cuts the request out of the payload of `validate`: the request and the settings.
-    pub(crate) fn parse(
-        payload: &'a RawValue,
-    ) -> Result<(Option<Self>, Option<&'a RawValue>), Unreadable> {
+    pub(crate) fn parse(payload: Raw<'a>) -> Result<(Option<Self>, Option<Raw<'a>>), Unreadable> {
         let [request, settings] =
             json::members(payload, ["request", "settings"]).map_err(|e| e.under("the payload"))?;
         let request = json::optional("request", request, Self::from_raw)?;
         Ok((request, settings))
     }
 
-    fn from_raw(raw: &'a RawValue) -> Result<Self, Unreadable> {
+    fn from_raw(raw: Raw<'a>) -> Result<Self, Unreadable> {
         // Both spellings of the subresource: the host's own type writes camel case, the SDK's snake.
-        let [kind, operation, sub_resource, sub_resource_snake, namespace, name, object, old_object] =
-            json::members(
-                raw,
-                [
-                    "kind",
-                    "operation",
-                    "subResource",
-                    "sub_resource",
-                    "namespace",
-                    "name",
-                    "object",
-                    "oldObject",
-                ],
-            )?;
+        let [
+            kind,
+            operation,
+            sub_resource,
+            sub_resource_snake,
+            namespace,
+            name,
+            object,
+            old_object,
+        ] = json::members(
+            raw,
+            [
+                "kind",
+                "operation",
+                "subResource",
+                "sub_resource",
+                "namespace",
+                "name",
+                "object",
+                "oldObject",
+            ],
+        )?;
         let text = |segment, raw| {
             Ok::<_, Unreadable>(json::optional(segment, raw, json::string)?.unwrap_or_default())
         };

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use serde_json::value::RawValue;
-
-use crate::json::{self, kind};
+use crate::json::{self, Raw};
 use crate::rule::{Level, Rule};
 use crate::rules::RULES;
+use crate::scan::Kind;
 use crate::text::{self, quote};
 
 /// The settings that there are; `description` is what the Rancher form sends beside them.
@@ -64,20 +63,22 @@ impl Settings {
     /// Reads the settings as the host sends them; nothing at all is the default.
     ///
     /// The error has a line for every mistake.
-    pub(crate) fn parse(settings: Option<&RawValue>) -> Result<Self, String> {
+    pub(crate) fn parse(settings: Option<Raw<'_>>) -> Result<Self, String> {
         let mut reader = Reader::default();
         let mut read = Self::default();
         if let Some(raw) = settings {
-            reader.each("settings", raw, |reader, key, value| read.set(reader, key, value));
+            reader.each("settings", raw, |reader, key, value| {
+                read.set(reader, key, value)
+            });
         }
         reader.finish(read)
     }
 
-    fn set(&mut self, reader: &mut Reader, key: &str, value: &RawValue) {
+    fn set(&mut self, reader: &mut Reader, key: &str, value: Raw<'_>) {
         match key {
-            "description" if matches!(kind(value), "null" | "a string") => {}
+            "description" if matches!(value.kind(), Kind::Null | Kind::String) => {}
             // A key without a value is a key that is not there.
-            known if KEYS.contains(&known) && kind(value) == "null" => {}
+            known if KEYS.contains(&known) && value.kind() == Kind::Null => {}
             "levels" => reader.each("levels", value, |reader, id, level| {
                 self.levels.extend(reader.level(id, level));
             }),
@@ -153,24 +154,20 @@ impl Reader {
         written: &str,
         known: impl IntoIterator<Item = &'n str>,
     ) {
-        let hint = text::nearest(written, known)
-            .map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
+        let hint = text::nearest(written, known).map_or_else(String::new, |nearest| {
+            format!("; did you mean `{nearest}`?")
+        });
         self.mistake(path, &format!("{what}{hint}"));
     }
 
     /// Reads the members of an object.
-    fn each(
-        &mut self,
-        path: &str,
-        raw: &RawValue,
-        mut read: impl FnMut(&mut Self, &str, &RawValue),
-    ) {
-        if let Err(error) = json::each_member(raw, |key, value| read(self, key, value)) {
-            self.mistake(path, &format!("must be an object, {}", error.found()));
+    fn each(&mut self, path: &str, raw: Raw<'_>, mut read: impl FnMut(&mut Self, &str, Raw<'_>)) {
+        if let Err(error) = json::each_member(raw, &mut |key, value| read(self, key, value)) {
+            self.mistake(path, &format!("must be an object, not {}", error.found));
         }
     }
 
-    fn level(&mut self, id: &str, value: &RawValue) -> Option<(String, Level)> {
+    fn level(&mut self, id: &str, value: Raw<'_>) -> Option<(String, Level)> {
         let rules = || RULES.iter().map(|rule| rule.id).chain(IMAGE_RULES);
         let path = format!("levels.{}", text::plain(id, 80));
         if !rules().any(|rule| rule == id) {
@@ -185,11 +182,13 @@ impl Reader {
     fn word<const N: usize>(
         &mut self,
         path: &str,
-        value: &RawValue,
+        value: Raw<'_>,
         words: [&'static str; N],
     ) -> Option<&'static str> {
         let written = json::string(value).ok();
-        let known = words.into_iter().find(|word| written.as_deref() == Some(word));
+        let known = words
+            .into_iter()
+            .find(|word| written.as_deref() == Some(word));
         if known.is_none() {
             let found = shown(value, written.as_deref());
             let what = format!("must be one of {}, not {found}", text::list(&words, N));
@@ -198,7 +197,7 @@ impl Reader {
         known
     }
 
-    fn account(&mut self, value: &RawValue) -> Option<ServiceAccount> {
+    fn account(&mut self, value: Raw<'_>) -> Option<ServiceAccount> {
         let written = json::string(value).ok();
         if let Some((namespace, name)) = written.as_deref().and_then(|it| it.split_once('/'))
             && crate::name::is_dns1123_label(namespace)
@@ -217,7 +216,7 @@ impl Reader {
         None
     }
 
-    fn registry(&mut self, name: &str, value: &RawValue) -> Option<String> {
+    fn registry(&mut self, name: &str, value: Raw<'_>) -> Option<String> {
         let path = format!("commonTemplates.{}", text::plain(name, 80));
         if !crate::name::is_dns1123_subdomain(name) {
             self.mistake(
@@ -238,8 +237,8 @@ impl Reader {
 }
 
 /// What was found, for a sentence that says what must be.
-fn shown(value: &RawValue, string: Option<&str>) -> String {
-    string.map_or_else(|| kind(value).to_owned(), quote)
+fn shown(value: Raw<'_>, string: Option<&str>) -> String {
+    string.map_or_else(|| value.kind().to_string(), quote)
 }
 
 #[cfg(test)]
@@ -247,7 +246,7 @@ mod tests {
     use super::*;
 
     fn parse(json: &str) -> Result<Settings, String> {
-        Settings::parse(Some(serde_json::from_str(json).unwrap()))
+        Settings::parse(Some(Raw::document(json.as_bytes()).unwrap()))
     }
 
     fn mistakes(json: &str) -> String {
@@ -311,7 +310,7 @@ mod tests {
     fn settings_that_are_no_mapping_are_one_mistake() {
         assert_eq!(
             mistakes("[1]"),
-            "the settings have 1 mistake:\n- settings: must be an object, it is a list"
+            "the settings have 1 mistake:\n- settings: must be an object, not a list"
         );
     }
 }

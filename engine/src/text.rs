@@ -101,6 +101,13 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
     text
 }
 
+/// Whether a text has a part. A plain search: that of `str` is made for long texts and takes 3 kB.
+pub(crate) fn contains(text: &str, part: &str) -> bool {
+    text.as_bytes()
+        .windows(part.len())
+        .any(|window| window == part.as_bytes())
+}
+
 /// Lower case as Go's `strings.ToLower` sees it, for comparing with an ASCII word.
 ///
 /// MIRRORS: strings.ToLower, unicode.ToLower. Of all characters outside ASCII only two have a lower
@@ -142,13 +149,19 @@ pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
 }
 
 /// The candidate that is nearest to what was written, if one is near enough to be meant.
-pub(crate) fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(
+    written: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let written = ascii_lower(written);
     candidates
         .into_iter()
         .filter_map(|candidate| {
             let most = candidate.len().div_ceil(3);
-            Some((distance(&written, &ascii_lower(candidate), most)?, candidate))
+            Some((
+                distance(&written, &ascii_lower(candidate), most)?,
+                candidate,
+            ))
         })
         .min()
         .map(|(_, candidate)| candidate)
@@ -160,7 +173,10 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped() {
-        assert_eq!(quote("a\0b\u{202e}c`d\n"), "`a\\u{0}b\\u{202e}c\\u{60}d\\u{a}`");
+        assert_eq!(
+            quote("a\0b\u{202e}c`d\n"),
+            "`a\\u{0}b\\u{202e}c\\u{60}d\\u{a}`"
+        );
     }
 
     #[test]
@@ -199,7 +215,10 @@ mod tests {
     #[test]
     fn the_nearest_name_is_found_whatever_its_case() {
         let names = ["architectures-missing", "architectures-malformed"];
-        assert_eq!(nearest("Architecture-missing", names), Some("architectures-missing"));
+        assert_eq!(
+            nearest("Architecture-missing", names),
+            Some("architectures-missing")
+        );
         assert_eq!(nearest("levels", names), None);
     }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::scan::{Fault, Kind, MAX_DEPTH};
+use crate::scan::{Fault, Kind};
 
 /// How much of a foreign `kind` is repeated.
 const KIND_MAX: usize = 40;
@@ -64,14 +64,7 @@ impl fmt::Display for ListError {
         }
         match &self.problem {
             Problem::Empty => f.write_str("there is nothing in it"),
-            Problem::Fault(Fault::CutOff) => f.write_str("it is cut off here"),
-            Problem::Fault(Fault::Malformed) => f.write_str("it is no JSON"),
-            Problem::Fault(Fault::TooDeep) => {
-                write!(f, "a value nests more than {MAX_DEPTH} deep")
-            }
-            Problem::Fault(Fault::Undecodable) => {
-                f.write_str("a string is not UTF-8 or has an impossible escape")
-            }
+            Problem::Fault(fault) => write!(f, "{fault}"),
             Problem::Trailing => f.write_str("something follows its end"),
             Problem::WrongKind {
                 what,
@@ -79,7 +72,7 @@ impl fmt::Display for ListError {
                 found,
             } => write!(f, "{what} is {found}, not {expected}"),
             Problem::ForeignKind(kind) => {
-                write!(f, "its kind is `{}`, not NodeList", kind.escape_debug())
+                write!(f, "its kind is {}, not NodeList", crate::text::quote(kind))
             }
             Problem::NoItems => f.write_str("it has no `items`"),
         }
@@ -87,16 +80,3 @@ impl fmt::Display for ListError {
 }
 
 impl std::error::Error for ListError {}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Null => "null",
-            Self::Boolean => "a boolean",
-            Self::Number => "a number",
-            Self::String => "a string",
-            Self::List => "a list",
-            Self::Object => "an object",
-        })
-    }
-}

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::scan::{Fault, Text};
 use crate::placement::Placement;
+use crate::scan::{Fault, Text};
 
 /// The role labels have the first slots.
 /// MIRRORS: hyperconverged-cluster-operator, pkg/internal/nodeinfo/nodeinfo.go.
@@ -20,14 +20,14 @@ pub(super) const MASTER: usize = 2;
 
 /// The labels that are wanted, each with its slot.
 #[derive(Debug)]
-pub(super) struct Wanted<'p> {
-    slots: BTreeMap<&'p [u8], usize>,
+pub(super) struct Wanted {
+    slots: BTreeMap<String, usize>,
     /// Whether any key has this fingerprint.
     fingerprints: [bool; 256],
 }
 
-impl<'p> Wanted<'p> {
-    pub(super) fn by(placements: &[&'p Placement]) -> Self {
+impl Wanted {
+    pub(super) fn by(placements: &[&Placement]) -> Self {
         let mut slots = BTreeMap::new();
         let mut fingerprints = [false; 256];
         let labels = placements
@@ -35,10 +35,11 @@ impl<'p> Wanted<'p> {
             .flat_map(|placement| placement.labels())
             .map(String::as_str);
         for key in ROLES.into_iter().chain(labels) {
-            let key = key.as_bytes();
             let next = slots.len();
-            slots.entry(key).or_insert(next);
-            if let Some(known) = fingerprints.get_mut(fingerprint(key)) {
+            if !slots.contains_key(key) {
+                slots.insert(key.to_owned(), next);
+            }
+            if let Some(known) = fingerprints.get_mut(fingerprint(key.as_bytes())) {
                 *known = true;
             }
         }
@@ -57,8 +58,8 @@ impl<'p> Wanted<'p> {
     pub(super) fn slot_of(&self, key: Text<'_>) -> Result<Option<usize>, Fault> {
         match key.as_plain() {
             Some(key) if !self.may_want(key) => Ok(None),
-            Some(key) => Ok(self.find(key)),
-            None => Ok(self.find(key.decode()?.as_bytes())),
+            Some(key) => Ok(str::from_utf8(key).ok().and_then(|key| self.find(key))),
+            None => Ok(self.find(&key.decode()?)),
         }
     }
 
@@ -67,7 +68,7 @@ impl<'p> Wanted<'p> {
         placement
             .labels()
             .iter()
-            .filter_map(|key| self.find(key.as_bytes()))
+            .filter_map(|key| self.find(key))
             .collect()
     }
 
@@ -76,7 +77,7 @@ impl<'p> Wanted<'p> {
         self.fingerprints.get(fingerprint(key)) == Some(&true)
     }
 
-    fn find(&self, key: &[u8]) -> Option<usize> {
+    fn find(&self, key: &str) -> Option<usize> {
         self.slots.get(key).copied()
     }
 }

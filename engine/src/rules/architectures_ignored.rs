@@ -13,7 +13,11 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    if facts.import { overridden(facts) } else { unused(facts) }
+    if facts.import {
+        overridden(facts)
+    } else {
+        unused(facts)
+    }
 }
 
 /// While the import is off HCO strips the annotation from what it gives to SSP.

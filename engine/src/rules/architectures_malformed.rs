@@ -45,7 +45,10 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
                     reason(entry)
                 ),
                 fix: if meant.is_empty() {
-                    format!("write names as in {}", fix::annotation(&fix::workload_value(census)))
+                    format!(
+                        "write names as in {}",
+                        fix::annotation(&fix::workload_value(census))
+                    )
                 } else {
                     format!("write {}", fix::annotation(&meant))
                 },

@@ -28,8 +28,14 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     });
     missing
         .map(|(image, template)| {
-            let value = facts.workload().map_or_else(String::new, fix::workload_value);
-            let value = if value.is_empty() { "amd64,arm64".to_owned() } else { value };
+            let value = facts
+                .workload()
+                .map_or_else(String::new, fix::workload_value);
+            let value = if value.is_empty() {
+                "amd64,arm64".to_owned()
+            } else {
+                value
+            };
             Finding {
                 path: facts.annotation_path(template),
                 template: Some(image.name.to_owned()),

@@ -32,7 +32,10 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
         let Some(census) = facts.workload() else {
             return findings;
         };
-        if !value.split(',').any(|entry| census.workload.contains_key(entry)) {
+        if !value
+            .split(',')
+            .any(|entry| census.workload.contains_key(entry))
+        {
             findings.push(finding(facts, image, value, census));
         }
     }
@@ -53,7 +56,9 @@ fn finding(facts: &Facts<'_>, image: &GoldenImage<'_>, value: &str, census: &Cen
         (Some(template), _) => (
             facts.template_path(template, "metadata.annotations"),
             "the common template",
-            format!("switch the template off with the annotation {ENABLE}: \"false\", or import an image that has one of these architectures"),
+            format!(
+                "switch the template off with the annotation {ENABLE}: \"false\", or import an image that has one of these architectures"
+            ),
         ),
         (None, _) => (
             facts.hco.path(Field::CommonImport),

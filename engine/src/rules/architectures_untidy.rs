@@ -39,9 +39,15 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
                 fact: if empty {
                     format!("the architectures of template {name} have an empty entry")
                 } else {
-                    format!("the architectures of template {name} have {} twice", quote(entry))
+                    format!(
+                        "the architectures of template {name} have {} twice",
+                        quote(entry)
+                    )
                 },
-                fix: format!("write {}", fix::annotation(&fix::cleaned(value, facts.census_if_read()))),
+                fix: format!(
+                    "write {}",
+                    fix::annotation(&fix::cleaned(value, facts.census_if_read()))
+                ),
             });
         }
     }

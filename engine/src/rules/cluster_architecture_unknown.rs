@@ -27,10 +27,19 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if names.is_empty() {
         return Vec::new();
     }
-    let in_control_plane = census.control_plane.iter().any(|name| !is_accepted_by_ssp(name));
+    let in_control_plane = census
+        .control_plane
+        .iter()
+        .any(|name| !is_accepted_by_ssp(name));
     let usable = fix::default_architecture(census)
         .filter(|name| is_accepted_by_ssp(name))
-        .or_else(|| census.workload.keys().map(String::as_str).find(|name| is_accepted_by_ssp(name)));
+        .or_else(|| {
+            census
+                .workload
+                .keys()
+                .map(String::as_str)
+                .find(|name| is_accepted_by_ssp(name))
+        });
     let fix = match usable {
         Some(usable) if !in_control_plane => {
             format!("keep the workloads off these nodes: {}", fix::place_on(facts, usable))

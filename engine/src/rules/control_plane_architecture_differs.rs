@@ -21,9 +21,11 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let mut workload = census.workload.keys();
-    let (Some(workload), None, Some(first)) =
-        (workload.next(), workload.next(), census.control_plane.first())
-    else {
+    let (Some(workload), None, Some(first)) = (
+        workload.next(),
+        workload.next(),
+        census.control_plane.first(),
+    ) else {
         return Vec::new();
     };
     if workload == first {

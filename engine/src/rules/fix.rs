@@ -36,9 +36,17 @@ pub(super) fn enable_import(facts: &Facts<'_>) -> String {
     };
     let version = facts.hco.version.name();
     let name = &facts.hco.name;
-    let name = if is_dns1123_subdomain(name) { name } else { "NAME" };
+    let name = if is_dns1123_subdomain(name) {
+        name
+    } else {
+        "NAME"
+    };
     let namespace = &facts.hco.namespace;
-    let namespace = if is_dns1123_label(namespace) { namespace } else { "NAMESPACE" };
+    let namespace = if is_dns1123_label(namespace) {
+        namespace
+    } else {
+        "NAMESPACE"
+    };
     format!(
         "{set} (on a live object: kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p '{patch}')"
     )
@@ -73,7 +81,9 @@ pub(super) fn default_architecture(census: &Census) -> Option<&str> {
     }
     let most = census.workload.values().max()?;
     let mut workload = census.workload.iter();
-    workload.find(|(_, count)| *count == most).map(|(name, _)| name.as_str())
+    workload
+        .find(|(_, count)| *count == most)
+        .map(|(name, _)| name.as_str())
 }
 
 /// `ssp.kubevirt.io/dict.architectures: "amd64,arm64"`.

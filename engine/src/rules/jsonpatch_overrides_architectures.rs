@@ -1,11 +1,10 @@
 //! See `jsonpatch-overrides-architectures.md`.
 
-use serde_json::value::RawValue;
-
 use crate::facts::Facts;
 use crate::hyperconverged::Field;
-use crate::json;
+use crate::json::{self, Raw, Unreadable};
 use crate::rule::{Finding, Level, Rule};
+use crate::scan::Kind;
 use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
@@ -28,7 +27,10 @@ const PATCHES: [(Field, &str, &[&str]); 3] = [
     (
         Field::KubevirtPatch,
         "KubeVirt",
-        &["/spec/workloads", "/spec/configuration/architectureConfiguration"],
+        &[
+            "/spec/workloads",
+            "/spec/configuration/architectureConfiguration",
+        ],
     ),
     (Field::CdiPatch, "CDI", &["/spec/workload"]),
 ];
@@ -50,7 +52,8 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
             template: None,
             value: Some(value),
             fact,
-            fix: "remove the operation: what it patches, HCO sets by the fields of this object".to_owned(),
+            fix: "remove the operation: what it patches, HCO sets by the fields of this object"
+                .to_owned(),
         };
         let Some(operations) = operations(patch) else {
             findings.push(finding(
@@ -59,13 +62,16 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
             ));
             continue;
         };
-        let touching = operations.iter().filter_map(|operation| {
-            Some((operation, operation.touched(guarded)?))
-        });
+        let touching = operations
+            .iter()
+            .filter_map(|operation| Some((operation, operation.touched(guarded)?)));
         findings.extend(touching.take(TOLD).map(|(operation, pointer)| {
             finding(
                 operation.text.to_owned(),
-                format!("a patch changes {} of {resource} behind HCO's back", quote(pointer)),
+                format!(
+                    "a patch changes {} of {resource} behind HCO's back",
+                    quote(pointer)
+                ),
             )
         }));
     }
@@ -82,19 +88,18 @@ struct Operation<'a> {
 
 /// The operations of a patch; `None` if it does not parse as one.
 fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
-    let raw: &RawValue = serde_json::from_str(patch).ok()?;
-    if raw.get() == "null" {
-        return Some(Vec::new());
+    match Raw::document(patch.as_bytes()).ok()? {
+        raw if raw.kind() == Kind::Null => Some(Vec::new()),
+        raw => json::each(raw, |_, operation| Operation::parse(operation)).ok(),
     }
-    json::items(raw).ok()?.into_iter().map(Operation::parse).collect()
 }
 
 impl<'a> Operation<'a> {
-    fn parse(raw: &'a RawValue) -> Option<Self> {
-        let [op, path, from] = json::members(raw, ["op", "path", "from"]).ok()?;
-        let text = |raw: Option<&RawValue>| raw.and_then(|raw| json::string(raw).ok());
-        Some(Self {
-            text: raw.get(),
+    fn parse(raw: Raw<'a>) -> Result<Self, Unreadable> {
+        let [op, path, from] = json::members(raw, ["op", "path", "from"])?;
+        let text = |raw: Option<Raw<'_>>| raw.and_then(|raw| json::string(raw).ok());
+        Ok(Self {
+            text: raw.text(),
             op: text(op).unwrap_or_default(),
             pointers: [text(path), text(from)],
         })
@@ -114,11 +119,9 @@ impl<'a> Operation<'a> {
 
 /// Whether one JSON pointer is the other, or above or below it.
 fn are_related(pointer: &str, guarded: &str) -> bool {
-    // What stands before the first slash is nothing to HCO's patch library.
-    let mut segments = pointer.split('/').skip(1).map(|segment| {
-        // No segment that is guarded has a character that could be escaped otherwise.
-        segment.replace("~1", "/").replace("~0", "~")
-    });
+    // What stands before the first slash is nothing to HCO's patch library. Nothing is unescaped: no
+    // segment that is guarded has a `/` or a `~`.
+    let mut segments = pointer.split('/').skip(1);
     guarded
         .split('/')
         .skip(1)
@@ -131,10 +134,21 @@ mod tests {
 
     #[test]
     fn a_pointer_on_above_or_below_is_related() {
-        for pointer in ["", "/spec", "/spec/cluster", "/spec/cluster/workloadArchitectures/0", "x/spec"] {
+        for pointer in [
+            "",
+            "/spec",
+            "/spec/cluster",
+            "/spec/cluster/workloadArchitectures/0",
+            "x/spec",
+        ] {
             assert!(are_related(pointer, "/spec/cluster"), "{pointer}");
         }
-        for pointer in ["/spec/clusterX", "/metadata", "/spec/", "/spec/commonTemplates"] {
+        for pointer in [
+            "/spec/clusterX",
+            "/metadata",
+            "/spec/",
+            "/spec/commonTemplates",
+        ] {
             assert!(!are_related(pointer, "/spec/cluster"), "{pointer}");
         }
     }
@@ -142,11 +156,14 @@ mod tests {
     #[test]
     fn a_test_changes_nothing_and_a_from_does() {
         let touched = |operation: &str| {
-            let raw: &RawValue = serde_json::from_str(operation).unwrap();
+            let raw = Raw::document(operation.as_bytes()).unwrap();
             let operation = Operation::parse(raw).unwrap();
             operation.touched(&["/spec/cluster"]).map(str::to_owned)
         };
-        assert_eq!(touched(r#"{"op":"test","path":"/spec/cluster","value":1}"#), None);
+        assert_eq!(
+            touched(r#"{"op":"test","path":"/spec/cluster","value":1}"#),
+            None
+        );
         assert_eq!(
             touched(r#"{"op":"move","path":"/spec/x","from":"/spec/cluster"}"#).as_deref(),
             Some("/spec/cluster")

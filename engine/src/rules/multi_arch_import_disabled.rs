@@ -25,7 +25,10 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
         _ => facts.hco.path(Field::Import),
     };
     let place = fix::place_on(facts, fix::default_architecture(census).unwrap_or_default());
-    let fix = if cluster_architecture_unknown::unknown(census).next().is_some() {
+    let fix = if cluster_architecture_unknown::unknown(census)
+        .next()
+        .is_some()
+    {
         // With the import on, SSP would be refused just the same.
         place
     } else {

@@ -13,7 +13,10 @@ pub(crate) static RULE: Rule = Rule {
 /// DIVERGES: with no workload architecture HCO raises its alerts for every template; this says it once, and
 /// the rules that compare with the workload architectures stay silent.
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    if facts.census_if_read().is_none_or(|census| !census.workload.is_empty()) {
+    if facts
+        .census_if_read()
+        .is_none_or(|census| !census.workload.is_empty())
+    {
         return Vec::new();
     }
     let (fact, fix) = if facts.hco.placement.restricts() {

@@ -2,7 +2,7 @@
 
 use crate::facts::{Facts, NodesError};
 use crate::rule::{Finding, Level, Rule};
-use crate::text::plain;
+use crate::text::{contains, plain};
 
 pub(crate) static RULE: Rule = Rule {
     id: "nodes-unreadable",
@@ -50,13 +50,15 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs and
 /// src/callback_handler/mod.rs.
 fn remedy(error: &str) -> String {
-    if error.contains("host capability") {
-        "add kubernetes/list_resources_all to hostCapabilities of the policy".to_owned()
-    } else if error.contains("access to Kubernetes") {
+    if contains(error, "access to Kubernetes") {
         "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy".to_owned()
-    } else if error.contains("not initialized") {
+    } else if contains(error, "granted access to the") {
+        "add kubernetes/list_resources_all to hostCapabilities of the policy".to_owned()
+    } else if contains(error, "not initialized") {
         "the policy-server has no connection to a cluster: give it a kubeconfig or a service account".to_owned()
     } else {
-        format!("grant the policy-server's service account get, list and watch of nodes: kubectl apply -f {MANIFEST}")
+        format!(
+            "grant the policy-server's service account get, list and watch of nodes: kubectl apply -f {MANIFEST}"
+        )
     }
 }

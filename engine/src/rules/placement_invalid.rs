@@ -4,7 +4,7 @@ use crate::facts::Facts;
 use crate::hyperconverged::{Field, REQUIRED};
 use crate::placement::SelectorError;
 use crate::rule::{Finding, Level, Rule};
-use crate::text::{plain, quote};
+use crate::text::{contains, plain, quote};
 
 pub(crate) static RULE: Rule = Rule {
     id: "placement-invalid",
@@ -20,7 +20,12 @@ const TOLD: usize = 256;
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let workloads = format!("{}.{REQUIRED}", facts.hco.path(Field::NodeAffinity));
     let infra = facts.hco.path(Field::InfraRequired);
-    let workload_errors = facts.hco.placement.errors().iter().map(|error| (&workloads, error));
+    let workload_errors = facts
+        .hco
+        .placement
+        .errors()
+        .iter()
+        .map(|error| (&workloads, error));
     let infra_errors = facts.hco.infra_errors.iter().map(|error| (&infra, error));
     workload_errors
         .chain(infra_errors)
@@ -32,7 +37,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 fn finding(required: &str, error: &SelectorError) -> Finding {
     let path = plain(&error.path, 128);
     // Kubernetes counts terms, then requirements: the first is where people look.
-    let legal = if error.path.contains("matchFields") {
+    let legal = if contains(&error.path, "matchFields") {
         "{key: metadata.name, operator: In, values: [NODE]}"
     } else {
         "{key: kubernetes.io/arch, operator: In, values: [amd64]}"
@@ -41,7 +46,11 @@ fn finding(required: &str, error: &SelectorError) -> Finding {
         path: format!("{required}.{path}"),
         template: None,
         value: Some(error.requirement.to_string()),
-        fact: format!("Kubernetes refuses the requirement {}: {}", quote(&error.requirement), error.reason),
+        fact: format!(
+            "Kubernetes refuses the requirement {}: {}",
+            quote(&error.requirement),
+            error.reason
+        ),
         fix: format!("write it as in {legal}"),
     }
 }

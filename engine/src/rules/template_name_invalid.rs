@@ -24,9 +24,13 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
             fact: if template.name.is_empty() {
                 "the template has no name: SSP refuses all templates with it".to_owned()
             } else {
-                format!("{} cannot be the name of a DataImportCron", quote(&template.name))
+                format!(
+                    "{} cannot be the name of a DataImportCron",
+                    quote(&template.name)
+                )
             },
-            fix: "give it a name of lower case letters, digits, `-` and `.`, as in my-image-cron".to_owned(),
+            fix: "give it a name of lower case letters, digits, `-` and `.`, as in my-image-cron"
+                .to_owned(),
         })
         .collect()
 }

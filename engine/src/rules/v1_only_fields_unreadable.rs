@@ -15,8 +15,13 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     };
     vec![Finding {
         path: facts.hco.path(crate::hyperconverged::Field::V1Only),
-        fact: format!("HCO cannot convert the object to v1: {}", crate::text::plain(&error.0, 120)),
-        fix: "remove the annotation, HCO writes it itself; what it carries is set in the version v1".to_owned(),
+        fact: format!(
+            "HCO cannot convert the object to v1: {}",
+            crate::text::plain(&error.0, 120)
+        ),
+        fix:
+            "remove the annotation, HCO writes it itself; what it carries is set in the version v1"
+                .to_owned(),
         ..Finding::default()
     }]
 }

@@ -66,16 +66,24 @@ fn check(corpus: &Path) -> usize {
 
 fn disagreement(row: &Row) -> Option<String> {
     let affinity = row.affinity.clone().and_then(|it| it.node_affinity);
-    let required = affinity
-        .as_ref()
-        .and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
-    let placement = Placement::parse(row.node_selector.clone().unwrap_or_default(), affinity.clone());
+    let required = affinity.as_ref().and_then(|it| {
+        it.required_during_scheduling_ignored_during_execution
+            .as_ref()
+    });
+    let placement = Placement::parse(
+        row.node_selector.clone().unwrap_or_default(),
+        affinity.clone(),
+    );
 
     let refused = row.new_node_selector_error.as_deref();
     if refused.is_none() != placement.errors().is_empty() {
         return Some(format!("Go: {refused:?}, we: {:?}", placement.errors()));
     }
-    let ours: BTreeSet<_> = placement.errors().iter().map(|it| it.path.clone()).collect();
+    let ours: BTreeSet<_> = placement
+        .errors()
+        .iter()
+        .map(|it| it.path.clone())
+        .collect();
     if ours != paths(refused.unwrap_or_default()) {
         return Some(format!("Go: {refused:?}, our paths: {ours:?}"));
     }
@@ -97,7 +105,10 @@ fn disagreement(row: &Row) -> Option<String> {
         return Some(format!("Go: {}, we: {matches}", row.matches));
     }
 
-    let architecture = node.status.and_then(|it| it.node_info).map(|it| it.architecture);
+    let architecture = node
+        .status
+        .and_then(|it| it.node_info)
+        .map(|it| it.architecture);
     if placement.restricts() && architecture.is_some_and(|it| !it.is_empty()) {
         let list = format!(r#"{{"items":[{}]}}"#, row.node.get());
         let counted = census(list.as_bytes(), &[&placement]).unwrap();

@@ -24,7 +24,13 @@ fn every_case_comes_to_what_it_says() {
             ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} cases:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
     assert!(cases.len() >= 100, "only {} cases were found", cases.len());
 }
 
@@ -36,7 +42,9 @@ fn every_rule_has_a_case_that_fires_and_one_that_is_silent() {
         let fired = cases.iter().filter(|case| {
             let prefix = |end: char| format!("{}{end}", rule.id);
             let mut findings = case.expect.findings.iter();
-            findings.any(|finding| finding.starts_with(&prefix('=')) || finding.starts_with(&prefix('/')))
+            findings.any(|finding| {
+                finding.starts_with(&prefix('=')) || finding.starts_with(&prefix('/'))
+            })
         });
         fires.insert(rule.id, fired.count());
     }
@@ -46,7 +54,11 @@ fn every_rule_has_a_case_that_fires_and_one_that_is_silent() {
     for rule in engine::RULES {
         let silent = cases.iter().any(|case| {
             case.name.starts_with(&format!("{}/", rule.id))
-                && !case.expect.findings.iter().any(|finding| finding.starts_with(rule.id))
+                && !case
+                    .expect
+                    .findings
+                    .iter()
+                    .any(|finding| finding.starts_with(rule.id))
         });
         assert!(silent, "no silent case in cases/{}", rule.id);
     }

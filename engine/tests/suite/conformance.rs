@@ -41,7 +41,10 @@ fn the_sample_agrees_with_hco() {
 #[cfg(not(target_arch = "wasm32"))]
 #[test]
 fn the_corpus_agrees_with_hco() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/conformance/hco.jsonl.gz");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../shared/conformance/hco.jsonl.gz"
+    );
     match std::fs::File::open(path) {
         Ok(file) => {
             let rows = agree(file);
@@ -67,7 +70,11 @@ fn agree(compressed: impl Read) -> usize {
         }
     }
     let first: Vec<_> = wrong.iter().take(20).collect();
-    assert!(wrong.is_empty(), "{} of {rows} rows differ: {first:#?}", wrong.len());
+    assert!(
+        wrong.is_empty(),
+        "{} of {rows} rows differ: {first:#?}",
+        wrong.len()
+    );
     rows
 }
 
@@ -83,7 +90,10 @@ fn compare(row: &Value) -> Result<(), String> {
         }
     });
     let list = json!({"apiVersion": "v1", "kind": "NodeList", "items": row["nodes"]});
-    let report = engine::judge(payload.to_string().as_bytes(), &Nodes(list.to_string().into_bytes()));
+    let report = engine::judge(
+        payload.to_string().as_bytes(),
+        &Nodes(list.to_string().into_bytes()),
+    );
     if matches!(report.code, Some(400 | 500)) {
         return Err(format!("we could not judge: {:?}", report.message));
     }
@@ -95,17 +105,25 @@ fn compare(row: &Value) -> Result<(), String> {
     // An error hides the columns of later stages, so it implies our rule and not the other way round.
     let errors = [
         (is_set("webhookAffinityError"), "placement-invalid"),
-        (is_set("webhookDictError") || is_set("panic"), "template-invalid"),
+        (
+            is_set("webhookDictError") || is_set("panic"),
+            "template-invalid",
+        ),
         (is_set("dictError"), "template-duplicated"),
         (is_set("conversionError"), "v1-only-fields-unreadable"),
-        (mutator.contains("enableMultiArchBootImageImport"), "import-contradiction"),
+        (
+            mutator.contains("enableMultiArchBootImageImport"),
+            "import-contradiction",
+        ),
     ];
     for (error, rule) in errors {
         if error && !fires(rule) {
             return Err(format!("{rule} is silent"));
         }
     }
-    let failed = ["webhookError", "dictError", "conversionError", "panic"].into_iter().any(is_set);
+    let failed = ["webhookError", "dictError", "conversionError", "panic"]
+        .into_iter()
+        .any(is_set);
     if failed {
         return Ok(());
     }
@@ -120,19 +138,32 @@ fn compare(row: &Value) -> Result<(), String> {
 fn compare_decisions(row: &Value, report: &Report) -> Result<(), String> {
     let expected = &row["expected"];
     let said = |key: &str| report.audit_annotations.get(key).map(String::as_str);
-    let import = if expected["multiArchEnabled"] == true { "enabled" } else { "disabled" };
+    let import = if expected["multiArchEnabled"] == true {
+        "enabled"
+    } else {
+        "disabled"
+    };
     if said("multi-arch-import") != Some(import) {
         return Err(format!("the import is {import}"));
     }
     let names = |value: &Value| -> BTreeSet<String> {
-        value.as_array().into_iter().flatten().map(|name| name.as_str().unwrap().to_owned()).collect()
+        value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect()
     };
     for (key, column) in [
         ("workload-architectures", "workloadsArchitectures"),
         ("control-plane-architectures", "controlPlaneArchitectures"),
     ] {
         let wanted: Vec<String> = names(&expected[column]).into_iter().collect();
-        let wanted = if wanted.is_empty() { "none".to_owned() } else { wanted.join(",") };
+        let wanted = if wanted.is_empty() {
+            "none".to_owned()
+        } else {
+            wanted.join(",")
+        };
         if said(key).is_some_and(|said| said != wanted) {
             return Err(format!("{key}: {:?}, wanted {wanted}", said(key)));
         }
@@ -141,7 +172,10 @@ fn compare_decisions(row: &Value, report: &Report) -> Result<(), String> {
         return Ok(());
     }
     let fired = |rule: &str| -> BTreeSet<String> {
-        let findings = report.findings.iter().filter(|finding| finding.rule == rule);
+        let findings = report
+            .findings
+            .iter()
+            .filter(|finding| finding.rule == rule);
         findings
             .inspect(|finding| assert_eq!(finding.level, Judged::Deny))
             .map(|finding| finding.template.clone().unwrap_or_default())
@@ -154,15 +188,23 @@ fn compare_decisions(row: &Value, report: &Report) -> Result<(), String> {
     }
     let missing = names(&alerts["HCOGoldenImageWithNoArchitectureAnnotation"]);
     if missing != fired("architectures-missing") {
-        return Err(format!("no annotation: {missing:?}, we say {:?}", fired("architectures-missing")));
+        return Err(format!(
+            "no annotation: {missing:?}, we say {:?}",
+            fired("architectures-missing")
+        ));
     }
     let unsupported = names(&alerts["HCOGoldenImageWithNoSupportedArchitecture"]);
     let ours = fired("architectures-unsupported");
     // The planned divergence: with no workload architecture one rule speaks for all.
     let none = names(&expected["workloadsArchitectures"]).is_empty();
     if none && !unsupported.is_empty() {
-        let told = !fired_at_all(report, "architectures-unsupported") && fired_at_all(report, "no-workload-nodes");
-        return if told { Ok(()) } else { Err("no-workload-nodes is silent".to_owned()) };
+        let told = !fired_at_all(report, "architectures-unsupported")
+            && fired_at_all(report, "no-workload-nodes");
+        return if told {
+            Ok(())
+        } else {
+            Err("no-workload-nodes is silent".to_owned())
+        };
     }
     if unsupported != ours {
         return Err(format!("not supported: {unsupported:?}, we say {ours:?}"));

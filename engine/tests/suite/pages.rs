@@ -26,10 +26,18 @@ pub(crate) struct Page {
 }
 
 pub(crate) fn pages() -> Vec<Page> {
-    let files = RULES.files().filter(|file| file.path().extension().is_some_and(|end| end == "md"));
+    let files = RULES
+        .files()
+        .filter(|file| file.path().extension().is_some_and(|end| end == "md"));
     files
         .map(|file| Page {
-            id: file.path().file_stem().unwrap().to_str().unwrap().to_owned(),
+            id: file
+                .path()
+                .file_stem()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned(),
             text: file.contents_utf8().unwrap().to_owned(),
         })
         .collect()
@@ -39,7 +47,12 @@ impl Page {
     /// The sentence below the title.
     pub(crate) fn summary(&self) -> &str {
         let mut paragraphs = self.text.split("\n\n");
-        assert_eq!(paragraphs.next(), Some(format!("# {}", self.id).as_str()), "{}", self.id);
+        assert_eq!(
+            paragraphs.next(),
+            Some(format!("# {}", self.id).as_str()),
+            "{}",
+            self.id
+        );
         paragraphs.next().unwrap()
     }
 
@@ -50,7 +63,9 @@ impl Page {
 
     /// Another rule that cannot but fire with it.
     fn fires_with(&self) -> Option<&str> {
-        self.text.lines().find_map(|line| line.strip_prefix("Fires with: "))
+        self.text
+            .lines()
+            .find_map(|line| line.strip_prefix("Fires with: "))
     }
 
     fn line(&self, start: &str) -> &str {
@@ -94,7 +109,11 @@ impl Cluster for PageCluster {
 }
 
 fn judge(object: &Value, cluster: &str) -> Report {
-    let (group, version) = object["apiVersion"].as_str().unwrap().split_once('/').unwrap();
+    let (group, version) = object["apiVersion"]
+        .as_str()
+        .unwrap()
+        .split_once('/')
+        .unwrap();
     let payload = json!({"settings": {}, "request": {
         "kind": {"group": group, "version": version, "kind": object["kind"]},
         "operation": "CREATE",
@@ -113,9 +132,11 @@ fn the_examples_do_what_their_pages_say() {
             .iter()
             .filter_map(|(info, text)| Some((info.strip_prefix("yaml cluster=")?, text)))
             .map(|(cluster, text)| {
-                let object: Value = yaml_serde::from_str(text).unwrap_or_else(|e| panic!("{}: {e}", page.id));
+                let object: Value =
+                    yaml_serde::from_str(text).unwrap_or_else(|e| panic!("{}: {e}", page.id));
                 let report = judge(&object, cluster);
-                let mut fired: Vec<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+                let mut fired: Vec<&str> =
+                    report.findings.iter().map(|finding| finding.rule).collect();
                 fired.dedup();
                 (fired, report.message)
             });
@@ -136,7 +157,11 @@ fn the_examples_do_what_their_pages_say() {
 #[test]
 fn the_settings_of_the_pages_are_valid() {
     for page in pages() {
-        for (_, text) in page.blocks().iter().filter(|(info, _)| *info == "yaml settings") {
+        for (_, text) in page
+            .blocks()
+            .iter()
+            .filter(|(info, _)| *info == "yaml settings")
+        {
             let settings: Value = yaml_serde::from_str(text).unwrap();
             engine::validate_settings(settings.to_string().as_bytes())
                 .unwrap_or_else(|mistakes| panic!("{}: {mistakes}", page.id));
@@ -147,9 +172,17 @@ fn the_settings_of_the_pages_are_valid() {
 #[test]
 fn every_page_has_the_same_headings() {
     for page in pages() {
-        let headings: Vec<&str> =
-            page.text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        let headings: Vec<&str> = page
+            .text
+            .lines()
+            .filter_map(|line| line.strip_prefix("## "))
+            .collect();
         assert_eq!(headings, HEADINGS, "{}", page.id);
-        assert!(page.summary().len() <= 140, "{}: {}", page.id, page.summary());
+        assert!(
+            page.summary().len() <= 140,
+            "{}: {}",
+            page.id,
+            page.summary()
+        );
     }
 }

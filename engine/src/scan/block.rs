@@ -1,0 +1,104 @@
+//! The bytes at which a string can end, be escaped or be wrong, found for a whole
+//! block of bytes together. It knows nothing of where strings begin.
+
+/// How many bytes are looked at together: a bit each in a word.
+pub(super) const BLOCK: usize = 64;
+
+/// Which of the bytes from `at` on are special in a string: a quote, a
+/// backslash or a control character. Those behind the end are not.
+#[inline(always)]
+pub(super) fn special_in(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(block) => special_in_block(block),
+        None => special_in_tail(rest),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn special_in_tail(tail: &[u8]) -> u64 {
+    let mut block = [b' '; BLOCK];
+    for (copy, byte) in block.iter_mut().zip(tail) {
+        *copy = *byte;
+    }
+    special_in_block(&block)
+}
+
+/// Sixteen bytes at a time, in a vector: four instructions and one that
+/// gathers the bits. See the other one for the flipped bit.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[inline(always)]
+fn special_in_block(block: &[u8; BLOCK]) -> u64 {
+    use std::arch::wasm32::{u8x16_bitmask, u8x16_eq, u8x16_lt, u8x16_splat, u64x2};
+    use std::arch::wasm32::{v128_or, v128_xor};
+    let (words, _) = block.as_chunks();
+    let (pairs, _) = words.as_chunks();
+    pairs.iter().rev().fold(0, |mask, [low, high]| {
+        let bytes = u64x2(u64::from_le_bytes(*low), u64::from_le_bytes(*high));
+        let flipped = v128_xor(bytes, u8x16_splat(FLIP));
+        let quote_or_control = u8x16_lt(flipped, u8x16_splat(0x21));
+        let backslash = u8x16_eq(bytes, u8x16_splat(b'\\'));
+        mask << 16 | u64::from(u8x16_bitmask(v128_or(quote_or_control, backslash)))
+    })
+}
+
+/// Eight bytes at a time, in a word.
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+#[inline(always)]
+fn special_in_block(block: &[u8; BLOCK]) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const LOW: u64 = ONES * 0x7f;
+    let (words, _) = block.as_chunks();
+    words.iter().rev().fold(0, |mask, word| {
+        let word = u64::from_le_bytes(*word);
+        // The high bit of a byte stays clear where the lower seven are below
+        // the limit (0x21), or no other than those of a backslash; the sums
+        // have no carry from byte to byte.
+        let flipped = word ^ (ONES * u64::from(FLIP));
+        let quote_or_control = (flipped & LOW).wrapping_add(ONES * (0x80 - 0x21));
+        let backslash = word ^ (ONES * u64::from(b'\\'));
+        let backslash = (backslash & LOW).wrapping_add(LOW);
+        let special = !((quote_or_control & backslash) | word) & !LOW;
+        // The product gathers the eight high bits in its highest byte.
+        mask << 8 | special.wrapping_mul(0x0002_0408_1020_4081) >> 56
+    })
+}
+
+/// The bit that, flipped, puts the quote (0x22) next to the control characters
+/// (up to 0x1f) and nothing between them, so that one comparison finds both.
+const FLIP: u8 = 0x02;
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCK, special_in};
+
+    #[test]
+    fn every_byte_at_every_place_of_a_block_is_told_special_or_not() {
+        for byte in 0..=u8::MAX {
+            for place in 0..BLOCK {
+                for filler in [b'a', b'!', b'#', b'[', 0x7f, 0x80, 0xa2, 0xdc, 0xff] {
+                    let mut block = [filler; BLOCK];
+                    block[place] = byte;
+                    let is_special = matches!(byte, b'"' | b'\\' | 0..0x20);
+                    assert_eq!(
+                        special_in(&block, 0),
+                        u64::from(is_special) << place,
+                        "{byte:#x} at {place} among {filler:#x}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn special_bytes_beside_each_other_do_not_blur() {
+        let bytes: Vec<u8> = (0..=u8::MAX).chain((0..=u8::MAX).rev()).collect();
+        for at in 0..bytes.len() {
+            let expected = bytes[at..].iter().take(BLOCK).rev().fold(0, |mask, byte| {
+                mask << 1 | u64::from(matches!(byte, b'"' | b'\\' | 0..0x20))
+            });
+            assert_eq!(special_in(&bytes, at), expected, "at {at}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a string means that is written with escapes.
+
+use super::Fault;
+
+/// The string, from its bytes between the quotes. The scanner has checked that the escapes are whole.
+pub(super) fn unescaped(raw: &[u8]) -> Result<String, Fault> {
+    let raw = str::from_utf8(raw).map_err(|_| Fault::Undecodable)?;
+    let mut text = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        text.push_str(plain);
+        let mut characters = escaped.chars();
+        let character = match characters.next() {
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('u') => {
+                let (character, behind) =
+                    code_point(characters.as_str()).ok_or(Fault::Undecodable)?;
+                characters = behind.chars();
+                character
+            }
+            Some(itself) => itself,
+            None => return Err(Fault::Undecodable),
+        };
+        text.push(character);
+        rest = characters.as_str();
+    }
+    text.push_str(rest);
+    Ok(text)
+}
+
+/// The character behind `\u`, of one escape or a pair of surrogates, and what stands behind it.
+fn code_point(text: &str) -> Option<(char, &str)> {
+    let (unit, rest) = unit(text)?;
+    if let Some(character) = char::from_u32(unit) {
+        return Some((character, rest));
+    }
+    let (low, rest) = self::unit(rest.strip_prefix("\\u")?)?;
+    // The first half, then the second; nothing else is a pair.
+    let (high, low) = (unit.checked_sub(0xd800)?, low.checked_sub(0xdc00)?);
+    if high > 0x3ff || low > 0x3ff {
+        return None;
+    }
+    char::from_u32(0x1_0000 + (high << 10) + low).map(|character| (character, rest))
+}
+
+fn unit(text: &str) -> Option<(u32, &str)> {
+    let (digits, rest) = text.split_at_checked(4)?;
+    let mut unit = 0;
+    for digit in digits.chars() {
+        unit = unit * 16 + digit.to_digit(16)?;
+    }
+    Some((unit, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::unescaped;
+
+    #[rstest]
+    #[case::none("plain ä")]
+    #[case::each(r#"\"\\\/\b\f\n\r\t"#)]
+    #[case::unicode(r"\u0061\u00e4\u20AC x")]
+    #[case::pair(r"a\ud83d\ude00b")]
+    #[case::half_a_pair(r"\ud83d")]
+    #[case::half_a_pair_before_text(r"\ud83dx")]
+    #[case::second_half_first(r"\ude00\ud83d")]
+    #[case::first_half_twice(r"\ud83d\ud83d")]
+    #[case::first_half_before_a_letter(r"\ud83d\u0061")]
+    #[case::the_last_pair(r"\udbff\udfff")]
+    #[case::nul(r"\u0000")]
+    fn an_escaped_string_means_what_serde_json_reads(#[case] raw: &str) {
+        let read: Option<String> = serde_json::from_str(&format!("\"{raw}\"")).ok();
+        assert_eq!(unescaped(raw.as_bytes()).ok(), read);
+    }
+}
