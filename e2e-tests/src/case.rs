@@ -136,6 +136,7 @@ impl Case {
 impl Expected {
     /// What a report came to, in the form of an expectation: with `asks` of the cluster, and silent where
     /// this one is silent.
+    #[must_use]
     pub fn of(&self, report: &Report, asked: bool) -> Self {
         let annotation = |wanted: &Option<String>, key: &str| {
             let said = report.audit_annotations.get(key).cloned();

@@ -74,7 +74,7 @@ pub fn clusters() -> Vec<String> {
     names
 }
 
-/// The node list of a cluster as the host returns it: a NodeList, masked.
+/// The node list of a cluster as the host returns it: a `NodeList`, masked.
 ///
 /// # Panics
 ///

@@ -1,6 +1,12 @@
 //! The cases of `cases/`: one YAML file says what a cluster, settings and a request must come to. They go
 //! through every door (engine, wasm, kwctl, …), and each door reads them from here.
 
+#![expect(
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a case that cannot be read must fail the test that asks for it"
+)]
+
 mod case;
 mod cluster;
 mod session;

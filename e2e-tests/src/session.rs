@@ -1,6 +1,6 @@
 //! Sessions for `kwctl run --replay-host-capabilities-interactions`: what the policy asks, and the answers.
 //!
-//! MIRRORS: kubewarden-controller crates/kwctl/src/callback_handler/proxy.rs: a list of exchanges whose
+//! MIRRORS: kubewarden-controller `crates/kwctl/src/callback_handler/proxy.rs`: a list of exchanges whose
 //! request is a string that holds YAML; the replay wants them in this order and field for field.
 
 use std::fmt::Write as _;

@@ -2,7 +2,7 @@
 
 /// Every architecture that Go knows by name, which is what a kubelet reports.
 ///
-/// MIRRORS: Go src/internal/syslist/syslist.go, KnownArch (Go 1.26).
+/// MIRRORS: Go src/internal/syslist/syslist.go, `KnownArch` (Go 1.26).
 const KNOWN: [&str; 24] = [
     "386",
     "amd64",
@@ -55,7 +55,7 @@ const ALIASES: [(&str, &str); 19] = [
 
 /// The architectures that SSP, which gets the golden images from HCO, accepts.
 ///
-/// MIRRORS: ssp-operator internal/architecture/architecture.go, ToArch.
+/// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.
 const ACCEPTED_BY_SSP: [&str; 3] = ["amd64", "arm64", "s390x"];
 
 /// Whether Go knows an architecture of exactly this name.
@@ -94,6 +94,9 @@ pub(crate) fn meant(entry: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     #[test]

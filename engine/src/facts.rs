@@ -11,10 +11,14 @@ use crate::settings::{ServiceAccount, Settings};
 
 /// What the policy can ask about the cluster. The only seam to the host; everything behind it is pure.
 pub trait Cluster {
-    /// The nodes, as JSON of a `v1` NodeList, masked to `status.nodeInfo.architecture`; or the host's error.
+    /// The nodes, as JSON of a `v1` `NodeList`, masked to `status.nodeInfo.architecture`.
+    ///
+    /// # Errors
+    ///
+    /// The host's error, in its own words.
     fn nodes(&self) -> Result<Vec<u8>, String>;
 
-    /// Whether a service account may do something with nodes: the status of a SubjectAccessReview as JSON;
+    /// Whether a service account may do something with nodes: the status of a `SubjectAccessReview` as JSON;
     /// `None` if that cannot be known.
     fn may(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>>;
 }
@@ -88,7 +92,7 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// The clear word of a SubjectAccessReview's status, if there is one.
+/// The clear word of a `SubjectAccessReview`'s status, if there is one.
 fn is_allowed(status: &[u8]) -> Option<bool> {
     let [allowed] = json::members(Raw::document(status).ok()?, ["allowed"]).ok()?;
     json::boolean(allowed?).ok()

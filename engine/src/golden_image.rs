@@ -191,7 +191,7 @@ pub(crate) fn invalid<'a>(
 /// The images that HCO keeps, those of the spec first, in the order of the spec.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-/// GetDataImportCronTemplates, getCommonDicts, customizeCommonDICT, getCustomDicts.
+/// `GetDataImportCronTemplates`, getCommonDicts, customizeCommonDICT, getCustomDicts.
 pub(crate) fn golden_images<'a>(
     hco: &'a HyperConverged,
     common: &'a CommonTemplates,

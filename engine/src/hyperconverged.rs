@@ -303,7 +303,7 @@ impl Template {
 
 /// Where an image is pulled from: every field of it, because HCO compares them all.
 ///
-/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, DataVolumeSourceRegistry.
+/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataVolumeSourceRegistry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Registry {
     pub(crate) url: Option<String>,

@@ -21,7 +21,7 @@ impl Import {
     /// What HCO makes of an object as it stands.
     ///
     /// MIRRORS: hyperconverged-cluster-operator
-    /// controllers/handlers/golden-images/golden_images.go, IsMultiArchEnabled;
+    /// controllers/handlers/golden-images/golden_images.go, `IsMultiArchEnabled`;
     /// api/v1beta1/conversion.go, restoreV1OnlyFields and convertMultiArchV1beta1FGToV1: an explicit
     /// gate of v1beta1 becomes the field and beats both things that the annotation can carry.
     pub(crate) fn is_enabled(&self) -> bool {
@@ -79,8 +79,8 @@ impl Import {
     }
 }
 
-/// MIRRORS: hyperconverged-cluster-operator api/v1/featuregates/feature_gates.go,
-/// IsExplicitlyEnabled and Index: any letter case, the first of the name wins.
+/// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`,
+/// `IsExplicitlyEnabled` and Index: any letter case, the first of the name wins.
 fn gate(gates: &[Gate]) -> Option<bool> {
     index(gates)
         .and_then(|index| gates.get(index))
@@ -118,8 +118,8 @@ impl Gate {
         json::each(raw, |_, gate| Self::parse(gate))
     }
 
-    /// MIRRORS: hyperconverged-cluster-operator api/v1/featuregates/feature_gates.go,
-    /// UnmarshalJSON: encoding/json, which takes a key in any letter case; no state means Enabled.
+    /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`,
+    /// `UnmarshalJSON`: encoding/json, which takes a key in any letter case; no state means Enabled.
     fn parse(raw: Raw<'_>) -> Result<Self, Unreadable> {
         let [name, state] = members_of_any_case(raw, ["name", "state"])?;
         let state = json::optional("state", state, json::string)?;
@@ -213,6 +213,9 @@ fn folds_to(name: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn import(field: Option<bool>, gate: Option<bool>) -> Import {

@@ -171,7 +171,7 @@ pub(crate) fn each<'a, T>(
 pub(crate) fn string(raw: Raw<'_>) -> Result<String, Unreadable> {
     let decoded = Scanner::new(raw.0.as_bytes())
         .text()
-        .and_then(|text| text.decode());
+        .and_then(super::scan::Text::decode);
     decoded.map_or_else(
         |_| Err(Unreadable::new(Kind::String, raw)),
         |text| Ok(text.into_owned()),
@@ -353,6 +353,9 @@ pub(crate) fn path_text(path: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn raw(text: &str) -> Raw<'_> {

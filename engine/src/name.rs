@@ -4,12 +4,12 @@
 const SUBDOMAIN_MAX: usize = 253;
 const LABEL_MAX: usize = 63;
 
-/// MIRRORS: k8s.io/apimachinery pkg/api/validate/content/dns.go, IsDNS1123Subdomain.
+/// MIRRORS: k8s.io/apimachinery pkg/api/validate/content/dns.go, `IsDNS1123Subdomain`.
 pub(crate) fn is_dns1123_subdomain(name: &str) -> bool {
     name.len() <= SUBDOMAIN_MAX && name.split('.').all(is_label_of_any_length)
 }
 
-/// MIRRORS: k8s.io/apimachinery pkg/api/validate/content/dns.go, IsDNS1123Label.
+/// MIRRORS: k8s.io/apimachinery pkg/api/validate/content/dns.go, `IsDNS1123Label`.
 pub(crate) fn is_dns1123_label(name: &str) -> bool {
     name.len() <= LABEL_MAX && is_label_of_any_length(name)
 }
@@ -25,6 +25,9 @@ fn is_label_of_any_length(label: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     #[test]

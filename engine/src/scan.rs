@@ -413,7 +413,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-#[cfg(test)]
+// rstest and wasm-bindgen-test do not go together: in wasm the corpora test this.
+#[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests {
     use rstest::rstest;
     use serde::de::IgnoredAny;

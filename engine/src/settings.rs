@@ -68,7 +68,7 @@ impl Settings {
         let mut read = Self::default();
         if let Some(raw) = settings {
             reader.each("settings", raw, |reader, key, value| {
-                read.set(reader, key, value)
+                read.set(reader, key, value);
             });
         }
         reader.finish(read)
@@ -243,6 +243,9 @@ fn shown(value: Raw<'_>, string: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     fn parse(json: &str) -> Result<Settings, String> {

@@ -148,16 +148,15 @@ impl FieldRequirement {
                 return Err(faults.of(requirement));
             }
         };
-        match requirement.values.as_deref().unwrap_or_default() {
-            [value] => Ok(Self {
+        if let [value] = requirement.values.as_deref().unwrap_or_default() {
+            Ok(Self {
                 is_name: requirement.key == "metadata.name",
                 is_equal,
                 value: value.clone(),
-            }),
-            _ => {
-                faults.add("values", "a field needs exactly one value");
-                Err(faults.of(requirement))
-            }
+            })
+        } else {
+            faults.add("values", "a field needs exactly one value");
+            Err(faults.of(requirement))
         }
     }
 

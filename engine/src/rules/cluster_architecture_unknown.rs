@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-/// MIRRORS: ssp-operator webhooks/ssp_webhook.go, validateCluster: HCO always sends the architectures of
+/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster: HCO always sends the architectures of
 /// the cluster, and SSP refuses one that it does not know, with the import on or off.
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(census) = facts.census_if_read() else {
@@ -52,7 +52,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     vec![Finding {
         path: fix::placement_path(facts),
         fact: format!(
-            "SSP refuses a cluster with {}: it knows amd64, arm64 and s390x, and brings about nothing else",
+            "SSP refuses a cluster with {}: it knows amd64, arm64 and s390x, and takes no configuration",
             fix::names(names)
         ),
         fix,

@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-/// MIRRORS: ssp-operator internal/architecture/architecture.go, GetSSPArchs: without several architectures
+/// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`: without several architectures
 /// SSP takes the first of the control plane, else the first of the workloads.
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if facts.import || facts.images.is_empty() {
@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     vec![Finding {
         path: facts.hco.path(crate::hyperconverged::Field::Import),
         fact: format!(
-            "the import is off, so boot images are made for the control plane's {}, the workload nodes are {}",
+            "the import is off, so boot sources are for the control plane's {}, the workload nodes are {}",
             plain(first, 32),
             plain(workload, 32)
         ),

@@ -14,8 +14,7 @@ use crate::text::plain;
 pub(super) fn enable_import(facts: &Facts<'_>) -> String {
     let field = facts.hco.path(Field::Import);
     let set = match (facts.hco.version, facts.hco.import.field) {
-        (Version::V1beta1, _) => format!("set {field}: true"),
-        (Version::V1, Some(_)) => format!("set {field}: true"),
+        (Version::V1beta1, _) | (Version::V1, Some(_)) => format!("set {field}: true"),
         // The field exists since HCO 1.19; nothing in the object tells which one runs.
         (Version::V1, None) => match facts.hco.import.gate_index() {
             Some(index) => format!(

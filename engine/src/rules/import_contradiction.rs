@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
             import.gate_index().unwrap_or_default()
         ),
         fact: format!("the deprecated gate {GATE} and the field {field} say different things"),
-        fix: format!("remove the gate, the field is enough: {field}: true"),
+        fix: format!("remove the gate, and let {field} say what you want"),
         ..Finding::default()
     }]
 }

@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
 /// How many letters may be wrong.
 const TYPOS: usize = 2;
 
-/// MIRRORS: hyperconverged-cluster-operator api/v1/featuregates/feature_gates.go, Index: any letter case
+/// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case
 /// from main on, exact in v1.18. No other gate of HCO is within two letters of this one (a test holds it).
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let wanted = ascii_lower(GATE);
@@ -43,6 +43,9 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     /// MIRRORS: hyperconverged-cluster-operator pkg/featuregatedetails/feature-gates.json.

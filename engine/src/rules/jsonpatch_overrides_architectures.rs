@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
         let Some(operations) = operations(patch) else {
             findings.push(finding(
                 patch.clone(),
-                format!("the patch of {resource} cannot be read: HCO stops reconciling {resource}"),
+                format!("the patch of {resource} cannot be read, so HCO refuses it"),
             ));
             continue;
         };
@@ -69,7 +69,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
             finding(
                 operation.text.to_owned(),
                 format!(
-                    "a patch changes {} of {resource} behind HCO's back",
+                    "the patch of {resource} touches {}, which HCO sets from this object and the nodes",
                     quote(pointer)
                 ),
             )
@@ -130,6 +130,9 @@ fn are_related(pointer: &str, guarded: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::*;
 
     #[test]

@@ -11,8 +11,9 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-/// MIRRORS: hyperconverged-cluster-operator controllers/hyperconverged, alert
-/// HCOMultiArchGoldenImagesDisabled: several workload architectures and at least one golden image.
+/// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
+/// getMultiArchBootImagesStatusCallback, for the alert
+/// `HCOMultiArchGoldenImagesDisabled`: several workload architectures and at least one golden image.
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if facts.import || facts.images.is_empty() {
         return Vec::new();

@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
             )
         }
         NodesError::Host(error) => (
-            format!("the nodes cannot be read: {}", plain(error, 160)),
+            format!("the nodes cannot be read: {}", plain(error.trim_end_matches('.'), 160)),
             remedy(error),
         ),
         NodesError::List(error) => (
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 /// What to do about a host's error, told by the host's own words.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs and
-/// src/callback_handler/mod.rs.
+/// `src/callback_handler/mod.rs`.
 fn remedy(error: &str) -> String {
     if contains(error, "access to Kubernetes") {
         "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy".to_owned()

@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-/// MIRRORS: ssp-operator webhooks/ssp_webhook.go, validateDataImportCronTemplates, for a missing name; the
+/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; the
 /// API server refuses a DataImportCron whose name is no DNS-1123 subdomain.
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let templates = facts.hco.templates.iter();

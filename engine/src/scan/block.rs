@@ -71,6 +71,9 @@ const FLIP: u8 = 0x02;
 
 #[cfg(test)]
 mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
     use super::{BLOCK, special_in};
 
     #[test]

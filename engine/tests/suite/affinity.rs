@@ -3,16 +3,9 @@
 //!
 //! MIRRORS: k8s.io/component-helpers, `GetRequiredNodeAffinity(pod).Match(node)`
 //! and `NewNodeSelector`, as run for the corpus.
-#![expect(
-    clippy::unwrap_used,
-    reason = "clippy takes helpers in tests/ for production code"
-)]
-
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Read};
 
 use engine::node::census;
 use engine::placement::{NodeView, Placement, check_required};
@@ -20,6 +13,8 @@ use flate2::read::GzDecoder;
 use k8s_openapi::api::core::v1::{Affinity, Node};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,27 +27,21 @@ struct Row {
     new_node_selector_error: Option<String>,
 }
 
+const SAMPLE: &[u8] = include_bytes!("data/affinity-sample.jsonl.gz");
+
 #[test]
 fn the_sample_agrees_with_kubernetes() {
-    let rows = check(Path::new("tests/suite/data/affinity-sample.jsonl.gz"));
-    assert_eq!(rows, 1_250);
+    assert_eq!(check(SAMPLE), 1_250);
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 #[test]
-fn the_whole_corpus_agrees_with_kubernetes() {
-    let corpus = ["../shared", "../../shared", "/work/shared"]
-        .map(|shared| format!("{shared}/conformance/affinity.jsonl.gz"))
-        .into_iter()
-        .find(|path| Path::new(path).exists());
-    match corpus {
-        Some(corpus) => assert_eq!(check(Path::new(&corpus)), 5_000),
-        None => eprintln!("the corpus is not here: only the sample was checked"),
-    }
+fn the_corpus_agrees_with_kubernetes() {
+    super::corpus("affinity", check);
 }
 
-#[track_caller]
-fn check(corpus: &Path) -> usize {
-    let lines = BufReader::new(GzDecoder::new(File::open(corpus).unwrap())).lines();
+fn check(compressed: impl Read) -> usize {
+    let lines = BufReader::new(GzDecoder::new(compressed)).lines();
     let mut rows = 0;
     let mut wrong = Vec::new();
     for line in lines {

@@ -1,6 +1,7 @@
 //! What a new rule needs, asked for by name: a page, its level, its row in the README.
 
 use std::collections::BTreeSet;
+#[cfg(not(target_arch = "wasm32"))]
 use std::fmt::Write as _;
 
 use engine::RULES;

@@ -41,23 +41,7 @@ fn the_sample_agrees_with_hco() {
 #[cfg(not(target_arch = "wasm32"))]
 #[test]
 fn the_corpus_agrees_with_hco() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../shared/conformance/hco.jsonl.gz"
-    );
-    match std::fs::File::open(path) {
-        Ok(file) => {
-            let rows = agree(file);
-            said(&format!("conformance hco: {rows} rows agree"));
-        }
-        Err(_) => said("conformance hco: not run: ../shared is not there"),
-    }
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-#[expect(clippy::print_stderr, reason = "a check that did not run must be seen")]
-pub(crate) fn said(line: &str) {
-    eprintln!("{line}");
+    super::corpus("hco", agree);
 }
 
 fn agree(compressed: impl Read) -> usize {

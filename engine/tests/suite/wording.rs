@@ -1,0 +1,89 @@
+//! The words: the first firing case of each rule, as the user reads it and as machines read it.
+//!
+//! `make snapshots` writes them anew; verdicts are not theirs to say, the cases do.
+
+use std::collections::BTreeSet;
+
+use e2e_tests::{FakeCluster, cases};
+use engine::RULES;
+
+#[test]
+fn the_words_of_each_rule_are_as_reviewed() {
+    let cases = cases();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for rule in RULES {
+            let fires = |finding: &String| finding.starts_with(rule.id);
+            let mut of_rule = cases.iter().filter(|case| case.name.starts_with(&format!("{}/", rule.id)));
+            let case = of_rule.find(|case| case.expect.findings.iter().any(fires)).unwrap();
+            let report = engine::judge(&case.payload(), &FakeCluster::new(&case.cluster));
+            let text = format!(
+                "{}: {}\n\n=== message ===\n{}\n\n=== warnings ===\n{}\n\n=== audit annotations ===\n{:#?}\n\n=== report ===\n{}\n",
+                case.name,
+                case.about,
+                report.message.as_deref().unwrap_or("none"),
+                report.warnings.join("\n"),
+                report.audit_annotations,
+                serde_json::to_string_pretty(&report).unwrap(),
+            );
+            insta::assert_snapshot!(rule.id, text);
+        }
+    });
+}
+
+#[test]
+fn every_snapshot_is_of_a_rule() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/snapshots");
+    let files: BTreeSet<String> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.ends_with(".new"))
+        .collect();
+    let rules: BTreeSet<String> = RULES
+        .iter()
+        .map(|rule| format!("{}.snap", rule.id))
+        .collect();
+    assert_eq!(files, rules);
+}
+
+/// What kubectl and the API server do with our words sets their bounds.
+#[test]
+fn every_case_stays_inside_the_bounds() {
+    for case in cases() {
+        let report = engine::judge(&case.payload(), &FakeCluster::new(&case.cluster));
+        let name = &case.name;
+        assert!(
+            report
+                .message
+                .as_ref()
+                .is_none_or(|message| message.len() <= 4096),
+            "{name}"
+        );
+        assert!(
+            report.warnings.iter().map(String::len).sum::<usize>() <= 4096,
+            "{name}"
+        );
+        for warning in &report.warnings {
+            assert!(
+                warning.len() <= 256 && !warning.contains('\n'),
+                "{name}: {warning}"
+            );
+        }
+        for finding in &report.findings {
+            for text in [&finding.path, &finding.fact, &finding.fix] {
+                assert!(
+                    !text.is_empty() && !text.chars().any(char::is_control),
+                    "{name}: {finding:?}"
+                );
+            }
+            assert!(!finding.fact.ends_with('.'), "{name}: {}", finding.fact);
+            assert!(
+                finding.fact.len() + finding.rule.len() + 3 <= 256,
+                "{name}: {}",
+                finding.fact
+            );
+        }
+    }
+}
