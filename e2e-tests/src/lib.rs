@@ -3,14 +3,18 @@
 
 #![expect(
     clippy::panic,
+    clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::missing_panics_doc,
     reason = "a case that cannot be read must fail the test that asks for it"
 )]
 
 mod case;
 mod cluster;
+mod page;
 mod session;
 
 pub use case::{Case, Expected, cases};
 pub use cluster::{ClusterOf, FakeCluster, cluster, clusters};
+pub use page::{Page, pages};
 pub use session::session;

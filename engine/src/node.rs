@@ -280,7 +280,8 @@ fn wrong(what: &'static str, expected: Kind, found: Kind) -> Problem {
 }
 
 // rstest and wasm-bindgen-test do not go together: in wasm the corpora test this.
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
 mod tests {
     use rstest::rstest;
 

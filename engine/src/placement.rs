@@ -203,7 +203,8 @@ impl Slots {
 }
 
 // rstest and wasm-bindgen-test do not go together: in wasm the corpora test this.
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
 mod tests {
     use std::borrow::Cow;
     use std::collections::BTreeMap;

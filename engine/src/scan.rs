@@ -414,7 +414,8 @@ impl<'a> Scanner<'a> {
 }
 
 // rstest and wasm-bindgen-test do not go together: in wasm the corpora test this.
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
 mod tests {
     use rstest::rstest;
     use serde::de::IgnoredAny;

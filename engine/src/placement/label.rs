@@ -77,7 +77,8 @@ fn is_dns_label(text: &str) -> bool {
 }
 
 // rstest and wasm-bindgen-test do not go together: in wasm the corpora test this.
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
 mod tests {
     use rstest::rstest;
 

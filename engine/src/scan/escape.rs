@@ -57,7 +57,8 @@ fn unit(text: &str) -> Option<(u32, &str)> {
 }
 
 // rstest and wasm-bindgen-test do not go together: in wasm the corpora test this.
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
 mod tests {
     use rstest::rstest;
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 #[cfg(not(target_arch = "wasm32"))]
 use std::fmt::Write as _;
 
+use e2e_tests::pages;
 use engine::RULES;
 
-use super::pages::pages;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 

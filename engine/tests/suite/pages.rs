@@ -1,13 +1,10 @@
 //! The pages of the rules are executed: the first example raises exactly its rule, the fix raises nothing.
 
-use e2e_tests::ClusterOf;
+use e2e_tests::{ClusterOf, pages};
 use engine::{Cluster, Report, ServiceAccount};
-use include_dir::{Dir, include_dir};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-
-static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/rules");
 
 /// What every page has, in this order.
 const HEADINGS: [&str; 6] = [
@@ -18,75 +15,6 @@ const HEADINGS: [&str; 6] = [
     "When to switch it off",
     "Settings",
 ];
-
-/// A rule's page.
-pub(crate) struct Page {
-    pub(crate) id: String,
-    pub(crate) text: String,
-}
-
-pub(crate) fn pages() -> Vec<Page> {
-    let files = RULES
-        .files()
-        .filter(|file| file.path().extension().is_some_and(|end| end == "md"));
-    files
-        .map(|file| Page {
-            id: file
-                .path()
-                .file_stem()
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned(),
-            text: file.contents_utf8().unwrap().to_owned(),
-        })
-        .collect()
-}
-
-impl Page {
-    /// The sentence below the title.
-    pub(crate) fn summary(&self) -> &str {
-        let mut paragraphs = self.text.split("\n\n");
-        assert_eq!(
-            paragraphs.next(),
-            Some(format!("# {}", self.id).as_str()),
-            "{}",
-            self.id
-        );
-        paragraphs.next().unwrap()
-    }
-
-    /// The line `Level: …`.
-    pub(crate) fn level(&self) -> &str {
-        self.line("Level: `").split('`').next().unwrap()
-    }
-
-    /// Another rule that cannot but fire with it.
-    fn fires_with(&self) -> Option<&str> {
-        self.text
-            .lines()
-            .find_map(|line| line.strip_prefix("Fires with: "))
-    }
-
-    fn line(&self, start: &str) -> &str {
-        let found = self.text.lines().find_map(|line| line.strip_prefix(start));
-        found.unwrap_or_else(|| panic!("{} has no line `{start}`", self.id))
-    }
-
-    /// The fenced blocks: info string and content.
-    fn blocks(&self) -> Vec<(&str, String)> {
-        let mut blocks = Vec::new();
-        let mut lines = self.text.lines();
-        while let Some(line) = lines.next() {
-            if let Some(info) = line.strip_prefix("```") {
-                let content: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-                assert!(!info.is_empty(), "{}: a block without a language", self.id);
-                blocks.push((info, content.join("\n")));
-            }
-        }
-        blocks
-    }
-}
 
 /// The cluster of a page; `unreachable` is one that says what a host says without the grant.
 struct PageCluster(ClusterOf);

@@ -39,7 +39,6 @@ fn every_snapshot_is_of_a_rule() {
     let files: BTreeSet<String> = std::fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| !name.ends_with(".new"))
         .collect();
     let rules: BTreeSet<String> = RULES
         .iter()
@@ -85,5 +84,39 @@ fn every_case_stays_inside_the_bounds() {
                 finding.fact
             );
         }
+    }
+}
+
+/// What the README shows and what examples/ holds is what the policy says. `make snapshots` writes the examples.
+#[test]
+fn the_readme_and_the_examples_are_of_today() {
+    let cases = cases();
+    let case = cases
+        .iter()
+        .find(|case| case.name == "documentation/readme")
+        .unwrap();
+    let message = engine::judge(&case.payload(), &FakeCluster::new(&case.cluster))
+        .message
+        .unwrap();
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
+    assert!(
+        readme.contains(&message),
+        "README.md does not show:\n{message}"
+    );
+
+    let request = serde_json::to_string_pretty(&case.request()).unwrap() + "\n";
+    for (file, wanted) in [
+        ("request.json", request),
+        ("mixed.session.yml", e2e_tests::session(case)),
+    ] {
+        let path = format!("{root}/examples/{file}");
+        if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+            std::fs::write(&path, &wanted).unwrap();
+        }
+        assert!(
+            std::fs::read_to_string(&path).unwrap() == wanted,
+            "write it with: make snapshots"
+        );
     }
 }
