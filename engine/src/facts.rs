@@ -41,7 +41,7 @@ pub(crate) enum NodesError {
 pub(crate) struct Nodes<'a> {
     cluster: &'a dyn Cluster,
     account: Option<&'a ServiceAccount>,
-    /// The placements to count by: the object's, and the old object's if it differs.
+    /// The placements to count by: the object's, then the old object's.
     placements: Vec<&'a Placement>,
     counted: OnceCell<Result<Vec<Census>, NodesError>>,
 }
@@ -53,21 +53,20 @@ impl<'a> Nodes<'a> {
         object: &'a HyperConverged,
         old: Option<&'a HyperConverged>,
     ) -> Self {
-        let mut placements = vec![&object.placement];
-        placements.extend(
-            old.map(|old| &old.placement)
-                .filter(|placement| **placement != object.placement),
-        );
         Self {
             cluster,
             account: settings.service_account.as_ref(),
-            placements,
+            placements: [Some(object), old]
+                .into_iter()
+                .flatten()
+                .map(|it| &it.placement)
+                .collect(),
             counted: OnceCell::new(),
         }
     }
 
     fn count(&self) -> Result<Vec<Census>, NodesError> {
-        // Without the grant the host never answers (see docs): so ask first, where we know whom to ask about.
+        // Without the grant the host never answers (nodes-unreadable.md): so ask first, where we know whom to ask about.
         if let Some(account) = self.account {
             for verb in ["list", "watch"] {
                 if self
@@ -86,9 +85,11 @@ impl<'a> Nodes<'a> {
         node::census(&list, &self.placements).map_err(|error| NodesError::List(error.to_string()))
     }
 
-    /// The counts by this placement: their place.
+    /// The counts by this placement, which is one of the two that are counted by: their place.
     fn by(&self, placement: &Placement) -> Option<usize> {
-        self.placements.iter().position(|known| *known == placement)
+        self.placements
+            .iter()
+            .position(|known| std::ptr::eq(*known, placement))
     }
 }
 

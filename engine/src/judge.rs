@@ -7,7 +7,7 @@ use crate::golden_image;
 use crate::hyperconverged::{self, HyperConverged, Sent};
 use crate::json::Raw;
 use crate::report::{Judged, JudgedFinding, Report};
-use crate::request::{Operation, Request, Version};
+use crate::request::{Kind, Operation, Request, Version};
 use crate::rule::{Finding, Level};
 use crate::rules::{NODES_UNREADABLE, RULES};
 use crate::settings::{Settings, Updates};
@@ -39,13 +39,15 @@ pub fn judge(payload: &[u8], cluster: &dyn Cluster) -> Report {
         Ok((None, _)) => return Report::undecodable("", "", "the payload has no request"),
         Err(error) => return Report::undecodable("", "", &error.to_string()),
     };
-    let Some(kind) = request.kind.as_ref() else {
-        return Report::accepted();
-    };
     if request.operation == Operation::Other || request.sub_resource {
         return Report::accepted();
     }
     let undecodable = |what: &str| Report::undecodable(&request.namespace, &request.name, what);
+    let kind = match &request.kind {
+        Kind::HyperConverged { version } => version,
+        Kind::Other => return Report::accepted(),
+        Kind::Missing => return undecodable("the request does not say of what kind it is"),
+    };
     let Some(object) = request.object else {
         return undecodable("the request has no object");
     };
@@ -53,7 +55,7 @@ pub fn judge(payload: &[u8], cluster: &dyn Cluster) -> Report {
     let Some(version) = Version::of(api_version.as_deref(), kind) else {
         return undecodable(&format!(
             "its version {} is none of v1beta1 and v1, which this policy knows",
-            crate::text::quote(api_version.as_deref().unwrap_or(&kind.version))
+            crate::text::quote(api_version.as_deref().unwrap_or(kind))
         ));
     };
     let sent = Sent::new(object, version);

@@ -72,7 +72,7 @@ impl<'a, 'p> Reader<'a, 'p> {
                 .iter()
                 .map(|placement| (*placement, wanted.slots_of(placement)))
                 .collect(),
-            censuses: vec![Census::default(); placements.len()],
+            censuses: placements.iter().map(|_| Census::default()).collect(),
             item: None,
             node: Node {
                 values: vec![None; wanted.len()],
@@ -115,7 +115,9 @@ impl<'a, 'p> Reader<'a, 'p> {
     }
 
     fn items(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Problem> {
-        self.censuses.fill(Census::default());
+        for census in &mut self.censuses {
+            *census = Census::default();
+        }
         if !has_kind(scanner, Kind::List, "`items`")? {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::facts::Facts;
 use crate::rule::{Finding, Level};
-use crate::text::{self, cut, percent_encode, plain};
+use crate::text::{cut, percent_encode, plain, quote};
 
 /// The most that a message holds.
 const MESSAGE: usize = 4096;
@@ -19,8 +19,11 @@ const WARNINGS: usize = 4096;
 const FINDINGS: usize = 16 * 1024;
 /// The longest name of a template in it: what Kubernetes allows for a name.
 const NAME: usize = 253;
-/// How many templates or fixes a paragraph names before it counts the rest.
-const NAMED: usize = 10;
+/// The most that a paragraph of the message holds, so that one rule does not drown the others.
+const PARAGRAPH: usize = 1800;
+/// How many further templates a paragraph names before it counts the rest, and how many fixes it gives.
+const NAMED: usize = 5;
+const FIXES: usize = 3;
 
 /// What a request is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -208,7 +211,13 @@ impl Report {
             allowed: denying.is_empty(),
             code,
             message: code.map(|_| message(&object_name(namespace, name), &denying)),
-            nodes: census.map(|census| census.workload.clone()),
+            nodes: census.map(|census| {
+                let mut nodes = BTreeMap::new();
+                for (name, count) in &census.workload {
+                    nodes.insert(name.clone(), *count);
+                }
+                nodes
+            }),
             workload_architectures: census.map(|census| census.workload.keys().cloned().collect()),
             control_plane_architectures: census
                 .map(|census| census.control_plane.iter().cloned().collect()),
@@ -356,26 +365,28 @@ fn paragraph(group: &[&JudgedFinding]) -> String {
         return text;
     };
     let _ = write!(text, "\n\n[{}] {}: {}", first.rule, first.path, first.fact);
-    if !others.is_empty() {
-        let named: Vec<String> = others
-            .iter()
-            .map(|finding| match &finding.template {
-                Some(name) => format!("{} ({})", text::quote(name), short_path(&finding.path)),
-                None => finding.path.clone(),
-            })
-            .collect();
-        let _ = write!(text, "\nthe same: {}", text::list(&named, NAMED));
+    for (index, finding) in others.iter().take(NAMED).enumerate() {
+        text.push_str(if index == 0 { "\nthe same: " } else { ", " });
+        match &finding.template {
+            Some(name) => {
+                let _ = write!(text, "{} ({})", quote(name), short_path(&finding.path));
+            }
+            None => text.push_str(&finding.path),
+        }
+    }
+    if let Some(more @ 1..) = others.len().checked_sub(NAMED) {
+        let _ = write!(text, " and {more} more");
     }
     let mut fixes: Vec<&str> = Vec::new();
     for finding in group {
-        if fixes.len() < NAMED && !fixes.contains(&finding.fix.as_str()) {
+        if fixes.len() < FIXES && !fixes.contains(&finding.fix.as_str()) {
             fixes.push(&finding.fix);
         }
     }
     for fix in fixes {
         let _ = write!(text, "\nfix: {fix}");
     }
-    text
+    cut(text, PARAGRAPH)
 }
 
 /// `dataImportCronTemplates[3]` is enough to find what stands under the same key as the first.

@@ -23,23 +23,28 @@ pub(crate) enum Version {
     V1,
 }
 
+/// What the request says it is about.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It does not say, which no API server does.
+    Missing,
+    /// Not a HyperConverged.
+    Other,
+    HyperConverged {
+        version: String,
+    },
+}
+
 /// One admission request.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) operation: Operation,
-    /// `None`: not a HyperConverged.
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Kind,
     pub(crate) sub_resource: bool,
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) object: Option<Raw<'a>>,
     pub(crate) old_object: Option<Raw<'a>>,
-}
-
-/// The version that the request says the object has.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
-    pub(crate) version: String,
 }
 
 impl<'a> Request<'a> {
@@ -82,11 +87,14 @@ impl<'a> Request<'a> {
             // The audit scanner writes the kind where the resource should be, so the kind decides.
             kind: json::optional("kind", kind, |raw| {
                 let [group, version, kind] = json::members(raw, ["group", "version", "kind"])?;
-                let judged = text("group", group)? == GROUP && text("kind", kind)? == KIND;
-                let version = text("version", version)?;
-                Ok(judged.then_some(Kind { version }))
+                if text("group", group)? == GROUP && text("kind", kind)? == KIND {
+                    let version = text("version", version)?;
+                    Ok(Kind::HyperConverged { version })
+                } else {
+                    Ok(Kind::Other)
+                }
             })?
-            .flatten(),
+            .unwrap_or(Kind::Missing),
             operation: match text("operation", operation)?.as_str() {
                 "DELETE" | "CONNECT" => Operation::Other,
                 "UPDATE" => Operation::Update,
@@ -103,21 +111,19 @@ impl<'a> Request<'a> {
 }
 
 impl Version {
-    /// Reads the version out of an object's `apiVersion`, else out of the request's kind.
+    /// Reads the version out of an object's `apiVersion` and the request's kind.
     ///
-    /// The API server makes both the same; offline only one of them may be there.
-    pub(crate) fn of(api_version: Option<&str>, kind: &Kind) -> Option<Self> {
-        let by_kind = Self::parse(&kind.version);
-        match api_version {
-            None => by_kind,
-            // A version that neither of us knows is refused, whoever names it.
-            Some(api_version) => by_kind.and(
-                api_version
-                    .strip_prefix(GROUP)
-                    .and_then(|rest| rest.strip_prefix('/'))
-                    .and_then(Self::parse),
-            ),
+    /// The API server makes both the same; offline one of them may be missing. A version that we do not
+    /// know is refused, whichever of them names it.
+    pub(crate) fn of(api_version: Option<&str>, kind: &str) -> Option<Self> {
+        let Some(api_version) = api_version else {
+            return Self::parse(kind);
+        };
+        if !kind.is_empty() {
+            Self::parse(kind)?;
         }
+        let version = api_version.strip_prefix(GROUP)?.strip_prefix('/')?;
+        Self::parse(version)
     }
 
     fn parse(version: &str) -> Option<Self> {

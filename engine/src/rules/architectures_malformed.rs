@@ -23,13 +23,16 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     for (template, value) in facts.read_annotations() {
         let mut told = Vec::new();
         for entry in value.split(',') {
+            if told.len() == TOLD {
+                break;
+            }
             if entry.trim().is_empty() || architecture::is_known(entry) || told.contains(&entry) {
                 continue;
             }
             let Some(census) = facts.workload() else {
                 return findings;
             };
-            if census.workload.contains_key(entry) || told.len() == TOLD {
+            if census.workload.contains_key(entry) {
                 continue;
             }
             told.push(entry);
