@@ -9,6 +9,7 @@
     reason = "a test that panics is a test that fails"
 )]
 
+mod absurd;
 mod affinity;
 mod cases;
 mod catalogue;

@@ -1,0 +1,163 @@
+//! Sizes and characters that nobody sends by accident: our own sentence, the documented code, inside the caps.
+
+use engine::{Cluster, Report, ServiceAccount};
+use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+/// Two workers, one amd64, one arm64.
+struct Mixed;
+
+impl Cluster for Mixed {
+    fn nodes(&self) -> Result<Vec<u8>, String> {
+        let node = |architecture: &str| {
+            json!({
+                "metadata": {"labels": {"node-role.kubernetes.io/worker": ""}},
+                "status": {"nodeInfo": {"architecture": architecture}}
+            })
+        };
+        Ok(json!({"items": [node("amd64"), node("arm64")]})
+            .to_string()
+            .into_bytes())
+    }
+
+    fn may(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+fn create(templates: &Value) -> Report {
+    let payload = json!({"request": {
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {
+            "apiVersion": "hco.kubevirt.io/v1beta1",
+            "metadata": {"namespace": "n\u{0}s", "name": "\u{202e}eman"},
+            "spec": {
+                "featureGates": {"enableMultiArchBootImageImport": true},
+                "dataImportCronTemplates": templates,
+            },
+        },
+    }});
+    let report = engine::judge(payload.to_string().as_bytes(), &Mixed);
+    let message = report.message.as_deref().unwrap_or_default();
+    assert!(message.len() <= 4096, "{} bytes", message.len());
+    assert!(report.warnings.iter().all(|warning| warning.len() <= 256));
+    assert!(report.warnings.iter().map(String::len).sum::<usize>() <= 4096);
+    let words = &report
+        .audit_annotations
+        .get("findings")
+        .map_or(0, String::len);
+    assert!(*words <= 16 * 1024, "{words} bytes of findings");
+    report
+}
+
+fn template(name: &str, architectures: &str) -> Value {
+    json!({
+        "metadata": {"name": name, "annotations": {"ssp.kubevirt.io/dict.architectures": architectures}},
+        "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://x"}}}}},
+    })
+}
+
+#[test]
+fn an_annotation_of_ten_megabytes_is_judged_and_not_echoed() {
+    for entries in [
+        "x".repeat(10_000_000),
+        ",".repeat(10_000_000),
+        "amd64,".repeat(1_700_000),
+    ] {
+        let report = create(&json!([template("big", &entries)]));
+        assert!(!report.findings.is_empty());
+        for finding in &report.findings {
+            assert!(finding.fact.len() + finding.fix.len() < 2048);
+        }
+    }
+    // Every entry another one.
+    let entries: Vec<String> = (0..1_000_000).map(|number| format!("{number:x}")).collect();
+    assert_eq!(
+        create(&json!([template("big", &entries.join(","))])).code,
+        Some(422)
+    );
+}
+
+#[test]
+fn a_hundred_thousand_templates_are_judged_and_counted() {
+    let templates: Vec<Value> = (0..100_000)
+        .map(|number| template(&format!("t{number}"), "AMD64"))
+        .collect();
+    let report = create(&Value::from(templates));
+    let message = report.message.unwrap();
+    assert!(message.contains("200000 problems"), "{message}");
+    assert!(message.contains(" and 99994 more"), "{message}");
+    // Each template is unsupported and malformed: a word for each, cut off with their number.
+    let words = &report.audit_annotations["findings"];
+    let words: Vec<&str> = words.split(' ').collect();
+    let (last, told) = words.split_last().unwrap();
+    assert_eq!(*last, format!("truncated={}", 200_000 - told.len()));
+    assert!(told.is_sorted());
+}
+
+#[test]
+fn characters_that_a_terminal_obeys_are_shown_not_sent() {
+    let report = create(&json!([template(
+        "a\u{0}b\u{202e}c\n`d",
+        "\u{1b}[31mamd64\u{7f}"
+    )]));
+    let message = report.message.unwrap();
+    for text in [&message, &report.warnings.join(" ")] {
+        assert!(
+            !text
+                .chars()
+                .any(|c| c.is_control() && c != '\n' || c == '\u{202e}'),
+            "{text:?}"
+        );
+    }
+    assert!(
+        message.starts_with("HyperConverged n\\u{0}s/\\u{202e}eman: "),
+        "{message}"
+    );
+    assert!(
+        message.contains("`a\\u{0}b\\u{202e}c\\u{a}\\u{60}d`"),
+        "{message}"
+    );
+    // The annotation is read by machines: the bytes of the name as they are.
+    let words = &report.audit_annotations["findings"];
+    assert!(words.contains("/a%00b%E2%80%AEc%0A%60d="), "{words}");
+}
+
+#[test]
+fn what_nests_too_deep_is_a_sentence() {
+    for depth in [63, 64, 65, 128, 10_000, 1_000_000] {
+        let deep = "[".repeat(depth) + &"]".repeat(depth);
+        let payload = format!(
+            r#"{{"request":{{"kind":{{"group":"hco.kubevirt.io","version":"v1","kind":"HyperConverged"}},"operation":"CREATE","object":{{"spec":{{"x":{deep}}}}}}}}}"#
+        );
+        let report = engine::judge(payload.as_bytes(), &Mixed);
+        if depth >= 65 {
+            assert_eq!(report.code, Some(400), "{depth}");
+            assert!(report.message.unwrap().contains("nests more than 64 deep"));
+        }
+    }
+}
+
+#[test]
+fn a_list_of_findings_is_cut_at_its_limit_and_not_before() {
+    // Names as long as they can be: 2 words of 18 + 253 bytes each.
+    let templates = |count: usize| -> Value {
+        let name = |number: usize| format!("{number:0>253}");
+        (0..count)
+            .map(|number| template(&name(number), "amd64,arm64,AMD64"))
+            .collect()
+    };
+    let findings = |count| create(&templates(count)).audit_annotations["findings"].clone();
+    // rule-id, slash, name, =deny, and a blank between two.
+    let word = "architectures-malformed".len() + 1 + 253 + "=deny".len();
+    let fitting = (16 * 1024 + 1) / (word + 1);
+    assert_eq!(findings(fitting).len(), fitting * (word + 1) - 1);
+    let cut = findings(fitting + 1);
+    assert!(
+        cut.len() <= 16 * 1024 && cut.contains(" truncated="),
+        "{}",
+        cut.len()
+    );
+}
