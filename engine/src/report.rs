@@ -170,7 +170,7 @@ impl Report {
             400,
             format!(
                 "HyperConverged {object} cannot be read: {what}\n\
-                 fix: give it the type that HCO's API documents; `kubectl explain hyperconverged --recursive` lists them"
+                 fix: give it the type that HCO documents: kubectl explain hyperconverged --recursive --api-version=hco.kubevirt.io/v1beta1 (or v1)"
             ),
         )
     }
