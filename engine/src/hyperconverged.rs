@@ -159,7 +159,7 @@ impl<'a> Sent<'a> {
     pub(crate) fn is_being_deleted(&self) -> bool {
         self.field(Field::Deletion)
             .read(json::string)
-            .is_ok_and(|timestamp| timestamp.is_some())
+            .is_ok_and(|timestamp| timestamp.is_some_and(|timestamp| !timestamp.is_empty()))
     }
 
     /// Whether everything that is judged is the same in another object.
@@ -221,9 +221,12 @@ impl<'a> Sent<'a> {
                 self.string(Field::KubevirtPatch)?,
                 self.string(Field::CdiPatch)?,
             ],
+            // HCO writes the status, not the user: one that cannot be read says nothing.
             status_templates: self
                 .field(Field::StatusTemplates)
-                .read(status_templates)?
+                .read(status_templates)
+                .ok()
+                .flatten()
                 .unwrap_or_default(),
         })
     }

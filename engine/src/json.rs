@@ -85,12 +85,7 @@ impl fmt::Display for Unreadable {
             expected,
             found,
         } = self;
-        if found == expected {
-            // Only half of a surrogate pair gets this far: JSON allows it, Unicode does not.
-            write!(f, "{path} holds an escape that is no character")
-        } else {
-            write!(f, "{path} is {found}, not {expected}")
-        }
+        write!(f, "{path} is {found}, not {expected}")
     }
 }
 
@@ -311,7 +306,7 @@ fn descend<'a>(raw: Raw<'a>, depth: usize, leaves: &mut [&mut Leaf<'a>]) {
             if leaf.path.get(depth) == Some(&key) {
                 if leaf.path.len() == depth + 1 {
                     leaf.raw = value.present();
-                    leaf.depth = depth + 1;
+                    leaf.depth = if leaf.raw.is_some() { depth + 1 } else { 0 };
                 } else {
                     below.push(leaf);
                 }

@@ -9,7 +9,7 @@ use crate::json::Raw;
 use crate::report::{Judged, JudgedFinding, Report};
 use crate::request::{Kind, Operation, Request, Version};
 use crate::rule::{Finding, Level};
-use crate::rules::{NODES_UNREADABLE, RULES};
+use crate::rules::{NEVER_CARRIED, RULES};
 use crate::settings::{Settings, Updates};
 
 /// Judges the payload of waPC's `validate`: `{"request": …, "settings": …}`.
@@ -132,7 +132,7 @@ fn carry(findings: &mut [(&'static str, Judged, Finding)], old: &Facts<'_>) {
     };
     for rule in RULES {
         let fired = |(id, _, _): &(&str, Judged, Finding)| *id == rule.id;
-        if rule.id == NODES_UNREADABLE || !findings.iter().any(fired) {
+        if NEVER_CARRIED.contains(&rule.id) || !findings.iter().any(fired) {
             continue;
         }
         let mut before = BTreeSet::new();

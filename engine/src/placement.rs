@@ -87,7 +87,7 @@ impl Placement {
     ///
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
     /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
-    /// pkg/internal/nodeinfo/architectures.go, `isWorkloadNodeFunc`, which
+    /// pkg/internal/nodeinfo/nodeinfo.go, `isWorkloadNodeFunc`, which
     /// takes an error for no.
     pub fn matches(&self, node: &NodeView<'_>) -> bool {
         self.node_selector

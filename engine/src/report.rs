@@ -365,8 +365,20 @@ fn paragraph(group: &[&JudgedFinding]) -> String {
         return text;
     };
     let _ = write!(text, "\n\n[{}] {}: {}", first.rule, first.path, first.fact);
-    for (index, finding) in others.iter().take(NAMED).enumerate() {
-        text.push_str(if index == 0 { "\nthe same: " } else { ", " });
+    // Another entry of the same template stands in the same place and has the same fix.
+    let elsewhere = others.iter().filter(|finding| finding.path != first.path);
+    let mut places: Vec<&str> = Vec::new();
+    let mut more = 0_usize;
+    for finding in elsewhere {
+        if places.last() == Some(&finding.path.as_str()) {
+            continue;
+        }
+        if places.len() == NAMED {
+            more += 1;
+            continue;
+        }
+        text.push_str(if places.is_empty() { "\nalso: " } else { ", " });
+        places.push(&finding.path);
         match &finding.template {
             Some(name) => {
                 let _ = write!(text, "{} ({})", quote(name), short_path(&finding.path));
@@ -374,7 +386,7 @@ fn paragraph(group: &[&JudgedFinding]) -> String {
             None => text.push_str(&finding.path),
         }
     }
-    if let Some(more @ 1..) = others.len().checked_sub(NAMED) {
+    if more > 0 {
         let _ = write!(text, " and {more} more");
     }
     let mut fixes: Vec<&str> = Vec::new();

@@ -25,8 +25,11 @@ mod template_invalid;
 mod template_name_invalid;
 mod v1_only_fields_unreadable;
 
-/// The rule that is about us, not about the object: it is never carried and has a code of its own.
+/// The rule that is about us, not about the object: it has a code of its own.
 pub(crate) const NODES_UNREADABLE: &str = nodes_unreadable::RULE.id;
+
+/// Rules of which an update inherits nothing: the one above, and one that is about the change itself.
+pub(crate) const NEVER_CARRIED: [&str; 2] = [NODES_UNREADABLE, import_contradiction::RULE.id];
 
 /// All rules, in the order in which they are judged and told.
 ///

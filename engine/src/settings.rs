@@ -25,7 +25,7 @@ const IMAGE_RULES: [&str; 2] = ["image-architectures-mismatch", "image-unreadabl
 /// What the user wants of the policy. The default is right without any settings.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
-    /// At most one for each rule.
+    /// Of two for a rule the last one counts.
     levels: Vec<(String, Level)>,
     pub(crate) updates: Updates,
     pub(crate) service_account: Option<ServiceAccount>,
@@ -56,7 +56,7 @@ pub struct ServiceAccount {
 impl Settings {
     /// The level of a rule.
     pub(crate) fn level(&self, rule: &Rule) -> Level {
-        let set = self.levels.iter().find(|(id, _)| id == rule.id);
+        let set = self.levels.iter().rev().find(|(id, _)| id == rule.id);
         set.map_or(rule.level, |(_, level)| *level)
     }
 
@@ -83,9 +83,10 @@ impl Settings {
                 self.levels.extend(reader.level(id, level));
             }),
             "updates" => {
-                if reader.word("updates", value, ["ratchet", "strict"]) == Some("strict") {
-                    self.updates = Updates::Strict;
-                }
+                self.updates = match reader.word("updates", value, ["ratchet", "strict"]) {
+                    Some("strict") => Updates::Strict,
+                    _ => Updates::Ratchet,
+                };
             }
             "images" => {
                 if reader.word("images", value, ["ignore", "verify"]) == Some("verify") {

@@ -1,5 +1,7 @@
 //! See `architectures-malformed.md`.
 
+use std::collections::BTreeSet;
+
 use super::fix;
 use crate::architecture;
 use crate::facts::Facts;
@@ -12,8 +14,8 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-/// More entries than this of one annotation are not told: there are 24 architectures.
-const TOLD: usize = 64;
+/// More entries than this of one annotation are not told one by one: there are 24 architectures.
+const LOOKED_AT: usize = 512;
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// removeUnsupportedArchs, which drops without a word what equals no workload architecture. SSP trims
@@ -21,44 +23,51 @@ const TOLD: usize = 64;
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (template, value) in facts.read_annotations() {
-        let mut told = Vec::new();
-        for entry in value.split(',') {
-            if told.len() == TOLD {
-                break;
-            }
-            if entry.trim().is_empty() || architecture::is_known(entry) || told.contains(&entry) {
-                continue;
-            }
-            let Some(census) = facts.workload() else {
-                return findings;
-            };
-            if census.workload.contains_key(entry) {
-                continue;
-            }
-            told.push(entry);
-            let meant = fix::cleaned(value, Some(census));
-            findings.push(Finding {
-                path: facts.annotation_path(template),
-                template: Some(template.name.clone()),
-                value: Some(entry.to_owned()),
-                fact: format!(
-                    "HCO drops {} of template {}: {}",
+        // Nodes are asked for only if there is something to compare with them.
+        if !value.split(',').any(is_suspicious) {
+            continue;
+        }
+        let Some(census) = facts.workload() else {
+            return findings;
+        };
+        let is_dropped =
+            |entry: &&str| is_suspicious(entry) && !census.workload.contains_key(*entry);
+        let path = facts.annotation_path(template);
+        let name = quote(&template.name);
+        let fix = fix::write_cleaned(value, Some(census));
+        let finding = |value: &str, fact: String| Finding {
+            path: path.clone(),
+            template: Some(template.name.clone()),
+            value: Some(value.to_owned()),
+            fact,
+            fix: fix.clone(),
+        };
+        let mut told = BTreeSet::new();
+        let mut entries = value.splitn(LOOKED_AT + 1, ',');
+        for entry in entries.by_ref().take(LOOKED_AT).filter(is_dropped) {
+            if told.insert(entry.to_owned()) {
+                let fact = format!(
+                    "HCO drops {} of template {name}: {}",
                     quote(entry),
-                    quote(&template.name),
                     reason(entry)
-                ),
-                fix: if meant.is_empty() {
-                    format!(
-                        "write names as in {}",
-                        fix::annotation(&fix::workload_value(census))
-                    )
-                } else {
-                    format!("write {}", fix::annotation(&meant))
-                },
-            });
+                );
+                findings.push(finding(entry, fact));
+            }
+        }
+        // All the rest is one finding, so that none of it slips past the ratchet.
+        if let Some(rest) = entries.next()
+            && rest.split(',').any(|entry| is_dropped(&entry))
+        {
+            let fact = format!("HCO drops entries of template {name} behind the first {LOOKED_AT}");
+            findings.push(finding(rest, fact));
         }
     }
     findings
+}
+
+/// Whether an entry is something else than an architecture's name, or nothing at all.
+fn is_suspicious(entry: &str) -> bool {
+    !entry.trim().is_empty() && !architecture::is_known(entry)
 }
 
 /// Why HCO's exact comparison does not take the entry for what was meant.

@@ -4,6 +4,7 @@ use super::fix;
 use crate::facts::Facts;
 use crate::golden_image::{Annotation, GoldenImage};
 use crate::hyperconverged::{ENABLE, Field};
+use crate::name::is_dns1123_subdomain;
 use crate::node::Census;
 use crate::rule::{Finding, Level, Rule};
 use crate::text::quote;
@@ -65,7 +66,11 @@ fn finding(facts: &Facts<'_>, image: &GoldenImage<'_>, value: &str, census: &Cen
             "the common template",
             format!(
                 "switch the template off: add {{metadata: {{name: {}, annotations: {{{ENABLE}: \"false\"}}}}}} to {}",
-                image.name,
+                if is_dns1123_subdomain(image.name) {
+                    image.name
+                } else {
+                    "NAME"
+                },
                 facts.hco.path(Field::Templates)
             ),
         ),

@@ -43,10 +43,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
                         quote(entry)
                     )
                 },
-                fix: format!(
-                    "write {}",
-                    fix::annotation(&fix::cleaned(value, facts.census_if_read()))
-                ),
+                fix: fix::write_cleaned(value, facts.census_if_read()),
             });
         }
     }

@@ -96,8 +96,19 @@ pub(super) fn workload_value(census: &Census) -> String {
     names.join(",")
 }
 
+/// What to write instead of an annotation whose entries are not as they were meant.
+pub(super) fn write_cleaned(value: &str, census: Option<&Census>) -> String {
+    match (cleaned(value, census), census) {
+        (cleaned, _) if !cleaned.is_empty() => format!("write {}", annotation(&cleaned)),
+        (_, Some(census)) if !census.workload.is_empty() => {
+            format!("write names as in {}", annotation(&workload_value(census)))
+        }
+        _ => format!("write names as in {}", annotation("amd64,arm64")),
+    }
+}
+
 /// An annotation as it was meant: entries cleaned, none empty, none twice.
-pub(super) fn cleaned(value: &str, census: Option<&Census>) -> String {
+fn cleaned(value: &str, census: Option<&Census>) -> String {
     let mut entries: Vec<&str> = Vec::new();
     // Nobody pastes a value with more architectures than there are.
     for entry in value.split(',').take(64) {

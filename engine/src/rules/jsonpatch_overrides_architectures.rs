@@ -35,9 +35,6 @@ const PATCHES: [(Field, &str, &[&str]); 3] = [
     (Field::CdiPatch, "CDI", &["/spec/workload"]),
 ];
 
-/// More operations than this are not told.
-const TOLD: usize = 256;
-
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch: what
 /// HCO decides is patched over, so nothing that we say of it holds.
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
@@ -65,7 +62,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
         let touching = operations
             .iter()
             .filter_map(|operation| Some((operation, operation.touched(guarded)?)));
-        findings.extend(touching.take(TOLD).map(|(operation, pointer)| {
+        findings.extend(touching.map(|(operation, pointer)| {
             finding(
                 operation.text.to_owned(),
                 format!(

@@ -12,9 +12,6 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-/// More faults than this are not told.
-const TOLD: usize = 256;
-
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the
 /// required affinity of the workloads and of the infrastructure; nothing preferred, no nodeSelector.
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
@@ -29,7 +26,6 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let infra_errors = facts.hco.infra_errors.iter().map(|error| (&infra, error));
     workload_errors
         .chain(infra_errors)
-        .take(TOLD)
         .map(|(required, error)| finding(required, error))
         .collect()
 }
