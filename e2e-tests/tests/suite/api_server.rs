@@ -4,19 +4,19 @@
 //! MIRRORS: what kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes asks for:
 //! `client.rs` (discovery, reviews) and `reflector.rs` (list, then watch).
 
-use std::io::{self, BufReader, Write as _};
+use std::io::{self, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use serde_json::{Value, json};
 
 use crate::http;
 
-/// A running API server; its threads end with their connections.
+/// A running API server; it ends with the process.
 pub(crate) struct ApiServer {
     pub(crate) address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    cluster: Arc<Cluster>,
 }
 
 /// What it serves.
@@ -24,7 +24,11 @@ struct Cluster {
     nodes: String,
     /// The verbs that nobody may use on nodes.
     denied: Vec<String>,
-    asked: Arc<Mutex<Vec<String>>>,
+    /// The requests there were, method and path.
+    asked: Mutex<Vec<String>>,
+    /// A node that has joined since, for those who watch.
+    joined: Mutex<Option<Value>>,
+    joins: Condvar,
 }
 
 impl ApiServer {
@@ -32,25 +36,35 @@ impl ApiServer {
     pub(crate) fn start(nodes: &Value, denied: Vec<String>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let asked = Arc::default();
         let cluster = Arc::new(Cluster {
             nodes: nodes.to_string(),
             denied,
-            asked: Arc::clone(&asked),
+            asked: Mutex::default(),
+            joined: Mutex::default(),
+            joins: Condvar::new(),
         });
+        let served = Arc::clone(&cluster);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let cluster = Arc::clone(&cluster);
+                let cluster = Arc::clone(&served);
                 // A connection that breaks is the client's business: it has gone.
                 thread::spawn(move || cluster.serve(&stream));
             }
         });
-        Ok(Self { address, asked })
+        Ok(Self { address, cluster })
     }
 
     /// The requests there were, method and path.
     pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("no thread panics here").clone()
+        let asked = self.cluster.asked.lock();
+        asked.expect("no thread panics here").clone()
+    }
+
+    /// A node joins, which everybody who watches is told.
+    pub(crate) fn join(&self, node: Value) {
+        let joined = self.cluster.joined.lock();
+        *joined.expect("no thread panics here") = Some(node);
+        self.cluster.joins.notify_all();
     }
 }
 
@@ -67,12 +81,7 @@ impl Cluster {
             let (status, body) = match line {
                 "GET /api/v1" => ("200 OK", resources()),
                 "GET /api/v1/nodes" if query.contains("watch=true") => {
-                    // No event ever comes; the next read waits until the client goes.
-                    write!(
-                        &mut &*stream,
-                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-                    )?;
-                    continue;
+                    return self.watch(stream);
                 }
                 "GET /api/v1/nodes" => ("200 OK", self.nodes.clone()),
                 "POST /apis/authorization.k8s.io/v1/subjectaccessreviews" => {
@@ -87,6 +96,20 @@ impl Cluster {
             )?;
         }
         Ok(())
+    }
+
+    /// Sends the one event that there can be, and waits for the end.
+    fn watch(&self, mut stream: &TcpStream) -> io::Result<()> {
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )?;
+        let joined = self.joined.lock().expect("no thread panics here");
+        let joined = self.joins.wait_while(joined, |joined| joined.is_none());
+        let event = json!({"type": "ADDED", "object": *joined.expect("no thread panics here")});
+        let event = format!("{event}\n");
+        write!(stream, "{:x}\r\n{event}\r\n", event.len())?;
+        stream.read(&mut [0]).map(drop)
     }
 
     fn review(&self, body: &str) -> io::Result<String> {

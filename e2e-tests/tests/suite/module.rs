@@ -25,7 +25,7 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
 /// The annotated module: of `POLICY_WASM` if that is set, else of the sources as they are now.
 pub(crate) fn annotated(kwctl: &Path) -> Result<PathBuf, String> {
     let module = match std::env::var_os("POLICY_WASM") {
-        Some(module) => std::path::absolute(module).map_err(|error| error.to_string())?,
+        Some(module) => Path::new(ROOT).join(module),
         None => build()?,
     };
     let annotated = scratch("module")?.join("annotated-policy.wasm");

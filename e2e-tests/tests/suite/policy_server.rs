@@ -38,6 +38,8 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Cluster {
     None,
+    /// To an API server that is not there.
+    Gone,
     /// The list of nodes, and the verbs that are denied on them.
     Nodes(String, Vec<String>),
 }
@@ -67,7 +69,43 @@ fn serve_all(
     for (cluster, cases) in &clusters {
         serve(&starter, cluster, cases, through)?;
     }
+    let on_one_architecture = "documentation/defaults-on-one-architecture";
+    if let Some(judged) = cases
+        .iter()
+        .find(|judged| judged.case.name == on_one_architecture)
+    {
+        a_node_that_joins_is_seen(&starter, judged)?;
+    }
     Ok(())
+}
+
+/// What is right on one architecture is no more once a node of another joins: the watch tells the policy.
+fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(), String> {
+    let nodes = judged.case.cluster.list_of_api_server()?;
+    let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
+    let policies = Map::from_iter([("policy".to_owned(), starter.policy(judged))]);
+    let server = starter.start(&policies, Some(api_server.address))?;
+    if let Some(mistake) = mistake(server.address, "validate", "policy", judged) {
+        return Err(format!("before a node joins:\n{mistake}"));
+    }
+    api_server.join(json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": "joined",
+            "resourceVersion": "2",
+            "labels": {"node-role.kubernetes.io/worker": ""},
+        },
+        "status": {"nodeInfo": {"architecture": "s390x"}},
+    }));
+    let begun = Instant::now();
+    while begun.elapsed() < START {
+        let told = mistake(server.address, "validate", "policy", judged).unwrap_or_default();
+        if told.contains("multi-arch-import-disabled=deny") {
+            return Ok(());
+        }
+    }
+    Err("a node that joins is never seen".to_owned())
 }
 
 /// The cluster of a case, or why no policy-server ever sees one like it.
@@ -75,6 +113,7 @@ fn cluster_of(judged: &Judged<'_>) -> Result<Cluster, String> {
     let of = &judged.case.cluster;
     match of.refusal() {
         Some(Refusal::Callback(error)) if error.contains("not initialized") => Ok(Cluster::None),
+        Some(Refusal::Callback(error)) if error.contains("Connection refused") => Ok(Cluster::Gone),
         Some(Refusal::Callback(_) | Refusal::Unheard) => {
             Err("no API server makes the host say this".to_owned())
         }
@@ -105,14 +144,18 @@ fn serve(
         policies.insert(id.clone(), policy);
     }
     let api_server = match cluster {
-        Cluster::None => None,
+        Cluster::None | Cluster::Gone => None,
         Cluster::Nodes(nodes, denied) => {
             let nodes: Value = serde_json::from_str(nodes).map_err(|error| error.to_string())?;
             let started = ApiServer::start(&nodes, denied.clone());
             Some(started.map_err(|error| format!("the stub API server: {error}"))?)
         }
     };
-    let server = starter.start(&policies, api_server.as_ref())?;
+    let address = match cluster {
+        Cluster::Gone => Some(free_address().map_err(|error| error.to_string())?),
+        _ => api_server.as_ref().map(|server| server.address),
+    };
+    let server = starter.start(&policies, address)?;
     for judged in cases {
         let id = &ids[&starter.policy(judged).to_string()];
         // The audit scanner uses the second.
@@ -197,7 +240,7 @@ impl Starter {
     fn start(
         &self,
         policies: &Map<String, Value>,
-        api_server: Option<&ApiServer>,
+        api_server: Option<SocketAddr>,
     ) -> Result<PolicyServer, String> {
         let write = |name: &str, value: &Value| -> io::Result<PathBuf> {
             let file = self.directory.join(name);
@@ -205,7 +248,7 @@ impl Starter {
             std::fs::write(&file, value.to_string())?;
             Ok(file)
         };
-        let kubeconfig = api_server.map_or(Value::Null, |server| kubeconfig(server.address));
+        let kubeconfig = api_server.map_or(Value::Null, kubeconfig);
         let started = write("policies.yml", &json!(policies)).and_then(|policies| {
             let kubeconfig = write("kubeconfig", &kubeconfig)?;
             let (address, probe) = (free_address()?, free_address()?);
