@@ -18,7 +18,11 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the po
 
 .PHONY: test
 test: ## Test everything that needs neither a cluster nor another program
-	$(CARGO) test --locked --workspace --exclude hco-architecture-guard
+	$(CARGO) test --locked --workspace --exclude hco-architecture-guard --exclude e2e-tests
+
+.PHONY: e2e-tests
+e2e-tests: ## The cases through every door; kwctl and policy-server if they are on PATH (POLICY_WASM: another module)
+	$(CARGO) test --locked -p e2e-tests
 
 .PHONY: test-wasm
 test-wasm: ## Test the engine in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)

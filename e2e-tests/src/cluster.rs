@@ -1,6 +1,7 @@
 //! The clusters of the cases, and a cluster that answers like the host.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 use engine::{Cluster, ServiceAccount};
 use include_dir::{Dir, include_dir};
@@ -58,10 +59,71 @@ impl ClusterOf {
         }
     }
 
+    /// How the host comes to its error, if the case wants one.
+    ///
+    /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let text = self.odd().fails?;
+        Some(if text.contains("access to Kubernetes v1/Node resources") {
+            Refusal::Resource
+        } else if text.contains("granted access to the 'kubernetes/list_resources_all'") {
+            Refusal::Capability
+        } else if let Some(error) = text.strip_prefix("Callback evaluation failure: ") {
+            Refusal::Callback(error.to_owned())
+        } else {
+            Refusal::Unheard
+        })
+    }
+
+    /// The nodes as an API server lists them, before any mask.
+    ///
+    /// # Errors
+    ///
+    /// If no API server has such a list; the reason.
+    pub fn list_of_api_server(&self) -> Result<Value, String> {
+        let odd = self.odd();
+        let Some(text) = odd.list else {
+            return Ok(nodes_of(&odd.nodes.unwrap_or_default()));
+        };
+        let list: Value = serde_json::from_str(&text)
+            .map_err(|error| format!("no API server sends this list: {error}"))?;
+        if !matches!(list["kind"].as_str(), None | Some("List" | "NodeList")) {
+            return Err("no API server sends this when it is asked for nodes".to_owned());
+        }
+        let items = list["items"].as_array();
+        let items = items.ok_or("no API server sends a list without items")?;
+        let names: BTreeSet<&str> = items
+            .iter()
+            .filter_map(|node| node.pointer("/metadata/name")?.as_str())
+            .collect();
+        if names.len() < items.len() {
+            return Err("no API server sends nodes without a name of their own".to_owned());
+        }
+        Ok(node_list(&list["items"]))
+    }
+
+    /// The verbs for which `can_i` says no.
+    pub fn denied(&self) -> Vec<String> {
+        self.odd().denied
+    }
+
     /// What the host says to `can_i`.
     pub fn may(&self, verb: &str) -> bool {
         !self.odd().denied.iter().any(|denied| denied == verb)
     }
+}
+
+/// How a host comes to an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// `v1/Node` is not among the policy's context-aware resources.
+    Resource,
+    /// The capability is not among the policy's.
+    Capability,
+    /// The call failed behind the host, with this text.
+    Callback(String),
+    /// No Kubewarden host says this.
+    Unheard,
 }
 
 /// The names of the clusters there are.
@@ -80,13 +142,26 @@ pub fn clusters() -> Vec<String> {
 ///
 /// If there is no such cluster.
 pub fn cluster(name: &str) -> Value {
+    let mut list = nodes_of(name);
+    if let Some(items) = list["items"].as_array_mut() {
+        for node in items {
+            *node = masked(node);
+        }
+    }
+    list
+}
+
+/// The node list of a cluster as the API server has it.
+fn nodes_of(name: &str) -> Value {
     let text = CLUSTERS
         .get_file(format!("{name}.yaml"))
         .and_then(include_dir::File::contents_utf8)
         .unwrap_or_else(|| panic!("no cluster {name} in cases/clusters"));
     let list: Value = yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let items = list["items"].as_array().cloned().unwrap_or_default();
-    let items: Vec<Value> = items.iter().map(masked).collect();
+    node_list(&list["items"])
+}
+
+fn node_list(items: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "NodeList", "metadata": {"resourceVersion": "1"}, "items": items})
 }
 
@@ -113,12 +188,22 @@ fn masked(node: &Value) -> Value {
     Value::Object(masked)
 }
 
-/// A cluster for the engine, that counts what it is asked.
+/// What a cluster is asked.
+#[derive(Debug, Clone)]
+pub enum Call {
+    /// All nodes.
+    Nodes,
+    /// Whether the account may do this with nodes.
+    May(ServiceAccount, String),
+}
+
+/// A cluster for the engine, that remembers what it is asked.
 #[derive(Debug)]
 pub struct FakeCluster<'c> {
     of: &'c ClusterOf,
     /// How often the nodes were asked for.
     pub asked: Cell<u32>,
+    calls: RefCell<Vec<Call>>,
 }
 
 impl<'c> FakeCluster<'c> {
@@ -127,17 +212,26 @@ impl<'c> FakeCluster<'c> {
         Self {
             of,
             asked: Cell::new(0),
+            calls: RefCell::default(),
         }
+    }
+
+    /// What it was asked, in order.
+    pub fn calls(&self) -> Vec<Call> {
+        self.calls.borrow().clone()
     }
 }
 
 impl Cluster for FakeCluster<'_> {
     fn nodes(&self) -> Result<Vec<u8>, String> {
         self.asked.set(self.asked.get() + 1);
+        self.calls.borrow_mut().push(Call::Nodes);
         self.of.list().map(String::into_bytes)
     }
 
-    fn may(&self, _account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
+    fn may(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
+        let call = Call::May(account.clone(), verb.to_owned());
+        self.calls.borrow_mut().push(call);
         Some(
             json!({"allowed": self.of.may(verb)})
                 .to_string()

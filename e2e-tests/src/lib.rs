@@ -9,12 +9,17 @@
     reason = "a case that cannot be read must fail the test that asks for it"
 )]
 
+mod answer;
 mod case;
 mod cluster;
+#[cfg(test)]
+mod metadata;
+mod native;
 mod page;
 mod session;
 
+pub use answer::Answer;
 pub use case::{Case, Expected, cases};
-pub use cluster::{ClusterOf, FakeCluster, cluster, clusters};
+pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};
+pub use native::Judged;
 pub use page::{Page, pages};
-pub use session::session;

@@ -5,25 +5,12 @@
 
 use std::fmt::Write as _;
 
+use engine::ServiceAccount;
 use serde_json::Value;
 
-use crate::case::Case;
+use crate::cluster::{Call, ClusterOf, Refusal};
 
-/// The session of a case that asks for nodes.
-pub fn session(case: &Case) -> String {
-    let mut session = String::new();
-    let settings = case.settings();
-    if let Some(account) = settings.get("serviceAccount").and_then(Value::as_str) {
-        for verb in ["list", "watch"] {
-            let allowed = case.cluster.may(verb);
-            let response = serde_json::json!({"allowed": allowed}).to_string();
-            push(&mut session, &can_i(account, verb), &Ok(response));
-            if !allowed {
-                return session;
-            }
-        }
-    }
-    let list = "!KubernetesListResourceAll
+const LIST_NODES: &str = "!KubernetesListResourceAll
 api_version: v1
 kind: Node
 label_selector: null
@@ -31,15 +18,42 @@ field_selector: null
 field_masks:
 - status.nodeInfo.architecture
 ";
-    push(&mut session, list, &case.cluster.list());
-    session
+
+/// The session of these calls.
+///
+/// # Errors
+///
+/// If no host answers them as the case says; the reason.
+pub(crate) fn session(of: &ClusterOf, calls: &[Call]) -> Result<String, String> {
+    let mut session = String::new();
+    for call in calls {
+        match call {
+            Call::May(account, verb) => {
+                let status = serde_json::json!({"allowed": of.may(verb)}).to_string();
+                push(&mut session, &can_i(account, verb), &Ok(status));
+            }
+            Call::Nodes => match of.refusal() {
+                None => push(&mut session, LIST_NODES, &of.list()),
+                Some(Refusal::Callback(error)) => push(&mut session, LIST_NODES, &Err(error)),
+                // The host refuses before anything is recorded or replayed.
+                Some(Refusal::Resource | Refusal::Capability) => {}
+                Some(Refusal::Unheard) => {
+                    return Err("no Kubewarden host has an error like this".to_owned());
+                }
+            },
+        }
+    }
+    if session.is_empty() {
+        session.push_str("[]\n");
+    }
+    Ok(session)
 }
 
-fn can_i(account: &str, verb: &str) -> String {
-    let (namespace, name) = account.split_once('/').unwrap_or(("", account));
+fn can_i(account: &ServiceAccount, verb: &str) -> String {
+    let ServiceAccount { namespace, name } = account;
     format!(
         "!KubernetesCanI
-subject_access_review:
+request:
   groups:
   - system:serviceaccounts
   - system:serviceaccounts:{namespace}

@@ -28,10 +28,14 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
                 ),
             )
         }
-        NodesError::Host(error) => (
-            format!("the nodes cannot be read: {}", plain(error.trim_end_matches('.'), 160)),
-            remedy(error),
-        ),
+        NodesError::Host(error) => {
+            // The causes and, where backtraces are on, a backtrace follow on lines of their own.
+            let first = error.lines().next().unwrap_or_default();
+            (
+                format!("the nodes cannot be read: {}", plain(first.trim_end_matches('.'), 160)),
+                remedy(first),
+            )
+        }
         NodesError::List(error) => (
             format!("the list of nodes cannot be read: {}", plain(error, 160)),
             "look at the policy-server's log; the list comes from the API server by its Kubernetes cache".to_owned(),
@@ -56,6 +60,9 @@ fn remedy(error: &str) -> String {
         "add kubernetes/list_resources_all to hostCapabilities of the policy".to_owned()
     } else if contains(error, "not initialized") {
         "the policy-server has no connection to a cluster: give it a kubeconfig or a service account".to_owned()
+    } else if contains(error, "(Connect)") {
+        "the policy-server does not reach the API server: look at its log and at the network"
+            .to_owned()
     } else {
         format!(
             "grant the policy-server's service account get, list and watch of nodes: kubectl apply -f {MANIFEST}"

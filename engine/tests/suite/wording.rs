@@ -108,7 +108,10 @@ fn the_readme_and_the_examples_are_of_today() {
     let request = serde_json::to_string_pretty(&case.request()).unwrap() + "\n";
     for (file, wanted) in [
         ("request.json", request),
-        ("mixed.session.yml", e2e_tests::session(case)),
+        (
+            "mixed.session.yml",
+            e2e_tests::Judged::new(case).session().unwrap(),
+        ),
     ] {
         let path = format!("{root}/examples/{file}");
         if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {

@@ -1,0 +1,77 @@
+//! What a request is told, whichever door it came through.
+
+use std::collections::BTreeMap;
+
+use engine::Report;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// An answer to a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    allowed: bool,
+    code: Option<u16>,
+    message: Option<String>,
+    warnings: Vec<String>,
+    audit_annotations: BTreeMap<String, String>,
+}
+
+/// What a Kubewarden host makes of it. An unknown field is an error: a patch would be one.
+///
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/admission_response.rs.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AdmissionResponse {
+    uid: String,
+    allowed: bool,
+    #[serde(default)]
+    status: Status,
+    audit_annotations: Option<BTreeMap<String, String>>,
+    warnings: Option<Vec<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Status {
+    message: Option<String>,
+    code: Option<u16>,
+}
+
+impl Answer {
+    /// Reads the answer of kwctl or policy-server to a request.
+    ///
+    /// # Errors
+    ///
+    /// If it is no answer, or one to another request.
+    pub fn to(request: &Value, response: &str) -> Result<Self, String> {
+        let response: AdmissionResponse =
+            serde_json::from_str(response).map_err(|error| format!("{error}: {response}"))?;
+        if request["uid"] != response.uid {
+            return Err(format!("an answer to another request, {}", response.uid));
+        }
+        Ok(Self {
+            allowed: response.allowed,
+            code: response.status.code,
+            message: response.status.message,
+            warnings: response.warnings.unwrap_or_default(),
+            audit_annotations: response.audit_annotations.unwrap_or_default(),
+        })
+    }
+
+    /// In what it differs from another, if it does.
+    pub fn difference(&self, wanted: &Self) -> Option<String> {
+        (self != wanted).then(|| format!("  wanted {wanted:#?}\n  came to {self:#?}"))
+    }
+}
+
+impl From<&Report> for Answer {
+    fn from(report: &Report) -> Self {
+        Self {
+            allowed: report.allowed,
+            code: report.code,
+            message: report.message.clone(),
+            warnings: report.warnings.clone(),
+            audit_annotations: report.audit_annotations.clone(),
+        }
+    }
+}

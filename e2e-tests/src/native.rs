@@ -1,0 +1,60 @@
+//! The first door: the engine itself. What it says is what the other doors are measured by.
+
+use engine::Report;
+
+use crate::answer::Answer;
+use crate::case::Case;
+use crate::cluster::FakeCluster;
+use crate::session;
+
+/// A case, and what the engine says of it.
+#[derive(Debug)]
+pub struct Judged<'c> {
+    /// The case.
+    pub case: &'c Case,
+    /// The engine's report.
+    pub report: Report,
+    /// The cluster, which knows what it was asked.
+    pub cluster: FakeCluster<'c>,
+}
+
+impl<'c> Judged<'c> {
+    /// Has the engine judge a case.
+    pub fn new(case: &'c Case) -> Self {
+        let cluster = FakeCluster::new(&case.cluster);
+        let report = engine::judge(&case.payload(), &cluster);
+        Self {
+            case,
+            report,
+            cluster,
+        }
+    }
+
+    /// The answer that every door has to give.
+    pub fn answer(&self) -> Answer {
+        Answer::from(&self.report)
+    }
+
+    /// The session for `kwctl run --replay-host-capabilities-interactions`.
+    ///
+    /// # Errors
+    ///
+    /// If no host answers as the case says; the reason.
+    pub fn session(&self) -> Result<String, String> {
+        session::session(&self.case.cluster, &self.cluster.calls())
+    }
+
+    /// What the settings are told when the policy is loaded, if they are no settings.
+    pub fn refused_settings(&self) -> Option<String> {
+        engine::validate_settings(self.case.settings().to_string().as_bytes()).err()
+    }
+
+    /// In what the engine differs from what the case expects, if it does.
+    pub fn mistake(&self) -> Option<String> {
+        let asked = self.cluster.asked.get();
+        let wanted = self.case.expect.sorted();
+        let came_to = self.case.expect.of(&self.report, asked > 0);
+        (came_to != wanted || asked > 1)
+            .then(|| format!("  wanted  {wanted:?}\n  came to {came_to:?}\n  asked {asked} times"))
+    }
+}

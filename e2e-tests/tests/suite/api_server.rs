@@ -1,0 +1,141 @@
+//! A Kubernetes API server for one purpose: it lists nodes, keeps their watch open, and answers reviews of
+//! access.
+//!
+//! MIRRORS: what kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes asks for:
+//! `client.rs` (discovery, reviews) and `reflector.rs` (list, then watch).
+
+use std::io::{self, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::http;
+
+/// A running API server; it ends with the process.
+pub(crate) struct ApiServer {
+    pub(crate) address: SocketAddr,
+    cluster: Arc<Cluster>,
+}
+
+/// What it serves.
+struct Cluster {
+    nodes: String,
+    /// The verbs that nobody may use on nodes.
+    denied: Vec<String>,
+    /// The requests there were, method and path.
+    asked: Mutex<Vec<String>>,
+    /// A node that has joined since, for those who watch.
+    joined: Mutex<Option<Value>>,
+    joins: Condvar,
+}
+
+impl ApiServer {
+    /// Starts one on a free port of the loopback interface.
+    pub(crate) fn start(nodes: &Value, denied: Vec<String>) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let cluster = Arc::new(Cluster {
+            nodes: nodes.to_string(),
+            denied,
+            asked: Mutex::default(),
+            joined: Mutex::default(),
+            joins: Condvar::new(),
+        });
+        let served = Arc::clone(&cluster);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let cluster = Arc::clone(&served);
+                // A connection that breaks is the client's business: it has gone.
+                thread::spawn(move || cluster.serve(&stream));
+            }
+        });
+        Ok(Self { address, cluster })
+    }
+
+    /// The requests there were, method and path.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        let asked = self.cluster.asked.lock();
+        asked.expect("no thread panics here").clone()
+    }
+
+    /// A node joins, which everybody who watches is told.
+    pub(crate) fn join(&self, node: Value) {
+        let joined = self.cluster.joined.lock();
+        *joined.expect("no thread panics here") = Some(node);
+        self.cluster.joins.notify_all();
+    }
+}
+
+impl Cluster {
+    fn serve(&self, stream: &TcpStream) -> io::Result<()> {
+        let mut reader = BufReader::new(stream.try_clone()?);
+        while let Some(request) = http::read(&mut reader)? {
+            let asked = request.line.clone();
+            self.asked
+                .lock()
+                .expect("no thread panics here")
+                .push(asked);
+            let (line, query) = request.line.split_once('?').unwrap_or((&request.line, ""));
+            let (status, body) = match line {
+                "GET /api/v1" => ("200 OK", resources()),
+                "GET /api/v1/nodes" if query.contains("watch=true") => {
+                    return self.watch(stream);
+                }
+                "GET /api/v1/nodes" => ("200 OK", self.nodes.clone()),
+                "POST /apis/authorization.k8s.io/v1/subjectaccessreviews" => {
+                    ("201 Created", self.review(&request.body)?)
+                }
+                _ => ("404 Not Found", not_found(line)),
+            };
+            write!(
+                &mut &*stream,
+                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Sends the one event that there can be, and waits for the end.
+    fn watch(&self, mut stream: &TcpStream) -> io::Result<()> {
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )?;
+        let joined = self.joined.lock().expect("no thread panics here");
+        let joined = self.joins.wait_while(joined, |joined| joined.is_none());
+        let event = json!({"type": "ADDED", "object": *joined.expect("no thread panics here")});
+        let event = format!("{event}\n");
+        write!(stream, "{:x}\r\n{event}\r\n", event.len())?;
+        stream.read(&mut [0]).map(drop)
+    }
+
+    fn review(&self, body: &str) -> io::Result<String> {
+        let mut review: Value = serde_json::from_str(body).map_err(io::Error::other)?;
+        let verb = review.pointer("/spec/resourceAttributes/verb");
+        let denied = self
+            .denied
+            .iter()
+            .any(|denied| verb == Some(&json!(denied)));
+        review["status"] = json!({"allowed": !denied});
+        Ok(review.to_string())
+    }
+}
+
+fn resources() -> String {
+    json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [{
+        "name": "nodes", "singularName": "node", "namespaced": false, "kind": "Node",
+        "verbs": ["get", "list", "watch"],
+    }]})
+    .to_string()
+}
+
+fn not_found(line: &str) -> String {
+    json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": format!("{line} is not served here"), "reason": "NotFound", "code": 404,
+    })
+    .to_string()
+}

@@ -1,0 +1,147 @@
+//! The door that a policy's author knows: `kwctl run` with a session, one process a case.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::thread;
+
+use e2e_tests::{Answer, Judged, Refusal};
+
+use crate::door::{Outcome, Through};
+use crate::module;
+
+/// As many as the machines that build this have cores.
+const THREADS: usize = 2;
+
+pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
+    let Some(kwctl) = module::on_path("kwctl") else {
+        return Outcome::NotRun("kwctl is not on PATH".to_owned());
+    };
+    let mut through = Through::default();
+    let (module, scratch) = match (module::annotated(&kwctl), module::scratch("kwctl")) {
+        (Ok(module), Ok(scratch)) => (module, scratch),
+        (Err(error), _) | (_, Err(error)) => {
+            through.wrong(error);
+            return Outcome::Ran(through);
+        }
+    };
+
+    let mut jobs = Vec::new();
+    for judged in cases {
+        match judged.session() {
+            Ok(session) => jobs.push((judged, session)),
+            Err(why) => through.left_out(judged.case, &why),
+        }
+    }
+    // What goes to another thread is plain data: a cluster counts its calls in cells.
+    let jobs: Vec<Job> = jobs
+        .into_iter()
+        .map(|(judged, session)| Job {
+            name: judged.case.name.clone(),
+            request: judged.case.request(),
+            settings: judged.case.settings().to_string(),
+            refused_settings: judged.refused_settings(),
+            refusal: judged.case.cluster.refusal(),
+            session,
+            wanted: judged.answer(),
+        })
+        .collect();
+    let next = Mutex::new(jobs.iter());
+    let done: Mutex<Vec<(&str, Option<String>)>> = Mutex::default();
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let file = scratch.join(format!("session-{thread}.yml"));
+            let (next, done, kwctl, module) = (&next, &done, &kwctl, &module);
+            scope.spawn(move || {
+                loop {
+                    let job = next.lock().expect("no thread panics here").next();
+                    let Some(job) = job else { break };
+                    let mistake = job.mistake(kwctl, module, &file);
+                    let mut done = done.lock().expect("no thread panics here");
+                    done.push((&job.name, mistake));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no thread panics here");
+    for judged in cases {
+        let place = done.iter().position(|(name, _)| *name == judged.case.name);
+        if let Some(place) = place {
+            through.case(judged.case, done.swap_remove(place).1);
+        }
+    }
+    Outcome::Ran(through)
+}
+
+/// One run of kwctl.
+struct Job {
+    name: String,
+    request: serde_json::Value,
+    settings: String,
+    /// What kwctl says instead of an answer.
+    refused_settings: Option<String>,
+    refusal: Option<Refusal>,
+    session: String,
+    wanted: Answer,
+}
+
+impl Job {
+    /// In what kwctl differs from the engine, if it does.
+    fn mistake(&self, kwctl: &Path, module: &Path, session: &Path) -> Option<String> {
+        let output = match self.run(kwctl, module, session) {
+            Ok(output) => output,
+            Err(error) => return Some(format!("kwctl run: {error}")),
+        };
+        let (stdout, stderr) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        if let Some(refused) = &self.refused_settings {
+            let told = format!("Provided settings are not valid: {refused}");
+            let refused = !output.status.success() && stderr.contains(&told);
+            return (!refused).then(|| format!("wanted {told}, came to {stdout}{stderr}"));
+        }
+        // Less was asked than the engine asked for; kwctl only warns.
+        if stderr.contains("have not been replayed") {
+            return Some(stderr.into_owned());
+        }
+        match Answer::to(&self.request, &stdout) {
+            Ok(answer) => answer.difference(&self.wanted),
+            Err(error) => Some(format!("{error}\n{stderr}")),
+        }
+    }
+
+    fn run(&self, kwctl: &Path, module: &Path, session: &Path) -> std::io::Result<Output> {
+        std::fs::write(session, &self.session)?;
+        let mut command = Command::new(kwctl);
+        command
+            // Host errors have a backtrace in them where backtraces are on.
+            .env("RUST_BACKTRACE", "0")
+            .env("NO_COLOR", "1")
+            .args(["run", "--request-path", "-", "--settings-json"])
+            .arg(&self.settings)
+            .arg("--replay-host-capabilities-interactions")
+            .arg(session)
+            // One flag with several values: kwctl refuses it twice, whatever its help says.
+            .args(["--allowed-host-capabilities", "kubernetes/can_i"]);
+        if self.refusal != Some(Refusal::Capability) {
+            command.arg("kubernetes/list_resources_all");
+        }
+        // Nothing is verified here. Without a file kwctl asks the network for one, which takes a second.
+        command.args(["--sigstore-trust-config", "/dev/null"]);
+        if self.refusal != Some(Refusal::Resource) {
+            command.arg("--allow-context-aware");
+        }
+        let mut child = command
+            .arg(module)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(self.request.to_string().as_bytes())?;
+        }
+        child.wait_with_output()
+    }
+}

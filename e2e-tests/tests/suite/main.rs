@@ -1,0 +1,80 @@
+//! The cases of `cases/` through every door. A door is measured by what the engine says of a case, and the
+//! engine by what the case says.
+//!
+//! `make e2e-tests`; for some cases only: `cargo test -p e2e-tests --test suite -- ratchet/ host/no-client`.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test that panics is a test that fails, and this one reports by itself"
+)]
+
+mod api_server;
+mod door;
+mod http;
+mod kwctl;
+mod module;
+mod policy_server;
+
+use std::process::ExitCode;
+
+use e2e_tests::{Judged, cases};
+
+use crate::door::{Outcome, Through};
+
+/// Sends the cases through a door.
+type Door = fn(&[Judged<'_>]) -> Outcome;
+
+/// The doors in the order in which they are tried.
+const DOORS: [(&str, Door); 3] = [
+    ("engine", engine),
+    ("kwctl", kwctl::run),
+    ("policy-server", policy_server::run),
+];
+
+fn main() -> ExitCode {
+    // What libtest would understand (`--nocapture`, …) is passed to every test binary: it changes nothing here.
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    let mut cases = cases();
+    cases.retain(|case| {
+        wanted.is_empty() || wanted.iter().any(|wanted| case.name.starts_with(wanted))
+    });
+    let cases: Vec<Judged<'_>> = cases.iter().map(Judged::new).collect();
+
+    let mut failed = false;
+    let mut last_words = Vec::new();
+    for (name, run) in DOORS {
+        match run(&cases) {
+            Outcome::NotRun(why) => last_words.push(format!("door {name}: not run: {why}")),
+            Outcome::Ran(through) => {
+                for wrong in &through.wrong {
+                    println!("door {name}: {wrong}");
+                }
+                for left_out in &through.left_out {
+                    println!("door {name} leaves out {left_out}");
+                }
+                failed |= !through.wrong.is_empty();
+                last_words.push(match through.wrong.len() {
+                    0 => format!("door {name}: {} cases", through.cases),
+                    wrong => format!("door {name}: {} cases, {wrong} wrong", through.cases),
+                });
+            }
+        }
+    }
+    for line in last_words {
+        println!("{line}");
+    }
+    ExitCode::from(u8::from(failed))
+}
+
+fn engine(cases: &[Judged<'_>]) -> Outcome {
+    let mut through = Through::default();
+    for judged in cases {
+        through.case(judged.case, judged.mistake());
+    }
+    Outcome::Ran(through)
+}

@@ -1,0 +1,360 @@
+//! The door that the API server uses: policy-server over HTTP, with a watch on the nodes of a stub API
+//! server. One policy-server per cluster, one policy per settings.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead as _, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use e2e_tests::{Answer, Judged, Refusal};
+use serde_json::{Map, Value, json};
+
+use crate::api_server::ApiServer;
+use crate::door::{Outcome, Through};
+use crate::{http, module};
+
+/// How long a policy-server may take to be ready, compiling included.
+const START: Duration = Duration::from_mins(1);
+
+pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
+    let Some(program) = module::on_path("policy-server") else {
+        return Outcome::NotRun("policy-server is not on PATH".to_owned());
+    };
+    let Some(kwctl) = module::on_path("kwctl") else {
+        return Outcome::NotRun("kwctl, which annotates the module, is not on PATH".to_owned());
+    };
+    let mut through = Through::default();
+    if let Err(error) = serve_all(&program, &kwctl, cases, &mut through) {
+        through.wrong(error);
+    }
+    Outcome::Ran(through)
+}
+
+/// What a policy-server is connected to.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Cluster {
+    None,
+    /// To an API server that is not there.
+    Gone,
+    /// The list of nodes, and the verbs that are denied on them.
+    Nodes(String, Vec<String>),
+}
+
+fn serve_all(
+    program: &Path,
+    kwctl: &Path,
+    cases: &[Judged<'_>],
+    through: &mut Through,
+) -> Result<(), String> {
+    let starter = Starter {
+        program: program.to_owned(),
+        module: module::annotated(kwctl)?,
+        directory: module::scratch("policy-server")?,
+    };
+    let mut clusters: BTreeMap<Cluster, Vec<&Judged<'_>>> = BTreeMap::new();
+    for judged in cases {
+        match cluster_of(judged) {
+            Ok(_) if judged.refused_settings().is_some() => {
+                let mistake = starter.refusal_mistake(judged);
+                through.case(judged.case, mistake);
+            }
+            Ok(cluster) => clusters.entry(cluster).or_default().push(judged),
+            Err(why) => through.left_out(judged.case, &why),
+        }
+    }
+    for (cluster, cases) in &clusters {
+        serve(&starter, cluster, cases, through)?;
+    }
+    let on_one_architecture = "documentation/defaults-on-one-architecture";
+    if let Some(judged) = cases
+        .iter()
+        .find(|judged| judged.case.name == on_one_architecture)
+    {
+        a_node_that_joins_is_seen(&starter, judged)?;
+    }
+    Ok(())
+}
+
+/// What is right on one architecture is no more once a node of another joins: the watch tells the policy.
+fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(), String> {
+    let nodes = judged.case.cluster.list_of_api_server()?;
+    let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
+    let policies = Map::from_iter([("policy".to_owned(), starter.policy(judged))]);
+    let server = starter.start(&policies, Some(api_server.address))?;
+    if let Some(mistake) = mistake(server.address, "validate", "policy", judged) {
+        return Err(format!("before a node joins:\n{mistake}"));
+    }
+    api_server.join(json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": "joined",
+            "resourceVersion": "2",
+            "labels": {"node-role.kubernetes.io/worker": ""},
+        },
+        "status": {"nodeInfo": {"architecture": "s390x"}},
+    }));
+    let begun = Instant::now();
+    while begun.elapsed() < START {
+        let told = mistake(server.address, "validate", "policy", judged).unwrap_or_default();
+        if told.contains("multi-arch-import-disabled=deny") {
+            return Ok(());
+        }
+    }
+    Err("a node that joins is never seen".to_owned())
+}
+
+/// The cluster of a case, or why no policy-server ever sees one like it.
+fn cluster_of(judged: &Judged<'_>) -> Result<Cluster, String> {
+    let of = &judged.case.cluster;
+    match of.refusal() {
+        Some(Refusal::Callback(error)) if error.contains("not initialized") => Ok(Cluster::None),
+        Some(Refusal::Callback(error)) if error.contains("Connection refused") => Ok(Cluster::Gone),
+        Some(Refusal::Callback(_) | Refusal::Unheard) => {
+            Err("no API server makes the host say this".to_owned())
+        }
+        Some(Refusal::Resource | Refusal::Capability) => {
+            let empty = json!({"kind": "NodeList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": []});
+            Ok(Cluster::Nodes(empty.to_string(), of.denied()))
+        }
+        None => Ok(Cluster::Nodes(
+            of.list_of_api_server()?.to_string(),
+            of.denied(),
+        )),
+    }
+}
+
+/// Sends all cases of a cluster.
+fn serve(
+    starter: &Starter,
+    cluster: &Cluster,
+    cases: &[&Judged<'_>],
+    through: &mut Through,
+) -> Result<(), String> {
+    let mut policies = Map::new();
+    let mut ids = BTreeMap::new();
+    for judged in cases {
+        let policy = starter.policy(judged);
+        let id = format!("policy-{}", ids.len());
+        let id = ids.entry(policy.to_string()).or_insert(id);
+        policies.insert(id.clone(), policy);
+    }
+    let api_server = match cluster {
+        Cluster::None | Cluster::Gone => None,
+        Cluster::Nodes(nodes, denied) => {
+            let nodes: Value = serde_json::from_str(nodes).map_err(|error| error.to_string())?;
+            let started = ApiServer::start(&nodes, denied.clone());
+            Some(started.map_err(|error| format!("the stub API server: {error}"))?)
+        }
+    };
+    let address = match cluster {
+        Cluster::Gone => Some(free_address().map_err(|error| error.to_string())?),
+        _ => api_server.as_ref().map(|server| server.address),
+    };
+    let server = starter.start(&policies, address)?;
+    for judged in cases {
+        let id = &ids[&starter.policy(judged).to_string()];
+        // The audit scanner uses the second.
+        let mistake = ["validate", "audit"]
+            .into_iter()
+            .find_map(|endpoint| mistake(server.address, endpoint, id, judged));
+        through.case(judged.case, mistake);
+    }
+    // Whatever the settings: one list and one watch of the nodes, and nothing else.
+    let mut asked = api_server.map(|server| server.asked()).unwrap_or_default();
+    asked.retain(|line| {
+        !line.starts_with("POST /apis/authorization.k8s.io/v1/subjectaccessreviews")
+    });
+    asked.sort();
+    let lists = asked.iter().filter(|line| line.contains("/nodes?&limit="));
+    let known = |line: &String| line == "GET /api/v1" || line.starts_with("GET /api/v1/nodes?");
+    if lists.count() > 1 || !asked.iter().all(known) {
+        through.wrong(format!("the API server was asked {asked:#?}"));
+    }
+    Ok(())
+}
+
+/// In what an endpoint differs from the engine, if it does.
+fn mistake(to: SocketAddr, endpoint: &str, id: &str, judged: &Judged<'_>) -> Option<String> {
+    let request = judged.case.request();
+    let review =
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+    let path = format!("/{endpoint}/{id}");
+    let difference = match http::send(to, "POST", &path, &review.to_string()) {
+        Ok((200, body)) => match serde_json::from_str::<Value>(&body) {
+            Ok(review) => match Answer::to(&request, &review["response"].to_string()) {
+                Ok(answer) => answer.difference(&judged.answer()),
+                Err(error) => Some(error),
+            },
+            Err(error) => Some(format!("{error}: {body}")),
+        },
+        Ok((status, body)) => Some(format!("status {status}: {body}")),
+        Err(error) => Some(error.to_string()),
+    };
+    difference.map(|difference| format!("  POST {path}\n{difference}"))
+}
+
+/// What a policy-server is started with.
+struct Starter {
+    program: PathBuf,
+    module: PathBuf,
+    directory: PathBuf,
+}
+
+impl Starter {
+    /// The policy of a case, granted what the metadata asks for unless the case is about that.
+    fn policy(&self, judged: &Judged<'_>) -> Value {
+        let refusal = judged.case.cluster.refusal();
+        let resources = match refusal {
+            Some(Refusal::Resource) => json!([]),
+            _ => json!([{"apiVersion": "v1", "kind": "Node"}]),
+        };
+        let capabilities = match refusal {
+            Some(Refusal::Capability) => json!(["kubernetes/can_i"]),
+            _ => json!(["kubernetes/can_i", "kubernetes/list_resources_all"]),
+        };
+        json!({
+            "module": format!("file://{}", self.module.display()),
+            "policyMode": "protect",
+            "settings": judged.case.settings(),
+            "contextAwareResources": resources,
+            "hostCapabilities": capabilities,
+        })
+    }
+
+    /// Invalid settings: policy-server says so and does not start.
+    fn refusal_mistake(&self, judged: &Judged<'_>) -> Option<String> {
+        let told = judged.refused_settings()?;
+        let policies = Map::from_iter([("policy".to_owned(), self.policy(judged))]);
+        match self.start(&policies, None) {
+            Ok(_) => Some("policy-server starts with these settings".to_owned()),
+            Err(log) => (!log.contains(&told)).then(|| format!("wanted {told}, came to {log}")),
+        }
+    }
+
+    /// Starts a policy-server and waits until it is ready.
+    fn start(
+        &self,
+        policies: &Map<String, Value>,
+        api_server: Option<SocketAddr>,
+    ) -> Result<PolicyServer, String> {
+        let write = |name: &str, value: &Value| -> io::Result<PathBuf> {
+            let file = self.directory.join(name);
+            // JSON is YAML.
+            std::fs::write(&file, value.to_string())?;
+            Ok(file)
+        };
+        let kubeconfig = api_server.map_or(Value::Null, kubeconfig);
+        let started = write("policies.yml", &json!(policies)).and_then(|policies| {
+            let kubeconfig = write("kubeconfig", &kubeconfig)?;
+            let (address, probe) = (free_address()?, free_address()?);
+            let child = Command::new(&self.program)
+                .env("KUBECONFIG", kubeconfig)
+                .env("RUST_BACKTRACE", "0")
+                // Many set it to 1, which policy-server takes for the value of a flag, and refuses.
+                .env_remove("NO_COLOR")
+                .args(["--addr", &Ipv4Addr::LOCALHOST.to_string()])
+                .args(["--port", &address.port().to_string()])
+                .args(["--readiness-probe-port", &probe.port().to_string()])
+                .args(["--workers", "2", "--log-no-color"])
+                .arg("--ignore-kubernetes-connection-failure")
+                // Nothing is verified here: without a file it asks the network for one.
+                .args(["--sigstore-trust-config", "/dev/null"])
+                .arg("--policies-download-dir")
+                .arg(&self.directory)
+                .arg("--policies")
+                .arg(policies)
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()?;
+            Ok((PolicyServer { child, address }, probe))
+        });
+        let (mut server, probe) = started.map_err(|error| format!("policy-server: {error}"))?;
+        let log = server.log();
+        wait_until_ready(probe, &log)?;
+        Ok(server)
+    }
+}
+
+/// A running policy-server, ended with this value.
+struct PolicyServer {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl PolicyServer {
+    /// What it prints, line by line; closed when it ends. Reading goes on for as long as it runs.
+    fn log(&mut self) -> Receiver<String> {
+        let (sender, receiver) = mpsc::channel();
+        let stdout = self
+            .child
+            .stdout
+            .take()
+            .map(|out| Box::new(out) as Box<dyn io::Read + Send>);
+        let stderr = self
+            .child
+            .stderr
+            .take()
+            .map(|err| Box::new(err) as Box<dyn io::Read + Send>);
+        for stream in [stdout, stderr].into_iter().flatten() {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    // Nobody listens once it is ready.
+                    let _ = sender.send(line);
+                }
+            });
+        }
+        receiver
+    }
+}
+
+impl Drop for PolicyServer {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks the probe after every line of the log, and every now and then.
+fn wait_until_ready(probe: SocketAddr, log: &Receiver<String>) -> Result<(), String> {
+    let begun = Instant::now();
+    let mut lines = String::new();
+    while begun.elapsed() < START {
+        match log.recv_timeout(Duration::from_millis(20)) {
+            Ok(line) => lines = lines + &line + "\n",
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(format!("policy-server did not start:\n{lines}"));
+            }
+        }
+        if matches!(http::send(probe, "GET", "/readiness", ""), Ok((200, _))) {
+            return Ok(());
+        }
+    }
+    Err(format!(
+        "policy-server is not ready after {START:?}:\n{lines}"
+    ))
+}
+
+/// An address that was free just now.
+fn free_address() -> io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+fn kubeconfig(server: SocketAddr) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "stub", "cluster": {"server": format!("http://{server}")}}],
+        "users": [{"name": "stub", "user": {}}],
+        "contexts": [{"name": "stub", "context": {"cluster": "stub", "user": "stub"}}],
+        "current-context": "stub",
+    })
+}
