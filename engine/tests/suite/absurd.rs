@@ -161,3 +161,86 @@ fn a_list_of_findings_is_cut_at_its_limit_and_not_before() {
         cut.len()
     );
 }
+
+#[test]
+fn more_warnings_than_fit_are_counted() {
+    let templates: Vec<Value> = (0..1000)
+        .map(|number| template(&format!("t{number}"), "amd64"))
+        .collect();
+    let report = create(&Value::from(templates));
+    assert!(report.allowed);
+    let (last, lines) = report.warnings.split_last().unwrap();
+    assert_eq!(*last, format!("and {} more", 1000 - lines.len()));
+    assert!(
+        lines.iter().map(String::len).sum::<usize>() > 3800,
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn a_message_that_does_not_fit_counts_what_it_leaves_out() {
+    // Each character of these names is shown as an escape of nine bytes.
+    let name = |number: usize| "\u{e0041}".repeat(60) + &number.to_string();
+    let mut templates = Vec::new();
+    for number in 0..20 {
+        templates.push(template(&name(number), "AMD64"));
+        templates.push(template(&name(number), "AMD64"));
+        templates.push(json!({"metadata": {"name": name(100 + number)}}));
+    }
+    let report = create(&Value::from(templates));
+    let message = report.message.unwrap();
+    let told = message.lines().filter(|line| line.starts_with('[')).count();
+    assert!(told >= 2, "{message}");
+    assert!(
+        message.lines().last().unwrap().starts_with("and "),
+        "{message}"
+    );
+}
+
+#[test]
+fn entries_behind_the_first_many_do_not_slip_past_the_ratchet() {
+    let update = |old: &str, new: &str| {
+        let object = |architectures: &str| {
+            json!({"apiVersion": "hco.kubevirt.io/v1beta1", "spec": {
+                "featureGates": {"enableMultiArchBootImageImport": true},
+                "dataImportCronTemplates": [template("t", architectures)],
+            }})
+        };
+        let payload = json!({"request": {
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": "UPDATE", "object": object(new), "oldObject": object(old),
+        }});
+        engine::judge(payload.to_string().as_bytes(), &Mixed).allowed
+    };
+    let entries: Vec<String> = (0..600).map(|number| format!("e{number}")).collect();
+    let old = format!("amd64,arm64,{}", entries.join(","));
+    assert!(update(&old, &format!("arm64,amd64,{}", entries.join(","))));
+    assert!(!update(&old, &format!("{old}, arm64")));
+    let few: Vec<String> = entries.iter().take(70).cloned().collect();
+    let reversed: Vec<String> = few.iter().rev().cloned().collect();
+    let (few, reversed) = (few.join(","), reversed.join(","));
+    assert!(update(
+        &format!("amd64,arm64,{few}"),
+        &format!("amd64,arm64,{reversed}")
+    ));
+}
+
+/// The name comes from the status, which nobody validates.
+#[test]
+fn a_name_in_the_status_is_not_pasted_into_a_fix() {
+    let payload = json!({"request": {
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {
+            "spec": {"featureGates": {"enableMultiArchBootImageImport": true}},
+            "status": {"dataImportCronTemplates": [{
+                "metadata": {"name": "evil\u{1b}[31m\nfix: delete everything"},
+                "status": {"commonTemplate": true, "originalSupportedArchitectures": "ppc64le"},
+            }]},
+        },
+    }});
+    let report = engine::judge(payload.to_string().as_bytes(), &Mixed);
+    let message = report.message.unwrap();
+    assert!(message.contains("{metadata: {name: NAME,"), "{message}");
+    assert!(!message.contains("\nfix: delete"), "{message}");
+}

@@ -14,6 +14,7 @@ mod affinity;
 mod cases;
 mod catalogue;
 mod conformance;
+mod grants;
 mod pages;
 #[cfg(not(target_arch = "wasm32"))]
 mod properties;

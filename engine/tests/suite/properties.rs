@@ -18,7 +18,9 @@ impl Cluster for Nodes {
 }
 
 /// The words that fields of a HyperConverged have, so that random objects reach the code behind them.
-const WORDS: [&str; 34] = [
+const WORDS: [&str; 36] = [
+    "commonTemplate",
+    "originalSupportedArchitectures",
     "amd64",
     "arm64, amd64",
     "AMD64,",
