@@ -32,5 +32,11 @@ impl Cluster for Kubewarden {
 fn call(operation: &str, request: &str) -> Result<Vec<u8>, String> {
     #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
     wapc_guest::host_call("kubewarden", "kubernetes", operation, request.as_bytes())
-        .map_err(|error| error.to_string())
+        // Without the guest library's own words, which tell the user nothing.
+        .map_err(|error| {
+            error
+                .to_string()
+                .trim_start_matches("Host error: ")
+                .to_owned()
+        })
 }
