@@ -82,7 +82,12 @@ fn module() -> Result<(), String> {
         .join("hco_architecture_guard.wasm");
     std::fs::copy(&built, out.join("policy.wasm"))
         .map(drop)
-        .map_err(|error| format!("the policy's module {} cannot be copied: {error}", built.display()))
+        .map_err(|error| {
+            format!(
+                "the policy's module {} cannot be copied: {error}",
+                built.display()
+            )
+        })
 }
 
 /// Without the target rustc says `can't find crate for core`, once for every crate.
@@ -126,7 +131,14 @@ fn is_of_the_outer_build(name: &OsString) -> bool {
         "CARGO_SOURCE_",
     ];
     const DROPPED: [&str; 8] = [
-        "CARGO", "CLIPPY_", "HOST", "RUSTC", "RUSTDOC", "RUSTFLAGS", "TARGET", "__CARGO",
+        "CARGO",
+        "CLIPPY_",
+        "HOST",
+        "RUSTC",
+        "RUSTDOC",
+        "RUSTFLAGS",
+        "TARGET",
+        "__CARGO",
     ];
     let name = name.to_string_lossy();
     let is_among = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
@@ -137,7 +149,10 @@ fn variable(name: &str) -> Result<OsString, String> {
     env::var_os(name).ok_or_else(|| format!("cargo gave the build script no {name}"))
 }
 
-#[expect(clippy::print_stdout, reason = "that is how a build script talks to cargo")]
+#[expect(
+    clippy::print_stdout,
+    reason = "that is how a build script talks to cargo"
+)]
 fn say(line: &str) {
     println!("{line}");
 }

@@ -47,7 +47,9 @@ pub enum CapabilityError {
     )]
     Wildcard(String),
     /// No host call is called so.
-    #[error("invalid pattern {pattern:?}: unknown segment {segment:?}, valid options at this level are: {valid}")]
+    #[error(
+        "invalid pattern {pattern:?}: unknown segment {segment:?}, valid options at this level are: {valid}"
+    )]
     Unknown {
         /// The pattern.
         pattern: String,

@@ -145,7 +145,8 @@ impl NodeList {
             return Arc::clone(&answered.list);
         }
         // One item at a time: of an unmasked list only the text is ever kept whole.
-        let mut list = String::from(r#"{"apiVersion":"v1","kind":"NodeList","metadata":{},"items":["#);
+        let mut list =
+            String::from(r#"{"apiVersion":"v1","kind":"NodeList","metadata":{},"items":["#);
         for (index, object) in self.objects().enumerate() {
             if index > 0 {
                 list.push(',');
@@ -258,7 +259,9 @@ fn check_kind(api_version: &str, kind: &str) -> Result<(), String> {
 
 fn items_of_json(text: &[u8]) -> Result<Vec<Box<RawValue>>, NodeListError> {
     let list: Typed<Box<RawValue>> = serde_json::from_slice(text).map_err(NodeListError::Json)?;
-    items(list, || serde_json::from_slice(text).map_err(NodeListError::Json))
+    items(list, || {
+        serde_json::from_slice(text).map_err(NodeListError::Json)
+    })
 }
 
 fn items_of_yaml(text: &[u8]) -> Result<Vec<Box<RawValue>>, NodeListError> {
@@ -267,7 +270,10 @@ fn items_of_yaml(text: &[u8]) -> Result<Vec<Box<RawValue>>, NodeListError> {
     let list = match &document {
         Value::Null => return Err(NodeListError::Empty),
         Value::Object(_) => Typed {
-            kind: document.get("kind").and_then(Value::as_str).map(str::to_owned),
+            kind: document
+                .get("kind")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             items: match document.get("items") {
                 Some(Value::Array(items)) => Some(items.iter().map(raw).collect::<Result<_, _>>()?),
                 _ => None,

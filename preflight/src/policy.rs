@@ -219,10 +219,12 @@ impl Policy {
             .map_err(|error| HostError::Start(error.to_string()))?;
         let guest = WapcHost::new(
             Box::new(provider),
-            Some(Box::new(move |_, binding, namespace, operation, payload| {
-                dispatch(&*host, &logs, binding, namespace, operation, payload)
-                    .map_err(Into::into)
-            })),
+            Some(Box::new(
+                move |_, binding, namespace, operation, payload| {
+                    dispatch(&*host, &logs, binding, namespace, operation, payload)
+                        .map_err(Into::into)
+                },
+            )),
         )
         .map_err(|error| match error.to_string() {
             text if text.contains(INTERRUPTED) => HostError::Deadline(self.deadline),

@@ -160,9 +160,7 @@ impl Request {
             ("oci", "v1/oci_manifest_config") => {
                 read(payload).map(|image| Self::OciManifestAndConfig { image })
             }
-            ("net", "v1/dns_lookup_host") => {
-                read(payload).map(|host| Self::DNSLookupHost { host })
-            }
+            ("net", "v1/dns_lookup_host") => read(payload).map(|host| Self::DNSLookupHost { host }),
             ("oci", "v1/verify" | "v2/verify") | ("crypto", "v1/is_certificate_trusted") => Err(
                 format!("this host does not verify signatures: {namespace}/{operation}"),
             ),

@@ -198,7 +198,9 @@ impl HostCalls for Record {
         let response = match &answer {
             Ok(payload) => Response::Success {
                 payload: String::from_utf8(payload.clone()).map_err(|error| {
-                    handler_error(format_args!("cannot convert response payload to utf8: {error}"))
+                    handler_error(format_args!(
+                        "cannot convert response payload to utf8: {error}"
+                    ))
                 })?,
             },
             Err(text) => Response::Error {

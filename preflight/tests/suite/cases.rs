@@ -28,7 +28,9 @@ impl HostCalls for CaseHost {
                     .pointer("/subject_access_review/resource_attributes/verb")
                     .and_then(Value::as_str)
                     .expect("a verb");
-                Ok(json!({"allowed": self.0.may(verb)}).to_string().into_bytes())
+                Ok(json!({"allowed": self.0.may(verb)})
+                    .to_string()
+                    .into_bytes())
             }
             other => panic!("nobody expects {other:?}"),
         }
@@ -41,7 +43,10 @@ fn module_and_engine_agree_on_every_case() {
     assert!(!cases.is_empty());
     let wrong: Vec<String> = cases.iter().filter_map(difference).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    #[expect(clippy::print_stdout, reason = "each door says how many cases went through it")]
+    #[expect(
+        clippy::print_stdout,
+        reason = "each door says how many cases went through it"
+    )]
     {
         println!("door wasm: {} cases", cases.len());
     }
@@ -80,7 +85,10 @@ fn difference(case: &Case) -> Option<String> {
     });
     let said: Value = serde_json::from_slice(&answer).expect("an answer is JSON");
     if said != expected {
-        return Some(format!("{}: validate says\n{said}\nnot\n{expected}", case.name));
+        return Some(format!(
+            "{}: validate says\n{said}\nnot\n{expected}",
+            case.name
+        ));
     }
     (answer != again).then(|| format!("{}: said twice, said differently", case.name))
 }

@@ -48,12 +48,21 @@ fn each_mask_has_an_answer_of_its_own() {
     let mut all = list_nodes();
     all["field_masks"] = Value::Null;
     let unmasked = ask(&nodes, "list_resources_all", &all).unwrap();
-    assert_eq!(unmasked["items"][0]["status"]["nodeInfo"]["kernelVersion"], "6");
-    assert_eq!(ask(&nodes, "list_resources_all", &list_nodes()).unwrap(), masked);
+    assert_eq!(
+        unmasked["items"][0]["status"]["nodeInfo"]["kernelVersion"],
+        "6"
+    );
+    assert_eq!(
+        ask(&nodes, "list_resources_all", &list_nodes()).unwrap(),
+        masked
+    );
 }
 
 #[rstest]
-#[case::json_of_kubectl(r#"{"apiVersion":"v1","kind":"List","items":[{"kind":"Node","metadata":{}}]}"#, 1)]
+#[case::json_of_kubectl(
+    r#"{"apiVersion":"v1","kind":"List","items":[{"kind":"Node","metadata":{}}]}"#,
+    1
+)]
 #[case::of_the_api_server(r#" {"kind":"NodeList","items":[]}"#, 0)]
 #[case::one_node_in_json(r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}"#, 1)]
 #[case::one_node_in_yaml("kind: Node\nmetadata: {name: a}\n", 1)]
@@ -64,12 +73,30 @@ fn reads(#[case] text: &str, #[case] nodes: usize) {
 }
 
 #[rstest]
-#[case::nothing("\n", "the node list is empty; write it with `kubectl get nodes -o yaml`")]
-#[case::pods("kind: PodList\nitems: []", "the node list holds a `PodList`; write it with `kubectl get nodes -o yaml`")]
-#[case::a_pod_among_them("kind: List\nitems: [{kind: Pod}]", "the node list holds a `Pod`; write it with `kubectl get nodes -o yaml`")]
-#[case::no_object("- a", "the node list holds no object; write it with `kubectl get nodes -o yaml`")]
-#[case::no_items("{}", "the node list holds neither a kind nor items; write it with `kubectl get nodes -o yaml`")]
-#[case::an_item_that_is_none("kind: List\nitems: [7]", "the node list holds an item that is no object; write it with `kubectl get nodes -o yaml`")]
+#[case::nothing(
+    "\n",
+    "the node list is empty; write it with `kubectl get nodes -o yaml`"
+)]
+#[case::pods(
+    "kind: PodList\nitems: []",
+    "the node list holds a `PodList`; write it with `kubectl get nodes -o yaml`"
+)]
+#[case::a_pod_among_them(
+    "kind: List\nitems: [{kind: Pod}]",
+    "the node list holds a `Pod`; write it with `kubectl get nodes -o yaml`"
+)]
+#[case::no_object(
+    "- a",
+    "the node list holds no object; write it with `kubectl get nodes -o yaml`"
+)]
+#[case::no_items(
+    "{}",
+    "the node list holds neither a kind nor items; write it with `kubectl get nodes -o yaml`"
+)]
+#[case::an_item_that_is_none(
+    "kind: List\nitems: [7]",
+    "the node list holds an item that is no object; write it with `kubectl get nodes -o yaml`"
+)]
 #[case::cut_off(r#"{"kind":"List","items":["#, "the node list is no JSON")]
 #[case::broken("a: [", "the node list is no YAML")]
 fn tells_what_is_no_list_of_nodes(#[case] text: &str, #[case] sentence: &str) {
@@ -132,7 +159,11 @@ fn access_is_answered(#[case] can_i: CanI, #[case] said: Result<bool, &str>) {
         "disable_cache": false,
     });
     let answer = ask(&two_nodes().with_can_i(can_i), "can_i", &request);
-    assert_eq!(answer, said.map(|allowed| json!({"allowed": allowed})).map_err(str::to_owned));
+    assert_eq!(
+        answer,
+        said.map(|allowed| json!({"allowed": allowed}))
+            .map_err(str::to_owned)
+    );
 }
 
 fn granted(resources: &[Resource], patterns: &[&str]) -> Arc<dyn HostCalls> {
@@ -160,17 +191,35 @@ fn a_policy_may_ask_what_it_was_granted(
     let verdict = verdict.result.unwrap();
     assert_eq!(verdict.code, Some(code), "{verdict:?}");
     if code == 500 {
-        assert!(verdict.message.as_deref().unwrap().contains(text), "{verdict:?}");
+        assert!(
+            verdict.message.as_deref().unwrap().contains(text),
+            "{verdict:?}"
+        );
     }
 }
 
 #[rstest]
 #[case::nothing(" ", "invalid pattern: pattern must not be empty")]
-#[case::a_star_amid("oci/v1/oci_*", "invalid pattern \"oci/v1/oci_*\": wildcard '*' must be the entire last path segment (e.g. 'oci/*'), not a partial match")]
-#[case::a_name_that_there_is_not("kubernetes/delete", "invalid pattern \"kubernetes/delete\": unknown segment \"delete\", valid options at this level are: can_i, get_resource, list_resources_all, list_resources_by_namespace")]
-#[case::another_beginning("disk/*", "invalid pattern \"disk/*\": unknown segment \"disk\", valid options at this level are: crypto, kubernetes, net, oci")]
-#[case::too_long("kubernetes/can_i/x", "invalid pattern \"kubernetes/can_i/x\": unknown segment \"x\", valid options at this level are: ")]
-#[case::a_beginning("oci/v1", "invalid pattern \"oci/v1\": not a complete capability path; use \"oci/v1/*\" to allow all capabilities under it")]
+#[case::a_star_amid(
+    "oci/v1/oci_*",
+    "invalid pattern \"oci/v1/oci_*\": wildcard '*' must be the entire last path segment (e.g. 'oci/*'), not a partial match"
+)]
+#[case::a_name_that_there_is_not(
+    "kubernetes/delete",
+    "invalid pattern \"kubernetes/delete\": unknown segment \"delete\", valid options at this level are: can_i, get_resource, list_resources_all, list_resources_by_namespace"
+)]
+#[case::another_beginning(
+    "disk/*",
+    "invalid pattern \"disk/*\": unknown segment \"disk\", valid options at this level are: crypto, kubernetes, net, oci"
+)]
+#[case::too_long(
+    "kubernetes/can_i/x",
+    "invalid pattern \"kubernetes/can_i/x\": unknown segment \"x\", valid options at this level are: "
+)]
+#[case::a_beginning(
+    "oci/v1",
+    "invalid pattern \"oci/v1\": not a complete capability path; use \"oci/v1/*\" to allow all capabilities under it"
+)]
 fn a_pattern_that_is_none_is_told(#[case] pattern: &str, #[case] text: &str) {
     assert_eq!(Capabilities::new([pattern]).unwrap_err().to_string(), text);
 }

@@ -19,7 +19,8 @@ use hco_preflight::{HostCalls, Policy};
 use serde_json::{Value, json};
 
 /// The embedded module.
-static POLICY: LazyLock<Policy> = LazyLock::new(|| Policy::embedded().expect("the module compiles"));
+static POLICY: LazyLock<Policy> =
+    LazyLock::new(|| Policy::embedded().expect("the module compiles"));
 
 /// A HyperConverged on CREATE, with the import off: the nodes are asked for.
 fn payload(spec: &Value) -> Vec<u8> {

@@ -31,11 +31,22 @@ fn replay(session: &str) -> Arc<Replay> {
 fn a_session_answers_once_and_in_order() {
     let session = replay(SESSION);
     assert_eq!(session.left(), 1);
-    let verdict = POLICY.validate(&payload(&json!({})), session.clone()).result.unwrap();
+    let verdict = POLICY
+        .validate(&payload(&json!({})), session.clone())
+        .result
+        .unwrap();
     assert!(verdict.accepted, "{verdict:?}");
     assert_eq!(session.left(), 0);
-    let verdict = POLICY.validate(&payload(&json!({})), session).result.unwrap();
-    assert!(verdict.message.unwrap().contains("the list of recorded responses is empty"));
+    let verdict = POLICY
+        .validate(&payload(&json!({})), session)
+        .result
+        .unwrap();
+    assert!(
+        verdict
+            .message
+            .unwrap()
+            .contains("the list of recorded responses is empty")
+    );
 }
 
 #[test]
@@ -43,7 +54,9 @@ fn another_question_than_the_recorded_one_is_told() {
     let session = replay(&SESSION.replace("    - status.nodeInfo.architecture", "    - spec"));
     let request = br#"{"api_version":"v1","kind":"Node","field_masks":["status"]}"#;
     assert_eq!(
-        session.call("kubernetes", "list_resources_all", request).unwrap_err(),
+        session
+            .call("kubernetes", "list_resources_all", request)
+            .unwrap_err(),
         "Callback evaluation failure: Replay error: unexpected request. Was expecting \
          KubernetesListResourceAll { api_version: \"v1\", kind: \"Node\", label_selector: None, \
          field_selector: None, field_masks: Some({\"spec\"}) }, got \
@@ -58,24 +71,39 @@ fn what_was_recorded_can_be_replayed() {
     whole["settings"]["serviceAccount"] = json!("kubewarden/policy-server");
     let whole = whole.to_string().into_bytes();
     let record = Arc::new(Record::new(nodes()));
-    let recorded = POLICY.call("report", &whole, record.clone()).result.unwrap();
+    let recorded = POLICY
+        .call("report", &whole, record.clone())
+        .result
+        .unwrap();
     let session = record.session();
     assert_eq!(session.exchanges.len(), 3, "list and watch, then the nodes");
 
     let text = session.to_text().unwrap();
     assert_eq!(Session::from_text(&text).unwrap(), session);
     let again = replay(&text);
-    assert_eq!(POLICY.call("report", &whole, again.clone()).result.unwrap(), recorded);
+    assert_eq!(
+        POLICY.call("report", &whole, again.clone()).result.unwrap(),
+        recorded
+    );
     assert_eq!(again.left(), 0);
 }
 
 #[test]
 fn an_error_is_recorded_without_the_words_of_the_host() {
     let record = Arc::new(Record::new(Arc::new(Failing::without_cluster())));
-    let recorded = POLICY.call("report", &payload(&json!({})), record.clone()).result.unwrap();
+    let recorded = POLICY
+        .call("report", &payload(&json!({})), record.clone())
+        .result
+        .unwrap();
     let text = record.session().to_text().unwrap();
-    assert!(text.contains("message: kube::Client was not initialized properly"), "{text}");
-    let again = POLICY.call("report", &payload(&json!({})), replay(&text)).result.unwrap();
+    assert!(
+        text.contains("message: kube::Client was not initialized properly"),
+        "{text}"
+    );
+    let again = POLICY
+        .call("report", &payload(&json!({})), replay(&text))
+        .result
+        .unwrap();
     assert_eq!(again, recorded);
 }
 
@@ -105,8 +133,14 @@ disable_cache: false
 #[test]
 fn a_session_that_is_none_is_told() {
     let error = Session::from_text("a: b").unwrap_err();
-    assert_eq!(error.to_string(), "the session is not one that kwctl records");
+    assert_eq!(
+        error.to_string(),
+        "the session is not one that kwctl records"
+    );
     let session = Session::from_text(&SESSION.replace("ResourceAll", "Everything")).unwrap();
     let error = Replay::new(session).unwrap_err();
-    assert_eq!(error.to_string(), "request 1 of the session is none that this host knows");
+    assert_eq!(
+        error.to_string(),
+        "request 1 of the session is none that this host knows"
+    );
 }
