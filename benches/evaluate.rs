@@ -8,7 +8,8 @@
 //! Every row of the module is a whole call by the host: a fresh instance, the payload copied into the guest, the list
 //! cloned by the host that answers and copied into the guest, the verdict taken out. Nothing is subtracted.
 //!
-//! `HCO_BENCH_MODULES=one.wasm:other.wasm` measures the cold load of other modules beside ours.
+//! `HCO_BENCH_MODULES=one.wasm:other.wasm` measures the cold load of other modules beside ours, and
+//! `HCO_BENCH_MODULE=ours.wasm` another build of ours in place of the embedded one.
 
 #![expect(
     clippy::unwrap_used,
@@ -50,7 +51,7 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    let policy = Policy::from_bytes(Policy::embedded_module(), &UNHURRIED).unwrap();
+    let policy = Policy::from_bytes(&ours(), &UNHURRIED).unwrap();
     let usual = usual_way().map(|module| {
         let policy = Policy::from_bytes(&module, &UNHURRIED).unwrap();
         (module, policy)
@@ -62,6 +63,30 @@ fn main() {
     small_requests(&policy);
 }
 
+/// The module that is measured.
+fn ours() -> Vec<u8> {
+    match std::env::var_os("HCO_BENCH_MODULE") {
+        Some(path) => std::fs::read(path).unwrap(),
+        None => Policy::embedded_module().to_vec(),
+    }
+}
+
+/// A guest that is handed the list and looks at none of it: what host and engine take by themselves.
+const BLIND: &str = r#"(module
+    (import "wapc" "__host_call" (func $call (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
+    (import "wapc" "__host_response_len" (func $length (result i32)))
+    (import "wapc" "__host_response" (func $response (param i32)))
+    (import "wapc" "__guest_response" (func $answer (param i32 i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 0) "kubewardenkubernetes")
+    (func (export "__guest_call") (param i32 i32) (result i32)
+        (drop (call $call (i32.const 0) (i32.const 10) (i32.const 10) (i32.const 10)
+                          (i32.const 10) (i32.const 10) (i32.const 0) (i32.const 0)))
+        (drop (memory.grow (i32.add (i32.shr_u (call $length) (i32.const 16)) (i32.const 1))))
+        (call $response (i32.const 65536))
+        (call $answer (i32.const 0) (i32.const 1))
+        i32.const 1))"#;
+
 fn evaluation(policy: &Policy, usual: Option<&Policy>) {
     let list = nodes::node_list(5_000);
     println!(
@@ -70,6 +95,7 @@ fn evaluation(policy: &Policy, usual: Option<&Policy>) {
     );
     println!("| evaluation | time | times native | limit |\n| --- | ---: | ---: | ---: |");
     let host: Arc<dyn HostCalls> = Arc::new(Ready(list.clone()));
+    let blind = Policy::from_bytes(BLIND.as_bytes(), &UNHURRIED).unwrap();
     let plain = create(&json!({}));
     let affinity = create(&placed(&four_terms("a")));
     let two_affinities = update(&placed(&four_terms("a")), &placed(&four_terms("b")));
@@ -79,6 +105,11 @@ fn evaluation(policy: &Policy, usual: Option<&Policy>) {
         (
             "the host's clone of the list alone",
             Box::new(|| drop(std::hint::black_box(list.clone()))),
+            "",
+        ),
+        (
+            "a guest that is handed the list and looks at none of it",
+            Box::new(|| judge(&blind, &plain, &host)),
             "",
         ),
         (
@@ -164,7 +195,7 @@ fn memory(usual: Option<&[u8]>) {
         println!(
             "| {:.2} MB | {} | {} | {:.2} MB |",
             megabytes(list.len()),
-            needs(Policy::embedded_module()),
+            needs(&ours()),
             usual.map_or_else(|| "not run".to_owned(), needs),
             limit / 1e6
         );
@@ -200,9 +231,9 @@ fn cold_load(usual: Option<&[u8]>) {
     println!("\nCold load (read and compile, limit 0.1 s for the module):\n");
     println!("| module | size | time |\n| --- | ---: | ---: |");
     let others = std::env::var_os("HCO_BENCH_MODULES").unwrap_or_default();
-    let mut modules = vec![("this policy".to_owned(), Policy::embedded_module().to_vec())];
+    let mut modules = vec![("this policy".to_owned(), ours())];
     modules.extend(usual.map(|module| ("the usual way".to_owned(), module.to_vec())));
-    for path in std::env::split_paths(&others) {
+    for path in std::env::split_paths(&others).filter(|path| !path.as_os_str().is_empty()) {
         let module =
             std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         modules.push((path.display().to_string(), module));
