@@ -149,10 +149,7 @@ fn variable(name: &str) -> Result<OsString, String> {
     env::var_os(name).ok_or_else(|| format!("cargo gave the build script no {name}"))
 }
 
-#[expect(
-    clippy::print_stdout,
-    reason = "that is how a build script talks to cargo"
-)]
+/// That is how a build script talks to cargo.
 fn say(line: &str) {
     println!("{line}");
 }
