@@ -82,8 +82,10 @@ pub(crate) fn got(mut object: Map<String, Value>, masks: Option<&BTreeSet<String
     object.remove("apiVersion");
     object.remove("kind");
     let mut object = masked(metadata, object, masks);
-    object["apiVersion"] = json!("v1");
-    object["kind"] = json!("Node");
+    if let Some(object) = object.as_object_mut() {
+        object.insert("apiVersion".to_owned(), json!("v1"));
+        object.insert("kind".to_owned(), json!("Node"));
+    }
     object
 }
 
@@ -96,7 +98,9 @@ fn masked(
     if let Some(masks) = masks {
         Mask::new(masks).prune(&mut object);
     }
-    object["metadata"] = Value::Object(metadata);
+    if let Some(object) = object.as_object_mut() {
+        object.insert("metadata".to_owned(), Value::Object(metadata));
+    }
     object
 }
 

@@ -85,7 +85,7 @@ impl NodeList {
         Self::from_text(&text)
     }
 
-    /// Reads JSON or YAML: a List or NodeList, or a single Node.
+    /// Reads JSON or YAML: a `List` or `NodeList`, or a single `Node`.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use crate::{HostCalls, Request, handler_error};
 
 /// A recorded session.
 ///
-/// MIRRORS: kubewarden-controller crates/kwctl/src/callback_handler/proxy.rs.
+/// MIRRORS: kubewarden-controller `crates/kwctl/src/callback_handler/proxy.rs`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Session {
@@ -154,7 +154,7 @@ impl Replay {
 }
 
 impl HostCalls for Replay {
-    /// MIRRORS: kubewarden-controller crates/kwctl/src/callback_handler/proxy.rs, `produce_recorded_response`.
+    /// MIRRORS: kubewarden-controller `crates/kwctl/src/callback_handler/proxy.rs`, `produce_recorded_response`.
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let request = Request::parse(namespace, operation, payload)?;
         match lock(&self.left).pop_front() {
@@ -190,7 +190,7 @@ impl Record {
 }
 
 impl HostCalls for Record {
-    /// MIRRORS: kubewarden-controller crates/kwctl/src/callback_handler/proxy.rs, `loop_eval_recoder`, which
+    /// MIRRORS: kubewarden-controller `crates/kwctl/src/callback_handler/proxy.rs`, `loop_eval_recoder`, which
     /// sees neither calls that are unknown or refused nor the words that the host puts before an error.
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let request = Request::parse(namespace, operation, payload)?;

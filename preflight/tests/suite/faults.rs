@@ -312,7 +312,7 @@ fn ten_thousand_evaluations_leave_nothing_behind() {
                 .call("validate", &payload, Arc::clone(&host))
                 .result
                 .unwrap(),
-        )
+        );
     };
     (0..200).for_each(|_| evaluate());
     let before = resident();
