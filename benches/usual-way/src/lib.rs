@@ -1,0 +1,46 @@
+//! Counts the nodes by architecture, as a policy would that is written by the SDK's documentation. Only for
+//! `benches/evaluate.rs`; it judges nothing.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Node;
+use kubewarden_policy_sdk::host_capabilities::kubernetes::{
+    ListAllResourcesRequest, list_all_resources,
+};
+use kubewarden_policy_sdk::{accept_request, protocol_version_guest, reject_request};
+use wapc_guest::{CallResult, register_function};
+
+/// Called by the host once, before anything else.
+#[expect(unsafe_code, reason = "the host finds the function by this name")]
+#[unsafe(no_mangle)]
+pub extern "C" fn wapc_init() {
+    register_function("validate", validate);
+    register_function("protocol_version", protocol_version_guest);
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is what is measured")]
+fn validate(_payload: &[u8]) -> CallResult {
+    let request = ListAllResourcesRequest {
+        api_version: "v1".to_owned(),
+        kind: "Node".to_owned(),
+        label_selector: None,
+        field_selector: None,
+        field_masks: Some(["status.nodeInfo.architecture".to_owned()].into()),
+    };
+    let nodes = list_all_resources::<Node>(&request)?;
+    let mut architectures: BTreeMap<String, usize> = BTreeMap::new();
+    for node in nodes.items {
+        let labels = node.metadata.labels.unwrap_or_default();
+        let info = node.status.and_then(|status| status.node_info);
+        if let Some(info) = info
+            && labels.contains_key("node-role.kubernetes.io/worker")
+        {
+            *architectures.entry(info.architecture).or_default() += 1;
+        }
+    }
+    if architectures.len() > 1 {
+        reject_request(Some(format!("{architectures:?}")), Some(422), None, None)
+    } else {
+        accept_request()
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a module gave no answer.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What can go wrong between host and guest.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The file of the module cannot be read.
+    #[error("the module `{}` cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The module is none, or none that this engine can run.
+    #[error("the module cannot be compiled: {0}")]
+    Module(String),
+    /// The module does not start.
+    #[error("the module cannot be started: {0}")]
+    Start(String),
+    /// The guest ran for too long and was interrupted. The next call starts afresh.
+    ///
+    /// A host call counts, but is not interrupted: the guest ends after its answer.
+    #[error("the module was interrupted because it ran for more than {0:?}")]
+    Deadline(Duration),
+    /// The guest trapped: it panicked, or wanted more memory than it may have.
+    #[error("the module trapped in `{operation}`: {trap}")]
+    Trap {
+        /// What it was called for.
+        operation: String,
+        /// Where, as wasmtime tells it.
+        trap: String,
+    },
+    /// The guest answered with an error.
+    #[error("the module failed in `{operation}`: {message}")]
+    Guest {
+        /// What it was called for.
+        operation: String,
+        /// What it said.
+        message: String,
+    },
+    /// The guest's answer is not what Kubewarden's protocol wants.
+    #[error("the module's answer to `{operation}` cannot be read")]
+    Answer {
+        /// What it was called for.
+        operation: String,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+}

@@ -1,0 +1,24 @@
+//! The seam between the guest and whatever stands in for a cluster.
+
+/// Answers the guest's host calls.
+///
+/// What is returned as an error is the very text that the guest gets.
+pub trait HostCalls: Send + Sync {
+    /// Answers a call of the binding `kubewarden`, as in `kubernetes`, `list_resources_all`. Logs of the
+    /// guest (`tracing`, `log`) do not come here, see [`Evaluation::logs`](crate::Evaluation::logs).
+    ///
+    /// # Errors
+    ///
+    /// The text for the guest.
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// The text that a guest gets for an error that arose while its request was worked on.
+///
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs,
+/// `send_request_and_wait_for_response`.
+pub fn handler_error(cause: impl std::fmt::Display) -> String {
+    format!("{HANDLER_ERROR}{cause}")
+}
+
+pub(crate) const HANDLER_ERROR: &str = "Callback evaluation failure: ";

@@ -1,0 +1,41 @@
+//! Runs a Kubewarden policy without a cluster: the very module that policy-server would load, on the engine
+//! that policy-server runs it on ([wapc] and wasmtime), with its host calls answered from a file, from a
+//! recorded session, or not at all.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use hco_preflight::{NodeList, Policy};
+//!
+//! let policy = Policy::embedded()?;
+//! let nodes = Arc::new(NodeList::from_file("nodes.yaml".as_ref())?);
+//! let payload = br#"{"request": {}, "settings": {}}"#;
+//! let verdict = policy.validate(payload, nodes).result?;
+//! assert!(verdict.accepted);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What the host does to a policy is what policy-server does: a fresh instance for each evaluation, a
+//! deadline in ticks of an epoch, the same texts where it refuses something. Comments that begin with
+//! MIRRORS name the place in its sources.
+
+#![forbid(unsafe_code)]
+
+mod embedded;
+mod error;
+mod failing;
+mod grants;
+mod host_calls;
+mod mask;
+mod node_list;
+mod policy;
+mod request;
+mod session;
+
+pub use error::HostError;
+pub use failing::Failing;
+pub use grants::{Capabilities, CapabilityError, Granted, Resource};
+pub use host_calls::{HostCalls, handler_error};
+pub use node_list::{CanI, NodeList, NodeListError};
+pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
+pub use request::{Request, ResourceAttributes, SubjectAccessReview};
+pub use session::{Exchange, Record, Replay, Response, Session, SessionError};

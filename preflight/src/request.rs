@@ -1,0 +1,177 @@
+//! The guest's requests, in the shape in which sessions hold them.
+
+use std::collections::BTreeSet;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// A host call that this host knows.
+///
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_requests.rs, `CallbackRequestType`, in
+/// names, fields and their order: a session is written and compared by them. What verifies signatures and
+/// certificates is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all_fields = "snake_case")]
+pub enum Request {
+    /// `oci/v1/manifest_digest`.
+    OciManifestDigest {
+        /// Reference of the image.
+        image: String,
+    },
+    /// `oci/v1/oci_manifest`.
+    OciManifest {
+        /// Reference of the image.
+        image: String,
+    },
+    /// `oci/v1/oci_manifest_config`.
+    OciManifestAndConfig {
+        /// Reference of the image.
+        image: String,
+    },
+    /// `net/v1/dns_lookup_host`.
+    DNSLookupHost {
+        /// Name to look up.
+        host: String,
+    },
+    /// `kubernetes/list_resources_by_namespace`.
+    KubernetesListResourceNamespace {
+        /// Group and version.
+        api_version: String,
+        /// Kind of the objects.
+        kind: String,
+        /// Where they are.
+        namespace: String,
+        /// Which of them, by label.
+        label_selector: Option<String>,
+        /// Which of them, by field.
+        field_selector: Option<String>,
+        /// What of them; everything if absent or empty.
+        field_masks: Option<BTreeSet<String>>,
+    },
+    /// `kubernetes/list_resources_all`.
+    KubernetesListResourceAll {
+        /// Group and version.
+        api_version: String,
+        /// Kind of the objects.
+        kind: String,
+        /// Which of them, by label.
+        label_selector: Option<String>,
+        /// Which of them, by field.
+        field_selector: Option<String>,
+        /// What of them; everything if absent or empty.
+        field_masks: Option<BTreeSet<String>>,
+    },
+    /// `kubernetes/get_resource`.
+    KubernetesGetResource {
+        /// Group and version.
+        api_version: String,
+        /// Kind of the object.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// Where it is.
+        namespace: Option<String>,
+        /// Whether a copy of the last seconds will not do.
+        disable_cache: bool,
+        /// What of it; everything if absent or empty.
+        field_masks: Option<BTreeSet<String>>,
+    },
+    /// `kubernetes/can_i`.
+    KubernetesCanI {
+        /// Who wants to do what.
+        request: SubjectAccessReview,
+        /// Whether an answer of the last seconds will not do.
+        disable_cache: bool,
+    },
+}
+
+/// Who wants to do what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubjectAccessReview {
+    /// Groups of the user.
+    pub groups: Option<Vec<String>>,
+    /// What it wants to do.
+    pub resource_attributes: ResourceAttributes,
+    /// The user.
+    pub user: String,
+}
+
+/// What somebody wants to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceAttributes {
+    /// Group of the resource.
+    pub group: Option<String>,
+    /// Name of an object.
+    pub name: Option<String>,
+    /// Namespace of the objects.
+    pub namespace: Option<String>,
+    /// Plural name of the resource.
+    pub resource: String,
+    /// Subresource.
+    pub subresource: Option<String>,
+    /// What to do with it.
+    pub verb: String,
+    /// Version of the resource.
+    pub version: Option<String>,
+}
+
+/// The guest's form of the one request that has another form in a session.
+#[derive(Deserialize)]
+struct CanIRequest {
+    subject_access_review: SubjectAccessReview,
+    disable_cache: bool,
+}
+
+impl Request {
+    /// Reads a host call.
+    ///
+    /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs, `host_callback`.
+    ///
+    /// # Errors
+    ///
+    /// The text for the guest: the call is unknown, or the payload cannot be read.
+    pub fn parse(namespace: &str, operation: &str, payload: &[u8]) -> Result<Self, String> {
+        let list = |variant: &str| {
+            // Sessions and guests write the fields alike: the variant's name is all that is added.
+            let fields: serde_json::Value = read(payload)?;
+            serde_json::from_value(serde_json::json!({ variant: fields }))
+                .map_err(|error| error.to_string())
+        };
+        match (namespace, operation) {
+            ("kubernetes", "list_resources_by_namespace") => {
+                list("KubernetesListResourceNamespace")
+            }
+            ("kubernetes", "list_resources_all") => list("KubernetesListResourceAll"),
+            ("kubernetes", "get_resource") => list("KubernetesGetResource"),
+            ("kubernetes", "can_i") => {
+                let CanIRequest {
+                    subject_access_review,
+                    disable_cache,
+                } = read(payload)?;
+                Ok(Self::KubernetesCanI {
+                    request: subject_access_review,
+                    disable_cache,
+                })
+            }
+            ("oci", "v1/manifest_digest") => {
+                read(payload).map(|image| Self::OciManifestDigest { image })
+            }
+            ("oci", "v1/oci_manifest") => read(payload).map(|image| Self::OciManifest { image }),
+            ("oci", "v1/oci_manifest_config") => {
+                read(payload).map(|image| Self::OciManifestAndConfig { image })
+            }
+            ("net", "v1/dns_lookup_host") => read(payload).map(|host| Self::DNSLookupHost { host }),
+            ("oci", "v1/verify" | "v2/verify") | ("crypto", "v1/is_certificate_trusted") => Err(
+                format!("this host does not verify signatures: {namespace}/{operation}"),
+            ),
+            ("oci" | "kubernetes" | "net" | "crypto", _) => {
+                Err(format!("unknown operation: {operation}"))
+            }
+            _ => Err(format!("unknown namespace: {namespace}")),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(payload).map_err(|error| error.to_string())
+}
