@@ -18,7 +18,7 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the po
 
 .PHONY: test
 test: ## Test everything that needs neither a cluster nor another program
-	$(CARGO) test --locked --workspace --exclude hco-architecture-guard --exclude e2e-tests
+	$(CARGO) test --locked -p hco-architecture-engine -p hco-preflight
 
 .PHONY: e2e-tests
 e2e-tests: ## The cases through every door; kwctl and policy-server if they are on PATH (POLICY_WASM: another module)
@@ -27,6 +27,10 @@ e2e-tests: ## The cases through every door; kwctl and policy-server if they are 
 .PHONY: test-wasm
 test-wasm: ## Test the engine in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
+
+.PHONY: bench
+bench: ## Measure: ratios of one run, as README.md shows them
+	$(CARGO) bench --locked -p hco-preflight
 
 .PHONY: lint
 lint: ## rustfmt, clippy and rustdoc, warnings are errors

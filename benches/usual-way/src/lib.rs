@@ -18,7 +18,6 @@ pub extern "C" fn wapc_init() {
     register_function("protocol_version", protocol_version_guest);
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is what is measured")]
 fn validate(_payload: &[u8]) -> CallResult {
     let request = ListAllResourcesRequest {
         api_version: "v1".to_owned(),

@@ -16,6 +16,7 @@ mod http;
 mod kwctl;
 mod module;
 mod policy_server;
+mod wasm;
 
 use std::process::ExitCode;
 
@@ -27,8 +28,9 @@ use crate::door::{Outcome, Through};
 type Door = fn(&[Judged<'_>]) -> Outcome;
 
 /// The doors in the order in which they are tried.
-const DOORS: [(&str, Door); 3] = [
+const DOORS: [(&str, Door); 4] = [
     ("engine", engine),
+    ("wasm", wasm::run),
     ("kwctl", kwctl::run),
     ("policy-server", policy_server::run),
 ];

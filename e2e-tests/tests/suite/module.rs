@@ -1,7 +1,9 @@
-//! The module as it is deployed: built by the one profile for it, and annotated.
+//! The module as it is deployed: the one that the preflight embeds, annotated.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use hco_preflight::Policy;
 
 /// The project's directory.
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -22,13 +24,18 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The annotated module: of `POLICY_WASM` if that is set, else of the sources as they are now.
+/// The annotated module: of `POLICY_WASM` if that is set, else the embedded one, which is never stale.
 pub(crate) fn annotated(kwctl: &Path) -> Result<PathBuf, String> {
-    let module = match std::env::var_os("POLICY_WASM") {
-        Some(module) => Path::new(ROOT).join(module),
-        None => build()?,
+    let scratch = scratch("module")?;
+    let module = if let Some(module) = std::env::var_os("POLICY_WASM") {
+        Path::new(ROOT).join(module)
+    } else {
+        let module = scratch.join("policy.wasm");
+        std::fs::write(&module, Policy::embedded_module())
+            .map_err(|error| format!("{}: {error}", module.display()))?;
+        module
     };
-    let annotated = scratch("module")?.join("annotated-policy.wasm");
+    let annotated = scratch.join("annotated-policy.wasm");
     let output = Command::new(kwctl)
         .current_dir(ROOT)
         .env("NO_COLOR", "1")
@@ -43,25 +50,5 @@ pub(crate) fn annotated(kwctl: &Path) -> Result<PathBuf, String> {
         Ok(annotated)
     } else {
         Err(format!("kwctl annotate: {}\n{stderr}", output.status))
-    }
-}
-
-/// Builds the module; cargo knows whether it is stale.
-fn build() -> Result<PathBuf, String> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .ok_or("there is no target directory")?;
-    let status = Command::new(env!("CARGO"))
-        .current_dir(ROOT)
-        .args(["build", "--quiet", "--locked", "--profile", "wasm"])
-        .args(["--package", "hco-architecture-guard"])
-        .args(["--target", "wasm32-wasip1", "--target-dir"])
-        .arg(target)
-        .status()
-        .map_err(|error| format!("cargo build: {error}"))?;
-    if status.success() {
-        Ok(target.join("wasm32-wasip1/wasm/hco_architecture_guard.wasm"))
-    } else {
-        Err(format!("cargo build: {status}"))
     }
 }

@@ -7,9 +7,9 @@
     reason = "a test that fails has to stop; what clippy.toml allows in tests does not reach their helpers"
 )]
 
-mod cases;
 mod faults;
 mod hosts;
+mod operations;
 mod sessions;
 
 use std::sync::{Arc, LazyLock};

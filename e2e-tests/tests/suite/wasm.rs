@@ -1,0 +1,90 @@
+//! The module on the engine that policy-server runs it on: what it says is what the engine says, byte for byte.
+
+use std::sync::Arc;
+
+use e2e_tests::{ClusterOf, Judged};
+use hco_preflight::{HostCalls, Policy};
+use serde_json::{Value, json};
+
+use crate::door::{Outcome, Through};
+
+pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
+    let mut through = Through::default();
+    match Policy::embedded() {
+        Ok(policy) => {
+            for judged in cases {
+                through.case(judged.case, difference(&policy, judged));
+            }
+        }
+        Err(error) => through.wrong(error.to_string()),
+    }
+    Outcome::Ran(through)
+}
+
+/// The cluster of a case behind the host's door.
+struct CaseHost(ClusterOf);
+
+impl HostCalls for CaseHost {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let request: Value = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+        match (namespace, operation) {
+            ("kubernetes", "list_resources_all") => {
+                let wanted = json!({
+                    "api_version": "v1", "kind": "Node", "label_selector": null, "field_selector": null,
+                    "field_masks": ["status.nodeInfo.architecture"],
+                });
+                if request != wanted {
+                    return Err(format!("nobody expects {request}"));
+                }
+                self.0.list().map(String::into_bytes)
+            }
+            ("kubernetes", "can_i") => {
+                let verb = request.pointer("/subject_access_review/resource_attributes/verb");
+                let verb = verb.and_then(Value::as_str).unwrap_or_default();
+                Ok(json!({"allowed": self.0.may(verb)})
+                    .to_string()
+                    .into_bytes())
+            }
+            other => Err(format!("nobody expects {other:?}")),
+        }
+    }
+}
+
+/// Where the module differs from the engine.
+fn difference(policy: &Policy, judged: &Judged<'_>) -> Option<String> {
+    let host = || -> Arc<dyn HostCalls> { Arc::new(CaseHost(judged.case.cluster.clone())) };
+    let payload = judged.case.payload();
+    let native = match serde_json::to_vec(&judged.report) {
+        Ok(native) => native,
+        Err(error) => return Some(error.to_string()),
+    };
+    let report = match policy.report(&payload, host()).result {
+        Ok(report) => report,
+        Err(error) => return Some(error.to_string()),
+    };
+    if report != native {
+        return Some(format!(
+            "the module reports\n{}\nthe engine\n{}",
+            String::from_utf8_lossy(&report),
+            String::from_utf8_lossy(&native)
+        ));
+    }
+    let validate = || policy.call("validate", &payload, host()).result;
+    let (answer, again) = match (validate(), validate()) {
+        (Ok(answer), Ok(again)) => (answer, again),
+        (Err(error), _) | (_, Err(error)) => return Some(error.to_string()),
+    };
+    let wanted = json!({
+        "accepted": judged.report.allowed,
+        "message": judged.report.message,
+        "code": judged.report.code,
+        "mutated_object": null,
+        "audit_annotations": Some(&judged.report.audit_annotations).filter(|map| !map.is_empty()),
+        "warnings": Some(&judged.report.warnings).filter(|lines| !lines.is_empty()),
+    });
+    if serde_json::from_slice(&answer).ok().as_ref() != Some(&wanted) {
+        let answer = String::from_utf8_lossy(&answer);
+        return Some(format!("the module answers\n{answer}\nnot\n{wanted}"));
+    }
+    (answer != again).then(|| "asked twice, it answers differently".to_owned())
+}
