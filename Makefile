@@ -2,12 +2,12 @@
 
 CARGO ?= cargo
 # One profile and one set of flags (.cargo/config.toml) for the module that is tested, annotated and pushed.
-MODULE := target/wasm32-wasip1/wasm/hco_architecture_guard.wasm
+MODULE := $(or $(CARGO_TARGET_DIR),target)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
 SOURCES := $(shell find src engine/src -name '*.rs') $(wildcard Cargo.* engine/Cargo.toml .cargo/config.toml rust-toolchain.toml)
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
+	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
 policy.wasm: $(SOURCES) ## Build the policy
 	$(CARGO) build --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1
@@ -17,7 +17,7 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the po
 	kwctl annotate --metadata-path policy-metadata.yml --usage-path README.md --output-path $@ policy.wasm
 
 .PHONY: test
-test: ## Test everything that needs neither a cluster nor another program
+test: ## Test all that needs no other program
 	$(CARGO) test --locked -p hco-architecture-engine -p hco-preflight
 
 .PHONY: e2e-tests

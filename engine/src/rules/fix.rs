@@ -3,6 +3,7 @@
 
 use crate::architecture;
 use crate::facts::Facts;
+use crate::golden_image::Annotation;
 use crate::hyperconverged::{ARCHITECTURES, Field};
 use crate::import::GATE;
 use crate::name::{is_dns1123_label, is_dns1123_subdomain};
@@ -13,16 +14,25 @@ use crate::text::plain;
 /// How to turn the import on, in the version that was sent.
 pub(super) fn enable_import(facts: &Facts<'_>) -> String {
     let field = facts.hco.path(Field::Import);
+    // One edit for both, or the next answer is `architectures-missing`.
+    let unsaid = facts.images.iter().any(|image| {
+        image.template.is_some() && matches!(image.annotation, Annotation::Users(None | Some("")))
+    });
+    let together = if unsaid {
+        format!(" and in the same edit annotate each template with {ARCHITECTURES}")
+    } else {
+        String::new()
+    };
     let set = match (facts.hco.version, facts.hco.import.field) {
-        (Version::V1beta1, _) | (Version::V1, Some(_)) => format!("set {field}: true"),
+        (Version::V1beta1, _) | (Version::V1, Some(_)) => format!("set {field}: true{together}"),
         // The field exists since HCO 1.19; nothing in the object tells which one runs.
         (Version::V1, None) => match facts.hco.import.gate_index() {
             Some(index) => format!(
-                "from HCO 1.19 on replace {gates}[{index}] by {field}: true, before that set its state to Enabled",
+                "from HCO 1.19 on replace {gates}[{index}] by {field}: true, before that set its state to Enabled{together}",
                 gates = facts.hco.path(Field::Gates)
             ),
             None => format!(
-                "from HCO 1.19 on set {field}: true, before that add `- name: {GATE}` to {gates}",
+                "from HCO 1.19 on set {field}: true, before that add `- name: {GATE}` to {gates}{together}",
                 gates = facts.hco.path(Field::Gates)
             ),
         },
@@ -33,6 +43,10 @@ pub(super) fn enable_import(facts: &Facts<'_>) -> String {
         (Version::V1, Some(_)) => format!(r#"{{"spec":{{"workloadSources":{{"{GATE}":true}}}}}}"#),
         (Version::V1, None) => return set,
     };
+    if unsaid {
+        // A patch of the import alone would be denied.
+        return set;
+    }
     let version = facts.hco.version.name();
     let name = &facts.hco.name;
     let name = if is_dns1123_subdomain(name) {

@@ -23,8 +23,8 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
             (
                 format!("the service account {namespace}/{name} of the policy-server may not {verb} nodes"),
                 format!(
-                    "kubectl apply -f {MANIFEST}, which binds it to a ClusterRole with get, list and watch of nodes; to check: \
-                     kubectl auth can-i {verb} nodes --as=system:serviceaccount:{namespace}:{name}"
+                    "bind it to a ClusterRole with get, list and watch of nodes: kubectl apply -f {MANIFEST}, with this account \
+                     as its subject; to check: kubectl auth can-i {verb} nodes --as=system:serviceaccount:{namespace}:{name}"
                 ),
             )
         }
@@ -57,7 +57,7 @@ fn remedy(error: &str) -> String {
     if contains(error, "access to Kubernetes") {
         "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy".to_owned()
     } else if contains(error, "granted access to the") {
-        "add kubernetes/list_resources_all to hostCapabilities of the policy".to_owned()
+        "allow the policy kubernetes/list_resources_all: hostCapabilities in policy-server's policies.yml, or kwctl's --allowed-host-capabilities".to_owned()
     } else if contains(error, "not initialized") {
         "the policy-server has no connection to a cluster: give it a kubeconfig or a service account".to_owned()
     } else if contains(error, "(Connect)") {

@@ -178,9 +178,9 @@ fn granted(resources: &[Resource], patterns: &[&str]) -> Arc<dyn HostCalls> {
 #[case::both(&[Resource::node()], &["kubernetes/list_resources_all"], 422, "more than one")]
 #[case::everything(&[Resource::node()], &["*"], 422, "more than one")]
 #[case::a_prefix(&[Resource::node()], &["oci/*", "kubernetes/*"], 422, "more than one")]
-#[case::no_node(&[], &["*"], 500, "Policy has not been granted access to Kubernetes v1/Node resources. The violation has been reported.")]
-#[case::no_call(&[Resource::node()], &[], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported.")]
-#[case::another_call(&[Resource::node()], &["kubernetes/can_i"], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported.")]
+#[case::no_node(&[], &["*"], 500, "Policy has not been granted access to Kubernetes v1/Node resources. The violation has been reported")]
+#[case::no_call(&[Resource::node()], &[], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported")]
+#[case::another_call(&[Resource::node()], &["kubernetes/can_i"], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported")]
 fn a_policy_may_ask_what_it_was_granted(
     #[case] resources: &[Resource],
     #[case] patterns: &[&str],
