@@ -83,13 +83,13 @@ impl Settings {
                 self.levels.extend(reader.level(id, level));
             }),
             "updates" => {
-                self.updates = match reader.word("updates", value, ["ratchet", "strict"]) {
+                self.updates = match reader.word("updates", value, &["ratchet", "strict"]) {
                     Some("strict") => Updates::Strict,
                     _ => Updates::Ratchet,
                 };
             }
             "images" => {
-                if reader.word("images", value, ["ignore", "verify"]) == Some("verify") {
+                if reader.word("images", value, &["ignore", "verify"]) == Some("verify") {
                     reader.mistake(
                         "images",
                         "`verify` is not in this version of the policy: it does not look at registries yet; use `ignore` or leave it out",
@@ -112,7 +112,7 @@ impl Settings {
             }
             unknown => {
                 let what = format!("unknown setting {}", quote(unknown));
-                reader.unknown("settings", &what, unknown, KEYS);
+                reader.unknown("settings", &what, unknown, &KEYS);
             }
         }
     }
@@ -148,13 +148,7 @@ impl Reader {
         self.mistakes.insert(format!("{path}: {what}"));
     }
 
-    fn unknown<'n>(
-        &mut self,
-        path: &str,
-        what: &str,
-        written: &str,
-        known: impl IntoIterator<Item = &'n str>,
-    ) {
+    fn unknown(&mut self, path: &str, what: &str, written: &str, known: &[&str]) {
         let hint = text::nearest(written, known).map_or_else(String::new, |nearest| {
             format!("; did you mean `{nearest}`?")
         });
@@ -169,33 +163,30 @@ impl Reader {
     }
 
     fn level(&mut self, id: &str, value: Raw<'_>) -> Option<(String, Level)> {
-        let rules = || RULES.iter().map(|rule| rule.id).chain(IMAGE_RULES);
+        let mut rules = IMAGE_RULES.to_vec();
+        rules.extend(RULES.iter().map(|rule| rule.id));
         let path = format!("levels.{}", text::plain(id, 80));
-        if !rules().any(|rule| rule == id) {
-            self.unknown(&path, "no rule has this name", id, rules());
+        if !rules.contains(&id) {
+            self.unknown(&path, "no rule has this name", id, &rules);
         }
-        let name = self.word(&path, value, Level::ALL.map(Level::name))?;
+        let name = self.word(&path, value, &Level::ALL.map(Level::name))?;
         let level = Level::ALL.into_iter().find(|level| level.name() == name)?;
         Some((id.to_owned(), level))
     }
 
     /// One of a few words.
-    fn word<const N: usize>(
-        &mut self,
-        path: &str,
-        value: Raw<'_>,
-        words: [&'static str; N],
-    ) -> Option<&'static str> {
+    fn word(&mut self, path: &str, value: Raw<'_>, words: &[&'static str]) -> Option<&'static str> {
         let written = json::string(value).ok();
-        let known = words
-            .into_iter()
-            .find(|word| written.as_deref() == Some(word));
+        let known = words.iter().find(|word| written.as_deref() == Some(**word));
         if known.is_none() {
             let found = shown(value, written.as_deref());
-            let what = format!("must be one of {}, not {found}", text::list(&words, N));
+            let what = format!(
+                "must be one of {}, not {found}",
+                text::list(words, words.len())
+            );
             self.unknown(path, &what, written.as_deref().unwrap_or_default(), words);
         }
-        known
+        known.copied()
     }
 
     fn account(&mut self, value: Raw<'_>) -> Option<ServiceAccount> {

@@ -149,22 +149,18 @@ pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
 }
 
 /// The candidate that is nearest to what was written, if one is near enough to be meant.
-pub(crate) fn nearest<'a>(
-    written: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(written: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let written = ascii_lower(written);
-    candidates
-        .into_iter()
-        .filter_map(|candidate| {
-            let most = candidate.len().div_ceil(3);
-            Some((
-                distance(&written, &ascii_lower(candidate), most)?,
-                candidate,
-            ))
-        })
-        .min()
-        .map(|(_, candidate)| candidate)
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let most = candidate.len().div_ceil(3);
+        if let Some(distance) = distance(&written, &ascii_lower(candidate), most)
+            && best.is_none_or(|(least, _)| distance < least)
+        {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]
@@ -219,10 +215,10 @@ mod tests {
     fn the_nearest_name_is_found_whatever_its_case() {
         let names = ["architectures-missing", "architectures-malformed"];
         assert_eq!(
-            nearest("Architecture-missing", names),
+            nearest("Architecture-missing", &names),
             Some("architectures-missing")
         );
-        assert_eq!(nearest("levels", names), None);
+        assert_eq!(nearest("levels", &names), None);
     }
 
     #[test]
