@@ -30,7 +30,7 @@ test-wasm: ## Test the engine in wasm, on Node.js (needs wasm-bindgen-cli, see .
 
 .PHONY: bench
 bench: ## Measure: ratios of one run, as README.md shows them
-	$(CARGO) bench --locked -p hco-preflight
+	$(CARGO) bench --locked -p hco-preflight --bench evaluate
 
 .PHONY: lint
 lint: ## rustfmt, clippy and rustdoc, warnings are errors

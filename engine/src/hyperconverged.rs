@@ -44,89 +44,71 @@ pub(crate) enum Field {
 const FIELDS: usize = 15;
 const JUDGED: usize = 11;
 
-type Paths = [&'static [&'static str]; FIELDS];
+type Path = &'static [&'static str];
+type Paths = [Path; FIELDS];
 
 /// A path that no object has, for a field that a version does not know.
-const NOWHERE: &[&str] = &[];
+const NOWHERE: Path = &[];
 
-// In the order of `Field`.
-static V1BETA1: Paths = [
+// Both in the order of `Field`.
+#[rustfmt::skip] // A path is read on one line.
+static V1BETA1: Paths = spelled([
     &["spec", "featureGates", "enableMultiArchBootImageImport"],
     NOWHERE,
     &["metadata", "annotations", V1_ONLY],
     &["spec", "enableCommonBootImageImport"],
     &["spec", "dataImportCronTemplates"],
     &["spec", "workloads", "nodePlacement", "nodeSelector"],
-    &[
-        "spec",
-        "workloads",
-        "nodePlacement",
-        "affinity",
-        "nodeAffinity",
-    ],
-    &[
-        "spec",
-        "infra",
-        "nodePlacement",
-        "affinity",
-        "nodeAffinity",
-        REQUIRED,
-    ],
-    &["metadata", "annotations", "ssp.kubevirt.io/jsonpatch"],
-    &["metadata", "annotations", "kubevirt.kubevirt.io/jsonpatch"],
-    &[
-        "metadata",
-        "annotations",
-        "containerizeddataimporter.kubevirt.io/jsonpatch",
-    ],
-    &["metadata", "name"],
-    &["metadata", "namespace"],
-    &["metadata", "deletionTimestamp"],
-    &["status", "dataImportCronTemplates"],
-];
+    &["spec", "workloads", "nodePlacement", "affinity", NODE_AFFINITY],
+    &["spec", "infra", "nodePlacement", "affinity", NODE_AFFINITY, REQUIRED],
+]);
 
-static V1: Paths = [
+#[rustfmt::skip] // A path is read on one line.
+static V1: Paths = spelled([
     &["spec", "workloadSources", "enableMultiArchBootImageImport"],
     &["spec", "featureGates"],
     NOWHERE,
     &["spec", "workloadSources", "enableCommonBootImageImport"],
     &["spec", "workloadSources", "dataImportCronTemplates"],
-    &[
-        "spec",
-        "deployment",
-        "nodePlacements",
-        "workload",
-        "nodeSelector",
-    ],
-    &[
-        "spec",
-        "deployment",
-        "nodePlacements",
-        "workload",
-        "affinity",
-        "nodeAffinity",
-    ],
-    &[
-        "spec",
-        "deployment",
-        "nodePlacements",
-        "infra",
-        "affinity",
-        "nodeAffinity",
-        REQUIRED,
-    ],
-    &["metadata", "annotations", "ssp.kubevirt.io/jsonpatch"],
-    &["metadata", "annotations", "kubevirt.kubevirt.io/jsonpatch"],
-    &[
-        "metadata",
-        "annotations",
-        "containerizeddataimporter.kubevirt.io/jsonpatch",
-    ],
-    &["metadata", "name"],
-    &["metadata", "namespace"],
-    &["metadata", "deletionTimestamp"],
-    &["status", "dataImportCronTemplates"],
-];
+    &["spec", "deployment", "nodePlacements", "workload", "nodeSelector"],
+    &["spec", "deployment", "nodePlacements", "workload", "affinity", NODE_AFFINITY],
+    &["spec", "deployment", "nodePlacements", "infra", "affinity", NODE_AFFINITY, REQUIRED],
+]);
+
+/// What a version spells its own way, followed by what both spell the same.
+const fn spelled(own: [Path; 8]) -> Paths {
+    let [
+        import,
+        gates,
+        v1_only,
+        common,
+        templates,
+        selector,
+        affinity,
+        infra,
+    ] = own;
+    [
+        import,
+        gates,
+        v1_only,
+        common,
+        templates,
+        selector,
+        affinity,
+        infra,
+        &["metadata", "annotations", "ssp.kubevirt.io/jsonpatch"],
+        &["metadata", "annotations", "kubevirt.kubevirt.io/jsonpatch"],
+        &[
+            "metadata",
+            "annotations",
+            "containerizeddataimporter.kubevirt.io/jsonpatch",
+        ],
+        &["metadata", "name"],
+        &["metadata", "namespace"],
+        &["metadata", "deletionTimestamp"],
+        &["status", "dataImportCronTemplates"],
+    ]
+}
 
 fn paths(version: Version) -> &'static Paths {
     match version {
@@ -135,6 +117,7 @@ fn paths(version: Version) -> &'static Paths {
     }
 }
 
+const NODE_AFFINITY: &str = "nodeAffinity";
 /// The part of a node affinity that the scheduler obeys.
 pub(crate) const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 /// The part of a node affinity that the scheduler only weighs.
