@@ -279,6 +279,20 @@ mod tests {
     }
 
     #[test]
+    fn the_last_of_two_equal_keys_wins() {
+        let settings = parse(
+            r#"{"updates":"strict","updates":"ratchet","levels":{"template-invalid":"warn","template-invalid":"ignore"}}"#,
+        )
+        .unwrap();
+        assert_eq!(settings.updates, Updates::Ratchet);
+        let rule = RULES
+            .iter()
+            .find(|rule| rule.id == "template-invalid")
+            .unwrap();
+        assert_eq!(settings.level(rule), Level::Ignore);
+    }
+
+    #[test]
     fn every_mistake_is_told_at_once() {
         assert_eq!(
             mistakes(

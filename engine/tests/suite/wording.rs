@@ -121,3 +121,32 @@ fn the_readme_and_the_examples_are_of_today() {
         );
     }
 }
+
+/// A patch of the import alone would be denied by `architectures-missing`, so it is not advised.
+#[test]
+fn the_fix_of_the_import_is_one_that_passes() {
+    let fix = |annotations: serde_json::Value| {
+        let payload = serde_json::json!({"request": {
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": "CREATE",
+            "object": {"metadata": {"name": "x"}, "spec": {"dataImportCronTemplates": [{
+                "metadata": {"name": "my-image", "annotations": annotations}, "spec": {},
+            }]}},
+        }});
+        let mixed = e2e_tests::ClusterOf::Name("mixed".to_owned());
+        let report = engine::judge(payload.to_string().as_bytes(), &FakeCluster::new(&mixed));
+        let import =
+            |finding: &&engine::JudgedFinding| finding.rule == "multi-arch-import-disabled";
+        report.findings.iter().find(import).unwrap().fix.clone()
+    };
+    let bare = fix(serde_json::json!({}));
+    assert!(
+        bare.contains("in the same edit annotate") && !bare.contains("kubectl patch"),
+        "{bare}"
+    );
+    let annotated = fix(serde_json::json!({"ssp.kubevirt.io/dict.architectures": "amd64,arm64"}));
+    assert!(
+        annotated.contains("kubectl patch hyperconvergeds.v1beta1."),
+        "{annotated}"
+    );
+}
