@@ -38,7 +38,10 @@ fn render() -> BTreeMap<String, Vec<Value>> {
             .unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         // It warns of what is deprecated.
-        assert!(output.status.success() && stderr.is_empty(), "{name}: {stderr}");
+        assert!(
+            output.status.success() && stderr.is_empty(),
+            "{name}: {stderr}"
+        );
         let text = String::from_utf8(output.stdout).unwrap();
         rendered.insert(name, documents(&text));
     }
@@ -135,7 +138,10 @@ fn the_versions_that_are_judged_are_served() {
     for (overlay, file) in [
         ("overlays/hco-1.17", "hco-v1.17.0.yaml"),
         ("overlays/kubevirt", "hco-v1.18.0.yaml"),
-        ("overlays/openshift-virtualization", "hco-main-2026-08-21.yaml"),
+        (
+            "overlays/openshift-virtualization",
+            "hco-main-2026-08-21.yaml",
+        ),
     ] {
         let (Some(crd), Some(manifests)) = (crd(file), rendered().remove(overlay)) else {
             return;
@@ -147,7 +153,9 @@ fn the_versions_that_are_judged_are_served() {
             .map(|version| version["name"].as_str().unwrap())
             .collect();
         let policy = one(&manifests, "ClusterAdmissionPolicy");
-        let judged = policy["spec"]["rules"][0]["apiVersions"].as_array().unwrap();
+        let judged = policy["spec"]["rules"][0]["apiVersions"]
+            .as_array()
+            .unwrap();
         let judged: BTreeSet<&str> = judged.iter().map(|it| it.as_str().unwrap()).collect();
         assert_eq!(judged, served, "{overlay}");
     }
@@ -165,7 +173,10 @@ fn policy_and_metadata_agree() {
         }
         assert_eq!(spec["rules"], rules, "{overlay}");
         assert_eq!(spec["mutating"], metadata.mutating, "{overlay}");
-        assert_eq!(spec["backgroundAudit"], metadata.background_audit, "{overlay}");
+        assert_eq!(
+            spec["backgroundAudit"], metadata.background_audit,
+            "{overlay}"
+        );
         assert_eq!(
             spec["contextAwareResources"],
             serde_json::to_value(&metadata.context_aware_resources).unwrap(),
@@ -176,7 +187,10 @@ fn policy_and_metadata_agree() {
             format!("registry://{}", metadata.reference().unwrap()),
             "{overlay}"
         );
-        for key in ["io.kubewarden.policy.severity", "io.kubewarden.policy.category"] {
+        for key in [
+            "io.kubewarden.policy.severity",
+            "io.kubewarden.policy.category",
+        ] {
             let said = &policy["metadata"]["annotations"][key];
             assert_eq!(said, metadata.annotation(key).unwrap(), "{overlay}");
         }
@@ -202,7 +216,10 @@ fn the_settings_are_accepted_and_name_the_account_that_may_read_nodes() {
         assert_eq!(spec["settings"]["serviceAccount"], account, "{overlay}");
         if overlay != "base" {
             let server = one(&manifests, "PolicyServer");
-            assert_eq!(server["metadata"]["name"], spec["policyServer"], "{overlay}");
+            assert_eq!(
+                server["metadata"]["name"], spec["policyServer"],
+                "{overlay}"
+            );
             let runs_as = server["spec"]["serviceAccountName"].as_str().unwrap();
             assert_eq!(account, format!("kubewarden/{runs_as}"), "{overlay}");
             assert_eq!(server["spec"]["replicas"], 2, "{overlay}");
