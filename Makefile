@@ -33,6 +33,9 @@ push: annotated-policy.wasm ## Push the policy to OCI=registry/repository:tag, p
 pull: ## Pull OCI=registry/repository:tag into pulled-policy.wasm
 	$(PACKAGING) --features registry -- pull $(or $(OCI),$(error OCI=registry/repository:tag)) --output pulled-policy.wasm $(if $(SOURCES_PATH),--sources-path $(SOURCES_PATH))
 
+policy-sbom.cdx.json: $(SOURCES) ## Write down what is in the module (needs cargo-cyclonedx)
+	.ci/sbom $@
+
 .PHONY: reproducible
 reproducible: policy.wasm ## Build the policy in another folder, with another Cargo home: the bytes must be the same
 	.ci/reproducible policy.wasm $(wildcard $(TARGET)/policy-module/wasm32-wasip1/wasm/hco_architecture_guard.wasm)
