@@ -10,6 +10,7 @@
 mod faults;
 mod hosts;
 mod manifest;
+mod node_lists;
 mod operations;
 mod sessions;
 
