@@ -30,6 +30,8 @@ mod node_list;
 mod policy;
 mod request;
 mod session;
+mod standin;
+pub use standin::*;
 
 pub use error::HostError;
 pub use failing::Failing;
