@@ -4,45 +4,6 @@ use crate::*;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-pub struct Object {
-    pub value: Value,
-    pub line: usize,
-}
-impl std::fmt::Debug for Object {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("o")
-    }
-}
-impl Object {
-    pub fn line_of(&self, _: &str) -> usize {
-        self.line
-    }
-}
-#[derive(Debug, thiserror::Error)]
-#[error("{line}:{column}: {what}")]
-pub struct ManifestError {
-    pub line: usize,
-    pub column: usize,
-    pub what: String,
-}
-pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
-    let mut all = Vec::new();
-    let wrong = |e: &dyn std::fmt::Display| ManifestError {
-        line: 1,
-        column: 1,
-        what: e.to_string(),
-    };
-    let text = std::str::from_utf8(text).map_err(|e| wrong(&e))?;
-    let mut line = 1;
-    for document in text.split("\n---\n") {
-        let value: Value = yaml_serde::from_str(document).map_err(|e| wrong(&e))?;
-        if !value.is_null() {
-            all.push(Object { value, line });
-        }
-        line += document.lines().count() + 1;
-    }
-    Ok(all)
-}
 #[derive(Debug, Clone)]
 pub struct Counts(pub BTreeMap<String, usize>);
 impl std::str::FromStr for Counts {

@@ -9,6 +9,7 @@
 
 mod faults;
 mod hosts;
+mod manifest;
 mod operations;
 mod sessions;
 
