@@ -23,6 +23,7 @@
 mod embedded;
 mod error;
 mod failing;
+mod fields;
 mod grants;
 mod host_calls;
 mod manifest;
@@ -40,7 +41,7 @@ pub use failing::Failing;
 pub use grants::{Capabilities, CapabilityError, Granted, Resource};
 pub use host_calls::{HostCalls, handler_error};
 pub use manifest::{ManifestError, Object, objects};
-pub use node_list::{CanI, NodeList, NodeListError};
+pub use node_list::{CanI, Counts, CountsError, Labels, NodeList, NodeListError};
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
 pub use request::{Request, ResourceAttributes, SubjectAccessReview};
 pub use session::{Exchange, Record, Replay, Response, Session, SessionError};

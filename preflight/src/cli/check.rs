@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use hco_preflight::{Cluster, HostCalls, Object};
+use hco_preflight::{Cluster, HostCalls, Labels, Object};
 use serde_json::Value;
 
 use super::admission::{self, Identity};
 use super::args::{self, Subject};
 use super::exit::Exit;
 use super::input::{self, Found, Input};
-use super::nodes;
+use super::nodes::{self, Kept};
 use super::output::{Terminal, chain};
 use super::policy::Module;
 use super::progress::Progress;
@@ -70,6 +70,15 @@ enum Written {
     InCluster(Value),
 }
 
+impl Written {
+    fn value(&self) -> &Value {
+        match self {
+            Self::InFile(object) => &object.value,
+            Self::InCluster(object) => object,
+        }
+    }
+}
+
 impl Prepared {
     /// Reads what the user named, the cheap things first.
     pub(crate) fn new(subject: &Subject) -> Result<Self> {
@@ -110,7 +119,13 @@ impl Prepared {
         let settings = settings::validated(subject.settings.as_deref(), &module)?;
         drop(progress);
         let _progress = Progress::start("reading the nodes");
-        let host = nodes::host(subject, cluster.as_ref(), module.is_foreign())?;
+        let kept = if module.is_foreign() {
+            Kept::Everything
+        } else {
+            let objects = questions.iter().flat_map(Question::objects);
+            Kept::Labels(Labels::named_in(objects))
+        };
+        let host = nodes::host(subject, cluster.as_ref(), &kept)?;
         Ok(Self {
             module,
             settings,
@@ -145,11 +160,12 @@ impl Prepared {
 impl Question {
     /// The admission request.
     pub(crate) fn request(&self) -> Value {
-        let object = match &self.object {
-            Written::InFile(object) => &object.value,
-            Written::InCluster(object) => object,
-        };
-        admission::request(&self.identity, object, self.old.as_ref())
+        admission::request(&self.identity, self.object.value(), self.old.as_ref())
+    }
+
+    /// As it is to be, and as it was.
+    fn objects(&self) -> impl Iterator<Item = &Value> {
+        std::iter::once(self.object.value()).chain(&self.old)
     }
 
     fn judged(&self, mut report: super::verdict::Report) -> Judged {

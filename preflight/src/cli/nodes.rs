@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use hco_preflight::{Cluster, HostCalls, NodeList};
+use hco_preflight::{Cluster, HostCalls, Labels, NodeList};
 
 use super::args::Subject;
 use super::input;
@@ -20,40 +20,41 @@ pub(crate) fn check(subject: &Subject) -> Result<()> {
     Ok(())
 }
 
-/// The host that answers for the nodes that the user named. A module of the user's may read anything of a node, ours
-/// reads little.
+/// What is kept of a node.
+pub(crate) enum Kept {
+    /// Everything: a module of the user's may read anything.
+    Everything,
+    /// What this project's module reads, and these labels.
+    Labels(Labels),
+}
+
+/// The host that answers for the nodes that the user named.
 pub(crate) fn host(
     subject: &Subject,
     cluster: Option<&Arc<Cluster>>,
-    is_foreign: bool,
+    kept: &Kept,
 ) -> Result<Arc<dyn HostCalls>> {
-    if let (Some(cluster), true, None) = (cluster, is_foreign, &subject.what_if) {
+    if let (Some(cluster), Kept::Everything, None) = (cluster, kept, &subject.what_if) {
         return Ok(Arc::clone(cluster) as Arc<dyn HostCalls>);
     }
     let list = match (&subject.nodes, cluster, &subject.arch) {
-        (Some(path), ..) => of_file(path, is_foreign)?,
+        (Some(path), ..) => of_file(path, kept)?,
         (None, Some(cluster), _) => cluster.nodes()?,
-        (None, None, Some(counts)) => NodeList::made_up(counts),
+        (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => bail!(UNNAMED),
     };
     Ok(Arc::new(match &subject.what_if {
-        Some(counts) => list.joined_by(counts),
+        Some(counts) => list.joined_by(&counts.0),
         None => list,
     }))
 }
 
-fn of_file(path: &Path, is_foreign: bool) -> Result<NodeList> {
-    let read = if path == Path::new("-") {
-        let text = input::text(path)?;
-        if is_foreign {
-            NodeList::from_text(&text)
-        } else {
-            NodeList::reduced_from_text(&text)
-        }
-    } else if is_foreign {
-        NodeList::from_file(path)
-    } else {
-        NodeList::reduced_from_file(path)
+fn of_file(path: &Path, kept: &Kept) -> Result<NodeList> {
+    let read = match (kept, path == Path::new("-")) {
+        (Kept::Everything, false) => NodeList::from_file(path),
+        (Kept::Everything, true) => NodeList::from_text(&input::text(path)?),
+        (Kept::Labels(labels), false) => NodeList::reduced_from_file(path, labels),
+        (Kept::Labels(labels), true) => NodeList::reduced_from_text(&input::text(path)?, labels),
     };
     read.with_context(|| format!("--nodes {}", path.display()))
 }

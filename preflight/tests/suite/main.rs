@@ -11,6 +11,7 @@ mod cli;
 mod faults;
 mod hosts;
 mod manifest;
+mod node_lists;
 mod operations;
 mod sessions;
 
