@@ -29,9 +29,13 @@ fn outputs(format: &str) -> impl Iterator<Item = (String, String)> {
 
 /// A file of a crate that this one depends on.
 fn file_of(krate: &str, path: &str) -> String {
+    // Without a platform cargo wants to know the crates of all of them, and to fetch them.
+    let output = Command::new("rustc").arg("-vV").output().unwrap();
+    let version = String::from_utf8(output.stdout).unwrap();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--locked", "--offline"])
-        .args(["--filter-platform", env!("HOST")])
+        .args(["--filter-platform", host.unwrap()])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();

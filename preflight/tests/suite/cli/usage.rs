@@ -1,6 +1,6 @@
 //! What a user gets wrong, and what helps.
 
-use rstest::rstest;
+use rstest::{Context, rstest};
 
 use super::{check, command, compare, run_with, scratch, shown};
 
@@ -38,7 +38,7 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::settings_of_the_policy("settings --settings policy.yaml", 0)]
 #[case::settings_default("settings", 0)]
 #[case::settings_wrong("settings --settings settings-wrong.yaml", 2)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: rstest::Context) {
+fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
     check(&format!("usage-{name}"), words, code);
 }
@@ -79,7 +79,7 @@ fn as_a_plugin_of_kubectl_it_names_what_was_typed() {
 }
 
 #[rstest]
-#[case::bash("bash", "complete -F _hco-preflight")]
+#[case::bash("bash", "complete -F _hco__preflight")]
 #[case::zsh("zsh", "#compdef hco-preflight")]
 #[case::fish("fish", "complete -c hco-preflight")]
 #[case::powershell("powershell", "Register-ArgumentCompleter -Native -CommandName 'hco-preflight'")]

@@ -1,6 +1,6 @@
 //! `check`: what is judged, against which nodes, by which settings and which module.
 
-use rstest::rstest;
+use rstest::{Context, rstest};
 
 use super::{check, command, compare, run_with, scratch, shown};
 
@@ -24,7 +24,7 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::settings("check -f denied.yaml --nodes nodes.yaml --settings settings.yaml", 0)]
 #[case::settings_of_the_policy("check -f denied.yaml --nodes nodes.yaml --settings policy.yaml", 0)]
 #[case::foreign_module("check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat", 1)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: rstest::Context) {
+fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
     check(&format!("check-{name}"), words, code);
 }
