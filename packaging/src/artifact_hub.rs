@@ -103,7 +103,9 @@ pub fn artifact_hub_package(
         (Some(day), _) => day,
         (None, Created::Whenever) => NOT_RELEASED,
         (None, Created::Released) => {
-            bail!("CHANGELOG.md does not say when {version} was released: head its changes with `## {version} - YYYY-MM-DD`")
+            bail!(
+                "CHANGELOG.md does not say when {version} was released: head its changes with `## {version} - YYYY-MM-DD`"
+            )
         }
     };
     let optional = |key: &str| metadata.annotations.get(key).map(String::as_str);
@@ -118,10 +120,15 @@ pub fn artifact_hub_package(
             name: "policy",
             image: reference.clone(),
         }],
-        keywords: optional("io.artifacthub.keywords").map(keywords).transpose()?,
-        links: optional("io.kubewarden.policy.source").map(|source| links(source, &version.to_string())),
+        keywords: optional("io.artifacthub.keywords")
+            .map(keywords)
+            .transpose()?,
+        links: optional("io.kubewarden.policy.source")
+            .map(|source| links(source, &version.to_string())),
         install: install(&reference),
-        maintainers: optional("io.kubewarden.policy.author").map(maintainers).transpose()?,
+        maintainers: optional("io.kubewarden.policy.author")
+            .map(maintainers)
+            .transpose()?,
         provider: Provider { name: "kubewarden" },
         recommendations: [Recommendation {
             url: "https://artifacthub.io/packages/helm/kubewarden/kubewarden-controller",
@@ -137,7 +144,9 @@ pub fn artifact_hub_package(
 fn keywords(list: &str) -> Result<Vec<&str>> {
     let words: Vec<&str> = list.split(',').map(str::trim).collect();
     if words.contains(&"") {
-        bail!("the policy's metadata: the annotation io.artifacthub.keywords has an empty word in `{list}`");
+        bail!(
+            "the policy's metadata: the annotation io.artifacthub.keywords has an empty word in `{list}`"
+        );
     }
     Ok(words)
 }
@@ -217,7 +226,12 @@ mod tests {
     }
 
     fn package(metadata: &Metadata, changelog: &str, created: Created) -> Result<String> {
-        artifact_hub_package(metadata, "questions: []", &Changelog::parse(changelog)?, created)
+        artifact_hub_package(
+            metadata,
+            "questions: []",
+            &Changelog::parse(changelog)?,
+            created,
+        )
     }
 
     #[test]

@@ -75,7 +75,9 @@ impl Changelog {
             releases.find(|release| release.version.as_deref() == wanted)
         };
         of(Some(version)).or_else(|| of(None)).with_context(|| {
-            format!("CHANGELOG.md has no heading `## {version} - YYYY-MM-DD` and no `## Unreleased`")
+            format!(
+                "CHANGELOG.md has no heading `## {version} - YYYY-MM-DD` and no `## Unreleased`"
+            )
         })
     }
 }
@@ -145,7 +147,12 @@ mod tests {
 
     #[test]
     fn a_heading_that_means_nothing_is_refused() {
-        for heading in ["## 0.1 - 2026-12-24", "## 0.1.0", "## 0.1.0 - today", "### New"] {
+        for heading in [
+            "## 0.1 - 2026-12-24",
+            "## 0.1.0",
+            "## 0.1.0 - today",
+            "### New",
+        ] {
             let error = Changelog::parse(heading).unwrap_err();
             assert!(error.to_string().contains("CHANGELOG.md:1"), "{error}");
         }

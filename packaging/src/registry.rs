@@ -107,7 +107,8 @@ impl Registry {
         });
         let image = image.with_context(|| format!("{reference} cannot be pulled"))?;
         let layer = image.layers.into_iter().next();
-        let layer = layer.with_context(|| format!("{reference} has no layer, so it is no policy"))?;
+        let layer =
+            layer.with_context(|| format!("{reference} has no layer, so it is no policy"))?;
         Ok(layer.data.to_vec())
     }
 
@@ -191,8 +192,9 @@ impl Way {
 
 fn parse(reference: &str) -> Result<Reference> {
     let bare = reference.strip_prefix("registry://").unwrap_or(reference);
-    bare.parse()
-        .with_context(|| format!("`{reference}` must be as in registry.example.com/policies/name:v1.2.3"))
+    bare.parse().with_context(|| {
+        format!("`{reference}` must be as in registry.example.com/policies/name:v1.2.3")
+    })
 }
 
 /// What `docker login` left behind, else nobody.
@@ -217,9 +219,7 @@ fn is_loopback(host: &str) -> bool {
 
 /// The annotations of one line, because the specification has no others, and where the source is under the
 /// name that registries and renovate know.
-fn annotations_of_the_manifest(
-    annotations: BTreeMap<String, String>,
-) -> BTreeMap<String, String> {
+fn annotations_of_the_manifest(annotations: BTreeMap<String, String>) -> BTreeMap<String, String> {
     const SOURCE: &str = "org.opencontainers.image.source";
     let mut kept: BTreeMap<String, String> = annotations
         .into_iter()
@@ -245,11 +245,20 @@ mod tests {
     #[test]
     fn plain_http_is_for_loopback_alone() {
         let registry = registry("{}");
-        for host in ["localhost:5000", "127.0.0.1:5000", "127.1.2.3", "[::1]:5000"] {
+        for host in [
+            "localhost:5000",
+            "127.0.0.1:5000",
+            "127.1.2.3",
+            "[::1]:5000",
+        ] {
             assert_eq!(registry.ways(host).unwrap(), [Way::Http], "{host}");
         }
         for host in ["ghcr.io", "localhost.example.com", "10.0.0.1:5000"] {
-            assert_eq!(registry.ways(host).unwrap(), [Way::Https(Vec::new())], "{host}");
+            assert_eq!(
+                registry.ways(host).unwrap(),
+                [Way::Https(Vec::new())],
+                "{host}"
+            );
         }
     }
 

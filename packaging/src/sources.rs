@@ -86,7 +86,11 @@ mod tests {
                     source_authorities:\n  other.example.com:\n  - {type: Data, data: PEM}\n\
                     proxies: {no_proxy: example.com}\nsomething_else: 1\n";
         let sources: Sources = yaml_serde::from_str(text).unwrap();
-        assert!(sources.insecure_sources.contains("registry.example.com:5000"));
+        assert!(
+            sources
+                .insecure_sources
+                .contains("registry.example.com:5000")
+        );
         assert_eq!(sources.authorities("other.example.com").unwrap(), [b"PEM"]);
         assert!(sources.authorities("example.com").unwrap().is_empty());
         let no_proxy = sources.proxies.and_then(|proxies| proxies.no_proxy);

@@ -2,8 +2,6 @@
 #![allow(missing_docs, clippy::all, clippy::pedantic, reason = "goes")]
 use crate::*;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::path::Path;
 pub struct Cluster;
 impl Cluster {
     pub fn connect() -> Result<Self, HostError> {
@@ -32,7 +30,4 @@ impl HostCalls for Cluster {
     fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
         Err(String::new())
     }
-}
-pub fn embedded_sha256() -> String {
-    "0".repeat(64)
 }

@@ -76,7 +76,10 @@ fn cleaned(value: Value) -> Option<Value> {
 
 /// As it is sent now, and as it was sent before the form removed anything.
 fn assert_accepted(settings: &Value) {
-    for sent in [settings.clone(), cleaned(settings.clone()).unwrap_or_default()] {
+    for sent in [
+        settings.clone(),
+        cleaned(settings.clone()).unwrap_or_default(),
+    ] {
         let verdict = engine::validate_settings(sent.to_string().as_bytes());
         assert_eq!(verdict, Ok(()), "{sent}");
     }
@@ -166,9 +169,9 @@ fn every_setting_has_a_question() {
     let example: Map<String, Value> = yaml_serde::from_str(example).unwrap();
     assert!(example.len() >= 4);
     for key in example.keys() {
-        let asked = questions().iter().any(|question| {
-            question.variable.split('.').next() == Some(key)
-        });
+        let asked = questions()
+            .iter()
+            .any(|question| question.variable.split('.').next() == Some(key));
         assert!(asked, "questions-ui.yml has no question for {key}");
     }
 }

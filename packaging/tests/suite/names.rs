@@ -27,7 +27,10 @@ fn every_file_names_the_home_that_the_metadata_names() {
     let metadata = Metadata::parse(&text("policy-metadata.yml")).unwrap();
     let oci = metadata.annotation("io.kubewarden.policy.ociUrl").unwrap();
     let source = metadata.annotation("io.kubewarden.policy.source").unwrap();
-    assert_eq!(source, metadata.annotation("io.kubewarden.policy.url").unwrap());
+    assert_eq!(
+        source,
+        metadata.annotation("io.kubewarden.policy.url").unwrap()
+    );
     let owner = |url: &str, host: &str| -> String {
         let rest = url.strip_prefix(host).unwrap_or_else(|| panic!("{url}"));
         format!("{host}{}/", rest.split('/').next().unwrap())
@@ -40,11 +43,17 @@ fn every_file_names_the_home_that_the_metadata_names() {
             assert_eq!(name, oci, "{file}");
         }
         for name in named(&text, &forge) {
-            assert!(name.starts_with(source), "{file}: {name} is not below {source}");
+            assert!(
+                name.starts_with(source),
+                "{file}: {name} is not below {source}"
+            );
         }
     }
     let version = format!("{oci}:v{}", metadata.version().unwrap());
     for file in ["artifacthub-pkg.yml", "deploy/base/policy.yaml"] {
-        assert!(text(file).contains(&version), "{file} does not name {version}");
+        assert!(
+            text(file).contains(&version),
+            "{file} does not name {version}"
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use hco_preflight::{Cluster, HostCalls, Labels, NodeList};
+use hco_preflight::{Cluster, HostCalls, Labels, NodeList, NodeListError};
 
 use super::args::Subject;
 use super::input;
@@ -56,5 +56,9 @@ fn of_file(path: &Path, kept: &Kept) -> Result<NodeList> {
         (Kept::Labels(labels), false) => NodeList::reduced_from_file(path, labels),
         (Kept::Labels(labels), true) => NodeList::reduced_from_text(&input::text(path)?, labels),
     };
-    read.with_context(|| format!("--nodes {}", path.display()))
+    match read {
+        // It names the file itself.
+        Err(error @ NodeListError::Unreadable { .. }) => Err(error.into()),
+        read => read.with_context(|| format!("--nodes {}", path.display())),
+    }
 }

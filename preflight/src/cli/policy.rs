@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hco_preflight::{HostCalls, Options, Policy};
+use hco_preflight::{HostCalls, HostError, Options, Policy, cache_directory};
 use serde_json::Value;
 
 use super::verdict::Report;
@@ -20,8 +20,12 @@ impl Module {
     /// The embedded module, or that of a file.
     pub(crate) fn load(file: Option<&Path>) -> Result<Self> {
         let policy = match file {
-            None => Policy::embedded()?,
-            Some(path) => Policy::from_file(path, &patient())?,
+            None => Policy::embedded_with(&options())?,
+            Some(path) => match Policy::from_file(path, &options()) {
+                // It names the file itself.
+                Err(error @ HostError::Unreadable { .. }) => return Err(error.into()),
+                read => read.with_context(|| format!("--policy {}", path.display()))?,
+            },
         };
         Ok(Self {
             policy,
@@ -69,10 +73,12 @@ impl Module {
     }
 }
 
-/// For modules of which we do not know how long they take: longer than any webhook may.
-fn patient() -> Options {
+/// Nobody waits for us as the API server waits for a webhook: longer than any of them may take, for whoever's module on
+/// whatever machine.
+fn options() -> Options {
     Options {
         deadline: Some(Duration::from_secs(30)),
+        cache: cache_directory(),
         ..Options::default()
     }
 }

@@ -38,7 +38,8 @@ pub(crate) fn validated(path: Option<&Path>, module: &Module) -> Result<Value> {
 /// Reads settings as kwctl takes them, or as they stand in the policy that is deployed.
 fn read(path: &Path) -> Result<Value> {
     let text = input::text(path)?;
-    let documents = objects(&text).map_err(|error| anyhow!("{}:{}: {}", path.display(), error.line, error.what))?;
+    let documents = objects(&text)
+        .map_err(|error| anyhow!("{}:{}: {}", path.display(), error.line, error.what))?;
     let policy = documents.iter().find(|document| {
         let kind = document.value.get("kind").and_then(Value::as_str);
         matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))

@@ -7,6 +7,7 @@
     reason = "a test that fails has to stop; what clippy.toml allows in tests does not reach their helpers"
 )]
 
+mod cache;
 mod cli;
 mod faults;
 mod hosts;

@@ -265,13 +265,15 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize) {
         }
     }
     let objects = count(verdicts.objects.len(), "object");
-    let mut said = format!("{BOLD}{objects}{BOLD:#}: {}", came_to.join(", "));
+    let colon = if came_to.is_empty() { "" } else { ": " };
+    let mut said = format!("{BOLD}{objects}{BOLD:#}{colon}{}", came_to.join(", "));
     if warnings > 0 {
         let _ = write!(said, ", {}", count(warnings, "warning"));
     }
-    if !verdicts.objects.is_empty() {
-        line!(text, "{said}");
+    if !verdicts.failures.is_empty() {
+        let _ = write!(said, ", {}", count(verdicts.failures.len(), "error"));
     }
+    line!(text, "{said}");
     let next = match (verdicts.exit(), problems) {
         (Exit::Denied, 1..) => format!(
             "Correct the {} above and check again; `hco-preflight explain RULE` shows a rule's page with examples.",

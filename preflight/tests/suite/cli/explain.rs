@@ -23,7 +23,11 @@ fn no_page_loses_a_word() {
     for rule in engine::RULES {
         let output = run(&format!("explain {}", rule.id));
         let shown = String::from_utf8(output.stdout).unwrap();
-        let path = format!("{}/../engine/src/rules/{}.md", env!("CARGO_MANIFEST_DIR"), rule.id);
+        let path = format!(
+            "{}/../engine/src/rules/{}.md",
+            env!("CARGO_MANIFEST_DIR"),
+            rule.id
+        );
         let page = std::fs::read_to_string(path).unwrap();
         let words = |text: &str| -> Vec<String> {
             let fence = |line: &&str| !line.starts_with("```");
@@ -42,5 +46,8 @@ fn headings_stand_out_where_there_is_colour() {
     let mut command = command();
     command.args(["explain", "no-workload-nodes", "--color", "always"]);
     let shown = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    assert!(shown.starts_with("\u{1b}[1mno-workload-nodes\u{1b}[0m\n"), "{shown:?}");
+    assert!(
+        shown.starts_with("\u{1b}[1mno-workload-nodes\u{1b}[0m\n"),
+        "{shown:?}"
+    );
 }

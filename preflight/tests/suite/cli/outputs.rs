@@ -35,7 +35,11 @@ fn check_sarif(name: &str, words: &str, code: i32) {
     rules.retain(|rule| rule["id"] == "architectures-missing");
     for rule in rules {
         let page = rule.pointer_mut("/help/markdown").unwrap();
-        assert!(page.as_str().unwrap().starts_with("# architectures-missing\n"));
+        assert!(
+            page.as_str()
+                .unwrap()
+                .starts_with("# architectures-missing\n")
+        );
         *page = serde_json::json!("the page");
     }
     super::compare(&format!("output-sarif-{name}"), &format!("{document:#}\n"));
@@ -50,8 +54,14 @@ fn notes_and_errors_go_elsewhere(
         "check -f several.yaml -f broken.yaml --nodes nodes.yaml -o {format} --color always"
     ));
     let told = String::from_utf8(output.stdout).unwrap();
-    assert!(!told.contains("passed over") && !told.contains('\u{1b}'), "{told}");
+    assert!(
+        !told.contains("passed over") && !told.contains('\u{1b}'),
+        "{told}"
+    );
     let beside = String::from_utf8(output.stderr).unwrap();
-    assert!(beside.contains("several.yaml:2: passed over a Deployment"), "{beside}");
+    assert!(
+        beside.contains("several.yaml:2: passed over a Deployment"),
+        "{beside}"
+    );
     assert!(beside.contains("broken.yaml:"), "{beside}");
 }

@@ -26,7 +26,13 @@ fn what_is_recorded_can_be_repeated() {
     files.sort();
     assert_eq!(
         files,
-        ["request-1.json", "request-2.json", "session-1.yml", "session-2.yml", "settings.json"]
+        [
+            "request-1.json",
+            "request-2.json",
+            "session-1.yml",
+            "session-2.yml",
+            "settings.json"
+        ]
     );
     let session = hco_preflight::Session::from_file(&to.join("session-1.yml")).unwrap();
     // May it list and watch nodes, then the nodes: the settings name the account.
@@ -37,7 +43,10 @@ fn what_is_recorded_can_be_repeated() {
 fn what_cannot_be_recorded_is_told() {
     let output = run("record -f broken.yaml -f accepted.yaml --arch amd64=1 --to nowhere");
     assert_eq!(output.status.code(), Some(2));
-    assert!(!super::files().join("nowhere").exists(), "nothing was written");
+    assert!(
+        !super::files().join("nowhere").exists(),
+        "nothing was written"
+    );
 }
 
 /// The printed command, with the policy as it is deployed.
@@ -53,18 +62,37 @@ fn kwctl_says_the_same() {
     let (plain, annotated) = (to.join("policy.wasm"), to.join("annotated-policy.wasm"));
     std::fs::write(&plain, hco_preflight::Policy::embedded_module()).unwrap();
     let kwctl = |arguments: &[&str]| {
-        let output = Command::new("kwctl").args(arguments).current_dir(&to).output();
+        let output = Command::new("kwctl")
+            .args(arguments)
+            .current_dir(&to)
+            .output();
         let output = output.unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
     let metadata = format!("{root}/policy-metadata.yml");
     let usage = format!("{root}/README.md");
-    kwctl(&["annotate", "-m", &metadata, "-u", &usage, "-o", "annotated-policy.wasm", "policy.wasm"]);
+    kwctl(&[
+        "annotate",
+        "-m",
+        &metadata,
+        "-u",
+        &usage,
+        "-o",
+        "annotated-policy.wasm",
+        "policy.wasm",
+    ]);
     assert!(annotated.is_file());
 
     let output = command()
-        .args(["record", "-f", "denied.yaml", "--nodes", "nodes.yaml", "--to"])
+        .args([
+            "record",
+            "-f",
+            "denied.yaml",
+            "--nodes",
+            "nodes.yaml",
+            "--to",
+        ])
         .arg(&to)
         .output()
         .unwrap();
@@ -76,7 +104,11 @@ fn kwctl_says_the_same() {
     assert_eq!(answer["allowed"], false);
     let ours = run("check -f denied.yaml --nodes nodes.yaml -o json");
     let ours: Value = serde_json::from_slice(&ours.stdout).unwrap();
-    let fact = ours.pointer("/objects/0/findings/0/fact").unwrap().as_str().unwrap();
+    let fact = ours
+        .pointer("/objects/0/findings/0/fact")
+        .unwrap()
+        .as_str()
+        .unwrap();
     let message = answer.pointer("/status/message").unwrap().as_str().unwrap();
     assert!(message.contains(fact), "{message}");
 }

@@ -51,7 +51,10 @@ fn file_of(krate: &str, path: &str) -> String {
 fn validate_json(schema: &str, format: &str) {
     let schema: Value = serde_json::from_str(schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    assert!(!validator.is_valid(&serde_json::json!({})), "the schema refuses nothing");
+    assert!(
+        !validator.is_valid(&serde_json::json!({})),
+        "the schema refuses nothing"
+    );
     for (words, text) in outputs(format) {
         let document: Value = serde_json::from_str(&text).unwrap();
         let errors: Vec<String> = validator
@@ -77,7 +80,10 @@ fn sarif_is_valid() {
 fn junit_is_valid() {
     let schema = xmlschema::parse_schema(&file_of("junit-report", "tests/JUnit.xsd")).unwrap();
     let wrong = oxml::parse("<testsuites><testsuite/></testsuites>").unwrap();
-    assert!(!xmlschema::validate(&wrong, &schema).is_valid(), "the schema refuses nothing");
+    assert!(
+        !xmlschema::validate(&wrong, &schema).is_valid(),
+        "the schema refuses nothing"
+    );
     for (words, text) in outputs("junit") {
         let document = oxml::parse(&text).unwrap();
         let violations = xmlschema::validate(&document, &schema).violations;

@@ -25,7 +25,10 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::no_such_nodes("check -f accepted.yaml --nodes nowhere.yaml", 2)]
 #[case::no_nodes_in_file("check -f accepted.yaml --nodes several.yaml", 2)]
 #[case::empty_nodes("check -f accepted.yaml --nodes comment.yaml", 2)]
-#[case::wrong_settings("check -f accepted.yaml --arch amd64=1 --settings settings-wrong.yaml", 2)]
+#[case::wrong_settings(
+    "check -f accepted.yaml --arch amd64=1 --settings settings-wrong.yaml",
+    2
+)]
 #[case::no_such_settings("check -f accepted.yaml --arch amd64=1 --settings nowhere.yaml", 2)]
 #[case::broken_settings("check -f accepted.yaml --arch amd64=1 --settings broken.yaml", 2)]
 #[case::several_settings("check -f accepted.yaml --arch amd64=1 --settings several.yaml", 2)]
@@ -54,7 +57,7 @@ fn settings_can_come_from_the_standard_input() {
 fn the_version_tells_the_module() {
     let output = super::run("--version");
     let text = String::from_utf8(output.stdout).unwrap();
-    let sha256 = hco_preflight::embedded_sha256();
+    let sha256 = hco_preflight::module_sha256(hco_preflight::Policy::embedded_module()).unwrap();
     assert_eq!(sha256.len(), 64);
     let version = env!("CARGO_PKG_VERSION");
     let rules = engine::RULES.len();
@@ -74,15 +77,24 @@ fn as_a_plugin_of_kubectl_it_names_what_was_typed() {
     let plugin = scratch("plugin").join("kubectl-hco_preflight");
     let program = command().get_program().to_owned();
     std::os::unix::fs::symlink(program, &plugin).unwrap();
-    let output = std::process::Command::new(&plugin).arg("--help").output().unwrap();
-    compare("usage-plugin", &shown("(as kubectl-hco_preflight) --help", &output));
+    let output = std::process::Command::new(&plugin)
+        .arg("--help")
+        .output()
+        .unwrap();
+    compare(
+        "usage-plugin",
+        &shown("(as kubectl-hco_preflight) --help", &output),
+    );
 }
 
 #[rstest]
 #[case::bash("bash", "complete -F _hco__preflight")]
 #[case::zsh("zsh", "#compdef hco-preflight")]
 #[case::fish("fish", "complete -c hco-preflight")]
-#[case::powershell("powershell", "Register-ArgumentCompleter -Native -CommandName 'hco-preflight'")]
+#[case::powershell(
+    "powershell",
+    "Register-ArgumentCompleter -Native -CommandName 'hco-preflight'"
+)]
 #[case::elvish("elvish", "set edit:completion:arg-completer[hco-preflight]")]
 fn every_shell_is_completed(#[case] shell: &str, #[case] word: &str) {
     let output = super::run(&format!("completions {shell}"));

@@ -32,7 +32,10 @@ fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Cont
 #[test]
 fn the_standard_input_is_a_manifest_like_any_other() {
     let words = "check -f - --arch amd64=3,arm64=2";
-    let output = run_with(words, "kind: HyperConverged\napiVersion: hco.kubevirt.io/v1\n");
+    let output = run_with(
+        words,
+        "kind: HyperConverged\napiVersion: hco.kubevirt.io/v1\n",
+    );
     compare("check-stdin", &shown(words, &output));
     assert_eq!(output.status.code(), Some(1));
 }
@@ -50,7 +53,14 @@ fn a_module_that_reports_is_shown_by_its_findings() {
     let module = scratch("own-module").join("policy.wasm");
     std::fs::write(&module, hco_preflight::Policy::embedded_module()).unwrap();
     let mut command = command();
-    command.args(["check", "-f", "denied.yaml", "--nodes", "nodes.yaml", "--policy"]);
+    command.args([
+        "check",
+        "-f",
+        "denied.yaml",
+        "--nodes",
+        "nodes.yaml",
+        "--policy",
+    ]);
     let output = command.arg(&module).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let own = super::run("check -f denied.yaml --nodes nodes.yaml");
@@ -68,7 +78,10 @@ fn colour_is_there_when_it_is_wanted(#[case] words: &str, #[case] variables: &[(
     command.args(words.split_whitespace());
     let output = command.envs(variables.iter().copied()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.starts_with("\u{1b}[1m\u{1b}[32m✔ accepted"), "{text:?}");
+    assert!(
+        text.starts_with("\u{1b}[1m\u{1b}[32m✔ accepted"),
+        "{text:?}"
+    );
 }
 
 #[rstest]
