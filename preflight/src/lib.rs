@@ -35,6 +35,8 @@ mod policy;
 mod request;
 mod scalar;
 mod session;
+mod standin;
+pub use standin::*;
 
 pub use cache::cache_directory;
 pub use error::HostError;

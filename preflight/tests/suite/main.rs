@@ -8,6 +8,7 @@
 )]
 
 mod cache;
+mod cli;
 mod faults;
 mod hosts;
 mod manifest;
