@@ -48,6 +48,28 @@ test: ## Test all that needs no other program
 e2e-tests: ## The cases through every door; kwctl and policy-server if they are on PATH (POLICY_WASM: another module)
 	$(CARGO) test --locked -p e2e-tests
 
+# The versions of these programs are in e2e-tests/tools/go.mod, and nowhere else.
+TOOLS := $(abspath $(or $(CARGO_TARGET_DIR),target))/cluster-tools
+KUBERNETES = $(shell sed -n 's|.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' e2e-tests/tools/go.mod)
+
+# Without the stamps kubectl and kube-apiserver call themselves v0.0.0-master.
+$(TOOLS)/stamp: e2e-tests/tools/go.mod e2e-tests/tools/go.sum
+	mkdir -p $(TOOLS)
+	cd e2e-tests/tools && CGO_ENABLED=0 go build -o $(TOOLS)/ -ldflags='-s -w $(foreach package,component-base client-go/pkg, \
+		-X k8s.io/$(package)/version.gitVersion=$(KUBERNETES))' $$(go list tool)
+	mv $(TOOLS)/server $(TOOLS)/etcd
+	touch $@
+
+.PHONY: cluster-tools
+cluster-tools: $(TOOLS)/stamp ## Build etcd, kube-apiserver and kubectl for e2e-cluster (needs Go; six minutes, once)
+
+.PHONY: e2e-cluster
+e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: without policy-server)
+	@if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
+		$(MAKE) --no-print-directory cluster-tools && \
+		CLUSTER_TOOLS=$(TOOLS) $(CARGO) test --locked -p e2e-tests --test cluster -- $(SCENARIOS); \
+	else echo 'cluster: not run: go is not on PATH'; fi
+
 .PHONY: test-wasm
 test-wasm: ## Test the engine in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown

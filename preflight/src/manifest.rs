@@ -4,7 +4,7 @@
 
 mod json;
 mod place;
-mod yaml;
+pub(crate) mod yaml;
 
 use serde_json::{Map, Value};
 

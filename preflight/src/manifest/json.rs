@@ -1,16 +1,13 @@
 //! JSON with its lines, parsed by `serde_json` level by level.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::place::Place;
 use super::{DEPTH, ManifestError};
+use crate::fields::Fields;
 use crate::scalar;
 
 /// How far a text was JSON.
@@ -91,6 +88,7 @@ impl<'t> Source<'t> {
             Some(b'{') => {
                 let Fields(fields) = serde_json::from_str(part).map_err(wrong)?;
                 let (mut map, mut places) = (Map::new(), BTreeMap::new());
+                // Of two fields with one name kubectl takes the last.
                 for (name, field) in fields {
                     let (value, place) = self.tree(field.get(), depth + 1)?;
                     map.insert(name.to_string(), value);
@@ -115,29 +113,3 @@ impl<'t> Source<'t> {
         }
     }
 }
-
-/// The fields of an object in their order; of two with one name kubectl takes the last.
-struct Fields<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Fields<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry::<Name<'de>, &RawValue>()? {
-                    fields.push((field.0.0, field.1));
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Reader)
-    }
-}
-
-#[derive(Deserialize)]
-struct Name<'t>(#[serde(borrow)] Cow<'t, str>);

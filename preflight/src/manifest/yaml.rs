@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
 use serde_json::{Map, Value};
 
 use super::place::Place;
@@ -22,20 +22,10 @@ pub(super) fn documents(
 ) -> Result<(), ManifestError> {
     let mut reader = Reader {
         lines,
-        open: Vec::new(),
-        anchors: BTreeMap::new(),
-        expanded: 0,
+        ..Reader::default()
     };
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| ManifestError {
-            line: lines + error.marker().line(),
-            column: error.marker().col() + 1,
-            what: error.info().to_owned(),
-        })?;
-        if let Event::DocumentStart(_) = event {
-            reader.anchors.clear();
-            reader.expanded = 0;
-        }
+        let (event, span) = event.map_err(|error| wrong(&error, lines))?;
         if let Some(node) = reader.event(event, &span.start)? {
             documents.push((node.value, node.place));
         }
@@ -43,7 +33,17 @@ pub(super) fn documents(
     Ok(())
 }
 
-struct Reader {
+pub(crate) fn wrong(error: &ScanError, lines: usize) -> ManifestError {
+    ManifestError {
+        line: lines + error.marker().line(),
+        column: error.marker().col() + 1,
+        what: error.info().to_owned(),
+    }
+}
+
+/// Builds values from events: of whole documents, or of parts if it is given nothing else.
+#[derive(Default)]
+pub(crate) struct Reader {
     lines: usize,
     /// The maps and lists around the next event, the innermost last.
     open: Vec<Open>,
@@ -54,8 +54,8 @@ struct Reader {
 
 /// A value with what must be known of it around it.
 #[derive(Clone)]
-struct Node {
-    value: Value,
+pub(crate) struct Node {
+    pub(crate) value: Value,
     place: Place,
     /// Levels below.
     depth: usize,
@@ -92,8 +92,12 @@ enum Key {
 }
 
 impl Reader {
-    /// Takes an event, and gives the document that it completes.
-    fn event(&mut self, event: Event<'_>, mark: &Marker) -> Result<Option<Node>, ManifestError> {
+    /// Takes an event, and gives the value that it completes, if nothing is around that.
+    pub(crate) fn event(
+        &mut self,
+        event: Event<'_>,
+        mark: &Marker,
+    ) -> Result<Option<Node>, ManifestError> {
         let line = self.lines + mark.line();
         let wrong = |what: String| ManifestError {
             line,
@@ -165,11 +169,14 @@ impl Reader {
                 }
                 node
             }
-            Event::Nothing
-            | Event::StreamStart
-            | Event::StreamEnd
-            | Event::DocumentStart(_)
-            | Event::DocumentEnd => return Ok(None),
+            Event::DocumentStart(_) => {
+                self.anchors.clear();
+                self.expanded = 0;
+                return Ok(None);
+            }
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {
+                return Ok(None);
+            }
         };
         if self.open.len() + node.depth > DEPTH {
             return Err(too_deep(line, mark.col() + 1));
@@ -181,6 +188,11 @@ impl Reader {
                 Ok(None)
             }
         }
+    }
+
+    /// Whether a map or a list has begun.
+    pub(crate) fn is_inside(&self) -> bool {
+        !self.open.is_empty()
     }
 
     fn begin(&mut self, anchor: usize, mark: &Marker, inside: Inside) -> Result<(), ManifestError> {
