@@ -54,7 +54,7 @@ impl Wanted {
     }
 
     /// The slot of a key, if it is wanted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn slot_of(&self, key: Text<'_>) -> Result<Option<usize>, Fault> {
         match key.as_plain() {
             Some(key) if !self.may_want(key) => Ok(None),
@@ -72,7 +72,7 @@ impl Wanted {
             .collect()
     }
 
-    #[inline]
+    #[inline(always)]
     fn may_want(&self, key: &[u8]) -> bool {
         self.fingerprints.get(fingerprint(key)) == Some(&true)
     }
@@ -87,7 +87,7 @@ pub(super) type Values<'a> = Vec<Option<Cow<'a, str>>>;
 
 /// Length and last byte in a number below 256. The factor is odd and large,
 /// so that keys like `cpu-1` and `cpu-10` fall apart.
-#[inline]
+#[inline(always)]
 fn fingerprint(key: &[u8]) -> usize {
     let last = usize::from(key.last().copied().unwrap_or_default());
     (key.len().wrapping_mul(37) ^ last) & 0xff
