@@ -1,5 +1,9 @@
 //! The labels worth reading, known before the first node: each has a slot,
 //! and all others are told from them by length and last byte, mostly.
+#![expect(
+    clippy::inline_always,
+    reason = "asked once per label of each node, and the module is compiled for size"
+)]
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
