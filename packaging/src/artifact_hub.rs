@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, bail};
-use serde::Serialize;
+use anyhow::{Context as _, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
 
 use crate::{Change, Changelog, Metadata};
 
@@ -96,6 +96,7 @@ pub fn artifact_hub_package(
     changelog: &Changelog,
     created: Created,
 ) -> Result<String> {
+    check_questions(questions)?;
     let version = metadata.version()?;
     let reference = metadata.reference()?;
     let release = changelog.release(&version.to_string())?;
@@ -139,6 +140,20 @@ pub fn artifact_hub_package(
         version: version.to_string(),
     };
     Ok(format!("{HEAD}{}", yaml_serde::to_string(&package)?))
+}
+
+/// What Rancher could not read it would leave out without a word.
+fn check_questions(questions: &str) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Form {
+        questions: Vec<yaml_serde::Mapping>,
+    }
+    let form: Form = yaml_serde::from_str(questions).context("questions-ui.yml")?;
+    ensure!(
+        !form.questions.is_empty(),
+        "questions-ui.yml: there is no question"
+    );
+    Ok(())
 }
 
 fn keywords(list: &str) -> Result<Vec<&str>> {
@@ -228,7 +243,7 @@ mod tests {
     fn package(metadata: &Metadata, changelog: &str, created: Created) -> Result<String> {
         artifact_hub_package(
             metadata,
-            "questions: []",
+            "questions: [{variable: updates}]",
             &Changelog::parse(changelog)?,
             created,
         )
@@ -252,6 +267,17 @@ mod tests {
         let metadata = metadata("<hco-architecture-guard@example.com>", "");
         let error = package(&metadata, "## Unreleased", Created::Whenever).unwrap_err();
         assert!(error.to_string().contains("policy.author"), "{error}");
+    }
+
+    #[test]
+    fn a_form_that_cannot_be_read_is_refused() {
+        let changelog = Changelog::parse("## Unreleased").unwrap();
+        let metadata = metadata("mutating: false", "mutating: false");
+        for questions in ["questions: a: b", "questions: []", "question: [{}]"] {
+            let package = artifact_hub_package(&metadata, questions, &changelog, Created::Whenever);
+            let error = package.unwrap_err().to_string();
+            assert!(error.contains("questions-ui.yml"), "{error}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@
 
 mod artifact_hub;
 mod form;
+mod manifests;
 mod names;
 
 use std::io::Write as _;

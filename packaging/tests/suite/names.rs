@@ -17,8 +17,9 @@ const FILES: [&str; 5] = [
 fn named<'t>(text: &'t str, start: &'t str) -> impl Iterator<Item = &'t str> {
     text.match_indices(start).map(move |(place, _)| {
         let rest = &text[place..];
-        let end = rest.find(|sign: char| !(sign.is_ascii_alphanumeric() || "-_./".contains(sign)));
-        rest[..end.unwrap_or(rest.len())].trim_end_matches('.')
+        let after = &rest[start.len()..];
+        let end = after.find(|sign: char| !(sign.is_ascii_alphanumeric() || "-_./".contains(sign)));
+        rest[..start.len() + end.unwrap_or(after.len())].trim_end_matches('.')
     })
 }
 
