@@ -194,7 +194,7 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
         let path = &finding.path;
         let both = at.chars().count() + path.chars().count() + 6;
         let between = if both > width { "\n    " } else { "  " };
-        line!(text, "    {CYAN}{at}{CYAN:#}{between}{DIM}{path}{DIM:#}");
+        line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
         if findings.peek().is_none_or(|next| next.fix != finding.fix) {
             fix(text, &finding.fix, width);
         }
