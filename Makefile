@@ -40,6 +40,14 @@ policy-sbom.cdx.json: $(SOURCES) ## Write down what is in the module (needs carg
 reproducible: policy.wasm ## Build the policy in another folder, with another Cargo home: the bytes must be the same
 	.ci/reproducible policy.wasm $(wildcard $(TARGET)/policy-module/wasm32-wasip1/wasm/hco_architecture_guard.wasm)
 
+.PHONY: hco-preflight
+hco-preflight: ## Build the command, target/release/hco-preflight
+	$(CARGO) build --release --locked -p hco-preflight --bin hco-preflight
+
+.PHONY: run
+run: hco-preflight ## Check the example against a mixed cluster: it is denied, with the fix
+	$(TARGET)/release/hco-preflight check -f examples/hyperconverged.yaml --nodes examples/mixed-nodes.yaml; test $$? -eq 1
+
 .PHONY: test
 test: ## Test all that needs no other program
 	$(CARGO) test --locked -p hco-architecture-engine -p hco-preflight -p packaging
@@ -97,8 +105,9 @@ readme: ## Write the table of rules in README.md from the pages
 	UPDATE_README=1 $(CARGO) test -q --locked -p hco-architecture-engine --test suite readme
 
 .PHONY: snapshots
-snapshots: ## Write the snapshots of the wording anew; read the diff before you commit it
+snapshots: ## Write the snapshots of the wording and the picture anew; read the diff before you commit it
 	INSTA_UPDATE=always $(CARGO) test -q --locked -p hco-architecture-engine --test suite wording
+	INSTA_UPDATE=always $(CARGO) test -q --locked -p hco-preflight --test suite cli
 
 .PHONY: clean
 clean: ## Remove everything that was built

@@ -7,7 +7,13 @@ impl Cluster {
     pub fn connect() -> Result<Self, HostError> {
         Err(HostError::Module("no cluster yet".into()))
     }
-    pub fn nodes(&self) -> Result<NodeList, HostError> {
+    pub fn connect_to(_: &str) -> Result<Self, HostError> {
+        Self::connect()
+    }
+    pub fn namespace(&self) -> &str {
+        "default"
+    }
+    pub fn nodes(&self, _: &Labels) -> Result<NodeList, HostError> {
         Self::connect().map(|_| NodeList::made_up(&Default::default()))
     }
     pub fn hyperconvergeds(&self) -> Result<Vec<Value>, HostError> {
@@ -16,13 +22,7 @@ impl Cluster {
     pub fn hyperconverged(&self, _: &str, _: &str, _: &str) -> Result<Option<Value>, HostError> {
         Ok(None)
     }
-    pub fn may(
-        &self,
-        _: Option<(&str, &str)>,
-        _: &str,
-        _: &str,
-        _: &str,
-    ) -> Result<bool, HostError> {
+    pub fn may(&self, _: Option<&str>, _: &str, _: &str) -> Result<bool, HostError> {
         Ok(true)
     }
 }

@@ -118,6 +118,15 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Against which nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
 
+    /// Another context of the kubeconfig than the current one
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Against which nodes",
+        requires = "cluster"
+    )]
+    pub(crate) context: Option<String>,
+
     /// So many workers of each architecture, as in amd64=3,arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Against which nodes")]
     pub(crate) arch: Option<Counts>,
@@ -217,6 +226,10 @@ pub(crate) struct Rbac {
         default_value = "kubewarden/policy-server"
     )]
     pub(crate) service_account: String,
+
+    /// Another context of the kubeconfig than the current one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
 }
 
 /// `completions`.

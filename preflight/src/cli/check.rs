@@ -94,7 +94,7 @@ impl Prepared {
         }
         let cluster = if subject.cluster {
             let _progress = Progress::start("connecting to the cluster");
-            Some(Arc::new(Cluster::connect()?))
+            Some(Arc::new(nodes::connect(subject.context.as_deref())?))
         } else {
             None
         };
@@ -306,7 +306,9 @@ impl<'c> Old<'c> {
                 let Some(name) = &identity.name else {
                     return Ok((Against::Nothing, None));
                 };
-                let namespace = identity.namespace.as_deref().unwrap_or_default();
+                // As kubectl would apply it.
+                let namespace = identity.namespace.as_deref();
+                let namespace = namespace.unwrap_or_else(|| cluster.namespace());
                 let live = cluster
                     .hyperconverged(&identity.api_version, namespace, name)
                     .map_err(|error| chain(&error.into()))?;

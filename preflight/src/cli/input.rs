@@ -89,7 +89,11 @@ impl Input {
     }
 
     fn file(&mut self, path: &Path) {
-        let file = path.display().to_string();
+        let file = if path == Path::new(STDIN) {
+            "stdin".to_owned()
+        } else {
+            path.display().to_string()
+        };
         let text = match text(path) {
             Ok(text) => text,
             Err(error) => {
@@ -104,7 +108,10 @@ impl Input {
                 }
             }
             Err(error) => {
-                let what = format!("{} (column {})", error.what, error.column);
+                let what = format!(
+                    "neither YAML nor JSON, so nothing in it was judged: {} (column {})",
+                    error.what, error.column
+                );
                 self.failures
                     .push(Failure::in_file(&file, Some(error.line), what));
             }

@@ -39,7 +39,10 @@ pub(crate) fn host(
     }
     let list = match (&subject.nodes, cluster, &subject.arch) {
         (Some(path), ..) => of_file(path, kept)?,
-        (None, Some(cluster), _) => cluster.nodes()?,
+        (None, Some(cluster), _) => match kept {
+            Kept::Everything => cluster.nodes(&Labels::All)?,
+            Kept::Labels(labels) => cluster.nodes(labels)?,
+        },
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => bail!(UNNAMED),
     };
@@ -61,4 +64,13 @@ fn of_file(path: &Path, kept: &Kept) -> Result<NodeList> {
         Err(error @ NodeListError::Unreadable { .. }) => Err(error.into()),
         read => read.with_context(|| format!("--nodes {}", path.display())),
     }
+}
+
+/// The cluster of the current kubeconfig, or of the context that the user named.
+pub(crate) fn connect(context: Option<&str>) -> Result<Cluster> {
+    let connected = match context {
+        Some(context) => Cluster::connect_to(context),
+        None => Cluster::connect(),
+    };
+    Ok(connected?)
 }

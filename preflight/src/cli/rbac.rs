@@ -4,19 +4,19 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
-use hco_preflight::Cluster;
 
 use super::args;
 use super::exit::Exit;
+use super::nodes;
 use super::output::Terminal;
 use super::progress::Progress;
 
 /// What the policy needs, and which manifest grants it.
-const NEEDED: [(&str, &str, &str); 4] = [
-    ("get", "", "nodes"),
-    ("list", "", "nodes"),
-    ("watch", "", "nodes"),
-    ("create", "authorization.k8s.io", "subjectaccessreviews"),
+const NEEDED: [(&str, &str); 4] = [
+    ("get", "nodes"),
+    ("list", "nodes"),
+    ("watch", "nodes"),
+    ("create", "subjectaccessreviews.authorization.k8s.io"),
 ];
 
 /// Exits 1 if a grant is missing, 2 if that could not be asked.
@@ -30,16 +30,16 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
         );
     };
     let progress = Progress::start("asking the cluster");
-    let cluster = Cluster::connect()?;
+    let cluster = nodes::connect(args.context.as_deref())?;
     let mut missing = Vec::new();
     let mut text = String::new();
-    for (verb, group, resource) in NEEDED {
-        let may = cluster.may(Some((namespace, name)), verb, group, resource)?;
+    for (verb, resource) in NEEDED {
+        let may = cluster.may(Some(account), verb, resource)?;
         let word = if may { "✔ yes" } else { "✘ no" };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{word:<7}{verb:<8}{resource}");
         if !may {
-            missing.push((verb, group, resource));
+            missing.push(resource);
         }
     }
     drop(progress);
@@ -55,24 +55,22 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
 }
 
 /// The missing grants, as `deploy/rbac.yaml` has them.
-fn manifest(namespace: &str, name: &str, missing: &[(&str, &str, &str)]) -> String {
+fn manifest(namespace: &str, name: &str, missing: &[&str]) -> String {
     let mut rules = String::new();
-    let mut resources: Vec<(&str, &str)> = Vec::new();
-    for (_, group, resource) in missing {
-        if resources.contains(&(group, resource)) {
+    let mut granted: Vec<&str> = Vec::new();
+    for resource in missing {
+        if granted.contains(resource) {
             continue;
         }
-        resources.push((group, resource));
-        let verbs: Vec<&str> = NEEDED
-            .iter()
-            .filter(|(_, _, of)| of == resource)
-            .map(|(verb, ..)| *verb)
-            .collect();
+        granted.push(resource);
+        let of_resource = NEEDED.iter().filter(|(_, of)| of == resource);
+        let verbs: Vec<&str> = of_resource.map(|(verb, _)| *verb).collect();
         let verbs = verbs.join(", ");
+        let (name, group) = resource.split_once('.').unwrap_or((resource, ""));
         // Writing to a String cannot fail.
         let _ = write!(
             rules,
-            "  - apiGroups: [\"{group}\"]\n    resources: [{resource}]\n    verbs: [{verbs}]\n"
+            "  - apiGroups: [\"{group}\"]\n    resources: [{name}]\n    verbs: [{verbs}]\n"
         );
     }
     format!(
@@ -109,11 +107,7 @@ mod tests {
             .lines()
             .filter(|line| !line.starts_with('#'))
             .collect();
-        let missing: Vec<_> = NEEDED
-            .into_iter()
-            .filter(|(.., it)| *it == "nodes")
-            .collect();
-        let printed = manifest("kubewarden", "policy-server", &missing);
+        let printed = manifest("kubewarden", "policy-server", &["nodes", "nodes"]);
         assert_eq!(printed.lines().collect::<Vec<_>>(), deployed);
     }
 }

@@ -2,6 +2,7 @@
 
 mod explain;
 mod outputs;
+mod picture;
 mod record;
 mod schemas;
 mod usage;

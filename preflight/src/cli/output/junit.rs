@@ -127,6 +127,14 @@ fn write_case(writer: &mut Writer<Vec<u8>>, file: &str, case: &Case) -> std::io:
             if let Some((kind, in_short, in_full)) = &case.wrong {
                 writer
                     .create_element(*kind)
+                    .with_attribute((
+                        "type",
+                        if *kind == "failure" {
+                            "denied"
+                        } else {
+                            "not judged"
+                        },
+                    ))
                     .with_attribute(("message", &*clean(in_short)))
                     .write_text_content(BytesText::new(&clean(in_full)))?;
             }

@@ -128,10 +128,7 @@ fn notification(failure: &Failure) -> Value {
 /// A path as a relative reference: what has a meaning of its own in a URI is encoded.
 fn uri(file: &str) -> String {
     use std::fmt::Write as _;
-    let file = match file {
-        "-" => "stdin",
-        file => file.strip_prefix("./").unwrap_or(file),
-    };
+    let file = file.strip_prefix("./").unwrap_or(file);
     let mut uri = String::new();
     for byte in file.bytes() {
         match byte {
@@ -154,6 +151,5 @@ mod tests {
     #[test]
     fn a_path_becomes_a_reference() {
         assert_eq!(uri("./deploy/my hco:1.yaml"), "deploy/my%20hco%3A1.yaml");
-        assert_eq!(uri("-"), "stdin");
     }
 }

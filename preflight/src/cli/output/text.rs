@@ -51,8 +51,15 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         matrix(text, templates, object.report.nodes.as_ref());
     }
     if let Some(message) = object.message() {
-        for line in wrap(message, width.saturating_sub(2)) {
-            line!(text, "  {line}");
+        for sentence in message.lines() {
+            match sentence.strip_prefix("fix: ") {
+                Some(it) => fix(text, it, width),
+                None => {
+                    for line in wrap(sentence, width.saturating_sub(4)) {
+                        line!(text, "    {line}");
+                    }
+                }
+            }
         }
         text.push('\n');
     }
@@ -187,7 +194,7 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
         let path = &finding.path;
         let both = at.chars().count() + path.chars().count() + 6;
         let between = if both > width { "\n    " } else { "  " };
-        line!(text, "    {CYAN}{at}{CYAN:#}{between}{DIM}{path}{DIM:#}");
+        line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
         if findings.peek().is_none_or(|next| next.fix != finding.fix) {
             fix(text, &finding.fix, width);
         }
@@ -274,10 +281,13 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize) {
         let _ = write!(said, ", {}", count(verdicts.failures.len(), "error"));
     }
     line!(text, "{said}");
+    let above = match problems {
+        1 => "the problem".to_owned(),
+        more => format!("the {more} problems"),
+    };
     let next = match (verdicts.exit(), problems) {
         (Exit::Denied, 1..) => format!(
-            "Correct the {} above and check again; `hco-preflight explain RULE` shows a rule's page with examples.",
-            count(problems, "problem")
+            "Correct {above} above and check again; `hco-preflight explain RULE` shows a rule's page with examples."
         ),
         (Exit::Unjudged, _) => {
             "What could not be judged is told above, with the reason; nothing is known of it."

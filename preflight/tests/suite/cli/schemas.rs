@@ -48,9 +48,8 @@ fn file_of(krate: &str, path: &str) -> String {
     std::fs::read_to_string(PathBuf::from(manifest).with_file_name(path)).unwrap()
 }
 
-fn validate_json(schema: &str, format: &str) {
-    let schema: Value = serde_json::from_str(schema).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+fn validate_json(schema: &Value, format: &str) {
+    let validator = jsonschema::validator_for(schema).unwrap();
     assert!(
         !validator.is_valid(&serde_json::json!({})),
         "the schema refuses nothing"
@@ -68,25 +67,36 @@ fn validate_json(schema: &str, format: &str) {
 #[test]
 fn json_is_what_the_schema_in_docs_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/preflight.schema.json");
-    validate_json(&std::fs::read_to_string(path).unwrap(), "json");
+    let schema = std::fs::read_to_string(path).unwrap();
+    validate_json(&serde_json::from_str(&schema).unwrap(), "json");
 }
 
 #[test]
 fn sarif_is_valid() {
-    validate_json(&file_of("serde-sarif", "src/schema.json"), "sarif");
+    let mut schema: Value =
+        serde_json::from_str(&file_of("serde-sarif", "src/schema.json")).unwrap();
+    // OASIS' pattern for a language is no regular expression: it closes a bracket that is not open.
+    for holder in ["run", "toolComponent"] {
+        let language = format!("/definitions/{holder}/properties/language");
+        let language = schema.pointer_mut(&language).unwrap();
+        language.as_object_mut().unwrap().remove("pattern").unwrap();
+    }
+    validate_json(&schema, "sarif");
 }
 
 #[test]
 fn junit_is_valid() {
-    let schema = xmlschema::parse_schema(&file_of("junit-report", "tests/JUnit.xsd")).unwrap();
-    let wrong = oxml::parse("<testsuites><testsuite/></testsuites>").unwrap();
+    let schema = file_of("junit-report", "tests/JUnit.xsd");
+    let schema = uppsala::parse(&schema).unwrap();
+    let validator = uppsala::XsdValidator::from_schema(&schema).unwrap();
+    let wrong = uppsala::parse("<testsuites><testsuite/></testsuites>").unwrap();
     assert!(
-        !xmlschema::validate(&wrong, &schema).is_valid(),
+        !validator.validate(&wrong).is_empty(),
         "the schema refuses nothing"
     );
     for (words, text) in outputs("junit") {
-        let document = oxml::parse(&text).unwrap();
-        let violations = xmlschema::validate(&document, &schema).violations;
-        assert!(violations.is_empty(), "{words}: {violations:?}\n{text}");
+        let document = uppsala::parse(&text).unwrap();
+        let errors = validator.validate(&document);
+        assert!(errors.is_empty(), "{words}: {errors:?}\n{text}");
     }
 }
