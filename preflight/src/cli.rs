@@ -45,7 +45,7 @@ pub(crate) fn run(words: Vec<OsString>) -> ExitCode {
         Command::Settings(settings) => settings::run(settings, &terminal),
         Command::Record(record) => record::run(record, &terminal),
         Command::Rbac(rbac) => rbac::run(rbac, &terminal),
-        Command::Completions(shell) => completions::run(shell, &terminal),
+        Command::Completions(shell) => completions::run(shell),
         Command::Version => version::run(&terminal),
         // `fix`, which writes the repaired manifest, comes with the policy's repairs.
     };

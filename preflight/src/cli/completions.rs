@@ -4,13 +4,13 @@ use anyhow::Result;
 
 use super::args;
 use super::exit::Exit;
-use super::output::Terminal;
+use super::output;
 
 /// Writes the script.
-pub(crate) fn run(args: &args::Completions, terminal: &Terminal) -> Result<Exit> {
+pub(crate) fn run(args: &args::Completions) -> Result<Exit> {
     let mut script = Vec::new();
     let mut command = args::Args::command();
     clap_complete::generate(args.shell, &mut command, "hco-preflight", &mut script);
-    terminal.print_raw(&script)?;
+    output::print_raw(&script)?;
     Ok(Exit::Accepted)
 }

@@ -50,12 +50,6 @@ impl Terminal {
         quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
-    /// Prints what is for a program: as it is.
-    pub(crate) fn print_raw(&self, text: &[u8]) -> Result<()> {
-        let mut out = std::io::stdout().lock();
-        quietly(out.write_all(text).and_then(|()| out.flush()))
-    }
-
     /// Something that the user may want to know.
     pub(crate) fn note(&self, text: &str) {
         self.say(CYAN, "note", text);
@@ -77,38 +71,44 @@ impl Terminal {
         let _ = writeln!(err, "{style}{word}:{style:#} {text}");
     }
 
-    /// The width for prose: the terminal's, `COLUMNS`, or a readable one.
-    pub(crate) fn width(&self) -> usize {
-        let out = std::io::stdout();
-        let terminal = out
-            .is_terminal()
-            .then(|| terminal_size::terminal_size_of(&out));
-        let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
-        terminal
-            .flatten()
-            .map(|(width, _)| usize::from(width.0))
-            .or_else(columns)
-            .unwrap_or(WIDTH)
-            .clamp(40, 140)
-    }
-
     /// Tells what a check came to.
     pub(crate) fn tell(&self, verdicts: &Verdicts, format: Format) -> Result<()> {
         let told = match format {
-            Format::Text => return self.print(&text::render(verdicts, self.width())),
+            Format::Text => return self.print(&text::render(verdicts, width())),
             Format::Json => json::render(verdicts)?,
             Format::Markdown => markdown::render(verdicts),
             Format::Junit => junit::render(verdicts)?,
             Format::Sarif => sarif::render(verdicts)?,
             Format::Github => github::render(verdicts),
         };
-        self.print_raw(told.as_bytes())
+        print_raw(told.as_bytes())
     }
 
     /// Prints a text in Markdown as a terminal shows it.
     pub(crate) fn page(&self, markdown: &str) -> Result<()> {
-        self.print(&text::page(markdown, self.width()))
+        self.print(&text::page(markdown, width()))
     }
+}
+
+/// Prints what is for a program: as it is.
+pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    quietly(out.write_all(text).and_then(|()| out.flush()))
+}
+
+/// The width for prose: the terminal's, `COLUMNS`, or a readable one.
+fn width() -> usize {
+    let out = std::io::stdout();
+    let terminal = out
+        .is_terminal()
+        .then(|| terminal_size::terminal_size_of(&out));
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal
+        .flatten()
+        .map(|(width, _)| usize::from(width.0))
+        .or_else(columns)
+        .unwrap_or(WIDTH)
+        .clamp(40, 140)
 }
 
 /// `| head` has read enough: that is no failure of ours.

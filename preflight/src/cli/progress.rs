@@ -91,11 +91,7 @@ mod tests {
     #[test]
     fn what_is_done_soon_is_not_told() {
         let (to, seen) = seen();
-        drop(Progress::after(
-            Duration::from_secs(3600),
-            "x".to_owned(),
-            to,
-        ));
+        drop(Progress::after(Duration::from_hours(1), "x".to_owned(), to));
         assert_eq!(seen.iter().collect::<String>(), "");
     }
 }

@@ -67,13 +67,12 @@ impl Open {
     fn see(&mut self, letter: char, before: &str) {
         match (self.quote, letter) {
             (Some(open), letter) if open == letter => self.quote = None,
-            (Some(_), _) => {}
             (None, '`' | '"') => self.quote = Some(letter),
             // In the middle of a word it is an apostrophe.
             (None, '\'') if before.trim().is_empty() => self.quote = Some(letter),
             (None, '{') => self.braces += 1,
             (None, '}') => self.braces = self.braces.saturating_sub(1),
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
 }

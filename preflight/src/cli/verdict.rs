@@ -47,12 +47,13 @@ pub(crate) struct Template {
 
 /// Whether a VM boots from an image there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) enum Boots {
     /// It boots.
-    Boots,
+    #[serde(rename = "boots")]
+    Yes,
     /// It does not.
-    DoesNotBoot,
+    #[serde(rename = "doesNotBoot")]
+    No,
     /// Nothing says for which architectures the image is.
     #[serde(other)]
     NotSaid,

@@ -8,6 +8,7 @@ mod schemas;
 mod usage;
 mod verdicts;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -66,7 +67,7 @@ fn shown(words: &str, output: &Output) -> String {
     let mut shown = format!("$ hco-preflight {words}\nexit {code}\n");
     for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
         if !bytes.is_empty() {
-            shown.push_str(&format!("--- {name}\n{}", text(bytes)));
+            write!(shown, "--- {name}\n{}", text(bytes)).unwrap();
         }
     }
     // Colours in words that a review can read.

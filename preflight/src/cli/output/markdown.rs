@@ -112,8 +112,8 @@ fn matrix(text: &mut String, object: &Judged) {
         let mut row = format!("| {} |", code(&template.name));
         for name in nodes.keys() {
             row.push_str(match template.architectures.get(name) {
-                Some(Boots::Boots) => " ✅ boots |",
-                Some(Boots::DoesNotBoot) => " ❌ does not |",
+                Some(Boots::Yes) => " ✅ boots |",
+                Some(Boots::No) => " ❌ does not |",
                 Some(Boots::NotSaid) | None => " ❔ not said |",
             });
         }
@@ -187,7 +187,7 @@ fn code(value: &str) -> String {
 /// Prose as it stands: what stands in backticks stays code, all else loses its meaning.
 fn escape(prose: &str) -> String {
     let mut text = String::new();
-    let balanced = prose.matches('`').count() % 2 == 0;
+    let balanced = prose.matches('`').count().is_multiple_of(2);
     for (index, part) in prose.split('`').enumerate() {
         if balanced && index % 2 == 1 {
             text.push_str(&code(part));

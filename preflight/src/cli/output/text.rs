@@ -119,12 +119,8 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
     };
-    let boots_everywhere = |template: &&Template| {
-        template
-            .architectures
-            .values()
-            .all(|it| *it == Boots::Boots)
-    };
+    let boots_everywhere =
+        |template: &&Template| template.architectures.values().all(|it| *it == Boots::Yes);
     let (shown, counted): (Vec<&Template>, Vec<&Template>) = if templates.len() > ROWS {
         templates.iter().partition(|it| !boots_everywhere(it))
     } else {
@@ -165,8 +161,8 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
 
 fn cell(boots: Boots) -> (Style, &'static str) {
     match boots {
-        Boots::Boots => (GREEN, "✔ boots"),
-        Boots::DoesNotBoot => (RED, "✘ does not"),
+        Boots::Yes => (GREEN, "✔ boots"),
+        Boots::No => (RED, "✘ does not"),
         Boots::NotSaid => (YELLOW, "? not said"),
     }
 }

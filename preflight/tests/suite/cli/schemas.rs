@@ -42,7 +42,7 @@ fn file_of(krate: &str, path: &str) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "cargo metadata: {text}");
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = metadata.get("packages").unwrap().as_array().unwrap();
     let package = packages.iter().find(|package| package["name"] == krate);
     let manifest = package.unwrap()["manifest_path"].as_str().unwrap();
     std::fs::read_to_string(PathBuf::from(manifest).with_file_name(path)).unwrap()
