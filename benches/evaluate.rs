@@ -47,6 +47,7 @@ impl HostCalls for Ready {
 const UNHURRIED: Options = Options {
     deadline: Some(Duration::from_mins(1)),
     memory: None,
+    cache: None,
 };
 
 fn main() {
