@@ -30,6 +30,7 @@ mod node_list;
 mod policy;
 mod request;
 mod session;
+mod timely;
 
 pub use error::HostError;
 pub use failing::Failing;
@@ -39,3 +40,4 @@ pub use node_list::{CanI, NodeList, NodeListError};
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
 pub use request::{Request, ResourceAttributes, SubjectAccessReview};
 pub use session::{Exchange, Record, Replay, Response, Session, SessionError};
+pub use timely::Timely;
