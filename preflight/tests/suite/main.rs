@@ -7,7 +7,11 @@
     reason = "a test that fails has to stop; what clippy.toml allows in tests does not reach their helpers"
 )]
 
+#[cfg(feature = "cluster")]
+mod api_server;
 mod cache;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod faults;
 mod hosts;
 mod manifest;
