@@ -39,9 +39,7 @@ mod policy;
 mod request;
 mod scalar;
 mod session;
-mod standin;
 mod timely;
-pub use standin::*;
 
 pub use cache::cache_directory;
 #[cfg(feature = "cluster")]
