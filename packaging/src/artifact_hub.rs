@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, bail};
-use serde::Serialize;
+use anyhow::{Context as _, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
 
 use crate::{Change, Changelog, Metadata};
 
@@ -26,7 +26,8 @@ const NOT_RELEASED: &str = "1970-01-01";
 pub enum Created {
     /// The changelog must say on which day.
     Released,
-    /// Any day will do while it does not.
+    /// Any day will do while it does not, and what is not released has no changes yet: so this file only changes
+    /// with a release.
     Whenever,
 }
 
@@ -54,6 +55,7 @@ struct Package<'p> {
     recommendations: [Recommendation; 1],
     annotations: BTreeMap<&'static str, String>,
     category: &'static str,
+    #[serde(skip_serializing_if = "<[Change]>::is_empty")]
     changes: &'p [Change],
 }
 
@@ -96,10 +98,11 @@ pub fn artifact_hub_package(
     changelog: &Changelog,
     created: Created,
 ) -> Result<String> {
+    check_questions(questions)?;
     let version = metadata.version()?;
     let reference = metadata.reference()?;
-    let release = changelog.release(&version.to_string())?;
-    let day = match (&release.date, created) {
+    let release = changelog.release(&version.to_string());
+    let day = match (release.and_then(|release| release.date.as_deref()), created) {
         (Some(day), _) => day,
         (None, Created::Whenever) => NOT_RELEASED,
         (None, Created::Released) => {
@@ -135,10 +138,24 @@ pub fn artifact_hub_package(
         }],
         annotations: annotations(metadata, questions)?,
         category: CATEGORY,
-        changes: &release.changes,
+        changes: release.map_or(&[], |release| &release.changes),
         version: version.to_string(),
     };
     Ok(format!("{HEAD}{}", yaml_serde::to_string(&package)?))
+}
+
+/// What Rancher could not read it would leave out without a word.
+fn check_questions(questions: &str) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Form {
+        questions: Vec<yaml_serde::Mapping>,
+    }
+    let form: Form = yaml_serde::from_str(questions).context("questions-ui.yml")?;
+    ensure!(
+        !form.questions.is_empty(),
+        "questions-ui.yml: there is no question"
+    );
+    Ok(())
 }
 
 fn keywords(list: &str) -> Result<Vec<&str>> {
@@ -228,7 +245,7 @@ mod tests {
     fn package(metadata: &Metadata, changelog: &str, created: Created) -> Result<String> {
         artifact_hub_package(
             metadata,
-            "questions: []",
+            "questions: [{variable: updates}]",
             &Changelog::parse(changelog)?,
             created,
         )
@@ -241,9 +258,16 @@ mod tests {
         let released = format!("## {version} - 2026-12-24\n### Added\n- It.");
         let text = package(&metadata, &released, Created::Released).unwrap();
         assert!(text.contains("createdAt: 2026-12-24T00:00:00Z"), "{text}");
+        assert!(text.contains("description: It."), "{text}");
         let error = package(&metadata, "## Unreleased", Created::Released).unwrap_err();
         assert!(error.to_string().contains("when"), "{error}");
-        let text = package(&metadata, "## Unreleased", Created::Whenever).unwrap();
+        let text = package(
+            &metadata,
+            "## Unreleased\n### Added\n- More.",
+            Created::Whenever,
+        )
+        .unwrap();
+        assert!(!text.contains("More"), "{text}");
         assert!(text.contains("createdAt: 1970-01-01T00:00:00Z"), "{text}");
     }
 
@@ -252,6 +276,17 @@ mod tests {
         let metadata = metadata("<hco-architecture-guard@example.com>", "");
         let error = package(&metadata, "## Unreleased", Created::Whenever).unwrap_err();
         assert!(error.to_string().contains("policy.author"), "{error}");
+    }
+
+    #[test]
+    fn a_form_that_cannot_be_read_is_refused() {
+        let changelog = Changelog::parse("## Unreleased").unwrap();
+        let metadata = metadata("mutating: false", "mutating: false");
+        for questions in ["questions: a: b", "questions: []", "question: [{}]"] {
+            let package = artifact_hub_package(&metadata, questions, &changelog, Created::Whenever);
+            let error = package.unwrap_err().to_string();
+            assert!(error.contains("questions-ui.yml"), "{error}");
+        }
     }
 
     #[test]

@@ -125,12 +125,10 @@ impl Registry {
             .build()?;
         let mut failures = Vec::new();
         for way in self.ways(reference.resolve_registry())? {
-            let client = Client::new(self.config(&way)?);
+            let client = Client::new(self.config(&way));
             match runtime.block_on(act(client)) {
                 Ok(done) => return Ok(done),
-                Err(error) => {
-                    failures.push(format!("{}: {:#}", way.name(), anyhow::Error::new(error)));
-                }
+                Err(error) => failures.push(format!("{}: {}", way.name(), told(error))),
             }
         }
         bail!("{}", failures.join("; "))
@@ -142,19 +140,19 @@ impl Registry {
             return Ok(vec![Way::Http]);
         }
         let mut ways = vec![Way::Https(authorities)];
-        if self.sources.insecure_sources.contains(host) {
+        if self.sources.insecure.contains(host) {
             ways.extend([Way::HttpsUnverified, Way::Http]);
         }
         Ok(ways)
     }
 
-    fn config(&self, way: &Way) -> Result<ClientConfig> {
+    fn config(&self, way: &Way) -> ClientConfig {
         let given = self.sources.proxies.clone();
         let proxies = given.unwrap_or_else(Proxies::of_the_environment);
         let mut config = ClientConfig {
-            http_proxy: proxies.http_proxy,
-            https_proxy: proxies.https_proxy,
-            no_proxy: proxies.no_proxy,
+            http_proxy: proxies.http,
+            https_proxy: proxies.https,
+            no_proxy: proxies.none,
             ..ClientConfig::default()
         };
         match way {
@@ -168,8 +166,22 @@ impl Registry {
                 config.extra_root_certificates = authorities.iter().map(certificate).collect();
             }
         }
-        Ok(config)
+        config
     }
+}
+
+/// What went wrong, and what helps where something does.
+fn told(error: OciDistributionError) -> String {
+    let hint = match error {
+        OciDistributionError::AuthenticationFailure(_)
+        | OciDistributionError::UnauthorizedError { .. }
+        | OciDistributionError::ServerError {
+            code: 401 | 403, ..
+        } => "; `docker login` leaves credentials where they are found",
+        _ => "",
+    };
+    let error = format!("{:#}", anyhow::Error::new(error));
+    format!("{}{hint}", error.trim_end())
 }
 
 /// How a registry is spoken to.

@@ -2,7 +2,6 @@
 //! programs make of it?
 
 #![expect(
-    clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -11,6 +10,7 @@
 
 mod artifact_hub;
 mod form;
+mod manifests;
 mod names;
 
 use std::io::Write as _;

@@ -10,6 +10,7 @@
 #[cfg(feature = "cluster")]
 mod api_server;
 mod cache;
+mod cli;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod faults;
