@@ -11,11 +11,13 @@ use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 pub use error::ClusterError;
 
+use crate::fields::Fields;
 use crate::node_list::kept::Kept;
 use crate::{Labels, NodeList};
 use api::{Asked, Selectors};
@@ -199,21 +201,25 @@ impl Cluster {
         resource: &str,
     ) -> Result<bool, ClusterError> {
         let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
-        let mut spec = json!({
-            "resourceAttributes": {"group": group, "resource": resource, "verb": verb},
-        });
-        let kind = match service_account {
-            None => "SelfSubjectAccessReview",
+        let attributes = json!({"group": group, "resource": resource, "verb": verb});
+        let (kind, spec) = match service_account {
+            None => (
+                "SelfSubjectAccessReview",
+                json!({"resourceAttributes": attributes}),
+            ),
             Some(account) => {
                 let (namespace, name) = account.split_once('/').unwrap_or(("default", account));
-                spec["user"] = json!(format!("system:serviceaccount:{namespace}:{name}"));
-                // Grants can be to groups, and the API server does not know those of somebody who is not there.
-                spec["groups"] = json!([
-                    "system:serviceaccounts",
-                    format!("system:serviceaccounts:{namespace}"),
-                    "system:authenticated",
-                ]);
-                "SubjectAccessReview"
+                let spec = json!({
+                    "user": format!("system:serviceaccount:{namespace}:{name}"),
+                    // Grants can be to groups, and the API server knows none of somebody who does not ask.
+                    "groups": [
+                        "system:serviceaccounts",
+                        format!("system:serviceaccounts:{namespace}"),
+                        "system:authenticated",
+                    ],
+                    "resourceAttributes": attributes,
+                });
+                ("SubjectAccessReview", spec)
             }
         };
         let status = self.review(kind, &spec)?;
@@ -227,9 +233,10 @@ impl Cluster {
         let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec});
         let path = format!("/apis/authorization.k8s.io/v1/{plural}");
         let answer = self.post(&path, &review, &asked)?;
-        let mut answer: Value =
+        let answer: Fields<'_> =
             serde_json::from_str(&answer).map_err(|error| asked.unread(error))?;
-        Ok(answer["status"].take())
+        let status = answer.get("status").unwrap_or("null");
+        serde_json::from_str(status).map_err(|error| asked.unread(error))
     }
 
     /// The version of `HyperConverged` to ask for.
@@ -238,19 +245,31 @@ impl Cluster {
         let Some(text) = self.get("/apis", GROUP, &asked)? else {
             return Err(ClusterError::NotServed);
         };
-        let group: Value = serde_json::from_str(&text).map_err(|error| asked.unread(error))?;
-        let versions = group["versions"].as_array().into_iter().flatten();
-        let served: Vec<_> = [&group["preferredVersion"]]
+        let Group {
+            preferred_version,
+            versions,
+        } = serde_json::from_str(&text).map_err(|error| asked.unread(error))?;
+        preferred_version
             .into_iter()
             .chain(versions)
-            .filter_map(|version| version["version"].as_str())
-            .collect();
-        served
-            .into_iter()
-            .find(|version| VERSIONS.contains(version))
-            .map(|version| format!("{GROUP}/{version}"))
+            .find(|served| VERSIONS.contains(&&*served.version))
+            .map(|served| format!("{GROUP}/{}", served.version))
             .ok_or(ClusterError::NotServed)
     }
+}
+
+/// An API group, as the API server describes it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Group {
+    preferred_version: Option<Version>,
+    #[serde(default)]
+    versions: Vec<Version>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: String,
 }
 
 fn runtime() -> Result<Runtime, ClusterError> {

@@ -76,7 +76,7 @@ impl Cluster {
                 .get("metadata")
                 .and_then(|raw| serde_json::from_str(raw).ok());
             let metadata: Value = metadata.unwrap_or_default();
-            match metadata["continue"].as_str() {
+            match metadata.get("continue").and_then(Value::as_str) {
                 None | Some("") => return Ok(()),
                 Some(next) => params.continue_token = Some(next.to_owned()),
             }

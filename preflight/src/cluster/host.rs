@@ -1,5 +1,6 @@
 //! A live cluster in the place of the host's one: any kind of object, as policy-server would answer.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::api::{Asked, Selectors};
@@ -14,6 +15,19 @@ struct Resource {
     /// As grants name it.
     granted: String,
     is_namespaced: bool,
+}
+
+/// The resources of a version, as the API server describes them.
+#[derive(Deserialize)]
+struct Resources {
+    resources: Vec<Described>,
+}
+
+#[derive(Deserialize)]
+struct Described {
+    name: String,
+    kind: String,
+    namespaced: bool,
 }
 
 impl Cluster {
@@ -68,26 +82,7 @@ impl Cluster {
                 field_masks,
                 ..
             } => {
-                let resource = self.resource(&api_version, &kind)?;
-                let asked = Asked::new("get", &resource.granted);
-                let path = match (&namespace, resource.is_namespaced) {
-                    (None, true) => {
-                        return Err(format!(
-                            "Resource {api_version}/{kind} is namespaced, but no namespace was provided"
-                        ));
-                    }
-                    (namespace, true) => resource.path_in(namespace.as_deref())?,
-                    (_, false) => resource.path.clone(),
-                };
-                let path = format!("{path}/{}", resource.plural);
-                let object = self.get(&path, &name, &asked).map_err(told)?;
-                let Some(object) = object else {
-                    return Err(format!(
-                        "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
-                    ));
-                };
-                let object: Map<String, Value> =
-                    serde_json::from_str(&object).map_err(|error| told(asked.unread(error)))?;
+                let object = self.object(&api_version, &kind, namespace.as_deref(), &name)?;
                 let object = mask::got(object, &api_version, &kind, field_masks.as_ref());
                 Ok(object.to_string().into_bytes())
             }
@@ -106,7 +101,10 @@ impl Cluster {
                         "version": attributes.version,
                     },
                 });
-                match self.review("SubjectAccessReview", &spec).map_err(told)? {
+                match self
+                    .review("SubjectAccessReview", &spec)
+                    .map_err(|error| told(&error))?
+                {
                     Value::Null => Err("SubjectAccessReview did not return a response".to_owned()),
                     status => Ok(status.to_string().into_bytes()),
                 }
@@ -122,6 +120,36 @@ impl Cluster {
         }
     }
 
+    fn object(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Result<Map<String, Value>, String> {
+        let resource = self.resource(api_version, kind)?;
+        let asked = Asked::new("get", &resource.granted);
+        let path = match (namespace, resource.is_namespaced) {
+            (None, true) => {
+                return Err(format!(
+                    "Resource {api_version}/{kind} is namespaced, but no namespace was provided"
+                ));
+            }
+            (namespace, true) => resource.path_in(namespace)?,
+            (_, false) => resource.path.clone(),
+        };
+        let path = format!("{path}/{}", resource.plural);
+        let object = self
+            .get(&path, name, &asked)
+            .map_err(|error| told(&error))?;
+        let object = object.ok_or_else(|| {
+            format!(
+                "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
+            )
+        })?;
+        serde_json::from_str(&object).map_err(|error| told(&asked.unread(error)))
+    }
+
     fn items(
         &self,
         path: &str,
@@ -134,7 +162,7 @@ impl Cluster {
             items.push(serde_json::from_str(item).map_err(|error| asked.unread(error))?);
             Ok(())
         })
-        .map_err(told)?;
+        .map_err(|error| told(&error))?;
         Ok(items.into_iter())
     }
 
@@ -155,23 +183,28 @@ impl Cluster {
         };
         let path = format!("{parent}/{version}");
         let asked = Asked::new("get", &path);
-        let list = self.get(&parent, version, &asked).map_err(told)?;
-        let list: Value = match list {
-            Some(list) => serde_json::from_str(&list).map_err(|error| told(asked.unread(error)))?,
-            None => return Err(unknown()),
-        };
-        let resources = list["resources"].as_array().into_iter().flatten();
-        let mut of_kind = resources.filter(|resource| resource["kind"] == kind);
-        let resource = of_kind.next().ok_or_else(unknown)?;
-        let plural = resource["name"].as_str().ok_or_else(unknown)?;
+        let list = self
+            .get(&parent, version, &asked)
+            .map_err(|error| told(&error))?;
+        let list = list.ok_or_else(unknown)?;
+        let Resources { resources } =
+            serde_json::from_str(&list).map_err(|error| told(&asked.unread(error)))?;
+        let mut of_kind = resources.into_iter();
+        let Described {
+            name: plural,
+            namespaced,
+            ..
+        } = of_kind
+            .find(|resource| resource.kind == kind)
+            .ok_or_else(unknown)?;
         Ok(Resource {
             path,
-            plural: plural.to_owned(),
             granted: match group {
-                "" => plural.to_owned(),
+                "" => plural.clone(),
                 group => format!("{plural}.{group}"),
             },
-            is_namespaced: resource["namespaced"] == true,
+            plural,
+            is_namespaced: namespaced,
         })
     }
 }
@@ -188,9 +221,9 @@ impl Resource {
 }
 
 /// The guest gets one line.
-fn told(error: ClusterError) -> String {
+fn told(error: &ClusterError) -> String {
     let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
+    let mut cause = std::error::Error::source(error);
     while let Some(source) = cause {
         text.push_str(": ");
         text.push_str(&source.to_string());

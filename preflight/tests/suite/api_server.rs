@@ -102,7 +102,7 @@ fn serve(stream: &TcpStream, answers: &[Value], asked: &Mutex<Vec<String>>) -> i
                     length = value.parse().map_err(io::Error::other)?;
                 }
                 Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
-                    token = value.trim_start_matches("Bearer ").to_owned();
+                    value.trim_start_matches("Bearer ").clone_into(&mut token);
                 }
                 Some(_) => {}
                 None => break,
@@ -122,7 +122,7 @@ fn serve(stream: &TcpStream, answers: &[Value], asked: &Mutex<Vec<String>>) -> i
                 && answer["request"] == *request
                 && answer
                     .get("sent")
-                    .is_none_or(|spec| *spec == said(&sent["spec"]))
+                    .is_none_or(|spec| *spec == said(sent.get("spec").unwrap_or(&Value::Null)))
         });
         let (status, body) = match answer {
             Some(answer) => (answer["status"].clone(), text_of(&answer["body"])),

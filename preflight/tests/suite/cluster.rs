@@ -18,9 +18,8 @@ fn ask(host: &dyn HostCalls, operation: &str, request: &Value) -> Result<Value, 
 fn node(name: &str, architecture: &str, more: &Value) -> Value {
     let mut metadata = json!({"name": name, "annotations": {}, "managedFields": [],
                               "labels": {"node-role.kubernetes.io/worker": ""}});
-    for (key, value) in more.as_object().unwrap() {
-        metadata[key] = value.clone();
-    }
+    let fields = metadata.as_object_mut().unwrap();
+    fields.extend(more.as_object().unwrap().clone());
     json!({"metadata": metadata, "status": {"nodeInfo": {"architecture": architecture}}})
 }
 
@@ -61,16 +60,15 @@ fn objects_come_in_the_preferred_version() {
 
 /// The recorded group, with other versions.
 fn group(preferred: &str, versions: &[&str]) -> Vec<Value> {
-    let mut answers = recorded();
-    let group = answers
-        .iter_mut()
-        .find(|answer| answer["request"] == "GET /apis/hco.kubevirt.io");
-    let body = &mut group.unwrap()["body"];
-    body["preferredVersion"]["version"] = json!(preferred);
-    body["versions"] = versions
+    let versions: Value = versions
         .iter()
         .map(|version| json!({"version": version}))
         .collect();
+    let body = json!({"preferredVersion": {"version": preferred}, "versions": versions});
+    let group =
+        json!({"as": "admin", "request": "GET /apis/hco.kubevirt.io", "status": 200, "body": body});
+    let mut answers = recorded();
+    answers.insert(0, group);
     answers
 }
 
