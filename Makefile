@@ -2,7 +2,11 @@
 
 CARGO ?= cargo
 # One profile and one set of flags (.cargo/config.toml) for the module that is tested, annotated and pushed.
-MODULE := $(or $(CARGO_TARGET_DIR),target)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+MODULE := $(TARGET)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
+# The module names the sources of its dependencies; not where they are on this machine. preflight/build.rs has it too.
+REMAP := target.wasm32-wasip1.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
+PACKAGING := $(CARGO) run --quiet --locked -p packaging
 SOURCES := $(shell find src engine/src -name '*.rs') $(wildcard Cargo.* engine/Cargo.toml .cargo/config.toml rust-toolchain.toml)
 
 .PHONY: help
@@ -10,19 +14,69 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
 policy.wasm: $(SOURCES) ## Build the policy
-	$(CARGO) build --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1
+	$(CARGO) build --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1 --config '$(REMAP)'
 	cp $(MODULE) $@
 
-annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy as it is deployed (needs kwctl)
-	kwctl annotate --metadata-path policy-metadata.yml --usage-path README.md --output-path $@ policy.wasm
+annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy as it is deployed
+	$(PACKAGING) -- annotate policy.wasm --output $@
+
+# RELEASED=1: refuse a version of which CHANGELOG.md does not say when it was released.
+artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml CHANGELOG.md ## Write the page on Artifact Hub
+	$(PACKAGING) -- artifacthub --output $@ $(if $(RELEASED),--released)
+
+# SOURCES_PATH: the sources.yml that kwctl takes, for a registry that is insecure or has a certificate of its own.
+.PHONY: push
+push: annotated-policy.wasm ## Push the policy to OCI=registry/repository:tag, print its digest
+	@$(PACKAGING) --features registry -- push annotated-policy.wasm $(or $(OCI),$(error OCI=registry/repository:tag)) $(if $(SOURCES_PATH),--sources-path $(SOURCES_PATH))
+
+.PHONY: pull
+pull: ## Pull OCI=registry/repository:tag into pulled-policy.wasm
+	$(PACKAGING) --features registry -- pull $(or $(OCI),$(error OCI=registry/repository:tag)) --output pulled-policy.wasm $(if $(SOURCES_PATH),--sources-path $(SOURCES_PATH))
+
+policy-sbom.cdx.json: $(SOURCES) ## Write down what is in the module (needs cargo-cyclonedx)
+	.ci/sbom
+
+.PHONY: reproducible
+reproducible: policy.wasm ## Build the policy in another folder, with another Cargo home: the bytes must be the same
+	.ci/reproducible policy.wasm $(wildcard $(TARGET)/policy-module/wasm32-wasip1/wasm/hco_architecture_guard.wasm)
+
+.PHONY: hco-preflight
+hco-preflight: ## Build the command, target/release/hco-preflight
+	$(CARGO) build --release --locked -p hco-preflight --bin hco-preflight
+
+.PHONY: run
+run: hco-preflight ## Check the example against a mixed cluster: it is denied, with the fix
+	$(TARGET)/release/hco-preflight check -f examples/hyperconverged.yaml --nodes examples/mixed-nodes.yaml; test $$? -eq 1
 
 .PHONY: test
 test: ## Test all that needs no other program
-	$(CARGO) test --locked -p hco-architecture-engine -p hco-preflight
+	$(CARGO) test --locked -p hco-architecture-engine -p hco-preflight -p packaging
 
 .PHONY: e2e-tests
 e2e-tests: ## The cases through every door; kwctl and policy-server if they are on PATH (POLICY_WASM: another module)
 	$(CARGO) test --locked -p e2e-tests
+
+# The versions of these programs are in e2e-tests/tools/go.mod, and nowhere else.
+TOOLS := $(abspath $(or $(CARGO_TARGET_DIR),target))/cluster-tools
+KUBERNETES = $(shell sed -n 's|.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' e2e-tests/tools/go.mod)
+
+# Without the stamps kubectl and kube-apiserver call themselves v0.0.0-master.
+$(TOOLS)/stamp: e2e-tests/tools/go.mod e2e-tests/tools/go.sum
+	mkdir -p $(TOOLS)
+	cd e2e-tests/tools && CGO_ENABLED=0 go build -o $(TOOLS)/ -ldflags='-s -w $(foreach package,component-base client-go/pkg, \
+		-X k8s.io/$(package)/version.gitVersion=$(KUBERNETES))' $$(go list tool)
+	mv $(TOOLS)/server $(TOOLS)/etcd
+	touch $@
+
+.PHONY: cluster-tools
+cluster-tools: $(TOOLS)/stamp ## Build etcd, kube-apiserver and kubectl for e2e-cluster (needs Go; six minutes, once)
+
+.PHONY: e2e-cluster
+e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: without policy-server)
+	@if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
+		$(MAKE) --no-print-directory cluster-tools && \
+		CLUSTER_TOOLS=$(TOOLS) $(CARGO) test --locked -p e2e-tests --test cluster -- $(SCENARIOS); \
+	else echo 'cluster: not run: go is not on PATH'; fi
 
 .PHONY: test-wasm
 test-wasm: ## Test the engine in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)
@@ -43,18 +97,19 @@ fmt: ## Format the code
 	$(CARGO) fmt --all
 
 .PHONY: deny
-deny: ## Licences, bans and sources of the dependencies (needs cargo-deny)
-	$(CARGO) deny --locked check licenses bans sources
+deny: ## Licences, advisories, bans and sources of the dependencies (needs cargo-deny)
+	$(CARGO) deny --locked check $(or $(DENY),licenses bans sources)
 
 .PHONY: readme
 readme: ## Write the table of rules in README.md from the pages
 	UPDATE_README=1 $(CARGO) test -q --locked -p hco-architecture-engine --test suite readme
 
 .PHONY: snapshots
-snapshots: ## Write the snapshots of the wording anew; read the diff before you commit it
+snapshots: ## Write the snapshots of the wording and the picture anew; read the diff before you commit it
 	INSTA_UPDATE=always $(CARGO) test -q --locked -p hco-architecture-engine --test suite wording
+	INSTA_UPDATE=always $(CARGO) test -q --locked -p hco-preflight --test suite cli
 
 .PHONY: clean
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -f policy.wasm annotated-policy.wasm
+	rm -f policy.wasm annotated-policy.wasm pulled-policy.wasm

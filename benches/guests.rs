@@ -12,6 +12,7 @@ use crate::measure::timed;
 const UNHURRIED: Options = Options {
     deadline: Some(Duration::from_mins(1)),
     memory: None,
+    cache: None,
 };
 
 /// A guest that is handed the list and looks at none of it: what host and engine take by themselves.

@@ -57,6 +57,7 @@ fn module() -> Result<(), String> {
         // The outer build has brought the lock file up to date, or was told not to: in either case it is
         // the one to build by. Cargo then needs the network only for crates that are not there yet.
         .arg("--locked")
+        .args(["--config", &remap()?])
         .arg("--target-dir")
         .arg(&target)
         // Where .cargo/config.toml is: the module's flags are in it, and in nothing else.
@@ -88,6 +89,20 @@ fn module() -> Result<(), String> {
                 built.display()
             )
         })
+}
+
+/// The module names the sources of its dependencies; not where they are on this machine, so that whoever
+/// builds it gets the same bytes. The Makefile says the same of `make policy.wasm`.
+fn remap() -> Result<String, String> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let sources = home
+        .ok_or("neither CARGO_HOME nor HOME says where cargo keeps its things")?
+        .join("registry/src");
+    Ok(format!(
+        "target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/cargo/registry/src\"]",
+        sources.display()
+    ))
 }
 
 /// Without the target rustc says `can't find crate for core`, once for every crate.

@@ -12,8 +12,6 @@
 mod answer;
 mod case;
 mod cluster;
-#[cfg(test)]
-mod metadata;
 mod native;
 mod page;
 mod session;

@@ -35,7 +35,7 @@ mod text;
 pub use facts::Cluster;
 pub use hyperconverged::ARCHITECTURES;
 pub use judge::{judge, validate_settings};
-pub use report::{Import, Judged, JudgedFinding, Report};
+pub use report::{Import, Judged, JudgedFinding, JudgedTemplate, Report};
 pub use rule::{Level, Rule};
 pub use rules::RULES;
 pub use settings::ServiceAccount;

@@ -6,7 +6,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::architecture::is_accepted_by_ssp;
 use crate::facts::Facts;
+use crate::golden_image::GoldenImage;
+use crate::node::Census;
 use crate::rule::{Finding, Level};
 use crate::text::{cut, percent_encode, plain, quote};
 
@@ -44,6 +47,8 @@ pub struct Report {
     pub control_plane_architectures: Option<Vec<String>>,
     /// Whether HCO will import for several architectures; `None` if nothing was judged.
     pub multi_arch_import: Option<Import>,
+    /// Where VMs boot from each golden image, those of the spec first; `None` if no nodes were read.
+    pub templates: Option<Vec<JudgedTemplate>>,
     /// What was found, by rule in the order of the table, then by place in the object.
     pub findings: Vec<JudgedFinding>,
     /// Lines for the user beside the verdict.
@@ -69,6 +74,43 @@ impl Import {
         match self {
             Self::Enabled => "enabled",
             Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// A golden image against the workload architectures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JudgedTemplate {
+    /// Its name.
+    pub name: String,
+    /// `boots`, `doesNotBoot` or `notSaid`, by workload architecture. Words, because a map of an enum would be
+    /// 2 kB of the module.
+    pub architectures: BTreeMap<String, String>,
+}
+
+impl JudgedTemplate {
+    fn new(image: &GoldenImage<'_>, import: bool, census: &Census) -> Self {
+        // With the import off CDI takes whatever the importer's node is.
+        let value = image
+            .annotation
+            .value()
+            .filter(|_| import || census.workload.len() == 1);
+        let mut architectures = BTreeMap::new();
+        for name in census.workload.keys() {
+            let word = match value {
+                None => "notSaid",
+                Some(value)
+                    if is_accepted_by_ssp(name) && value.split(',').any(|entry| entry == name) =>
+                {
+                    "boots"
+                }
+                Some(_) => "doesNotBoot",
+            };
+            architectures.insert(name.clone(), word.to_owned());
+        }
+        Self {
+            name: image.name.to_owned(),
+            architectures,
         }
     }
 }
@@ -147,6 +189,7 @@ impl Report {
             workload_architectures: None,
             control_plane_architectures: None,
             multi_arch_import: None,
+            templates: None,
             findings: Vec::new(),
             warnings: Vec::new(),
             audit_annotations: BTreeMap::new(),
@@ -225,6 +268,12 @@ impl Report {
                 Import::Enabled
             } else {
                 Import::Disabled
+            }),
+            templates: census.map(|census| {
+                let images = facts.images.iter();
+                images
+                    .map(|image| JudgedTemplate::new(image, facts.import, census))
+                    .collect()
             }),
             warnings: warnings(&findings),
             audit_annotations: BTreeMap::new(),

@@ -20,23 +20,33 @@
 
 #![forbid(unsafe_code)]
 
+mod cache;
 mod embedded;
 mod error;
 mod failing;
+mod fields;
 mod grants;
 mod host_calls;
+mod manifest;
 mod mask;
+mod module;
 mod node_list;
 mod policy;
 mod request;
+mod scalar;
 mod session;
+mod standin;
 mod timely;
+pub use standin::*;
 
+pub use cache::cache_directory;
 pub use error::HostError;
 pub use failing::Failing;
 pub use grants::{Capabilities, CapabilityError, Granted, Resource};
 pub use host_calls::{HostCalls, handler_error};
-pub use node_list::{CanI, NodeList, NodeListError};
+pub use manifest::{ManifestError, Object, objects};
+pub use module::module_sha256;
+pub use node_list::{CanI, Counts, CountsError, Labels, NodeList, NodeListError};
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
 pub use request::{Request, ResourceAttributes, SubjectAccessReview};
 pub use session::{Exchange, Record, Replay, Response, Session, SessionError};

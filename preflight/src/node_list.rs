@@ -1,17 +1,33 @@
 //! The nodes of a file in place of a cluster.
 
-use std::collections::BTreeSet;
+mod counts;
+mod kept;
+mod stream;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
+pub use counts::{Counts, CountsError};
+pub use kept::Labels;
+
+use crate::fields::Fields;
 use crate::request::ResourceAttributes;
-use crate::{HostCalls, Request, handler_error, mask};
+use crate::{HostCalls, ManifestError, Request, handler_error, mask};
+use kept::Kept;
 
 /// Nodes as `kubectl get nodes -o yaml` or `-o json` writes them, answered as a cluster would.
+///
+/// A reduced list holds of each node what the policy of this project reads: name, labels, and architecture.
+///
+/// DIVERGES: the host hands over the whole metadata whatever the mask says. Of a large cluster that is a
+/// hundred megabytes four times over, in the file, the list, the host and the guest; and nothing that this
+/// project's module decides comes from it. For another module use a list that is not reduced.
 #[derive(Debug)]
 pub struct NodeList {
     items: Vec<Box<RawValue>>,
@@ -58,61 +74,68 @@ pub enum NodeListError {
     Json(#[source] serde_json::Error),
     /// It is no YAML.
     #[error("the node list is no YAML")]
-    Yaml(#[source] yaml_serde::Error),
+    Yaml(#[source] ManifestError),
     /// It is something else.
     #[error("the node list holds {0}; write it with `kubectl get nodes -o yaml`")]
     Kind(String),
 }
 
-/// A list, or one of its items.
-#[derive(Deserialize)]
-struct Typed<T> {
-    kind: Option<String>,
-    items: Option<Vec<T>>,
-}
-
 impl NodeList {
-    /// Reads JSON or YAML from a file.
+    /// Reads JSON or YAML from a file, and keeps everything.
     ///
     /// # Errors
     ///
     /// If the file cannot be read, or is no list of nodes.
     pub fn from_file(path: &Path) -> Result<Self, NodeListError> {
-        let text = std::fs::read(path).map_err(|source| NodeListError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::from_text(&text)
+        read_file(path, Kept::Everything)
     }
 
-    /// Reads JSON or YAML: a `List` or `NodeList`, or a single `Node`.
+    /// Reads JSON or YAML, and keeps everything: a `List` or `NodeList`, or a single `Node`.
     ///
     /// # Errors
     ///
     /// If it is no list of nodes.
     pub fn from_text(text: &[u8]) -> Result<Self, NodeListError> {
-        let items = match text.trim_ascii_start().first() {
-            None => return Err(NodeListError::Empty),
-            Some(b'{') => items_of_json(text)?,
-            Some(_) => items_of_yaml(text)?,
-        };
-        for item in &items {
-            let is_object = item.get().starts_with('{');
-            match serde_json::from_str::<Typed<Value>>(item.get()) {
-                Ok(Typed { kind, .. }) if is_object => match kind.as_deref() {
-                    None | Some("Node") => {}
-                    Some(kind) => return Err(NodeListError::Kind(format!("a `{kind}`"))),
-                },
-                Ok(_) | Err(_) => {
-                    return Err(NodeListError::Kind("an item that is no object".to_owned()));
-                }
-            }
-        }
-        Ok(Self {
+        read_text(text, Kept::Everything)
+    }
+
+    /// Reads JSON or YAML from a file, and keeps what the policy of this project reads; YAML is never held
+    /// whole.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is no list of nodes.
+    pub fn reduced_from_file(path: &Path, labels: &Labels) -> Result<Self, NodeListError> {
+        read_file(path, Kept::Judged(labels))
+    }
+
+    /// Reads JSON or YAML, and keeps what the policy of this project reads.
+    ///
+    /// # Errors
+    ///
+    /// If it is no list of nodes.
+    pub fn reduced_from_text(text: &[u8], labels: &Labels) -> Result<Self, NodeListError> {
+        read_text(text, Kept::Judged(labels))
+    }
+
+    /// Makes up workers, so many of each architecture, and no control plane.
+    pub fn made_up(counts: &BTreeMap<String, usize>) -> Self {
+        Self::of(raw_nodes(counts, ""))
+    }
+
+    /// The list after so many workers of each architecture have joined.
+    #[must_use]
+    pub fn joined_by(mut self, counts: &BTreeMap<String, usize>) -> Self {
+        self.items.extend(raw_nodes(counts, "joined-"));
+        Self::of(self.items).with_can_i(self.can_i)
+    }
+
+    fn of(items: Vec<Box<RawValue>>) -> Self {
+        Self {
             items,
             can_i: CanI::default(),
             last: Mutex::new(None),
-        })
+        }
     }
 
     /// Sets the answers to `can_i`.
@@ -257,41 +280,102 @@ fn check_kind(api_version: &str, kind: &str) -> Result<(), String> {
     }
 }
 
-fn items_of_json(text: &[u8]) -> Result<Vec<Box<RawValue>>, NodeListError> {
-    let list: Typed<Box<RawValue>> = serde_json::from_slice(text).map_err(NodeListError::Json)?;
-    items(list, || {
-        serde_json::from_slice(text).map_err(NodeListError::Json)
-    })
+fn raw_nodes(counts: &BTreeMap<String, usize>, prefix: &str) -> Vec<Box<RawValue>> {
+    counts::nodes(counts, prefix)
+        .filter_map(|node| to_raw_value(&node).ok())
+        .collect()
 }
 
-fn items_of_yaml(text: &[u8]) -> Result<Vec<Box<RawValue>>, NodeListError> {
-    let document: Value = yaml_serde::from_slice(text).map_err(NodeListError::Yaml)?;
-    let raw = |value: &Value| to_raw_value(value).map_err(NodeListError::Json);
-    let list = match &document {
-        Value::Null => return Err(NodeListError::Empty),
-        Value::Object(_) => Typed {
-            kind: document
-                .get("kind")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
-            items: match document.get("items") {
-                Some(Value::Array(items)) => Some(items.iter().map(raw).collect::<Result<_, _>>()?),
-                _ => None,
-            },
-        },
-        _ => return Err(NodeListError::Kind("no object".to_owned())),
+fn read_file(path: &Path, kept: Kept<'_>) -> Result<NodeList, NodeListError> {
+    let unreadable = |source| NodeListError::Unreadable {
+        path: path.to_owned(),
+        source,
     };
-    items(list, || raw(&document))
+    let file = File::open(path).map_err(unreadable)?;
+    let mut reader = BufReader::with_capacity(1 << 16, file);
+    if reader.fill_buf().map_err(unreadable)?.starts_with(MARK) {
+        reader.consume(MARK.len());
+    }
+    if is_json(reader.fill_buf().map_err(unreadable)?) {
+        let mut text = Vec::new();
+        reader.read_to_end(&mut text).map_err(unreadable)?;
+        return of_json(&text, kept).map(NodeList::of);
+    }
+    match stream::nodes(reader, kept) {
+        Ok(nodes) => Ok(NodeList::of(nodes)),
+        Err(stream::Stopped::List(error)) => Err(error),
+        Err(stream::Stopped::File(source)) => Err(unreadable(source)),
+    }
 }
 
-fn items(
-    list: Typed<Box<RawValue>>,
-    whole: impl FnOnce() -> Result<Box<RawValue>, NodeListError>,
-) -> Result<Vec<Box<RawValue>>, NodeListError> {
-    match (list.kind.as_deref(), list.items) {
-        (Some("List" | "NodeList") | None, Some(items)) => Ok(items),
-        (Some("Node"), None) => Ok(vec![whole()?]),
-        (Some(kind), _) => Err(NodeListError::Kind(format!("a `{kind}`"))),
-        (None, None) => Err(NodeListError::Kind("neither a kind nor items".to_owned())),
+fn read_text(text: &[u8], kept: Kept<'_>) -> Result<NodeList, NodeListError> {
+    let text = text.strip_prefix(MARK).unwrap_or(text);
+    if is_json(text) {
+        return of_json(text, kept).map(NodeList::of);
+    }
+    match stream::nodes(text, kept) {
+        Ok(nodes) => Ok(NodeList::of(nodes)),
+        Err(stream::Stopped::List(error)) => Err(error),
+        Err(stream::Stopped::File(_)) => Err(NodeListError::Empty),
+    }
+}
+
+/// What some editors of Windows put before UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+fn is_json(text: &[u8]) -> bool {
+    text.trim_ascii_start().first() == Some(&b'{')
+}
+
+fn of_json(text: &[u8], kept: Kept<'_>) -> Result<Vec<Box<RawValue>>, NodeListError> {
+    let list: Fields<'_> = serde_json::from_slice(text).map_err(NodeListError::Json)?;
+    let kind = list.get("kind").map(|kind| kind.trim_matches('"'));
+    let items = list.get("items").map(serde_json::from_str);
+    match (kind, items) {
+        (Some("List" | "NodeList") | None, Some(Ok(items))) => {
+            let items: Vec<&RawValue> = items;
+            let mut lines = Lines {
+                text,
+                before: 0,
+                line: 1,
+            };
+            items
+                .into_iter()
+                .map(|item| kept.of(item.get(), lines.of(item.get())))
+                .collect()
+        }
+        (kind, _) => {
+            let whole = || std::str::from_utf8(text).unwrap_or_default();
+            single(kind, || kept.of(whole(), 1)).map(|node| vec![node])
+        }
+    }
+}
+
+/// What has no items can be a node.
+fn single<T>(
+    kind: Option<&str>,
+    node: impl FnOnce() -> Result<T, NodeListError>,
+) -> Result<T, NodeListError> {
+    match kind {
+        Some("Node") => node(),
+        Some(kind) => Err(NodeListError::Kind(format!("a `{kind}`"))),
+        None => Err(NodeListError::Kind("neither a kind nor items".to_owned())),
+    }
+}
+
+/// Counts the lines up to parts of a text, which come in their order.
+struct Lines<'t> {
+    text: &'t [u8],
+    before: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    fn of(&mut self, part: &str) -> usize {
+        let offset = part.as_ptr() as usize - self.text.as_ptr() as usize;
+        let between = self.text.get(self.before..offset).unwrap_or_default();
+        self.line += between.split(|&byte| byte == b'\n').count() - 1;
+        self.before = offset;
+        self.line
     }
 }

@@ -1,7 +1,7 @@
 //! A compiled module and its evaluations.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -18,7 +18,7 @@ use wasmtime_provider::{
 
 use crate::embedded::MODULE;
 use crate::failing::Failing;
-use crate::{HostCalls, HostError};
+use crate::{HostCalls, HostError, cache};
 
 /// How a module is run.
 #[derive(Debug, Clone)]
@@ -28,6 +28,9 @@ pub struct Options {
     /// How many bytes of memory a guest may have; `None`: as many as it can address. A guest that wants
     /// more traps. Policy-server sets no limit.
     pub memory: Option<usize>,
+    /// Where the compiled module is kept for the next run, such as [`cache_directory`](crate::cache_directory);
+    /// `None`: nowhere. A directory that is broken or cannot be written to is as good as none.
+    pub cache: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -35,6 +38,7 @@ impl Default for Options {
         Self {
             deadline: Some(Duration::from_secs(2)),
             memory: None,
+            cache: None,
         }
     }
 }
@@ -108,7 +112,16 @@ impl Policy {
     ///
     /// If the engine cannot run on this machine.
     pub fn embedded() -> Result<Self, HostError> {
-        Self::from_bytes(MODULE, &Options::default())
+        Self::embedded_with(&Options::default())
+    }
+
+    /// The policy of this project, run in another way.
+    ///
+    /// # Errors
+    ///
+    /// If the engine cannot run on this machine.
+    pub fn embedded_with(options: &Options) -> Result<Self, HostError> {
+        Self::from_bytes(MODULE, options)
     }
 
     /// The embedded module itself.
@@ -140,6 +153,7 @@ impl Policy {
         // MIRRORS: kubewarden-controller crates/policy-server/src/lib.rs, `PolicyServer::new_from_config`.
         config.wasm_function_references(true);
         config.epoch_interruption(options.deadline.is_some());
+        config.cache(options.cache.as_deref().and_then(cache::open));
         let engine = Engine::new(&config).map_err(|error| wrong(&error))?;
         let module = Module::new(&engine, module).map_err(|error| wrong(&error))?;
         let ticker = options

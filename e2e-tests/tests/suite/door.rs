@@ -10,18 +10,46 @@ pub(crate) enum Outcome {
     Ran(Through),
 }
 
-/// The cases that went through a door.
-#[derive(Default)]
+/// The cases that went through a door, or the steps that were taken there.
 pub(crate) struct Through {
     /// How many.
     pub(crate) cases: usize,
+    /// What they are called.
+    pub(crate) called: &'static str,
     /// Which of them came out otherwise than they should.
     pub(crate) wrong: Vec<String>,
     /// Which cannot go through it, and why.
     pub(crate) left_out: Vec<String>,
 }
 
+impl Default for Through {
+    fn default() -> Self {
+        Self {
+            cases: 0,
+            called: "cases",
+            wrong: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+}
+
 impl Through {
+    /// A door that is no matter of cases.
+    pub(crate) fn steps() -> Self {
+        Self {
+            called: "steps",
+            ..Self::default()
+        }
+    }
+
+    /// A step was taken.
+    pub(crate) fn step(&mut self, name: &str, came_to: Result<(), String>) {
+        self.cases += 1;
+        if let Err(mistake) = came_to {
+            self.wrong.push(format!("{name}\n{mistake}"));
+        }
+    }
+
     /// A case went through, with a mistake or without.
     pub(crate) fn case(&mut self, case: &Case, mistake: Option<String>) {
         self.cases += 1;

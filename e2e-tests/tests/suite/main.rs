@@ -16,6 +16,7 @@ mod http;
 mod kwctl;
 mod module;
 mod policy_server;
+mod registry;
 mod wasm;
 
 use std::process::ExitCode;
@@ -28,11 +29,12 @@ use crate::door::{Outcome, Through};
 type Door = fn(&[Judged<'_>]) -> Outcome;
 
 /// The doors in the order in which they are tried.
-const DOORS: [(&str, Door); 4] = [
+const DOORS: [(&str, Door); 5] = [
     ("engine", engine),
     ("wasm", wasm::run),
     ("kwctl", kwctl::run),
     ("policy-server", policy_server::run),
+    ("registry", registry::run),
 ];
 
 fn main() -> ExitCode {
@@ -60,9 +62,10 @@ fn main() -> ExitCode {
                     println!("door {name} leaves out {left_out}");
                 }
                 failed |= !through.wrong.is_empty();
+                let (cases, called) = (through.cases, through.called);
                 last_words.push(match through.wrong.len() {
-                    0 => format!("door {name}: {} cases", through.cases),
-                    wrong => format!("door {name}: {} cases, {wrong} wrong", through.cases),
+                    0 => format!("door {name}: {cases} {called}"),
+                    wrong => format!("door {name}: {cases} {called}, {wrong} wrong"),
                 });
             }
         }

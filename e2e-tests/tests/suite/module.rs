@@ -24,18 +24,21 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The annotated module: of `POLICY_WASM` if that is set, else the embedded one, which is never stale.
+/// The module as it was built: `POLICY_WASM` if that is set, else the embedded one, which is never stale.
+pub(crate) fn built() -> Result<PathBuf, String> {
+    if let Some(module) = std::env::var_os("POLICY_WASM") {
+        return Ok(Path::new(ROOT).join(module));
+    }
+    let module = scratch("module")?.join("policy.wasm");
+    std::fs::write(&module, Policy::embedded_module())
+        .map_err(|error| format!("{}: {error}", module.display()))?;
+    Ok(module)
+}
+
+/// That module, annotated by kwctl.
 pub(crate) fn annotated(kwctl: &Path) -> Result<PathBuf, String> {
-    let scratch = scratch("module")?;
-    let module = if let Some(module) = std::env::var_os("POLICY_WASM") {
-        Path::new(ROOT).join(module)
-    } else {
-        let module = scratch.join("policy.wasm");
-        std::fs::write(&module, Policy::embedded_module())
-            .map_err(|error| format!("{}: {error}", module.display()))?;
-        module
-    };
-    let annotated = scratch.join("annotated-policy.wasm");
+    let module = built()?;
+    let annotated = scratch("module")?.join("annotated-policy.wasm");
     let output = Command::new(kwctl)
         .current_dir(ROOT)
         .env("NO_COLOR", "1")

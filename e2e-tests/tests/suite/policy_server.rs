@@ -2,6 +2,7 @@
 //! server. One policy-server per cluster, one policy per settings.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{self, BufRead as _, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -34,6 +35,26 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
     Outcome::Ran(through)
 }
 
+/// A policy-server that loads the module from a registry says what the engine says.
+pub(crate) fn loads(
+    program: &Path,
+    module: &str,
+    sources: &Path,
+    judged: &Judged<'_>,
+) -> Result<(), String> {
+    let starter = Starter {
+        program: program.to_owned(),
+        module: module.to_owned(),
+        sources: Some(sources.to_owned()),
+        directory: module::scratch("policy-server-registry")?,
+    };
+    let nodes = judged.case.cluster.list_of_api_server()?;
+    let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
+    let policies = Map::from_iter([("policy".to_owned(), starter.policy(judged))]);
+    let server = starter.start(&policies, Some(api_server.address))?;
+    mistake(server.address, "validate", "policy", judged).map_or(Ok(()), Err)
+}
+
 /// What a policy-server is connected to.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Cluster {
@@ -52,7 +73,8 @@ fn serve_all(
 ) -> Result<(), String> {
     let starter = Starter {
         program: program.to_owned(),
-        module: module::annotated(kwctl)?,
+        module: format!("file://{}", module::annotated(kwctl)?.display()),
+        sources: None,
         directory: module::scratch("policy-server")?,
     };
     let mut clusters: BTreeMap<Cluster, Vec<&Judged<'_>>> = BTreeMap::new();
@@ -201,7 +223,10 @@ fn mistake(to: SocketAddr, endpoint: &str, id: &str, judged: &Judged<'_>) -> Opt
 /// What a policy-server is started with.
 struct Starter {
     program: PathBuf,
-    module: PathBuf,
+    /// Its address.
+    module: String,
+    /// Says which registries are not as others are.
+    sources: Option<PathBuf>,
     directory: PathBuf,
 }
 
@@ -218,7 +243,7 @@ impl Starter {
             _ => json!(["kubernetes/can_i", "kubernetes/list_resources_all"]),
         };
         json!({
-            "module": format!("file://{}", self.module.display()),
+            "module": self.module,
             "policyMode": "protect",
             "settings": judged.case.settings(),
             "contextAwareResources": resources,
@@ -268,6 +293,11 @@ impl Starter {
                 .arg(&self.directory)
                 .arg("--policies")
                 .arg(policies)
+                .args(
+                    self.sources
+                        .iter()
+                        .flat_map(|sources| [OsStr::new("--sources-path"), sources.as_os_str()]),
+                )
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
@@ -344,7 +374,7 @@ fn wait_until_ready(probe: SocketAddr, log: &Receiver<String>) -> Result<(), Str
 }
 
 /// An address that was free just now.
-fn free_address() -> io::Result<SocketAddr> {
+pub(crate) fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 

@@ -18,6 +18,7 @@ mod grants;
 mod pages;
 #[cfg(not(target_arch = "wasm32"))]
 mod properties;
+mod templates;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 

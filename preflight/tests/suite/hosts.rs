@@ -83,7 +83,7 @@ fn reads(#[case] text: &str, #[case] nodes: usize) {
 )]
 #[case::a_pod_among_them(
     "kind: List\nitems: [{kind: Pod}]",
-    "the node list holds a `Pod`; write it with `kubectl get nodes -o yaml`"
+    "the node list holds a `Pod` in line 2; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::no_object(
     "- a",
@@ -95,7 +95,7 @@ fn reads(#[case] text: &str, #[case] nodes: usize) {
 )]
 #[case::an_item_that_is_none(
     "kind: List\nitems: [7]",
-    "the node list holds an item that is no object; write it with `kubectl get nodes -o yaml`"
+    "the node list holds an item that is no object, in line 2; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::cut_off(r#"{"kind":"List","items":["#, "the node list is no JSON")]
 #[case::broken("a: [", "the node list is no YAML")]

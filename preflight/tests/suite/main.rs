@@ -7,8 +7,12 @@
     reason = "a test that fails has to stop; what clippy.toml allows in tests does not reach their helpers"
 )]
 
+mod cache;
+mod cli;
 mod faults;
 mod hosts;
+mod manifest;
+mod node_lists;
 mod operations;
 mod sessions;
 

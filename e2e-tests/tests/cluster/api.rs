@@ -1,0 +1,111 @@
+//! A client of the API server, and of webhooks, for what kubectl has no command for.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ureq::http::{Request, StatusCode};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+/// Longer than any answer takes, webhooks that time out included.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A client with a token, which may be empty. Clones share their connections.
+#[derive(Clone)]
+pub(crate) struct Api {
+    agent: Agent,
+    pub(crate) server: String,
+    pub(crate) token: String,
+}
+
+/// A status and a body.
+type Answer = Result<(StatusCode, String), String>;
+
+impl Api {
+    /// A client of a server whose certificate this authority has signed.
+    pub(crate) fn new(server: &str, token: &str, authority: &str) -> Self {
+        let authority =
+            Certificate::from_pem(authority.as_bytes()).expect("a certificate of our own");
+        let tls = TlsConfig::builder()
+            .root_certs(RootCerts::new_with_certs(&[authority]))
+            .build();
+        let config = Agent::config_builder()
+            .tls_config(tls)
+            .proxy(None)
+            .http_status_as_error(false)
+            .timeout_global(Some(PATIENCE))
+            .build();
+        Self {
+            agent: config.into(),
+            server: server.to_owned(),
+            token: token.to_owned(),
+        }
+    }
+
+    /// The same client for somebody else.
+    pub(crate) fn with_token(&self, token: &str) -> Self {
+        Self {
+            token: token.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// Reads text, such as metrics.
+    pub(crate) fn text(&self, path: &str) -> Answer {
+        self.send("GET", path, "", None)
+    }
+
+    /// Reads an object.
+    #[track_caller]
+    pub(crate) fn get(&self, path: &str) -> Value {
+        self.must("GET", path, None)
+    }
+
+    /// Sends an object, which must be accepted.
+    #[track_caller]
+    pub(crate) fn must(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
+        match self.try_to(method, path, body) {
+            Ok((status, answer)) if status.is_success() => answer,
+            Ok((status, answer)) => panic!("{method} {path}: {status}: {answer}"),
+            Err(error) => panic!("{method} {path}: {error}"),
+        }
+    }
+
+    /// Sends an object; a merge patch with PATCH.
+    pub(crate) fn try_to(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(StatusCode, Value), String> {
+        let media = match method {
+            "PATCH" => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let (status, text) = self.send(method, path, media, body)?;
+        let answer = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
+        Ok((status, answer))
+    }
+
+    fn send(&self, method: &str, path: &str, media: &str, body: Option<&Value>) -> Answer {
+        let text = |error: ureq::Error| error.to_string();
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.server));
+        if !self.token.is_empty() {
+            request = request.header("Authorization", format!("Bearer {}", self.token));
+        }
+        let answer: Result<ureq::http::Response<Body>, ureq::Error> = match body {
+            None => self.agent.run(request.body(()).map_err(|e| e.to_string())?),
+            Some(body) => {
+                let request = request.header("Content-Type", media);
+                let request = request.body(body.to_string());
+                self.agent.run(request.map_err(|error| error.to_string())?)
+            }
+        };
+        let mut answer = answer.map_err(text)?;
+        let status = answer.status();
+        let body = answer.body_mut().with_config().limit(1 << 28);
+        Ok((status, body.read_to_string().map_err(text)?))
+    }
+}

@@ -1,0 +1,202 @@
+//! etcd and kube-apiserver: what is a cluster to everybody who only talks to its API.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::api::Api;
+use crate::certificates::Certificates;
+use crate::process::{Process, free_address};
+use crate::waiting::until;
+
+/// Where the programs are.
+pub(crate) struct Programs {
+    etcd: PathBuf,
+    api_server: PathBuf,
+    pub(crate) kubectl: PathBuf,
+}
+
+impl Programs {
+    /// The programs of a directory.
+    ///
+    /// # Errors
+    ///
+    /// Which is missing.
+    pub(crate) fn of(directory: &Path) -> Result<Self, String> {
+        let program = |name: &str| {
+            let program = directory.join(name);
+            let missing = || format!("{} is not there", program.display());
+            program.is_file().then_some(&program).ok_or_else(missing)?;
+            Ok::<_, String>(program)
+        };
+        Ok(Self {
+            etcd: program("etcd")?,
+            api_server: program("kube-apiserver")?,
+            kubectl: program("kubectl")?,
+        })
+    }
+}
+
+/// Somebody with a token. What they may do, RBAC says.
+#[derive(Clone, Copy)]
+pub(crate) enum User {
+    /// Of `system:masters`.
+    Admin,
+    /// Of the group `developers`.
+    Developer,
+}
+
+impl User {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Developer => "developer",
+        }
+    }
+}
+
+const TOKENS: &str = "admin,admin,admin,system:masters\ndeveloper,developer,developer,developers\n";
+
+/// What is written to the audit log: who did what with which answer, of HyperConvergeds.
+const AUDIT: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata", "resources": [{"group": "hco.kubevirt.io"}]}, {"level": "None"}]}"#;
+
+/// How often ports are chosen anew because somebody else took them.
+const TRIES: usize = 3;
+
+/// A running control plane.
+pub(crate) struct ControlPlane {
+    /// As an administrator.
+    pub(crate) api: Api,
+    pub(crate) certificates: Certificates,
+    // Dropped in this order: the directory last.
+    _api_server: Process,
+    _etcd: Process,
+    directory: TempDir,
+}
+
+impl ControlPlane {
+    /// Starts one, and waits until it is ready.
+    pub(crate) fn start(programs: &Programs) -> Self {
+        let mut tried = Vec::new();
+        while tried.len() < TRIES {
+            match Self::try_to_start(programs) {
+                Ok(started) => return started,
+                Err(error) => tried.push(error.to_string()),
+            }
+        }
+        panic!("no control plane: {}", tried.join("\n"));
+    }
+
+    fn try_to_start(programs: &Programs) -> Result<Self, Box<dyn std::error::Error>> {
+        let directory = tempfile::Builder::new().prefix("hco-cluster-").tempdir()?;
+        let path = directory.path();
+        let certificates = Certificates::new(path)?;
+        std::fs::write(path.join("tokens.csv"), TOKENS)?;
+        std::fs::write(path.join("audit-policy.yaml"), AUDIT)?;
+
+        let (client, peer) = (free_address()?, free_address()?);
+        let (client, peer) = (format!("http://{client}"), format!("http://{peer}"));
+        let mut etcd = Command::new(&programs.etcd);
+        etcd.env_clear()
+            .args(["--name", "default", "--log-level", "warn"])
+            .arg("--data-dir")
+            .arg(path.join("etcd"))
+            .args(["--listen-client-urls", &client])
+            .args(["--advertise-client-urls", &client])
+            .args(["--listen-peer-urls", &peer])
+            .args(["--initial-advertise-peer-urls", &peer])
+            .args(["--initial-cluster", &format!("default={peer}")])
+            // Nothing here survives the test anyway.
+            .arg("--unsafe-no-fsync");
+        let etcd = Process::start(&mut etcd, path)?;
+
+        let address = free_address()?;
+        let mut api_server = Command::new(&programs.api_server);
+        api_server
+            .env_clear()
+            .args(["--etcd-servers", &client])
+            .args(["--bind-address", &address.ip().to_string()])
+            .args(["--secure-port", &address.port().to_string()])
+            // Nobody is to find it by its own service.
+            .args(["--advertise-address", &address.ip().to_string()])
+            .args(["--endpoint-reconciler-type", "none"])
+            .args(["--service-cluster-ip-range", "10.0.0.0/24"])
+            .arg("--tls-cert-file")
+            .arg(&certificates.certificate_file)
+            .arg("--tls-private-key-file")
+            .arg(&certificates.key_file)
+            .args(["--authorization-mode", "RBAC"])
+            .arg("--token-auth-file")
+            .arg(path.join("tokens.csv"))
+            // Tokens of service accounts, as pods have them.
+            .args(["--service-account-issuer", "https://kubernetes.default.svc"])
+            .arg("--service-account-signing-key-file")
+            .arg(&certificates.key_file)
+            // It takes a public key, or a certificate in which one is.
+            .arg("--service-account-key-file")
+            .arg(&certificates.certificate_file)
+            .arg("--audit-policy-file")
+            .arg(path.join("audit-policy.yaml"))
+            .arg("--audit-log-path")
+            .arg(path.join("audit.log"));
+        let api_server = Process::start(&mut api_server, path)?;
+
+        let api = Api::new(
+            &format!("https://{address}"),
+            "admin",
+            &certificates.authority,
+        );
+        until("kube-apiserver is ready", || {
+            // A program that ended says why, and the next try has other ports.
+            let ended = etcd.still_runs().and_then(|()| api_server.still_runs());
+            if ended.is_err() {
+                return Ok(ended);
+            }
+            match api.text("/readyz")? {
+                (status, _) if status.is_success() => Ok(Ok(())),
+                (status, body) => Err(format!("{status}: {body}")),
+            }
+        })?;
+        Ok(Self {
+            api,
+            certificates,
+            _api_server: api_server,
+            _etcd: etcd,
+            directory,
+        })
+    }
+
+    /// Where its files are, and those of whatever is started for it.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// What the audit log says of requests, in their order.
+    pub(crate) fn audited(&self) -> Vec<Value> {
+        let log = std::fs::read_to_string(self.directory().join("audit.log")).unwrap_or_default();
+        // The last line may still be written.
+        log.lines()
+            .map_while(|line| serde_json::from_str(line).ok())
+            .collect()
+    }
+
+    /// A kubeconfig for this server.
+    pub(crate) fn kubeconfig(&self, token: &str) -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "e2e", "cluster": {
+                "server": self.api.server,
+                "certificate-authority": self.certificates.authority_file,
+            }}],
+            "users": [{"name": "e2e", "user": {"token": token}}],
+            "contexts": [{"name": "e2e", "context": {
+                "cluster": "e2e", "user": "e2e", "namespace": "kubevirt-hyperconverged",
+            }}],
+            "current-context": "e2e",
+        })
+    }
+}

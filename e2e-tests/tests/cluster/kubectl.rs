@@ -1,0 +1,115 @@
+//! kubectl, as a user types it and reads it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::control_plane::{ControlPlane, User};
+
+/// kubectl of one user, with a home of its own: it keeps there what it knows of the server.
+pub(crate) struct Kubectl {
+    program: PathBuf,
+    home: PathBuf,
+}
+
+/// What kubectl said.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: Option<i32>,
+}
+
+impl Kubectl {
+    pub(crate) fn new(program: &Path, control_plane: &ControlPlane, user: User) -> Self {
+        let home = control_plane.directory().join(user.name());
+        std::fs::create_dir_all(&home).expect("a home");
+        let kubeconfig = control_plane.kubeconfig(user.name()).to_string();
+        std::fs::write(home.join("kubeconfig"), kubeconfig).expect("a kubeconfig");
+        Self {
+            program: program.to_owned(),
+            home,
+        }
+    }
+
+    /// Where it is run, and looks for files.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Writes a file to where it is run.
+    pub(crate) fn file(&self, name: &str, text: &str) {
+        std::fs::write(self.home.join(name), text).expect("a file");
+    }
+
+    /// Runs it.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Said {
+        self.run_with(arguments, &[])
+    }
+
+    /// Runs it with further variables.
+    pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Said {
+        let output = Command::new(&self.program)
+            .args(arguments)
+            .current_dir(&self.home)
+            .env_clear()
+            // For the editor of `kubectl edit`.
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.home)
+            .env("TMPDIR", &self.home)
+            .env("KUBECONFIG", self.home.join("kubeconfig"))
+            .envs(variables.iter().copied())
+            .output()
+            .expect("kubectl runs");
+        Said {
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            code: output.status.code(),
+        }
+    }
+}
+
+impl Said {
+    /// It did what it was told, says this, and warns of nothing.
+    #[track_caller]
+    pub(crate) fn says(&self, stdout: &str) {
+        self.says_and_warns(stdout, "");
+    }
+
+    /// It did what it was told, says this, and warns so.
+    #[track_caller]
+    pub(crate) fn says_and_warns(&self, stdout: &str, stderr: &str) {
+        self.is(&Self {
+            stdout: stdout.to_owned(),
+            stderr: stderr.to_owned(),
+            code: Some(0),
+        });
+    }
+
+    /// It failed, and says why.
+    #[track_caller]
+    pub(crate) fn fails(&self, stderr: &str) {
+        self.is(&Self {
+            stdout: String::new(),
+            stderr: stderr.to_owned(),
+            code: Some(1),
+        });
+    }
+
+    #[track_caller]
+    fn is(&self, wanted: &Self) {
+        let shown = |said: &Self| {
+            let Self {
+                stdout,
+                stderr,
+                code,
+            } = said;
+            format!("exit status {code:?}\nstdout: {stdout}\nstderr: {stderr}")
+        };
+        assert!(
+            self == wanted,
+            "wanted {}\n\nkubectl: {}",
+            shown(wanted),
+            shown(self)
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! The ClusterAdmissionPolicy that we ship, and what Kubewarden's controller makes of it.
+
+use serde::Deserialize as _;
+use serde_json::{Map, Value, json};
+
+use crate::module::ROOT;
+
+/// The policy of `deploy/`, in mode `protect`.
+#[derive(Clone)]
+pub(crate) struct Policy {
+    manifest: Value,
+}
+
+impl Policy {
+    /// As it is deployed.
+    pub(crate) fn of_deploy() -> Self {
+        let mut manifest = manifests("deploy/policy.yaml")
+            .into_iter()
+            .find(|manifest| manifest["kind"] == "ClusterAdmissionPolicy")
+            .expect("a ClusterAdmissionPolicy");
+        // In mode `monitor` nothing is denied.
+        manifest["spec"]["mode"] = json!("protect");
+        Self { manifest }
+    }
+
+    /// With another value in its spec; null takes the field away.
+    pub(crate) fn with(mut self, field: &str, value: Value) -> Self {
+        let spec = self.manifest["spec"].as_object_mut().expect("a spec");
+        spec.remove(field);
+        if !value.is_null() {
+            spec.insert(field.to_owned(), value);
+        }
+        self
+    }
+
+    pub(crate) fn spec(&self, field: &str) -> &Value {
+        &self.manifest["spec"][field]
+    }
+
+    /// What it is called everywhere but in its manifest.
+    ///
+    /// MIRRORS: kubewarden-controller `api/policies/v1/clusteradmissionpolicy_types.go`, `GetUniqueName`.
+    pub(crate) fn unique_name(&self) -> String {
+        let name = self.manifest["metadata"]["name"].as_str();
+        format!("clusterwide-{}", name.expect("a name"))
+    }
+
+    /// Its entry in policy-server's `policies.yml`, with a module of ours.
+    ///
+    /// MIRRORS: kubewarden-controller `internal/controller/policyserver_controller_configmap.go`.
+    pub(crate) fn entry(&self, module: &str) -> Value {
+        let mut entry = json!({
+            "module": module,
+            "policyMode": self.spec("mode"),
+            "allowedToMutate": self.spec("mutating"),
+            "settings": self.spec("settings"),
+            "contextAwareResources": self.spec("contextAwareResources"),
+            "hostCapabilities": ["*"],
+        });
+        if let Some(timeout) = self.manifest["spec"].get("timeoutEvalSeconds") {
+            entry["timeoutEvalSeconds"] = timeout.clone();
+        }
+        entry
+    }
+
+    /// The webhook that the API server is told of. The answers of `marker`, another one beside it, tell
+    /// whether the configuration is in effect.
+    ///
+    /// MIRRORS: kubewarden-controller `internal/controller/policy_subreconciler_webhook.go`,
+    /// `reconcileValidatingWebhookConfiguration`, with the defaults of the CRD.
+    /// DIVERGES: the address is a URL, since nobody routes a service here.
+    pub(crate) fn webhook(&self, url: &str, authority: &str, marker: Value) -> Value {
+        use base64::Engine as _;
+        let or = |field: &str, default: Value| match self.spec(field) {
+            Value::Null => default,
+            said => said.clone(),
+        };
+        let name = self.unique_name();
+        let mut webhook = Map::from_iter([
+            (
+                "name".to_owned(),
+                json!(format!("{name}.kubewarden.admission")),
+            ),
+            (
+                "clientConfig".to_owned(),
+                json!({
+                    "url": format!("{url}/validate/{name}"),
+                    "caBundle": base64::engine::general_purpose::STANDARD.encode(authority),
+                }),
+            ),
+            ("rules".to_owned(), self.spec("rules").clone()),
+            (
+                "failurePolicy".to_owned(),
+                or("failurePolicy", json!("Fail")),
+            ),
+            (
+                "matchPolicy".to_owned(),
+                or("matchPolicy", json!("Equivalent")),
+            ),
+            (
+                "namespaceSelector".to_owned(),
+                json!({"matchExpressions": [{
+                    "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kubewarden"],
+                }]}),
+            ),
+            ("objectSelector".to_owned(), or("objectSelector", json!({}))),
+            ("sideEffects".to_owned(), or("sideEffects", json!("None"))),
+            ("timeoutSeconds".to_owned(), or("timeoutSeconds", json!(10))),
+            ("admissionReviewVersions".to_owned(), json!(["v1"])),
+        ]);
+        if let Some(conditions) = self.manifest["spec"].get("matchConditions") {
+            webhook.insert("matchConditions".to_owned(), conditions.clone());
+        }
+        json!({
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {
+                "name": name,
+                "labels": {"app.kubernetes.io/part-of": "kubewarden"},
+                "annotations": {
+                    "kubewardenPolicyName": self.manifest["metadata"]["name"],
+                    "kubewardenPolicyNamespace": "",
+                },
+            },
+            "webhooks": [Value::Object(webhook), marker],
+        })
+    }
+}
+
+/// The manifests of a file of ours.
+pub(crate) fn manifests(file: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(format!("{ROOT}/{file}"))
+        .unwrap_or_else(|error| panic!("{file}: {error}"));
+    yaml_serde::Deserializer::from_str(&text)
+        .map(|document| Value::deserialize(document).expect("a manifest"))
+        .collect()
+}

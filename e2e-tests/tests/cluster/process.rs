@@ -1,0 +1,96 @@
+//! The programs that a cluster is made of. None outlives this one, unless this one is killed.
+
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// All that run, and the directories to remove after them: a signal ends this process without unwinding.
+static RUNNING: Mutex<Vec<(Arc<Mutex<Child>>, PathBuf)>> = Mutex::new(Vec::new());
+
+/// A running program, ended with this value.
+pub(crate) struct Process {
+    child: Arc<Mutex<Child>>,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts a program that keeps its log and its data in a directory. It gets nothing of our environment:
+    /// a proxy or a kubeconfig of the developer's must change nothing.
+    pub(crate) fn start(command: &mut Command, directory: &Path) -> io::Result<Self> {
+        let program = Path::new(command.get_program())
+            .file_name()
+            .unwrap_or_default()
+            .to_owned();
+        let log = directory.join(program).with_extension("log");
+        let output = File::create(&log)?;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .spawn()?;
+        let child = Arc::new(Mutex::new(child));
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.push((Arc::clone(&child), directory.to_owned()));
+        Ok(Self { child, log })
+    }
+
+    /// That it still runs.
+    ///
+    /// # Errors
+    ///
+    /// The end of its log, if it does not.
+    pub(crate) fn still_runs(&self) -> Result<(), String> {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        match child.try_wait() {
+            Ok(None) => Ok(()),
+            ended => Err(format!("it ended ({ended:?}):\n{}", self.end_of_log())),
+        }
+    }
+
+    /// The last lines of what it printed.
+    pub(crate) fn end_of_log(&self) -> String {
+        let log = std::fs::read(&self.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        end(&self.child);
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|(child, _)| !Arc::ptr_eq(child, &self.child));
+    }
+}
+
+fn end(child: &Mutex<Child>) {
+    let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+    // It may have ended by itself. Nothing of its data is of use afterwards, so it need not end in peace.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Ends what runs if this process is asked to end.
+pub(crate) fn end_all_on_ctrl_c() {
+    ctrlc::set_handler(|| {
+        // Nobody starts or ends a program any more: the lock is held until the process is gone.
+        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        for (child, _) in running.iter() {
+            end(child);
+        }
+        for (_, directory) in running.iter() {
+            let _ = std::fs::remove_dir_all(directory);
+        }
+        std::process::exit(130);
+    })
+    .expect("the only handler");
+}
+
+/// An address that was free just now: etcd, kube-apiserver and policy-server cannot be told to choose.
+pub(crate) fn free_address() -> io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}

@@ -1,0 +1,95 @@
+//! The webhook: the real policy-server, or a stand-in over the preflight library that answers the same.
+
+mod broken;
+mod library;
+mod live;
+mod policy_server;
+mod server;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::control_plane::ControlPlane;
+use crate::module;
+use crate::policy::Policy;
+use crate::process::Process;
+
+pub(crate) use broken::Broken;
+use server::Server;
+
+/// Which webhook there is.
+pub(crate) enum Kind {
+    /// policy-server, and kwctl which annotates the module for it.
+    PolicyServer { program: PathBuf, kwctl: PathBuf },
+    /// One of ours.
+    Library,
+}
+
+impl Kind {
+    /// policy-server where it is on PATH, unless `WEBHOOK` says otherwise.
+    pub(crate) fn wanted() -> Result<Self, String> {
+        let wanted = std::env::var("WEBHOOK").unwrap_or_default();
+        let program = module::on_path("policy-server").zip(module::on_path("kwctl"));
+        match (wanted.as_str(), program) {
+            ("" | "policy-server", Some((program, kwctl))) => {
+                Ok(Self::PolicyServer { program, kwctl })
+            }
+            ("" | "library", _) => Ok(Self::Library),
+            ("policy-server", None) => Err("policy-server or kwctl is not on PATH".to_owned()),
+            (other, _) => Err(format!(
+                "WEBHOOK is policy-server or library, and not {other}"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PolicyServer { .. } => "policy-server",
+            Self::Library => "library",
+        })
+    }
+}
+
+/// A running webhook that answers for one policy, ended with this value.
+pub(crate) struct Webhook {
+    /// Where it listens.
+    pub(crate) url: String,
+    _running: Running,
+}
+
+/// What ends it when it is dropped.
+#[expect(dead_code, reason = "they are kept, and dropped")]
+enum Running {
+    Process(Process),
+    Server(Server),
+}
+
+impl Webhook {
+    /// Starts one that reads the cluster with a token, and waits until it answers.
+    pub(crate) fn start(
+        kind: &Kind,
+        policy: &Policy,
+        control_plane: &ControlPlane,
+        token: &str,
+    ) -> Self {
+        match kind {
+            Kind::PolicyServer { program, kwctl } => {
+                let (url, process) =
+                    policy_server::start(program, kwctl, policy, control_plane, token);
+                Self {
+                    url,
+                    _running: Running::Process(process),
+                }
+            }
+            Kind::Library => {
+                let server = library::start(policy, control_plane, token);
+                Self {
+                    url: server.url.clone(),
+                    _running: Running::Server(server),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Webhooks that are not well.
+
+use std::future;
+
+use axum::Router;
+use axum::response::Html;
+use axum::routing::post;
+
+use super::server::Server;
+use crate::certificates::Certificates;
+use crate::process::free_address;
+
+/// How a webhook fails.
+#[derive(Clone, Copy)]
+pub(crate) enum Broken {
+    /// Nobody listens.
+    Down,
+    /// It never answers.
+    Slow,
+    /// It answers with something else.
+    Garbage,
+}
+
+impl Broken {
+    /// Starts such a webhook: where it is, and what ends it.
+    pub(crate) fn start(self, certificates: &Certificates) -> (String, Option<Server>) {
+        let router = match self {
+            Self::Down => {
+                let address = free_address().expect("a port");
+                return (format!("https://{address}"), None);
+            }
+            Self::Slow => Router::new().fallback(post(future::pending::<()>)),
+            Self::Garbage => {
+                Router::new().fallback(post(|| future::ready(Html("<html>502 Bad Gateway</html>"))))
+            }
+        };
+        let server = Server::start(certificates, router);
+        (server.url.clone(), Some(server))
+    }
+}

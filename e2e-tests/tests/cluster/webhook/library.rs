@@ -1,0 +1,82 @@
+//! The preflight library as a webhook: the embedded module, its host calls answered by the API server.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::post;
+use axum::{Json, Router};
+use hco_preflight::{HostCalls, HostError, Verdict};
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
+
+use super::live::Live;
+use super::server::Server;
+use crate::control_plane::ControlPlane;
+use crate::policy::Policy;
+
+struct Serving {
+    module: hco_preflight::Policy,
+    policy: Policy,
+    host: Arc<Live>,
+}
+
+pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) -> Server {
+    let serving = Serving {
+        module: hco_preflight::Policy::embedded().expect("the module"),
+        policy: policy.clone(),
+        host: Arc::new(Live::new(control_plane.api.with_token(token))),
+    };
+    let router = Router::new()
+        .route("/validate/{id}", post(validate))
+        .with_state(Arc::new(serving));
+    Server::start(&control_plane.certificates, router)
+}
+
+async fn validate(
+    State(serving): State<Arc<Serving>>,
+    Path(id): Path<String>,
+    Json(review): Json<Value>,
+) -> Result<Json<Value>, StatusCode> {
+    if id != serving.policy.unique_name() {
+        return Err(StatusCode::NOT_FOUND);
+    }
+    let settings = serving.policy.spec("settings");
+    let payload = json!({"request": review["request"], "settings": settings}).to_string();
+    let judged = spawn_blocking(move || {
+        let host: Arc<dyn HostCalls> = Arc::clone(&serving.host) as _;
+        serving.module.validate(payload.as_bytes(), host).result
+    });
+    let judged = judged
+        .await
+        .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+    let response = response(&review["request"]["uid"], judged);
+    Ok(Json(json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "response": response,
+    })))
+}
+
+/// MIRRORS: kubewarden-controller `crates/policy-evaluator/src/admission_response.rs`.
+fn response(uid: &Value, judged: Result<Verdict, HostError>) -> Value {
+    let verdict = match judged {
+        Ok(verdict) => verdict,
+        Err(error) => {
+            let message = format!("internal server error: {error}");
+            let status = json!({"message": message, "code": 500});
+            return json!({"uid": uid, "allowed": false, "status": status});
+        }
+    };
+    let mut response = json!({"uid": uid, "allowed": verdict.accepted});
+    if !verdict.accepted {
+        response["status"] = json!({"message": verdict.message, "code": verdict.code});
+    }
+    if let Some(annotations) = verdict.audit_annotations {
+        response["auditAnnotations"] = json!(annotations);
+    }
+    if let Some(warnings) = verdict.warnings {
+        response["warnings"] = json!(warnings);
+    }
+    response
+}

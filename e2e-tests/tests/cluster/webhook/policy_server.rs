@@ -1,0 +1,84 @@
+//! The real policy-server, over HTTPS, with the API server behind it.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::json;
+
+use crate::api::Api;
+use crate::control_plane::ControlPlane;
+use crate::module;
+use crate::policy::Policy;
+use crate::process::{Process, free_address};
+use crate::waiting::until;
+
+pub(super) fn start(
+    program: &Path,
+    kwctl: &Path,
+    policy: &Policy,
+    control_plane: &ControlPlane,
+    token: &str,
+) -> (String, Process) {
+    static MODULE: OnceLock<String> = OnceLock::new();
+    let module = MODULE.get_or_init(|| {
+        let module = module::annotated(kwctl).expect("an annotated module");
+        format!("file://{}", module.display())
+    });
+    let directory = control_plane.directory();
+    let entry = policy.entry(module);
+    // JSON is YAML.
+    let policies = json!({policy.unique_name(): entry}).to_string();
+    std::fs::write(directory.join("policies.yml"), policies).expect("a file");
+    let kubeconfig = control_plane.kubeconfig(token).to_string();
+    std::fs::write(directory.join("kubeconfig"), kubeconfig).expect("a file");
+
+    // Somebody else may take its ports before it does.
+    let mut tried = Vec::new();
+    while tried.len() < 3 {
+        match try_to_start(program, control_plane) {
+            Ok(started) => return started,
+            Err(ended) => tried.push(ended),
+        }
+    }
+    panic!("policy-server does not start: {}", tried.join("\n"));
+}
+
+fn try_to_start(program: &Path, control_plane: &ControlPlane) -> Result<(String, Process), String> {
+    let directory = control_plane.directory();
+    let (address, probe) = (
+        free_address().expect("a port"),
+        free_address().expect("a port"),
+    );
+    let certificates = &control_plane.certificates;
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .env("KUBECONFIG", directory.join("kubeconfig"))
+        .args(["--addr", &address.ip().to_string()])
+        .args(["--port", &address.port().to_string()])
+        .args(["--readiness-probe-port", &probe.port().to_string()])
+        .args(["--workers", "2", "--log-no-color", "--log-level", "warn"])
+        // Nothing is verified here: without a file it asks the network for one.
+        .args(["--sigstore-trust-config", "/dev/null"])
+        .arg("--cert-file")
+        .arg(&certificates.certificate_file)
+        .arg("--key-file")
+        .arg(&certificates.key_file)
+        .arg("--policies-download-dir")
+        .arg(directory)
+        .arg("--policies")
+        .arg(directory.join("policies.yml"));
+    let process = Process::start(&mut command, directory).expect("policy-server starts");
+    let probe = Api::new(&format!("http://{probe}"), "", &certificates.authority);
+    until("policy-server is ready", || {
+        if let Err(ended) = process.still_runs() {
+            return Ok(Err(ended));
+        }
+        match probe.text("/readiness")? {
+            (status, _) if status.is_success() => Ok(Ok(())),
+            (status, body) => Err(format!("{status}: {body}")),
+        }
+    })?;
+    Ok((format!("https://{address}"), process))
+}

@@ -1,0 +1,322 @@
+//! A cluster with everything that a scenario begins with: HCO's CustomResourceDefinition, its namespace, an
+//! administrator and a developer at kubectl, and the policy as a webhook.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use e2e_tests::ClusterOf;
+use serde_json::{Value, json};
+
+use crate::admission;
+use crate::api::Api;
+use crate::control_plane::{ControlPlane, Programs, User};
+use crate::crd::Crd;
+use crate::kubectl::{Kubectl, Said};
+use crate::policy::{Policy, manifests};
+use crate::waiting::until;
+use crate::webhook::{Kind, Webhook};
+
+/// HCO's namespace upstream.
+pub(crate) const NAMESPACE: &str = "kubevirt-hyperconverged";
+
+/// The name of the policy's webhook in every message.
+pub(crate) const WEBHOOK: &str = "clusterwide-hco-architecture-guard.kubewarden.admission";
+
+/// A cluster for a scenario.
+pub(crate) struct World<'w> {
+    pub(crate) kind: &'w Kind,
+    pub(crate) crd: &'w Crd,
+    /// What is served as the webhook, if anything.
+    webhook: RefCell<Option<Webhook>>,
+    pub(crate) admin: Kubectl,
+    pub(crate) developer: Kubectl,
+    pub(crate) control_plane: ControlPlane,
+}
+
+/// What the developer may do.
+const DEVELOPER: [(&str, &str, &[&str]); 3] = [
+    ("", "nodes", &["get", "list"]),
+    ("hco.kubevirt.io", "hyperconvergeds", &["*"]),
+    ("hco.kubevirt.io", "hyperconvergeds/status", &["*"]),
+];
+
+/// What Kubewarden's chart grants to the policy-server.
+///
+/// MIRRORS: kubewarden-controller `charts/kubewarden-defaults/values.yaml`, `policyServer.permissions`.
+const POLICY_SERVER: [(&str, &str, &[&str]); 5] = [
+    ("", "namespaces", &["get", "list", "watch"]),
+    ("", "pods", &["get", "list", "watch"]),
+    ("", "services", &["get", "list", "watch"]),
+    ("networking.k8s.io", "ingresses", &["get", "list", "watch"]),
+    ("authorization.k8s.io", "subjectaccessreviews", &["create"]),
+];
+
+impl<'w> World<'w> {
+    /// A cluster without nodes and webhook.
+    pub(crate) fn new(programs: &Programs, kind: &'w Kind, crd: &'w Crd) -> Self {
+        let control_plane = ControlPlane::start(programs);
+        let api = &control_plane.api;
+        api.must(
+            "POST",
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            Some(&crd.object),
+        );
+        for name in [NAMESPACE, "kubewarden"] {
+            let namespace =
+                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+            api.must("POST", "/api/v1/namespaces", Some(&namespace));
+        }
+        let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "policy-server"}});
+        let accounts = "/api/v1/namespaces/kubewarden/serviceaccounts";
+        api.must("POST", accounts, Some(&account));
+        let account =
+            json!({"kind": "ServiceAccount", "name": "policy-server", "namespace": "kubewarden"});
+        grant(api, "kubewarden-context-watcher", &POLICY_SERVER, &account);
+        let developers =
+            json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "developers"});
+        grant(api, "developers", &DEVELOPER, &developers);
+
+        let kubectl = |user| Kubectl::new(&programs.kubectl, &control_plane, user);
+        let (admin, developer) = (kubectl(User::Admin), kubectl(User::Developer));
+        let list = format!(
+            "/apis/hco.kubevirt.io/{}/hyperconvergeds?resourceVersion=0",
+            crd.version
+        );
+        until("HyperConvergeds are served", || match api.text(&list)? {
+            (status, _) if status.is_success() => Ok(()),
+            (status, body) => Err(format!("{status}: {body}")),
+        });
+        // kubectl remembers for hours what it is told when it asks first.
+        until("HyperConvergeds are in the discovery", || {
+            let (_, found) = api.try_to("GET", "/apis/hco.kubevirt.io", None)?;
+            let found = found["preferredVersion"]["version"].to_string();
+            (found == format!("{:?}", crd.version))
+                .then_some(())
+                .ok_or(found)
+        });
+        Self {
+            kind,
+            crd,
+            webhook: RefCell::default(),
+            admin,
+            developer,
+            control_plane,
+        }
+    }
+
+    pub(crate) fn api(&self) -> &Api {
+        &self.control_plane.api
+    }
+
+    /// Lets policy-server read nodes, as `deploy/` does.
+    pub(crate) fn grant_nodes(&self) {
+        for manifest in manifests("deploy/rbac.yaml") {
+            let kind = manifest["kind"].as_str().unwrap_or_default().to_lowercase();
+            let path = format!("/apis/rbac.authorization.k8s.io/v1/{kind}s");
+            self.api().must("POST", &path, Some(&manifest));
+        }
+    }
+
+    /// Puts the policy in front of HyperConverged, as it is deployed, with the grant that it needs.
+    pub(crate) fn deploy(&self, cluster: &str) {
+        self.grant_nodes();
+        self.deploy_policy(&Policy::of_deploy());
+        self.nodes(cluster);
+    }
+
+    /// Puts a policy in front of HyperConverged, in place of the one before.
+    pub(crate) fn deploy_policy(&self, policy: &Policy) {
+        let token = self.token_of_policy_server();
+        // The one before is no longer needed, and has its port and its files.
+        self.webhook.replace(None);
+        let webhook = Webhook::start(self.kind, policy, &self.control_plane, &token);
+        self.configure(policy, &webhook.url);
+        self.webhook.replace(Some(webhook));
+    }
+
+    /// Tells the API server of a webhook that is somewhere.
+    pub(crate) fn configure(&self, policy: &Policy, url: &str) {
+        let authority = &self.control_plane.certificates.authority;
+        admission::configure(self.api(), policy, url, authority);
+    }
+
+    /// Where the webhook is.
+    pub(crate) fn url(&self) -> String {
+        let webhook = self.webhook.borrow();
+        webhook.as_ref().expect("a webhook is deployed").url.clone()
+    }
+
+    /// Sends an object straight to the webhook, as the API server would: its answer.
+    pub(crate) fn ask(&self, object: &Value) -> Result<Value, String> {
+        let webhook = self.webhook.borrow();
+        let webhook = webhook.as_ref().ok_or("no webhook is deployed")?;
+        let authority = &self.control_plane.certificates.authority;
+        let policy = Policy::of_deploy().unique_name();
+        let (status, answer) = Api::new(&webhook.url, "", authority).try_to(
+            "POST",
+            &format!("/validate/{policy}"),
+            Some(&admission::review(object)),
+        )?;
+        if status.is_success() {
+            Ok(answer["response"].clone())
+        } else {
+            Err(format!("{status}: {answer}"))
+        }
+    }
+
+    /// Gives the cluster exactly the nodes of a file of `cases/clusters/`, and waits until the webhook sees them.
+    pub(crate) fn nodes(&self, cluster: &str) {
+        self.wait_until_seen(&self.set_nodes(cluster));
+    }
+
+    /// Gives the cluster exactly the nodes of a file of `cases/clusters/`.
+    pub(crate) fn set_nodes(&self, cluster: &str) -> Vec<Value> {
+        let list = ClusterOf::Name(cluster.to_owned()).list_of_api_server();
+        let list = list.expect("a cluster")["items"].take();
+        let wanted: Vec<Value> = list.as_array().expect("nodes").clone();
+        let there = self.api().get("/api/v1/nodes");
+        let there = there["items"].as_array().expect("nodes");
+        for gone in there
+            .iter()
+            .filter(|node| !names(&wanted).contains(&name(node)))
+        {
+            self.api()
+                .must("DELETE", &format!("/api/v1/nodes/{}", name(gone)), None);
+        }
+        for new in wanted
+            .iter()
+            .filter(|node| !names(there).contains(&name(node)))
+        {
+            self.api().must("POST", "/api/v1/nodes", Some(new));
+        }
+        wanted
+    }
+
+    /// Waits until the webhook sees these architectures: policy-server reads nodes from a watch.
+    pub(crate) fn wait_until_seen(&self, nodes: &[Value]) {
+        let of = |roles: &[&str]| {
+            let is = |node: &&Value| {
+                let labels = &node["metadata"]["labels"];
+                let label = |role: &&str| labels.get(format!("node-role.kubernetes.io/{role}"));
+                roles.iter().filter_map(label).next().is_some()
+            };
+            let architectures: BTreeSet<&str> = nodes
+                .iter()
+                .filter(is)
+                .filter_map(|node| node["status"]["nodeInfo"]["architecture"].as_str())
+                .collect();
+            let architectures: Vec<&str> = architectures.into_iter().collect();
+            json!(architectures.join(","))
+        };
+        let wanted = (of(&["worker"]), of(&["control-plane", "master"]));
+        let probe = self.hyperconverged(&json!({}));
+        until("the webhook sees the nodes", || {
+            let answer = self.ask(&probe)?;
+            let seen = &answer["auditAnnotations"];
+            let seen = (
+                seen["workload-architectures"].clone(),
+                seen["control-plane-architectures"].clone(),
+            );
+            if seen == wanted {
+                Ok(())
+            } else {
+                Err(format!("wanted {wanted:?}, came to {answer}"))
+            }
+        });
+    }
+
+    /// A HyperConverged of the version that the cluster has.
+    pub(crate) fn hyperconverged(&self, spec: &Value) -> Value {
+        json!({
+            "apiVersion": format!("hco.kubevirt.io/{}", self.crd.version),
+            "kind": "HyperConverged",
+            "metadata": {"name": "kubevirt-hyperconverged", "namespace": NAMESPACE},
+            "spec": spec,
+        })
+    }
+
+    /// The developer creates it, and nobody has anything to say.
+    #[track_caller]
+    pub(crate) fn creates(&self, spec: &Value) {
+        self.write("create", spec)
+            .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
+    }
+
+    /// The developer replaces it, and nobody has anything to say.
+    #[track_caller]
+    pub(crate) fn replaces(&self, spec: &Value) {
+        self.write("replace", spec)
+            .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n");
+    }
+
+    /// The developer may not replace it so.
+    #[track_caller]
+    pub(crate) fn replaces_not(&self, spec: &Value, stderr: &str) {
+        self.write("replace", spec).fails(stderr);
+    }
+
+    fn write(&self, verb: &str, spec: &Value) -> Said {
+        let object = self.hyperconverged(spec).to_string();
+        self.developer.file("hyperconverged.yaml", &object);
+        self.developer.run(&[verb, "-f", "hyperconverged.yaml"])
+    }
+
+    /// Where all of them are in the API.
+    pub(crate) fn collection(&self) -> String {
+        let version = self.crd.version;
+        format!("/apis/hco.kubevirt.io/{version}/namespaces/{NAMESPACE}/hyperconvergeds")
+    }
+
+    /// Where it is in the API.
+    pub(crate) fn path(&self) -> String {
+        format!("{}/kubevirt-hyperconverged", self.collection())
+    }
+
+    /// A token of the policy-server's service account, as its pod has one.
+    pub(crate) fn token_of_policy_server(&self) -> String {
+        let request =
+            json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+        let path = "/api/v1/namespaces/kubewarden/serviceaccounts/policy-server/token";
+        let answer = self.api().must("POST", path, Some(&request));
+        let token = answer["status"]["token"].as_str();
+        token.expect("a token").to_owned()
+    }
+}
+
+/// The verbs on a resource for somebody, cluster-wide.
+fn grant(api: &Api, name: &str, rules: &[(&str, &str, &[&str])], subject: &Value) {
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let rules: Vec<Value> = rules
+        .iter()
+        .map(|(group, resource, verbs)| {
+            json!({"apiGroups": [group], "resources": [resource], "verbs": verbs})
+        })
+        .collect();
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": rules,
+    });
+    api.must("POST", &format!("{rbac}/clusterroles"), Some(&role));
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [subject],
+    });
+    api.must(
+        "POST",
+        &format!("{rbac}/clusterrolebindings"),
+        Some(&binding),
+    );
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+fn names(objects: &[Value]) -> BTreeSet<&str> {
+    objects.iter().map(name).collect()
+}

@@ -1,0 +1,263 @@
+//! The door through which users get the module: an OCI registry. The real one of Debian's docker-registry on
+//! loopback, with our own push and pull, kwctl's, and policy-server's.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use e2e_tests::{Judged, cases};
+use packaging::{Metadata, Registry};
+use serde_json::{Map, Value};
+
+use crate::door::{Outcome, Through};
+use crate::{module, policy_server};
+
+/// The case that policy-server is asked about: the README's own.
+const CASE: &str = "documentation/readme";
+
+pub(crate) fn run(_: &[Judged<'_>]) -> Outcome {
+    let Some(program) = module::on_path("docker-registry") else {
+        return Outcome::NotRun("docker-registry is not installed".to_owned());
+    };
+    let mut through = Through::steps();
+    match Steps::prepare(&program) {
+        Ok(steps) => steps.take(&mut through),
+        Err(error) => through.wrong(error),
+    }
+    Outcome::Ran(through)
+}
+
+struct Steps {
+    server: Server,
+    scratch: PathBuf,
+    /// Tells kwctl and policy-server that the registry speaks plain HTTP.
+    sources: PathBuf,
+    /// As we annotate it.
+    annotated: Vec<u8>,
+}
+
+impl Steps {
+    fn prepare(program: &Path) -> Result<Self, String> {
+        let scratch = module::scratch("registry")?;
+        let server = Server::start(program, &scratch)?;
+        let sources = scratch.join("sources.yml");
+        let text = format!("insecure_sources: ['{}']\n", server.address);
+        write(&sources, text.as_bytes())?;
+        let read = |file: PathBuf| {
+            std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))
+        };
+        let of_root = |name: &str| -> Result<String, String> {
+            let bytes = read(Path::new(module::ROOT).join(name))?;
+            String::from_utf8(bytes).map_err(|error| format!("{name}: {error}"))
+        };
+        let metadata = Metadata::parse(&of_root("policy-metadata.yml")?);
+        let metadata = metadata.map_err(|error| format!("{error:#}"))?;
+        let built = read(module::built()?)?;
+        let annotated = packaging::annotate(&built, metadata, of_root("README.md")?);
+        Ok(Self {
+            server,
+            sources,
+            annotated: annotated.map_err(|error| format!("{error:#}"))?,
+            scratch,
+        })
+    }
+
+    fn take(&self, through: &mut Through) {
+        through.step("pushed and pulled by us", self.pushed_and_pulled());
+        if let Some(kwctl) = module::on_path("kwctl") {
+            through.step("annotated as by kwctl", self.annotated_as_by(&kwctl));
+            through.step("pulled by kwctl", self.pulled_by(&kwctl));
+            through.step("pushed by kwctl", self.pushed_by(&kwctl));
+        } else {
+            let why = "the steps of kwctl: kwctl is not on PATH";
+            through.left_out.push(why.to_owned());
+        }
+        if let Some(policy_server) = module::on_path("policy-server") {
+            through.step("loaded by policy-server", self.loaded_by(&policy_server));
+        } else {
+            let why = "the step of policy-server: it is not on PATH";
+            through.left_out.push(why.to_owned());
+        }
+    }
+
+    fn reference(&self, name: &str) -> String {
+        format!("{}/policies/{name}:v0.1.0", self.server.address)
+    }
+
+    /// Byte for byte, by tag and by the digest that was printed.
+    fn pushed_and_pulled(&self) -> Result<(), String> {
+        let reference = self.push("ours")?;
+        let tagged = self.reference("ours");
+        for reference in [&tagged, &format!("registry://{tagged}"), &reference] {
+            let pulled = Registry::default().pull(reference);
+            let pulled = pulled.map_err(|error| format!("{error:#}"))?;
+            self.must_be(&pulled, reference)?;
+        }
+        Ok(())
+    }
+
+    /// Field by field, apart from kwctl's version, which kwctl adds and nobody reads.
+    fn annotated_as_by(&self, kwctl: &Path) -> Result<(), String> {
+        let theirs = module::annotated(kwctl)?;
+        let ours = self.file("annotated-policy.wasm");
+        write(&ours, &self.annotated)?;
+        let mut theirs = inspect(kwctl, &theirs)?;
+        let annotations = theirs.get_mut("annotations").and_then(Value::as_object_mut);
+        let added = annotations.and_then(|annotations| annotations.remove("io.kubewarden.kwctl"));
+        let ours = inspect(kwctl, &ours)?;
+        if added.is_none() || ours.len() < 9 {
+            return Err(format!("kwctl inspect says {theirs:#?}"));
+        }
+        for key in theirs.keys().chain(ours.keys()) {
+            let (theirs, ours) = (theirs.get(key), ours.get(key));
+            if theirs != ours {
+                return Err(format!(
+                    "{key}: kwctl writes {theirs:#?}, we write {ours:#?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn pulled_by(&self, kwctl: &Path) -> Result<(), String> {
+        self.push("ours")?;
+        let file = self.file("pulled-by-kwctl.wasm");
+        let url = format!("registry://{}", self.reference("ours"));
+        let mut command = self.kwctl(kwctl, "pull");
+        output(command.arg("--output-path").arg(&file).arg(url))?;
+        let pulled = std::fs::read(&file).map_err(|error| error.to_string())?;
+        self.must_be(&pulled, "what kwctl pulled")
+    }
+
+    /// The same digest as ours: the manifests are the same, media types and annotations.
+    fn pushed_by(&self, kwctl: &Path) -> Result<(), String> {
+        let file = self.file("pushed-by-kwctl.wasm");
+        write(&file, &self.annotated)?;
+        let url = format!("registry://{}", self.reference("theirs"));
+        let mut command = self.kwctl(kwctl, "push");
+        let printed = output(command.args(["--output", "json"]).arg(file).arg(url))?;
+        let printed: Value = serde_json::from_str(&printed).map_err(|error| error.to_string())?;
+        let theirs = printed["immutable_ref"].as_str().unwrap_or_default();
+        let ours = self.push("ours")?.replace("/ours@", "/theirs@");
+        if theirs != ours {
+            return Err(format!("kwctl pushes {theirs}, we push {ours}"));
+        }
+        let pulled = Registry::default().pull(theirs);
+        self.must_be(&pulled.map_err(|error| format!("{error:#}"))?, theirs)
+    }
+
+    fn loaded_by(&self, program: &Path) -> Result<(), String> {
+        self.push("ours")?;
+        let cases = cases();
+        let case = cases.iter().find(|case| case.name == CASE);
+        let judged = Judged::new(case.ok_or_else(|| format!("there is no case {CASE}"))?);
+        let url = format!("registry://{}", self.reference("ours"));
+        policy_server::loads(program, &url, &self.sources, &judged)
+    }
+
+    /// Pushes our module; gives the reference by digest.
+    fn push(&self, name: &str) -> Result<String, String> {
+        let pushed = Registry::default().push(&self.annotated, &self.reference(name));
+        let pushed = pushed.map_err(|error| format!("{error:#}"))?;
+        Ok(format!("{}@{}", pushed.repository, pushed.digest))
+    }
+
+    fn must_be(&self, module: &[u8], from: &str) -> Result<(), String> {
+        if module == self.annotated {
+            return Ok(());
+        }
+        let (got, wanted) = (module.len(), self.annotated.len());
+        Err(format!(
+            "{from}: other bytes, {got} of them instead of {wanted}"
+        ))
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.scratch.join(name)
+    }
+
+    fn kwctl(&self, kwctl: &Path, subcommand: &str) -> Command {
+        let mut command = Command::new(kwctl);
+        command.env("NO_COLOR", "1").arg(subcommand);
+        command.arg("--sources-path").arg(&self.sources);
+        command
+    }
+}
+
+/// What kwctl reads of a module.
+fn inspect(kwctl: &Path, module: &Path) -> Result<Map<String, Value>, String> {
+    let mut command = Command::new(kwctl);
+    let printed = output(command.args(["inspect", "--output", "yaml"]).arg(module))?;
+    yaml_serde::from_str(&printed).map_err(|error| format!("kwctl inspect: {error}\n{printed}"))
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .output()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{command:?}: {}\n{stderr}", output.status))
+}
+
+fn write(file: &Path, content: &[u8]) -> Result<(), String> {
+    std::fs::write(file, content).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// A registry of our own, ended with this value.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts it, empty, and waits until it listens.
+    fn start(program: &Path, scratch: &Path) -> Result<Self, String> {
+        let address = policy_server::free_address().map_err(|error| error.to_string())?;
+        let data = scratch.join("data");
+        if data.exists() {
+            std::fs::remove_dir_all(&data).map_err(|error| error.to_string())?;
+        }
+        let config = scratch.join("config.yml");
+        // JSON is YAML.
+        let text = serde_json::json!({
+            "version": "0.1",
+            "log": {"level": "info"},
+            "storage": {"filesystem": {"rootdirectory": data}},
+            "http": {"addr": address.to_string()},
+        });
+        write(&config, text.to_string().as_bytes())?;
+        let mut child = Command::new(program)
+            .arg("serve")
+            .arg(&config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("docker-registry: {error}"))?;
+        let log = child.stderr.take();
+        let server = Self { child, address };
+        let mut lines = BufReader::new(log.ok_or("docker-registry: no log")?).lines();
+        let mut told = String::new();
+        for line in lines.by_ref().map_while(Result::ok) {
+            if line.contains("listening on") {
+                // Somebody has to read on, or the registry waits for a reader.
+                std::thread::spawn(move || lines.for_each(drop));
+                return Ok(server);
+            }
+            told = told + &line + "\n";
+        }
+        Err(format!("docker-registry did not start:\n{told}"))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

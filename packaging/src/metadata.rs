@@ -1,0 +1,202 @@
+//! `policy-metadata.yml`: Kubewarden drops a key that it does not know, so a misspelt one is refused here.
+//!
+//! MIRRORS: kubewarden-controller crates/policy-evaluator/src, `policy_metadata.rs` and `constants.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, Result, ensure};
+use semver::Version;
+use serde::{Deserialize, Serialize};
+
+/// The annotations that `kwctl scaffold artifacthub` wants.
+const REQUIRED: [&str; 5] = [
+    "io.artifacthub.displayName",
+    "io.kubewarden.policy.description",
+    "io.kubewarden.policy.ociUrl",
+    "io.kubewarden.policy.title",
+    "io.kubewarden.policy.version",
+];
+
+/// Those that Artifact Hub, the audit scanner or kwctl read beside them. `io.kubewarden.policy.usage` is
+/// written when the module is annotated, `io.kubewarden.hidden-ui` hides a policy from Rancher.
+const KNOWN: [&str; 9] = [
+    "io.artifacthub.keywords",
+    "io.artifacthub.resources",
+    "io.kubewarden.hidden-ui",
+    "io.kubewarden.policy.author",
+    "io.kubewarden.policy.category",
+    "io.kubewarden.policy.license",
+    "io.kubewarden.policy.severity",
+    "io.kubewarden.policy.source",
+    "io.kubewarden.policy.url",
+];
+
+/// What Kubewarden knows of the policy. The order of the fields is that of kwctl.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Metadata {
+    /// Which requests it judges.
+    pub rules: Vec<Rule>,
+    /// For people and their programs.
+    pub annotations: BTreeMap<String, String>,
+    /// Whether it changes objects.
+    pub mutating: bool,
+    /// Whether the audit scanner asks it.
+    pub background_audit: bool,
+    /// How the module is run.
+    pub execution_mode: ExecutionMode,
+    /// What it judges.
+    pub policy_type: PolicyType,
+    /// What it reads of the cluster.
+    pub context_aware_resources: BTreeSet<ContextAwareResource>,
+    /// What it calls of the host.
+    pub host_capabilities: BTreeSet<String>,
+    /// The oldest Kubewarden that it works with.
+    pub minimum_kubewarden_version: Version,
+}
+
+/// Requests, as the API server's webhooks describe them.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rule {
+    pub api_groups: Vec<String>,
+    pub api_versions: Vec<String>,
+    pub resources: Vec<String>,
+    pub operations: Vec<String>,
+}
+
+/// A kind of object that the policy reads.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ContextAwareResource {
+    pub api_version: String,
+    pub kind: String,
+}
+
+/// The one mode in which this module runs.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+pub enum ExecutionMode {
+    /// By waPC.
+    #[serde(rename = "kubewarden-wapc")]
+    Wapc,
+}
+
+/// The one type of policy that this is.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+pub enum PolicyType {
+    /// It judges requests of the API server.
+    #[serde(rename = "kubernetes")]
+    Kubernetes,
+}
+
+impl Metadata {
+    /// Reads the file.
+    ///
+    /// # Errors
+    ///
+    /// A key that nobody reads, or one that is missing.
+    pub fn parse(text: &str) -> Result<Self> {
+        let read: Self = yaml_serde::from_str(text).context("the policy's metadata")?;
+        for key in REQUIRED {
+            ensure!(
+                read.annotations.contains_key(key),
+                "the policy's metadata: the annotation {key} is missing, and Artifact Hub wants it"
+            );
+        }
+        for key in read.annotations.keys() {
+            ensure!(
+                REQUIRED.contains(&key.as_str()) || KNOWN.contains(&key.as_str()),
+                "the policy's metadata: nobody reads the annotation {key}; see packaging/src/metadata.rs for those that are read"
+            );
+        }
+        for (number, rule) in read.rules.iter().enumerate() {
+            for (name, list) in [
+                ("apiGroups", &rule.api_groups),
+                ("apiVersions", &rule.api_versions),
+                ("resources", &rule.resources),
+                ("operations", &rule.operations),
+            ] {
+                ensure!(
+                    !list.is_empty(),
+                    "the policy's metadata: rules[{number}].{name} is empty, so the rule matches nothing"
+                );
+            }
+        }
+        read.version()?;
+        Ok(read)
+    }
+
+    /// The value of an annotation.
+    ///
+    /// # Errors
+    ///
+    /// It is not there.
+    pub fn annotation(&self, key: &str) -> Result<&str> {
+        let value = self.annotations.get(key).map(String::as_str);
+        value.with_context(|| format!("the policy's metadata has no annotation {key}"))
+    }
+
+    /// The policy's version.
+    ///
+    /// # Errors
+    ///
+    /// It is no semantic version.
+    pub fn version(&self) -> Result<Version> {
+        let key = "io.kubewarden.policy.version";
+        let version = self.annotation(key)?;
+        Version::parse(version).with_context(|| {
+            format!("the policy's metadata: the annotation {key} is `{version}`, and must be as in 1.2.3")
+        })
+    }
+
+    /// Where this version is published.
+    ///
+    /// # Errors
+    ///
+    /// An annotation is missing.
+    pub fn reference(&self) -> Result<String> {
+        let url = self.annotation("io.kubewarden.policy.ociUrl")?;
+        Ok(format!("{url}:v{}", self.version()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METADATA: &str = include_str!("../../policy-metadata.yml");
+
+    #[test]
+    fn every_key_is_one_that_kubewarden_reads() {
+        Metadata::parse(METADATA).unwrap();
+    }
+
+    #[test]
+    fn a_misspelt_key_is_refused() {
+        for (right, misspelt) in [
+            ("hostCapabilities:", "hostCapability:"),
+            ("apiVersions:", "apiVersion:"),
+            ("  kind: Node", "  kinds: Node"),
+            ("policy.severity:", "policy.severty:"),
+            ("policy.title:", "policy.titel:"),
+            ("kubewarden-wapc", "wapc"),
+        ] {
+            assert!(METADATA.contains(right), "{right}");
+            let text = METADATA.replace(right, misspelt);
+            assert!(Metadata::parse(&text).is_err(), "{misspelt}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_matches_nothing_is_refused() {
+        let text = METADATA.replace("[CREATE, UPDATE]", "[]");
+        let error = Metadata::parse(&text).unwrap_err().to_string();
+        assert!(error.contains("rules[0].operations"), "{error}");
+    }
+
+    #[test]
+    fn the_version_is_the_crates() {
+        let version = Metadata::parse(METADATA).unwrap().version().unwrap();
+        assert_eq!(version.to_string(), env!("CARGO_PKG_VERSION"));
+    }
+}

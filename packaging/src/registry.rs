@@ -1,0 +1,305 @@
+//! The policy in a registry: pushed and pulled as kwctl does it.
+//!
+//! MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/mod.rs and crates/kwctl/src/push.rs.
+//! DIVERGES: a registry on loopback speaks plain HTTP unless `sources.yml` names its authority.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use docker_credential::DockerCredential;
+use oci_client::client::{
+    Certificate, CertificateEncoding, Client, ClientConfig, ClientProtocol, Config, ImageLayer,
+};
+use oci_client::manifest::{OciImageManifest, WASM_CONFIG_MEDIA_TYPE, WASM_LAYER_MEDIA_TYPE};
+use oci_client::secrets::RegistryAuth;
+use oci_client::{Reference, errors::OciDistributionError};
+use serde::Deserialize;
+
+use crate::sources::Proxies;
+use crate::{Sources, metadata_of};
+
+/// Where policies are pushed to and pulled from.
+#[derive(Debug, Default)]
+pub struct Registry {
+    /// Registries that are not as others are.
+    pub sources: Sources,
+}
+
+/// What came of a push.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Pushed {
+    /// Registry and repository, without a tag.
+    pub repository: String,
+    /// The digest of the manifest.
+    pub digest: String,
+}
+
+/// As much of a module's metadata as a registry is told.
+#[derive(Deserialize)]
+struct Annotations {
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+impl Registry {
+    /// Pushes an annotated module to `registry/repository:tag`.
+    ///
+    /// # Errors
+    ///
+    /// The module is not annotated, or the registry does not take it.
+    pub fn push(&self, module: &[u8], reference: &str) -> Result<Pushed> {
+        let metadata = metadata_of(module)?
+            .context("the module is not annotated; `make annotated-policy.wasm` does that")?;
+        let Annotations { annotations } =
+            serde_json::from_slice(metadata).context("the module's metadata")?;
+        let reference = parse(reference)?;
+        let layers = [ImageLayer::new(
+            module.to_owned(),
+            WASM_LAYER_MEDIA_TYPE.to_owned(),
+            None,
+        )];
+        let config = Config {
+            data: b"{}".as_slice().into(),
+            media_type: WASM_CONFIG_MEDIA_TYPE.to_owned(),
+            annotations: None,
+        };
+        let annotations = annotations_of_the_manifest(annotations);
+        let manifest = OciImageManifest::build(&layers, &config, Some(annotations));
+        let auth = auth(reference.resolve_registry());
+        let pushed = self.attempt(&reference, async |client: Client| {
+            client
+                .push(
+                    &reference,
+                    &layers,
+                    config.clone(),
+                    &auth,
+                    Some(manifest.clone()),
+                )
+                .await
+        });
+        let url = pushed
+            .with_context(|| format!("{reference} cannot be pushed"))?
+            .manifest_url;
+        let digest = url.rsplit('/').next().unwrap_or_default();
+        ensure!(
+            digest.starts_with("sha256:"),
+            "{reference} was pushed, but the registry gives no digest: {url}"
+        );
+        Ok(Pushed {
+            repository: format!("{}/{}", reference.registry(), reference.repository()),
+            digest: digest.to_owned(),
+        })
+    }
+
+    /// Pulls the module of `registry/repository:tag` or `registry/repository@digest`.
+    ///
+    /// # Errors
+    ///
+    /// The registry does not give it, or what it gives is no policy.
+    pub fn pull(&self, reference: &str) -> Result<Vec<u8>> {
+        let reference = parse(reference)?;
+        let auth = auth(reference.resolve_registry());
+        let image = self.attempt(&reference, async |client: Client| {
+            client
+                .pull(&reference, &auth, vec![WASM_LAYER_MEDIA_TYPE])
+                .await
+        });
+        let image = image.with_context(|| format!("{reference} cannot be pulled"))?;
+        let layer = image.layers.into_iter().next();
+        let layer =
+            layer.with_context(|| format!("{reference} has no layer, so it is no policy"))?;
+        Ok(layer.data.to_vec())
+    }
+
+    /// Does something in each of the ways in which a registry may be spoken to, until it works.
+    fn attempt<T>(
+        &self,
+        reference: &Reference,
+        act: impl AsyncFn(Client) -> Result<T, OciDistributionError>,
+    ) -> Result<T> {
+        // A second one of the process is refused, and as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let mut failures = Vec::new();
+        for way in self.ways(reference.resolve_registry())? {
+            let client = Client::new(self.config(&way));
+            match runtime.block_on(act(client)) {
+                Ok(done) => return Ok(done),
+                Err(error) => {
+                    failures.push(format!("{}: {:#}", way.name(), anyhow::Error::new(error)));
+                }
+            }
+        }
+        bail!("{}", failures.join("; "))
+    }
+
+    fn ways(&self, host: &str) -> Result<Vec<Way>> {
+        let authorities = self.sources.authorities(host)?;
+        if authorities.is_empty() && is_loopback(host) {
+            return Ok(vec![Way::Http]);
+        }
+        let mut ways = vec![Way::Https(authorities)];
+        if self.sources.insecure.contains(host) {
+            ways.extend([Way::HttpsUnverified, Way::Http]);
+        }
+        Ok(ways)
+    }
+
+    fn config(&self, way: &Way) -> ClientConfig {
+        let given = self.sources.proxies.clone();
+        let proxies = given.unwrap_or_else(Proxies::of_the_environment);
+        let mut config = ClientConfig {
+            http_proxy: proxies.http,
+            https_proxy: proxies.https,
+            no_proxy: proxies.none,
+            ..ClientConfig::default()
+        };
+        match way {
+            Way::Http => config.protocol = ClientProtocol::Http,
+            Way::HttpsUnverified => config.accept_invalid_certificates = true,
+            Way::Https(authorities) => {
+                let certificate = |data: &Vec<u8>| Certificate {
+                    encoding: CertificateEncoding::Pem,
+                    data: data.clone(),
+                };
+                config.extra_root_certificates = authorities.iter().map(certificate).collect();
+            }
+        }
+        config
+    }
+}
+
+/// How a registry is spoken to.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    Https(Vec<Vec<u8>>),
+    HttpsUnverified,
+    Http,
+}
+
+impl Way {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Https(_) => "by HTTPS",
+            Self::HttpsUnverified => "by HTTPS, whoever signed the certificate",
+            Self::Http => "by HTTP",
+        }
+    }
+}
+
+fn parse(reference: &str) -> Result<Reference> {
+    let bare = reference.strip_prefix("registry://").unwrap_or(reference);
+    bare.parse().with_context(|| {
+        format!("`{reference}` must be as in registry.example.com/policies/name:v1.2.3")
+    })
+}
+
+/// What `docker login` left behind, else nobody.
+fn auth(host: &str) -> RegistryAuth {
+    match docker_credential::get_credential(host) {
+        Ok(DockerCredential::UsernamePassword(user, password)) => {
+            RegistryAuth::Basic(user, password)
+        }
+        // Registries do not take the other kind here, and without any the registry says what it thinks of that.
+        Ok(DockerCredential::IdentityToken(_)) | Err(_) => RegistryAuth::Anonymous,
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_ok() => name,
+        _ => host,
+    };
+    let address = name.trim_matches(['[', ']']).parse::<IpAddr>();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The annotations of one line, because the specification has no others, and where the source is under the
+/// name that registries and renovate know.
+fn annotations_of_the_manifest(annotations: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    const SOURCE: &str = "org.opencontainers.image.source";
+    let mut kept: BTreeMap<String, String> = annotations
+        .into_iter()
+        .filter(|(_, value)| value.lines().count() <= 1)
+        .map(|(key, value)| (key, value.trim().to_owned()))
+        .collect();
+    if let Some(source) = kept.get("io.kubewarden.policy.source").cloned() {
+        kept.entry(SOURCE.to_owned()).or_insert(source);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn registry(sources: &str) -> Registry {
+        Registry {
+            sources: yaml_serde::from_str(sources).unwrap(),
+        }
+    }
+
+    #[test]
+    fn plain_http_is_for_loopback_alone() {
+        let registry = registry("{}");
+        for host in [
+            "localhost:5000",
+            "127.0.0.1:5000",
+            "127.1.2.3",
+            "[::1]:5000",
+        ] {
+            assert_eq!(registry.ways(host).unwrap(), [Way::Http], "{host}");
+        }
+        for host in ["ghcr.io", "localhost.example.com", "10.0.0.1:5000"] {
+            assert_eq!(
+                registry.ways(host).unwrap(),
+                [Way::Https(Vec::new())],
+                "{host}"
+            );
+        }
+    }
+
+    #[test]
+    fn sources_say_which_registry_is_insecure_and_which_has_its_own_authority() {
+        let registry = registry(
+            "{insecure_sources: ['a:1'], source_authorities: {'localhost:1': [{type: Data, data: PEM}]}}",
+        );
+        assert_eq!(
+            registry.ways("a:1").unwrap(),
+            [Way::Https(Vec::new()), Way::HttpsUnverified, Way::Http]
+        );
+        assert_eq!(
+            registry.ways("localhost:1").unwrap(),
+            [Way::Https(vec![b"PEM".to_vec()])]
+        );
+    }
+
+    #[test]
+    fn annotations_of_many_lines_stay_out_of_the_manifest() {
+        let kept = annotations_of_the_manifest(BTreeMap::from([
+            ("a".to_owned(), "one\n".to_owned()),
+            ("b".to_owned(), "one\ntwo".to_owned()),
+            ("io.kubewarden.policy.source".to_owned(), "there".to_owned()),
+        ]));
+        let kept: Vec<(&str, &str)> = kept.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(
+            kept,
+            [
+                ("a", "one"),
+                ("io.kubewarden.policy.source", "there"),
+                ("org.opencontainers.image.source", "there"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_module_without_metadata_is_not_pushed() {
+        let error = Registry::default()
+            .push(b"\0asm\x01\0\0\0", "localhost:1/policy:v1")
+            .unwrap_err();
+        assert!(error.to_string().contains("not annotated"), "{error}");
+    }
+}

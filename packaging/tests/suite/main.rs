@@ -1,0 +1,44 @@
+//! What is shipped beside the module: is it right, does it agree with the rest, and is it what Kubewarden's own
+//! programs make of it?
+
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that panics is a test that fails"
+)]
+
+mod artifact_hub;
+mod form;
+mod manifests;
+mod names;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The project's directory.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The text of a file of the project.
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Whether a program can be started; says so if it cannot.
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
+    if !found {
+        not_run(&format!("{program} is not on PATH"));
+    }
+    found
+}
+
+/// Says that something was not tested. Past the macros, because libtest hides what a test that passes prints.
+fn not_run(why: &str) {
+    let name = std::thread::current().name().map(str::to_owned);
+    let line = format!("{}: not run: {why}\n", name.unwrap_or_default());
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}

@@ -1,0 +1,298 @@
+//! `deploy/`, as kubectl renders it: valid by the CRDs, in agreement with the metadata, the README and itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use cel::{Context, Program};
+use packaging::Metadata;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use crate::{is_there, not_run, root, text};
+
+/// What kubectl makes of each overlay and of the base; nothing if there is no kubectl.
+fn rendered() -> BTreeMap<String, Vec<Value>> {
+    static RENDERED: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(render);
+    if RENDERED.is_empty() {
+        not_run("kubectl is not on PATH");
+    }
+    RENDERED.clone()
+}
+
+fn render() -> BTreeMap<String, Vec<Value>> {
+    let mut rendered = BTreeMap::new();
+    if !is_there("kubectl") {
+        return rendered;
+    }
+    let overlays = std::fs::read_dir(root().join("deploy/overlays")).unwrap();
+    let mut names: Vec<String> = overlays
+        .map(|entry| format!("overlays/{}", entry.unwrap().file_name().display()))
+        .collect();
+    names.push("base".to_owned());
+    for name in names {
+        let output = Command::new("kubectl")
+            .current_dir(root())
+            .args(["kustomize", &format!("deploy/{name}")])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        // It warns of what is deprecated.
+        assert!(
+            output.status.success() && stderr.is_empty(),
+            "{name}: {stderr}"
+        );
+        let text = String::from_utf8(output.stdout).unwrap();
+        rendered.insert(name, documents(&text));
+    }
+    rendered
+}
+
+fn documents(text: &str) -> Vec<Value> {
+    yaml_serde::Deserializer::from_str(text)
+        .map(|document| Value::deserialize(document).unwrap())
+        .collect()
+}
+
+fn one<'m>(manifests: &'m [Value], kind: &str) -> &'m Value {
+    let mut found = manifests.iter().filter(|it| it["kind"] == kind);
+    let one = found.next().unwrap_or_else(|| panic!("no {kind}"));
+    assert!(found.next().is_none(), "two of {kind}");
+    one
+}
+
+/// A CRD of Kubewarden's or HCO's; these are not in the repository.
+fn crd(file: &str) -> Option<Value> {
+    let path = root().join("../shared/crds").join(file);
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        not_run(&format!("{} is not there", path.display()));
+        return None;
+    };
+    documents(&text)
+        .into_iter()
+        .find(|it| it["kind"] == "CustomResourceDefinition")
+}
+
+/// The schema of a version, made to refuse what the API server would prune.
+fn schema(crd: &Value, version: &str) -> Value {
+    let versions = crd["spec"]["versions"].as_array().unwrap();
+    let version = versions.iter().find(|it| it["name"] == version).unwrap();
+    let mut schema = version["schema"]["openAPIV3Schema"].clone();
+    close(&mut schema);
+    schema
+}
+
+fn close(schema: &mut Value) {
+    if let Some(map) = schema.as_object_mut() {
+        let open = map.get("x-kubernetes-preserve-unknown-fields") == Some(&json!(true));
+        let has_fields = map.get("properties").is_some_and(Value::is_object);
+        // In a schema without a type the fields are those of another one around it.
+        if has_fields && map.contains_key("type") && !open {
+            map.entry("additionalProperties").or_insert(json!(false));
+        }
+        map.values_mut().for_each(close);
+    } else if let Some(list) = schema.as_array_mut() {
+        list.iter_mut().for_each(close);
+    }
+}
+
+/// What of a manifest the schema refuses.
+fn mistakes(schema: &Value, manifest: &Value) -> Vec<String> {
+    let validator = jsonschema::validator_for(schema).unwrap();
+    let errors = validator.iter_errors(manifest);
+    errors
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect()
+}
+
+#[test]
+fn every_manifest_is_valid_by_its_crd() {
+    let (Some(policies), Some(servers)) = (
+        crd("kubewarden-clusteradmissionpolicies.yaml"),
+        crd("kubewarden-policyservers.yaml"),
+    ) else {
+        return;
+    };
+    let (policies, servers) = (schema(&policies, "v1"), schema(&servers, "v1"));
+    for (overlay, manifests) in rendered() {
+        for manifest in &manifests {
+            let schema = match manifest["kind"].as_str().unwrap() {
+                "ClusterAdmissionPolicy" => &policies,
+                "PolicyServer" => &servers,
+                _ => continue,
+            };
+            assert_eq!(mistakes(schema, manifest), [""; 0], "{overlay}");
+        }
+        // The check can fail: unknown field, wrong type, missing field.
+        let mut wrong = one(&manifests, "ClusterAdmissionPolicy").clone();
+        wrong["spec"]["modus"] = json!("monitor");
+        wrong["spec"]["mutating"] = json!("false");
+        wrong["spec"].as_object_mut().unwrap().remove("module");
+        assert_eq!(mistakes(&policies, &wrong).len(), 3, "{overlay}");
+    }
+}
+
+/// A version that is not served puts the policy into error in the audit scanner.
+#[test]
+fn the_versions_that_are_judged_are_served() {
+    for (overlay, file) in [
+        ("overlays/hco-1.17", "hco-v1.17.0.yaml"),
+        ("overlays/kubevirt", "hco-v1.18.0.yaml"),
+        (
+            "overlays/openshift-virtualization",
+            "hco-main-2026-08-21.yaml",
+        ),
+    ] {
+        let (Some(crd), Some(manifests)) = (crd(file), rendered().remove(overlay)) else {
+            return;
+        };
+        let versions = crd["spec"]["versions"].as_array().unwrap();
+        let served: BTreeSet<&str> = versions
+            .iter()
+            .filter(|version| version["served"] == true)
+            .map(|version| version["name"].as_str().unwrap())
+            .collect();
+        let policy = one(&manifests, "ClusterAdmissionPolicy");
+        let judged = policy["spec"]["rules"][0]["apiVersions"]
+            .as_array()
+            .unwrap();
+        let judged: BTreeSet<&str> = judged.iter().map(|it| it.as_str().unwrap()).collect();
+        assert_eq!(judged, served, "{overlay}");
+    }
+}
+
+#[test]
+fn policy_and_metadata_agree() {
+    let metadata = Metadata::parse(&text("policy-metadata.yml")).unwrap();
+    for (overlay, manifests) in rendered() {
+        let policy = one(&manifests, "ClusterAdmissionPolicy");
+        let spec = &policy["spec"];
+        let mut rules = serde_json::to_value(&metadata.rules).unwrap();
+        if overlay == "overlays/hco-1.17" {
+            rules[0]["apiVersions"] = json!(["v1beta1"]);
+        }
+        assert_eq!(spec["rules"], rules, "{overlay}");
+        assert_eq!(spec["mutating"], metadata.mutating, "{overlay}");
+        assert_eq!(
+            spec["backgroundAudit"], metadata.background_audit,
+            "{overlay}"
+        );
+        assert_eq!(
+            spec["contextAwareResources"],
+            serde_json::to_value(&metadata.context_aware_resources).unwrap(),
+            "{overlay}"
+        );
+        assert_eq!(
+            spec["module"],
+            format!("registry://{}", metadata.reference().unwrap()),
+            "{overlay}"
+        );
+        for key in [
+            "io.kubewarden.policy.severity",
+            "io.kubewarden.policy.category",
+        ] {
+            let said = &policy["metadata"]["annotations"][key];
+            assert_eq!(said, metadata.annotation(key).unwrap(), "{overlay}");
+        }
+    }
+}
+
+#[test]
+fn the_settings_are_accepted_and_name_the_account_that_may_read_nodes() {
+    for (overlay, manifests) in rendered() {
+        let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
+        let verdict = engine::validate_settings(spec["settings"].to_string().as_bytes());
+        assert_eq!(verdict, Ok(()), "{overlay}");
+        let binding = manifests.iter().find(|it| {
+            it["kind"] == "ClusterRoleBinding"
+                && it["metadata"]["name"] == "hco-architecture-guard-nodes"
+        });
+        let subject = &binding.unwrap()["subjects"][0];
+        let account = format!(
+            "{}/{}",
+            subject["namespace"].as_str().unwrap(),
+            subject["name"].as_str().unwrap()
+        );
+        assert_eq!(spec["settings"]["serviceAccount"], account, "{overlay}");
+        if overlay != "base" {
+            let server = one(&manifests, "PolicyServer");
+            assert_eq!(
+                server["metadata"]["name"], spec["policyServer"],
+                "{overlay}"
+            );
+            let runs_as = server["spec"]["serviceAccountName"].as_str().unwrap();
+            assert_eq!(account, format!("kubewarden/{runs_as}"), "{overlay}");
+            assert_eq!(server["spec"]["replicas"], 2, "{overlay}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_denied_before_somebody_asks_for_it() {
+    for (overlay, manifests) in rendered() {
+        let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
+        let (mode, failure) = match overlay.as_str() {
+            "overlays/protect" => ("protect", "Fail"),
+            _ => ("monitor", "Ignore"),
+        };
+        assert_eq!(spec["mode"], mode, "{overlay}");
+        assert_eq!(spec["failurePolicy"], failure, "{overlay}");
+    }
+}
+
+#[test]
+fn each_overlay_is_for_the_namespace_of_its_hco() {
+    for (overlay, manifests) in rendered() {
+        let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
+        let namespace = &spec["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"];
+        let wanted = match overlay.as_str() {
+            "base" => Value::Null,
+            "overlays/openshift-virtualization" => json!("openshift-cnv"),
+            _ => json!("kubevirt-hyperconverged"),
+        };
+        assert_eq!(*namespace, wanted, "{overlay}");
+    }
+}
+
+#[test]
+fn the_levels_for_plain_kubernetes_are_those_of_the_readme() {
+    let Some(manifests) = rendered().remove("overlays/plain-kubernetes") else {
+        return;
+    };
+    let readme = text("README.md");
+    let (_, after) = readme.split_once("**On plain Kubernetes**").unwrap();
+    let (_, example) = after.split_once("```yaml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let example: Value = yaml_serde::from_str(example).unwrap();
+    let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
+    assert_eq!(spec["settings"]["levels"], example["levels"]);
+}
+
+/// As the API server evaluates them.
+#[test]
+fn the_match_conditions_leave_out_what_is_being_deleted() {
+    let policy = &documents(&text("deploy/base/policy.yaml"))[0];
+    let conditions = policy["spec"]["matchConditions"].as_array().unwrap();
+    let matches = |metadata: Value| {
+        conditions.iter().all(|condition| {
+            let program = Program::compile(condition["expression"].as_str().unwrap()).unwrap();
+            let mut context = Context::default();
+            let object = json!({ "metadata": metadata });
+            context.add_variable("object", object).unwrap();
+            program.execute(&context).unwrap() == cel::Value::Bool(true)
+        })
+    };
+    assert!(matches(json!({"name": "kubevirt-hyperconverged"})));
+    assert!(!matches(
+        json!({"name": "kubevirt-hyperconverged", "deletionTimestamp": "2026-12-24T00:00:00Z"})
+    ));
+}
+
+/// The engine's messages and older guides name these.
+#[test]
+fn the_names_of_the_base_stay() {
+    for file in ["policy.yaml", "rbac.yaml"] {
+        let old = text(&format!("deploy/{file}"));
+        assert_eq!(old, text(&format!("deploy/base/{file}")));
+    }
+}

@@ -1,0 +1,57 @@
+//! The command: reads what users already have, runs the module that they deploy, tells them what would happen
+//! and what to change. It decides nothing.
+
+mod admission;
+mod args;
+mod check;
+mod completions;
+mod exit;
+mod explain;
+mod input;
+mod nodes;
+mod output;
+mod pages;
+mod policy;
+mod progress;
+mod prose;
+mod rbac;
+mod record;
+mod settings;
+mod verdict;
+mod version;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use self::args::{Args, Command};
+use self::exit::Exit;
+use self::output::Terminal;
+
+/// Runs the command line.
+pub(crate) fn run(words: Vec<OsString>) -> ExitCode {
+    let args = match Args::read(words) {
+        Ok(args) => args,
+        // Help is asked for or a mistake is told: clap knows where either is written, and with which code.
+        Err(error) => {
+            let code = error.exit_code();
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+        }
+    };
+    let terminal = Terminal::new(args.color);
+    let done = match &args.command {
+        Command::Check(check) => check::run(check, &terminal),
+        Command::Explain(explain) => explain::run(explain, &terminal),
+        Command::Settings(settings) => settings::run(settings, &terminal),
+        Command::Record(record) => record::run(record, &terminal),
+        Command::Rbac(rbac) => rbac::run(rbac, &terminal),
+        Command::Completions(shell) => completions::run(shell),
+        Command::Version => version::run(&terminal),
+        // `fix`, which writes the repaired manifest, comes with the policy's repairs.
+    };
+    let exit = done.unwrap_or_else(|error| {
+        terminal.error(&error);
+        Exit::Unjudged
+    });
+    exit.into()
+}

@@ -1,0 +1,100 @@
+//! The admission request that the API server would send.
+
+use serde_json::{Value, json};
+
+/// What a manifest says of itself; nothing where it says nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// Group and version.
+    pub(crate) api_version: String,
+    /// Kind.
+    pub(crate) kind: String,
+    /// Namespace.
+    pub(crate) namespace: Option<String>,
+    /// Name.
+    pub(crate) name: Option<String>,
+}
+
+impl Identity {
+    /// Reads it out of an object.
+    pub(crate) fn of(object: &Value) -> Self {
+        let text = |pointer: &str| {
+            let text = object.pointer(pointer).and_then(Value::as_str);
+            text.map(str::to_owned).filter(|text| !text.is_empty())
+        };
+        Self {
+            api_version: text("/apiVersion").unwrap_or_default(),
+            kind: text("/kind").unwrap_or_default(),
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name"),
+        }
+    }
+
+    /// Whether the policy judges such an object, in whatever version.
+    pub(crate) fn is_hyperconverged(&self) -> bool {
+        let group = self.api_version.split_once('/').map(|(group, _)| group);
+        self.kind == "HyperConverged" && group == Some("hco.kubevirt.io")
+    }
+
+    /// Whether both name the same object. A manifest may leave its namespace to `kubectl -n`.
+    pub(crate) fn is_same_object(&self, other: &Self) -> bool {
+        let anywhere = self.namespace.is_none() || other.namespace.is_none();
+        self.name == other.name && (anywhere || self.namespace == other.namespace)
+    }
+}
+
+/// The request for an object: to create it, or to update it if it was there before.
+pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) -> Value {
+    let (group, version) = identity
+        .api_version
+        .split_once('/')
+        .unwrap_or(("", &identity.api_version));
+    // What a Kubewarden host wants of a request besides what it is about: kwctl refuses it otherwise.
+    json!({
+        "uid": "00000000-0000-0000-0000-000000000000",
+        "kind": {"group": group, "version": version, "kind": identity.kind},
+        "resource": {"group": group, "version": version, "resource": "hyperconvergeds"},
+        "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+        "name": identity.name.as_deref().unwrap_or_default(),
+        "namespace": identity.namespace.as_deref().unwrap_or_default(),
+        "userInfo": {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]},
+        "object": object,
+        "oldObject": old,
+        "dryRun": false,
+    })
+}
+
+/// The payload of the module's `validate` and `report`.
+pub(crate) fn payload(request: &Value, settings: &Value) -> Vec<u8> {
+    json!({"request": request, "settings": settings})
+        .to_string()
+        .into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(namespace: &str, name: &str) -> Identity {
+        Identity::of(&json!({"metadata": {"namespace": namespace, "name": name}}))
+    }
+
+    #[test]
+    fn a_missing_namespace_is_any() {
+        assert!(identity("a", "x").is_same_object(&identity("a", "x")));
+        assert!(identity("a", "x").is_same_object(&identity("", "x")));
+        assert!(!identity("a", "x").is_same_object(&identity("b", "x")));
+        assert!(!identity("a", "x").is_same_object(&identity("", "y")));
+    }
+
+    #[test]
+    fn every_version_of_the_kind_is_judged_and_no_other_group() {
+        let of = |api_version: &str| {
+            Identity::of(&json!({"apiVersion": api_version, "kind": "HyperConverged"}))
+        };
+        assert!(of("hco.kubevirt.io/v1").is_hyperconverged());
+        assert!(of("hco.kubevirt.io/v2").is_hyperconverged());
+        assert!(!of("example.com/v1").is_hyperconverged());
+        assert!(!of("hco.kubevirt.io").is_hyperconverged());
+    }
+}

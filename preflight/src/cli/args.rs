@@ -1,0 +1,318 @@
+//! What the user types.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use hco_preflight::Counts;
+
+/// Ask the HyperConverged architecture guard before you apply.
+///
+/// Runs the very module that the cluster runs, on manifests and nodes that you already have, and says what would be denied
+/// and what to change.
+#[derive(Debug, Parser)]
+#[command(
+    after_help = EXAMPLES,
+    disable_version_flag = true,
+    disable_help_subcommand = true,
+    propagate_version = false,
+    max_term_width = 110
+)]
+struct Words {
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: Color,
+
+    /// Print version, the module's sha256 without its custom sections, and the number of rules
+    #[arg(long, short = 'V')]
+    version: bool,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hco-preflight check -f hyperconverged.yaml --nodes nodes.yaml
+                     nodes.yaml is what `kubectl get nodes -o yaml` wrote
+  hco-preflight check -f deploy/ --cluster
+                     against the cluster of the current kubeconfig
+  hco-preflight check --cluster --what-if arm64=2
+                     what happens to this cluster's HyperConverged when two arm64 workers join
+  helm template . | hco-preflight check -f - --arch amd64=3,arm64=2 -o markdown
+  hco-preflight explain architectures-missing
+
+Exit codes:
+  0  everything would be accepted
+  1  something would be denied
+  2  something could not be judged: an unreadable file, unreadable nodes, wrong settings, wrong usage";
+
+/// The command line, read.
+#[derive(Debug)]
+pub(crate) struct Args {
+    /// When to use colour.
+    pub(crate) color: Color,
+    /// What to do.
+    pub(crate) command: Command,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what would happen to HyperConvergeds, and what to change
+    Check(Check),
+    /// Show a rule's page, or the table of rules
+    Explain(Explain),
+    /// Validate settings and print the effective ones
+    Settings(Settings),
+    /// Write the kwctl session and request of a check, so that `kwctl run` repeats it
+    Record(Record),
+    /// Ask the cluster whether the policy-server may read nodes, and print the grants that are missing
+    Rbac(Rbac),
+    /// Write the completions of a shell
+    Completions(Completions),
+    /// What `--version` asks for.
+    #[command(skip)]
+    Version,
+}
+
+/// What is judged, against what.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Subject {
+    /// Manifest in YAML or JSON, a directory of them, or - for the standard input; can be given several times. Without
+    /// it, and with --cluster: the HyperConvergeds of the cluster
+    #[arg(
+        long,
+        short = 'f',
+        value_name = "FILE",
+        help_heading = "What is judged"
+    )]
+    pub(crate) filename: Vec<PathBuf>,
+
+    /// Look into the directories below a directory too
+    #[arg(long, short = 'R', help_heading = "What is judged")]
+    pub(crate) recursive: bool,
+
+    /// What the objects were before, as a manifest: then they are judged as updates, which are not denied for what was
+    /// already so
+    #[arg(long, value_name = "FILE", help_heading = "What is judged")]
+    pub(crate) old: Option<PathBuf>,
+
+    /// The nodes, as `kubectl get nodes -o yaml` or `-o json` writes them; - for the standard input
+    #[arg(long, value_name = "FILE", help_heading = "Against which nodes", conflicts_with_all = ["cluster", "arch"])]
+    pub(crate) nodes: Option<PathBuf>,
+
+    /// The cluster of the current kubeconfig: its nodes, and the live object as the old one
+    #[arg(long, help_heading = "Against which nodes", conflicts_with = "arch")]
+    pub(crate) cluster: bool,
+
+    /// Another context of the kubeconfig than the current one
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Against which nodes",
+        requires = "cluster"
+    )]
+    pub(crate) context: Option<String>,
+
+    /// So many workers of each architecture, as in amd64=3,arm64=2
+    #[arg(long, value_name = "COUNTS", help_heading = "Against which nodes")]
+    pub(crate) arch: Option<Counts>,
+
+    /// Workers that join these nodes, as in arm64=2
+    #[arg(long, value_name = "COUNTS", help_heading = "Against which nodes")]
+    pub(crate) what_if: Option<Counts>,
+
+    /// The policy's settings, or the ClusterAdmissionPolicy that holds them
+    #[arg(long, value_name = "FILE", help_heading = "By which policy")]
+    pub(crate) settings: Option<PathBuf>,
+
+    /// Another module instead of the embedded one
+    #[arg(long, value_name = "FILE", help_heading = "By which policy")]
+    pub(crate) policy: Option<PathBuf>,
+}
+
+/// `check`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = CHECK)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+
+    /// For people, or for machines and reviews
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = false
+    )]
+    pub(crate) output: Format,
+
+    /// No notes of what was passed over
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
+
+const CHECK: &str = "\
+One of --nodes, --cluster and --arch must be given.
+
+Exit codes: 0 would be accepted, 1 would be denied, 2 could not be judged.";
+
+/// How a check is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs; docs/preflight.schema.json
+    Json,
+    /// For the comment of a merge request
+    Markdown,
+    /// For test reports (GitLab, Jenkins)
+    Junit,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Workflow commands of GitHub Actions
+    Github,
+}
+
+/// `explain`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The rule; without it the table of rules is shown
+    pub(crate) rule: Option<String>,
+}
+
+/// `settings`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Settings {
+    /// The policy's settings, or the ClusterAdmissionPolicy that holds them; - for the standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+}
+
+/// `record`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Record {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+
+    /// Where the files are written
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) to: PathBuf,
+}
+
+/// `rbac`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Rbac {
+    /// The policy-server's service account
+    #[arg(
+        long,
+        value_name = "NAMESPACE/NAME",
+        default_value = "kubewarden/policy-server"
+    )]
+    pub(crate) service_account: String,
+
+    /// Another context of the kubeconfig than the current one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+/// `completions`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+impl Args {
+    /// Reads the words of the command line, the name of the program first.
+    pub(crate) fn read(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
+        let name = typed(words.first());
+        // clap would take the path of the file for the name.
+        if let Some(first) = words.first_mut() {
+            *first = OsString::from("hco-preflight");
+        }
+        let mut command = command_of(&name);
+        let matches = command.try_get_matches_from_mut(words)?;
+        let words =
+            Words::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        let command = match (words.version, words.command) {
+            (true, _) => Command::Version,
+            (false, Some(command)) => command,
+            (false, None) => {
+                return Err(command.error(
+                    clap::error::ErrorKind::MissingSubcommand,
+                    format!("say what to do, as in `{name} check`; `{name} --help` lists it all"),
+                ));
+            }
+        };
+        Ok(Self {
+            color: words.color,
+            command,
+        })
+    }
+
+    /// The command as clap knows it, for completions.
+    pub(crate) fn command() -> clap::Command {
+        command_of("hco-preflight")
+    }
+}
+
+fn command_of(name: &str) -> clap::Command {
+    Words::command()
+        .name("hco-preflight")
+        .bin_name(name)
+        .after_help(EXAMPLES.replace("hco-preflight", name))
+}
+
+/// What the user typed to get here: as a plugin of kubectl the program's file is `kubectl-hco_preflight`.
+fn typed(first: Option<&OsString>) -> String {
+    let stem = first
+        .and_then(|path| Path::new(path).file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let stem = stem.strip_suffix(".exe").unwrap_or(&stem);
+    match stem.strip_prefix("kubectl-") {
+        Some(plugin) => format!("kubectl {}", plugin.replace('-', " ").replace('_', "-")),
+        None if stem.is_empty() => "hco-preflight".to_owned(),
+        None => stem.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clap_finds_no_contradiction() {
+        command_of("hco-preflight").debug_assert();
+    }
+
+    #[test]
+    fn the_name_is_what_was_typed() {
+        for (path, name) in [
+            ("/usr/bin/hco-preflight", "hco-preflight"),
+            ("/usr/bin/kubectl-hco_preflight", "kubectl hco-preflight"),
+            ("kubectl-hco_preflight.exe", "kubectl hco-preflight"),
+            ("", "hco-preflight"),
+        ] {
+            assert_eq!(typed(Some(&OsString::from(path))), name);
+        }
+        assert_eq!(typed(None), "hco-preflight");
+    }
+}

@@ -1,0 +1,320 @@
+//! `check`: every HyperConverged of the files, or of the cluster, is put to the module.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use hco_preflight::{Cluster, HostCalls, Labels, Object};
+use serde_json::Value;
+
+use super::admission::{self, Identity};
+use super::args::{self, Subject};
+use super::exit::Exit;
+use super::input::{self, Found, Input};
+use super::nodes::{self, Kept};
+use super::output::{Terminal, chain};
+use super::policy::Module;
+use super::progress::Progress;
+use super::settings;
+use super::verdict::{Against, Failure, Judged, Place, Verdicts};
+
+/// Judges, tells, and ends with the gravest.
+pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
+    let prepared = Prepared::new(&args.subject)?;
+    let verdicts = prepared.judge();
+    if !args.quiet {
+        for note in &prepared.notes {
+            terminal.note(note);
+        }
+    }
+    for failure in &verdicts.failures {
+        terminal.failure(&failure.to_string());
+    }
+    terminal.tell(&verdicts, args.output)?;
+    Ok(verdicts.exit())
+}
+
+/// Everything that a check needs, read.
+pub(crate) struct Prepared {
+    /// The module.
+    pub(crate) module: Module,
+    /// Its settings, found right.
+    pub(crate) settings: Value,
+    /// Answers for the nodes.
+    pub(crate) host: Arc<dyn HostCalls>,
+    /// What the module is to be asked.
+    pub(crate) questions: Vec<Question>,
+    /// What was passed over.
+    pub(crate) notes: Vec<String>,
+    /// What could not be read.
+    pub(crate) failures: Vec<Failure>,
+}
+
+/// An object that the module is to judge.
+pub(crate) struct Question {
+    /// Nothing for an object of the cluster.
+    place: Option<Place>,
+    /// What it is.
+    pub(crate) identity: Identity,
+    /// What it is judged against.
+    against: Against,
+    /// The object, with the lines of its file if it is in one.
+    object: Written,
+    /// What it was before.
+    old: Option<Value>,
+}
+
+/// An object and where it stands.
+enum Written {
+    InFile(Object),
+    InCluster(Value),
+}
+
+impl Written {
+    fn value(&self) -> &Value {
+        match self {
+            Self::InFile(object) => &object.value,
+            Self::InCluster(object) => object,
+        }
+    }
+}
+
+impl Prepared {
+    /// Reads what the user named, the cheap things first.
+    pub(crate) fn new(subject: &Subject) -> Result<Self> {
+        nodes::check(subject)?;
+        check_usage(subject)?;
+        let Input {
+            found,
+            mut notes,
+            mut failures,
+        } = input::read(&subject.filename, subject.recursive);
+        if found.is_empty() && !subject.filename.is_empty() {
+            return Err(nothing(&notes, &failures));
+        }
+        let cluster = if subject.cluster {
+            let _progress = Progress::start("connecting to the cluster");
+            Some(Arc::new(nodes::connect(subject.context.as_deref())?))
+        } else {
+            None
+        };
+        let questions = if subject.filename.is_empty() {
+            of_cluster(cluster.as_deref())?
+        } else {
+            let old = Old::of(subject, cluster.as_deref())?;
+            let asked = found
+                .into_iter()
+                .map(|found| old.question(found, &mut notes));
+            let mut questions = Vec::new();
+            for question in asked {
+                match question {
+                    Ok(question) => questions.push(question),
+                    Err(failure) => failures.push(failure),
+                }
+            }
+            questions
+        };
+        let progress = Progress::start("compiling the module");
+        let module = Module::load(subject.policy.as_deref())?;
+        let settings = settings::validated(subject.settings.as_deref(), &module)?;
+        drop(progress);
+        let _progress = Progress::start("reading the nodes");
+        let kept = if module.is_foreign() {
+            Kept::Everything
+        } else {
+            let objects = questions.iter().flat_map(Question::objects);
+            Kept::Labels(Labels::named_in(objects))
+        };
+        let host = nodes::host(subject, cluster.as_ref(), &kept)?;
+        Ok(Self {
+            module,
+            settings,
+            host,
+            questions,
+            notes,
+            failures,
+        })
+    }
+
+    fn judge(&self) -> Verdicts {
+        let _progress = Progress::start("judging");
+        let mut verdicts = Verdicts {
+            objects: Vec::new(),
+            failures: self.failures.clone(),
+        };
+        for question in &self.questions {
+            let payload = admission::payload(&question.request(), &self.settings);
+            match self.module.judge(&payload, Arc::clone(&self.host)) {
+                Ok(report) => verdicts.objects.push(question.judged(report)),
+                Err(error) => verdicts.failures.push(Failure {
+                    file: question.place.as_ref().map(|place| place.file.clone()),
+                    line: question.place.as_ref().map(|place| place.line),
+                    what: chain(&error),
+                }),
+            }
+        }
+        verdicts
+    }
+}
+
+impl Question {
+    /// The admission request.
+    pub(crate) fn request(&self) -> Value {
+        admission::request(&self.identity, self.object.value(), self.old.as_ref())
+    }
+
+    /// As it is to be, and as it was.
+    fn objects(&self) -> impl Iterator<Item = &Value> {
+        std::iter::once(self.object.value()).chain(&self.old)
+    }
+
+    fn judged(&self, mut report: super::verdict::Report) -> Judged {
+        if let Written::InFile(object) = &self.object {
+            for finding in &mut report.findings {
+                finding.line = Some(object.line_of(&finding.path));
+            }
+        }
+        Judged {
+            place: self.place.clone(),
+            identity: self.identity.clone(),
+            against: self.against.clone(),
+            report,
+        }
+    }
+}
+
+/// What clap cannot say.
+fn check_usage(subject: &Subject) -> Result<()> {
+    if subject.filename.is_empty() && !subject.cluster {
+        bail!(
+            "name what is to be judged: -f FILE, -f DIRECTORY or -f - (the standard input); or --cluster alone, for the HyperConvergeds of the cluster"
+        );
+    }
+    if subject.filename.is_empty() && subject.old.is_some() {
+        bail!("--old says what the object of -f was before: name that object with -f");
+    }
+    let named = [&subject.old, &subject.nodes, &subject.settings];
+    let all = named.into_iter().flatten().chain(&subject.filename);
+    if all.filter(|path| *path == Path::new("-")).count() > 1 {
+        bail!("only one of the files can be - (the standard input)");
+    }
+    Ok(())
+}
+
+/// Nothing to judge is never an acceptance.
+fn nothing(notes: &[String], failures: &[Failure]) -> anyhow::Error {
+    let mut sentence =
+        "nothing to judge: no HyperConverged (hco.kubevirt.io) in what -f names".to_owned();
+    let failures = failures.iter().map(ToString::to_string);
+    for reason in failures.chain(notes.iter().cloned()) {
+        sentence.push_str("\n  ");
+        sentence.push_str(&reason);
+    }
+    anyhow!(sentence)
+}
+
+/// The live objects, judged in full: what the cluster already has is not held against it, but told.
+fn of_cluster(cluster: Option<&Cluster>) -> Result<Vec<Question>> {
+    let _progress = Progress::start("reading the HyperConvergeds of the cluster");
+    let cluster = cluster.context("there is no cluster to read HyperConvergeds from")?;
+    let live = cluster.hyperconvergeds()?;
+    if live.is_empty() {
+        bail!("nothing to judge: the cluster has no HyperConverged; name a manifest with -f");
+    }
+    let questions = live.into_iter().map(|object| Question {
+        place: None,
+        identity: Identity::of(&object),
+        against: Against::Nothing,
+        object: Written::InCluster(object),
+        old: None,
+    });
+    Ok(questions.collect())
+}
+
+/// Where objects come from that are updated.
+enum Old<'c> {
+    Nowhere,
+    File(PathBuf, Vec<Found>),
+    Cluster(&'c Cluster),
+}
+
+impl<'c> Old<'c> {
+    fn of(subject: &Subject, cluster: Option<&'c Cluster>) -> Result<Self> {
+        match (&subject.old, cluster) {
+            (Some(path), _) => {
+                let read = input::read(std::slice::from_ref(path), subject.recursive);
+                if let Some(failure) = read.failures.first() {
+                    bail!("--old {failure}");
+                }
+                if read.found.is_empty() {
+                    bail!("--old {}: no HyperConverged in it", path.display());
+                }
+                Ok(Self::File(path.clone(), read.found))
+            }
+            (None, Some(cluster)) => Ok(Self::Cluster(cluster)),
+            (None, None) => Ok(Self::Nowhere),
+        }
+    }
+
+    fn question(&self, found: Found, notes: &mut Vec<String>) -> Result<Question, Failure> {
+        let Found {
+            place,
+            identity,
+            object,
+        } = found;
+        let (against, old) = match self.before(&identity) {
+            Ok(before) => before,
+            Err(what) => return Err(Failure::in_file(&place.file, Some(place.line), what)),
+        };
+        if let (Self::File(path, _), Against::Nothing) = (self, &against) {
+            notes.push(format!(
+                "{}:{}: judged in full: {} has no object of this name",
+                place.file,
+                place.line,
+                path.display()
+            ));
+        }
+        Ok(Question {
+            place: Some(place),
+            identity,
+            against,
+            object: Written::InFile(object),
+            old,
+        })
+    }
+
+    fn before(&self, identity: &Identity) -> Result<(Against, Option<Value>), String> {
+        match self {
+            Self::Nowhere => Ok((Against::Nothing, None)),
+            Self::File(path, old) => {
+                let same = |old: &&Found| old.identity.is_same_object(identity);
+                let Some(old) = old.iter().find(same) else {
+                    return Ok((Against::Nothing, None));
+                };
+                let (new, was) = (&identity.api_version, &old.identity.api_version);
+                if new != was {
+                    let version = new.rsplit('/').next().unwrap_or_default();
+                    return Err(format!(
+                        "is {new}, but {} is {was}: only objects of one version can be compared; write the old one with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
+                        path.display()
+                    ));
+                }
+                let against = Against::File(path.display().to_string());
+                Ok((against, Some(old.object.value.clone())))
+            }
+            Self::Cluster(cluster) => {
+                let Some(name) = &identity.name else {
+                    return Ok((Against::Nothing, None));
+                };
+                // As kubectl would apply it.
+                let namespace = identity.namespace.as_deref();
+                let namespace = namespace.unwrap_or_else(|| cluster.namespace());
+                let live = cluster
+                    .hyperconverged(&identity.api_version, namespace, name)
+                    .map_err(|error| chain(&error.into()))?;
+                let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
+                Ok((against, live))
+            }
+        }
+    }
+}

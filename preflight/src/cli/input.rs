@@ -1,0 +1,148 @@
+//! The files that the user names: read once, the HyperConvergeds in them found, the rest passed over.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use hco_preflight::{Object, objects};
+
+use super::admission::Identity;
+use super::verdict::{Failure, Place};
+
+/// What stands for the standard input.
+const STDIN: &str = "-";
+
+/// A HyperConverged of a file.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// Where it is.
+    pub(crate) place: Place,
+    /// What it is.
+    pub(crate) identity: Identity,
+    /// The object, and its lines.
+    pub(crate) object: Object,
+}
+
+/// What was found in all files.
+#[derive(Debug, Default)]
+pub(crate) struct Input {
+    /// The HyperConvergeds.
+    pub(crate) found: Vec<Found>,
+    /// What was passed over.
+    pub(crate) notes: Vec<String>,
+    /// What could not be read.
+    pub(crate) failures: Vec<Failure>,
+}
+
+/// Reads a file, or the standard input.
+pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
+    if path == Path::new(STDIN) {
+        let mut text = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut text)
+            .context("the standard input cannot be read")?;
+        return Ok(text);
+    }
+    std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+/// Reads files and directories. What cannot be read is a failure beside what can.
+pub(crate) fn read(paths: &[PathBuf], recursive: bool) -> Input {
+    let mut input = Input::default();
+    for path in paths {
+        if path.is_dir() {
+            input.directory(path, recursive);
+        } else {
+            input.file(path);
+        }
+    }
+    input
+}
+
+impl Input {
+    fn directory(&mut self, path: &Path, recursive: bool) {
+        let entries = std::fs::read_dir(path)
+            .and_then(Iterator::collect::<std::io::Result<Vec<std::fs::DirEntry>>>);
+        let mut entries: Vec<PathBuf> = match entries {
+            Ok(entries) => entries.iter().map(std::fs::DirEntry::path).collect(),
+            Err(error) => {
+                let file = path.display().to_string();
+                let what = format!("the directory cannot be read: {error}");
+                return self.failures.push(Failure::in_file(&file, None, what));
+            }
+        };
+        entries.sort();
+        for entry in entries {
+            if entry.is_dir() {
+                if recursive {
+                    self.directory(&entry, recursive);
+                } else {
+                    let entry = entry.display();
+                    self.notes.push(format!(
+                        "{entry}: passed over a directory; -R looks into it"
+                    ));
+                }
+            } else if is_manifest(&entry) {
+                self.file(&entry);
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path) {
+        let file = if path == Path::new(STDIN) {
+            "stdin".to_owned()
+        } else {
+            path.display().to_string()
+        };
+        let text = match text(path) {
+            Ok(text) => text,
+            Err(error) => {
+                let what = format!("cannot be read: {}", error.root_cause());
+                return self.failures.push(Failure::in_file(&file, None, what));
+            }
+        };
+        match objects(&text) {
+            Ok(objects) => {
+                for object in objects {
+                    self.object(&file, object);
+                }
+            }
+            Err(error) => {
+                let what = format!(
+                    "neither YAML nor JSON, so nothing in it was judged: {} (column {})",
+                    error.what, error.column
+                );
+                self.failures
+                    .push(Failure::in_file(&file, Some(error.line), what));
+            }
+        }
+    }
+
+    fn object(&mut self, file: &str, object: Object) {
+        let identity = Identity::of(&object.value);
+        let line = object.line;
+        if identity.is_hyperconverged() {
+            let file = file.to_owned();
+            let place = Place { file, line };
+            self.found.push(Found {
+                place,
+                identity,
+                object,
+            });
+            return;
+        }
+        let what = match identity.kind.as_str() {
+            "" => "something without a kind".to_owned(),
+            "HyperConverged" => format!("a HyperConverged of `{}`", identity.api_version),
+            kind => format!("a {kind}"),
+        };
+        self.notes
+            .push(format!("{file}:{line}: passed over {what}"));
+    }
+}
+
+/// What kubectl takes for a manifest when it is given a directory.
+fn is_manifest(path: &Path) -> bool {
+    let ending = path.extension().and_then(std::ffi::OsStr::to_str);
+    matches!(ending, Some("json" | "yaml" | "yml"))
+}

@@ -1,0 +1,131 @@
+//! Where the command writes, and the forms in which it tells a check.
+
+mod github;
+mod json;
+mod junit;
+mod markdown;
+mod sarif;
+mod text;
+
+use std::io::{ErrorKind, IsTerminal, Write as _};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use anyhow::{Context, Result};
+
+use super::args::{Color, Format};
+use super::verdict::Verdicts;
+
+/// Wide enough to read, where there is no terminal to ask.
+const WIDTH: usize = 100;
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const GREEN: Style = AnsiColor::Green.on_default().bold();
+const CYAN: Style = AnsiColor::Cyan.on_default();
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+/// The standard output and error.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    color: ColorChoice,
+}
+
+impl Terminal {
+    /// With colour as the user wants it.
+    pub(crate) fn new(color: Color) -> Self {
+        Self {
+            color: match color {
+                Color::Auto => ColorChoice::Auto,
+                Color::Always => ColorChoice::Always,
+                Color::Never => ColorChoice::Never,
+            },
+        }
+    }
+
+    /// Prints a text that may have colours.
+    pub(crate) fn print(&self, text: &str) -> Result<()> {
+        let mut out = AutoStream::new(std::io::stdout().lock(), self.color);
+        quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    }
+
+    /// Something that the user may want to know.
+    pub(crate) fn note(&self, text: &str) {
+        self.say(CYAN, "note", text);
+    }
+
+    /// Something that was not done, and why.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        self.failure(&chain(error));
+    }
+
+    /// Something that could not be judged.
+    pub(crate) fn failure(&self, text: &str) {
+        self.say(RED, "error", text);
+    }
+
+    fn say(&self, style: Style, word: &str, text: &str) {
+        let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
+        // There is nowhere left to say that this failed.
+        let _ = writeln!(err, "{style}{word}:{style:#} {text}");
+    }
+
+    /// Tells what a check came to.
+    pub(crate) fn tell(&self, verdicts: &Verdicts, format: Format) -> Result<()> {
+        let told = match format {
+            Format::Text => return self.print(&text::render(verdicts, width())),
+            Format::Json => json::render(verdicts)?,
+            Format::Markdown => markdown::render(verdicts),
+            Format::Junit => junit::render(verdicts)?,
+            Format::Sarif => sarif::render(verdicts)?,
+            Format::Github => github::render(verdicts),
+        };
+        print_raw(told.as_bytes())
+    }
+
+    /// Prints a text in Markdown as a terminal shows it.
+    pub(crate) fn page(&self, markdown: &str) -> Result<()> {
+        self.print(&text::page(markdown, width()))
+    }
+}
+
+/// Prints what is for a program: as it is.
+pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    quietly(out.write_all(text).and_then(|()| out.flush()))
+}
+
+/// The width for prose: the terminal's, `COLUMNS`, or a readable one.
+fn width() -> usize {
+    let out = std::io::stdout();
+    let terminal = out
+        .is_terminal()
+        .then(|| terminal_size::terminal_size_of(&out));
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal
+        .flatten()
+        .map(|(width, _)| usize::from(width.0))
+        .or_else(columns)
+        .unwrap_or(WIDTH)
+        .clamp(40, 140)
+}
+
+/// `| head` has read enough: that is no failure of ours.
+fn quietly(written: std::io::Result<()>) -> Result<()> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("the standard output cannot be written"),
+    }
+}
+
+/// An error and its causes in one sentence.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
+    format!("{error:#}")
+}
+
+/// `1 problem`, `2 problems`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
+}

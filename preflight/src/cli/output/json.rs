@@ -1,0 +1,67 @@
+//! A check as a contract with programs: `docs/preflight.schema.json`.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::cli::exit::Exit;
+use crate::cli::verdict::{Finding, Judged, Verdicts};
+
+/// The whole.
+#[derive(Serialize)]
+struct Document<'v> {
+    allowed: bool,
+    objects: Vec<Object<'v>>,
+}
+
+/// An object; what is not known is null.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Object<'v> {
+    file: Option<&'v str>,
+    line: Option<usize>,
+    api_version: &'v str,
+    namespace: Option<&'v str>,
+    name: Option<&'v str>,
+    allowed: bool,
+    code: Option<u16>,
+    nodes: Option<&'v BTreeMap<String, usize>>,
+    workload_architectures: Option<&'v [String]>,
+    control_plane_architectures: Option<&'v [String]>,
+    multi_arch_import: Option<&'v str>,
+    findings: &'v [Finding],
+    /// Only where no finding says why: an object that cannot be read, another module.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'v str>,
+}
+
+/// One line for each key, since people read it too.
+pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
+    let document = Document {
+        allowed: verdicts.exit() == Exit::Accepted,
+        objects: verdicts.objects.iter().map(object).collect(),
+    };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn object(judged: &Judged) -> Object<'_> {
+    let report = &judged.report;
+    Object {
+        file: judged.place.as_ref().map(|place| place.file.as_str()),
+        line: judged.place.as_ref().map(|place| place.line),
+        api_version: &judged.identity.api_version,
+        namespace: judged.identity.namespace.as_deref(),
+        name: judged.identity.name.as_deref(),
+        allowed: report.allowed,
+        code: report.code,
+        nodes: report.nodes.as_ref(),
+        workload_architectures: report.workload_architectures.as_deref(),
+        control_plane_architectures: report.control_plane_architectures.as_deref(),
+        multi_arch_import: report.multi_arch_import.as_deref(),
+        findings: &report.findings,
+        message: judged.message(),
+    }
+}

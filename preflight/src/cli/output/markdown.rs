@@ -1,0 +1,228 @@
+//! A check as Markdown, for the comment of a merge request: a table of what is wrong, then the fixes to copy.
+
+use std::fmt::Write as _;
+
+use super::{count, text};
+use crate::cli::exit::Exit;
+use crate::cli::prose::{Piece, pieces};
+use crate::cli::verdict::{Against, Boots, Finding, Judged, Level, Verdicts};
+
+/// Writing to a String cannot fail, and says so nowhere.
+macro_rules! line {
+    ($text:expr) => {{ $text.push('\n'); }};
+    ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
+}
+
+/// A section for each object.
+pub(crate) fn render(verdicts: &Verdicts) -> String {
+    let mut text = String::new();
+    for object in &verdicts.objects {
+        section(&mut text, object);
+    }
+    if !verdicts.failures.is_empty() {
+        line!(text, "### ❗ Not judged\n");
+        for failure in &verdicts.failures {
+            line!(text, "- {}", escape(&failure.to_string()));
+        }
+        line!(text);
+    }
+    text
+}
+
+fn section(text: &mut String, object: &Judged) {
+    let (sign, word) = match object.exit() {
+        Exit::Accepted => ("✅", "would be accepted"),
+        Exit::Denied => ("❌", "would be denied"),
+        Exit::Unjudged => ("❗", "could not be judged"),
+    };
+    line!(
+        text,
+        "### {sign} HyperConverged {} {word}\n",
+        code(&object.name())
+    );
+    line!(text, "{}\n", context(object));
+    if let Some(message) = object.message() {
+        for sentence in message.lines().filter(|line| !line.is_empty()) {
+            line!(text, "> {}  ", escape(sentence));
+        }
+        line!(text);
+    }
+    matrix(text, object);
+    let told: Vec<&Finding> = [Level::Deny, Level::Warn]
+        .into_iter()
+        .flat_map(|level| object.of(level))
+        .collect();
+    if !told.is_empty() {
+        table(text, object, &told);
+        fixes(text, &told);
+    }
+    let carried: Vec<&Finding> = object.of(Level::Carried).collect();
+    if !carried.is_empty() {
+        let number = count(carried.len(), "finding");
+        line!(
+            text,
+            "<details><summary>{number} carried: it was so before, and denies nothing</summary>\n"
+        );
+        table(text, object, &carried);
+        line!(text, "</details>\n");
+    }
+}
+
+/// Where it is, and what the module knows of the cluster.
+fn context(object: &Judged) -> String {
+    let report = &object.report;
+    let mut said = vec![match &object.place {
+        Some(_) => code(&object.at(None)),
+        None => object.at(None),
+    }];
+    match &object.against {
+        Against::Nothing => {}
+        Against::File(file) => said.push(format!("judged as an update of {}", code(file))),
+        Against::Live => said.push("judged as an update of the live object".to_owned()),
+    }
+    if let Some(nodes) = report.nodes.as_ref().filter(|nodes| !nodes.is_empty()) {
+        said.push(format!("workload nodes: {}", escape(&text::counted(nodes))));
+    }
+    if let Some(list) = &report.control_plane_architectures
+        && !list.is_empty()
+    {
+        said.push(format!("control plane: {}", escape(&list.join(", "))));
+    }
+    if let Some(import) = &report.multi_arch_import {
+        said.push(format!("multi-architecture import: {import}"));
+    }
+    said.join(" · ")
+}
+
+fn matrix(text: &mut String, object: &Judged) {
+    let (Some(templates), Some(nodes)) = (&object.report.templates, &object.report.nodes) else {
+        return;
+    };
+    if templates.is_empty() || nodes.is_empty() {
+        return;
+    }
+    let mut head = "| Boot image |".to_owned();
+    let mut rule = "| --- |".to_owned();
+    for (name, count) in nodes {
+        let _ = write!(head, " {} ({count}) |", escape(name));
+        rule.push_str(" --- |");
+    }
+    line!(text, "{head}\n{rule}");
+    for template in templates {
+        let mut row = format!("| {} |", code(&template.name));
+        for name in nodes.keys() {
+            row.push_str(match template.architectures.get(name) {
+                Some(Boots::Yes) => " ✅ boots |",
+                Some(Boots::No) => " ❌ does not |",
+                Some(Boots::NotSaid) | None => " ❔ not said |",
+            });
+        }
+        line!(text, "{row}");
+    }
+    line!(text);
+}
+
+fn table(text: &mut String, object: &Judged, findings: &[&Finding]) {
+    line!(text, "| | Rule | Where | What |\n| --- | --- | --- | --- |");
+    for finding in findings {
+        let sign = match finding.level {
+            Level::Deny => "❌",
+            Level::Warn => "⚠️",
+            Level::Carried => "·",
+        };
+        let at = match &object.place {
+            Some(_) => code(&object.at(finding.line)) + "<br>",
+            None => String::new(),
+        };
+        line!(
+            text,
+            "| {sign} {} | {} | {at}{} | {} |",
+            finding.level.name(),
+            code(&finding.rule),
+            code(&finding.path),
+            escape(&finding.fact)
+        );
+    }
+    line!(text);
+}
+
+/// Each fix once, its commands ready to copy.
+fn fixes(text: &mut String, findings: &[&Finding]) {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    line!(text, "**To fix**\n");
+    for finding in findings {
+        if seen.contains(&(&finding.rule, &finding.fix)) {
+            continue;
+        }
+        seen.push((&finding.rule, &finding.fix));
+        let mut item = format!("- {}:", code(&finding.rule));
+        for piece in pieces(&finding.fix) {
+            match piece {
+                Piece::Prose(prose) => {
+                    let _ = write!(item, " {}", escape(prose));
+                }
+                Piece::Command(command) => {
+                    let _ = write!(item, "\n  ```sh\n  {command}\n  ```\n ");
+                }
+            }
+        }
+        line!(text, "{}", item.trim_end());
+    }
+    line!(text);
+}
+
+/// A code span that its content cannot end, in a table's cell or outside.
+fn code(value: &str) -> String {
+    let value = value.replace('|', "\\|").replace(['\n', '\r'], " ");
+    let longest = value.split(|letter| letter != '`').map(str::len).max();
+    let fence = "`".repeat(longest.unwrap_or_default() + 1);
+    let blank = if value.starts_with('`') || value.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{blank}{value}{blank}{fence}")
+}
+
+/// Prose as it stands: what stands in backticks stays code, all else loses its meaning.
+fn escape(prose: &str) -> String {
+    let mut text = String::new();
+    let balanced = prose.matches('`').count().is_multiple_of(2);
+    for (index, part) in prose.split('`').enumerate() {
+        if balanced && index % 2 == 1 {
+            text.push_str(&code(part));
+            continue;
+        }
+        if index > 0 && !balanced {
+            text.push_str("\\`");
+        }
+        for letter in part.chars() {
+            match letter {
+                '\\' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '@' => {
+                    text.push('\\');
+                    text.push(letter);
+                }
+                '\n' | '\r' => text.push(' '),
+                letter => text.push(letter),
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_cannot_break_out() {
+        assert_eq!(code("a|b"), "`a\\|b`");
+        assert_eq!(code("a`b"), "``a`b``");
+        assert_eq!(code("`"), "`` ` ``");
+        assert_eq!(
+            escape("of `a_b|c` and <x> *y*"),
+            "of `a_b\\|c` and \\<x\\> \\*y\\*"
+        );
+        assert_eq!(escape("one ` tick"), "one \\` tick");
+    }
+}

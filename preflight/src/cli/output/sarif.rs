@@ -1,0 +1,155 @@
+//! A check as SARIF 2.1.0: code scanning shows each finding at its line, with the rule's page.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::cli::exit::Exit;
+use crate::cli::pages::{self, Page};
+use crate::cli::verdict::{Failure, Finding, Judged, Level, Verdicts};
+
+/// The rule of an object that the module did not judge or that another module denied: no finding says why.
+const OBJECT: &str = "object";
+
+/// One run.
+pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
+    let results: Vec<Value> = verdicts.objects.iter().flat_map(results).collect();
+    let rules: Vec<Value> = pages::all()
+        .map(|page| rule(&page))
+        .chain([json!({
+            "id": OBJECT,
+            "shortDescription": {"text": "The object as a whole"},
+            "help": {"text": "The message of the result is that of the module."},
+            "defaultConfiguration": {"level": "error"},
+        })])
+        .collect();
+    let notifications: Vec<Value> = verdicts.failures.iter().map(notification).collect();
+    let document = json!({
+        "$schema": "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "hco-preflight",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            }},
+            "invocations": [{
+                "executionSuccessful": verdicts.exit() != Exit::Unjudged,
+                "toolExecutionNotifications": notifications,
+            }],
+            "results": results,
+        }],
+    });
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn rule(page: &Page) -> Value {
+    json!({
+        "id": page.rule.id,
+        "shortDescription": {"text": page.summary()},
+        "help": {"text": page.summary(), "markdown": page.text},
+        "defaultConfiguration": {"level": match page.rule.level.name() {
+            "deny" => "error",
+            _ => "warning",
+        }},
+    })
+}
+
+fn results(object: &Judged) -> Vec<Value> {
+    let findings = object.report.findings.iter();
+    let mut results: Vec<Value> = findings.map(|finding| result(object, finding)).collect();
+    if let Some(message) = object.message() {
+        results.push(json!({
+            "ruleId": OBJECT,
+            "level": "error",
+            "message": {"text": message},
+            "locations": [location(object, None, None)],
+        }));
+    }
+    results
+}
+
+fn result(object: &Judged, finding: &Finding) -> Value {
+    let template = finding.template.as_deref().unwrap_or_default();
+    let (name, rule) = (object.name(), &finding.rule);
+    json!({
+        "ruleId": rule,
+        "level": match finding.level {
+            Level::Deny => "error",
+            Level::Warn => "warning",
+            Level::Carried => "note",
+        },
+        "message": {"text": format!("{name}: {}\nfix: {}", finding.fact, finding.fix)},
+        "locations": [location(object, finding.line, Some(&finding.path))],
+        // Neither line nor index: a finding stays the same one when the file grows above it.
+        "partialFingerprints": {"hcoPreflight/v1": format!("{name}/{rule}/{template}/{}", finding.fact)},
+    })
+}
+
+/// The field in the object, and the object in its file if it is in one.
+fn location(object: &Judged, line: Option<usize>, path: Option<&str>) -> Value {
+    let name = match path {
+        Some(path) => format!("{}:{path}", object.name()),
+        None => object.name(),
+    };
+    let mut location =
+        json!({"logicalLocations": [{"fullyQualifiedName": name, "kind": "member"}]});
+    if let (Some(place), Some(location)) = (&object.place, location.as_object_mut()) {
+        let line = line.unwrap_or(place.line);
+        location.insert(
+            "physicalLocation".to_owned(),
+            physical(&place.file, Some(line)),
+        );
+    }
+    location
+}
+
+fn physical(file: &str, line: Option<usize>) -> Value {
+    let mut physical = json!({"artifactLocation": {"uri": uri(file)}});
+    if let (Some(line), Some(physical)) = (line, physical.as_object_mut()) {
+        physical.insert("region".to_owned(), json!({"startLine": line}));
+    }
+    physical
+}
+
+fn notification(failure: &Failure) -> Value {
+    let mut notification = json!({"level": "error", "message": {"text": failure.what}});
+    if let (Some(file), Some(notification)) = (&failure.file, notification.as_object_mut()) {
+        let physical = physical(file, failure.line);
+        notification.insert(
+            "locations".to_owned(),
+            json!([{"physicalLocation": physical}]),
+        );
+    }
+    notification
+}
+
+/// A path as a relative reference: what has a meaning of its own in a URI is encoded.
+fn uri(file: &str) -> String {
+    use std::fmt::Write as _;
+    let file = file.strip_prefix("./").unwrap_or(file);
+    let mut uri = String::new();
+    for byte in file.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            b'\\' if cfg!(windows) => uri.push('/'),
+            other => {
+                let _ = write!(uri, "%{other:02X}");
+            }
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_becomes_a_reference() {
+        assert_eq!(uri("./deploy/my hco:1.yaml"), "deploy/my%20hco%3A1.yaml");
+    }
+}

@@ -1,0 +1,342 @@
+//! A check for people: the verdict first, then the picture, then what to do.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anstyle::Style;
+
+use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count};
+use crate::cli::exit::Exit;
+use crate::cli::prose::{Piece, pieces, wrap};
+use crate::cli::verdict::{Against, Boots, Finding, Judged, Level, Report, Template, Verdicts};
+
+/// More rows than anybody looks over: above it those that boot everywhere are counted.
+const ROWS: usize = 12;
+/// How many findings of a rule that were there before are named.
+const CARRIED: usize = 3;
+
+/// All objects, then what to do.
+pub(crate) fn render(verdicts: &Verdicts, width: usize) -> String {
+    let mut text = String::new();
+    for object in &verdicts.objects {
+        block(&mut text, object, width);
+    }
+    closing(&mut text, verdicts, width);
+    text
+}
+
+/// Writing to a String cannot fail, and says so nowhere.
+macro_rules! line {
+    ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
+}
+
+fn block(text: &mut String, object: &Judged, width: usize) {
+    let (style, sign, word) = match object.exit() {
+        Exit::Accepted => (GREEN, '✔', "accepted"),
+        Exit::Denied => (RED, '✘', "denied"),
+        Exit::Unjudged => (RED, '!', "not judged"),
+    };
+    let name = object.name();
+    line!(text, "{style}{sign} {word}{style:#}  {BOLD}{name}{BOLD:#}");
+    let against = match &object.against {
+        Against::Nothing => "judged in full".to_owned(),
+        Against::File(file) => format!("judged as an update of {file}"),
+        Against::Live => "judged as an update of the live object".to_owned(),
+    };
+    let version = &object.identity.api_version;
+    let at = object.at(None);
+    line!(text, "  {DIM}{at} · {version} · {against}{DIM:#}\n");
+    facts(text, &object.report);
+    if let Some(templates) = &object.report.templates {
+        matrix(text, templates, object.report.nodes.as_ref());
+    }
+    if let Some(message) = object.message() {
+        for sentence in message.lines() {
+            match sentence.strip_prefix("fix: ") {
+                Some(it) => fix(text, it, width),
+                None => {
+                    for line in wrap(sentence, width.saturating_sub(4)) {
+                        line!(text, "    {line}");
+                    }
+                }
+            }
+        }
+        text.push('\n');
+    }
+    for level in [Level::Deny, Level::Warn] {
+        let found: Vec<&Finding> = object.of(level).collect();
+        for group in by_rule(&found) {
+            rule(text, object, group, width);
+        }
+    }
+    carried(text, object);
+}
+
+/// What the module knows of the cluster and of the import.
+fn facts(text: &mut String, report: &Report) {
+    let listed = |list: &Vec<String>| match list.as_slice() {
+        [] => "none".to_owned(),
+        list => list.join(", "),
+    };
+    let nodes = report.nodes.as_ref().map(|nodes| match nodes.len() {
+        0 => "none".to_owned(),
+        _ => counted(nodes),
+    });
+    let rows = [
+        ("workload nodes", nodes),
+        (
+            "control plane",
+            report.control_plane_architectures.as_ref().map(listed),
+        ),
+        (
+            "multi-architecture import",
+            report.multi_arch_import.clone(),
+        ),
+    ];
+    let mut said = false;
+    for (label, value) in rows {
+        if let Some(value) = value {
+            line!(text, "  {label:<27}{value}");
+            said = true;
+        }
+    }
+    if said {
+        text.push('\n');
+    }
+}
+
+/// `amd64 (3), arm64 (2)`.
+pub(super) fn counted(nodes: &BTreeMap<String, usize>) -> String {
+    let nodes: Vec<String> = nodes
+        .iter()
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    nodes.join(", ")
+}
+
+/// Templates against workload architectures.
+fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<String, usize>>) {
+    let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
+        return;
+    };
+    let boots_everywhere =
+        |template: &&Template| template.architectures.values().all(|it| *it == Boots::Yes);
+    let (shown, counted): (Vec<&Template>, Vec<&Template>) = if templates.len() > ROWS {
+        templates.iter().partition(|it| !boots_everywhere(it))
+    } else {
+        (templates.iter().collect(), Vec::new())
+    };
+    let label = "boot images";
+    let names = shown.iter().map(|template| template.name.chars().count());
+    let first = names.chain([label.len()]).max().unwrap_or_default().min(48) + 2;
+    let heads: Vec<String> = nodes
+        .iter()
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    let wide = |head: &String| head.chars().count().max("? not said".len()) + 2;
+    let mut head = format!("{label:<first$}");
+    for column in &heads {
+        let _ = write!(head, "{column:<0$}", wide(column));
+    }
+    line!(text, "  {BOLD}{}{BOLD:#}", head.trim_end());
+    for template in shown {
+        let mut row = format!("  {:<first$}", template.name);
+        for (name, column) in nodes.keys().zip(&heads) {
+            let boots = template.architectures.get(name).copied();
+            let (style, cell) = cell(boots.unwrap_or(Boots::NotSaid));
+            let pad = wide(column).saturating_sub(cell.chars().count());
+            let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
+        }
+        line!(text, "{}", row.trim_end());
+    }
+    if !counted.is_empty() {
+        let more = count(counted.len(), "more image");
+        line!(
+            text,
+            "  {DIM}{more}: {GREEN}✔ boots{GREEN:#}{DIM} everywhere{DIM:#}"
+        );
+    }
+    text.push('\n');
+}
+
+fn cell(boots: Boots) -> (Style, &'static str) {
+    match boots {
+        Boots::Yes => (GREEN, "✔ boots"),
+        Boots::No => (RED, "✘ does not"),
+        Boots::NotSaid => (YELLOW, "? not said"),
+    }
+}
+
+/// Findings of one rule and level, the fix once where it is the same.
+fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
+    let Some(first) = group.first() else {
+        return;
+    };
+    let (style, sign) = match first.level {
+        Level::Deny => (RED, '✘'),
+        Level::Warn | Level::Carried => (YELLOW, '!'),
+    };
+    let (level, rule) = (first.level.name(), &first.rule);
+    line!(
+        text,
+        "  {style}{sign} {level}{style:#}  {BOLD}{rule}{BOLD:#}"
+    );
+    let mut findings = group.iter().peekable();
+    while let Some(finding) = findings.next() {
+        for line in wrap(&finding.fact, width.saturating_sub(4)) {
+            line!(text, "    {line}");
+        }
+        let at = object.at(finding.line);
+        let path = &finding.path;
+        let both = at.chars().count() + path.chars().count() + 6;
+        let between = if both > width { "\n    " } else { "  " };
+        line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
+        if findings.peek().is_none_or(|next| next.fix != finding.fix) {
+            fix(text, &finding.fix, width);
+        }
+    }
+    text.push('\n');
+}
+
+fn fix(text: &mut String, fix: &str, width: usize) {
+    let mut label = "fix";
+    for piece in pieces(fix) {
+        match piece {
+            Piece::Command(command) => line!(text, "           {command}"),
+            Piece::Prose(prose) => {
+                for line in wrap(prose, width.saturating_sub(9)) {
+                    line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
+                    label = "";
+                }
+            }
+        }
+    }
+}
+
+/// What was there before: short, since nobody has to do anything now.
+fn carried(text: &mut String, object: &Judged) {
+    let found: Vec<&Finding> = object.of(Level::Carried).collect();
+    if found.is_empty() {
+        return;
+    }
+    line!(
+        text,
+        "  {DIM}· carried: it was so before, and denies nothing{DIM:#}"
+    );
+    for group in by_rule(&found) {
+        for finding in group.iter().take(CARRIED) {
+            let (rule, fact, at) = (&finding.rule, &finding.fact, object.at(finding.line));
+            line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
+        }
+        if let Some(more @ 1..) = group.len().checked_sub(CARRIED) {
+            line!(text, "    {DIM}and {more} more{DIM:#}");
+        }
+    }
+    text.push('\n');
+}
+
+/// Findings stand in the order of their rules.
+fn by_rule<'f, 'a>(findings: &'f [&'a Finding]) -> impl Iterator<Item = &'f [&'a Finding]> {
+    findings.chunk_by(|one, other| one.rule == other.rule)
+}
+
+/// How many came to what, and what to do now.
+fn closing(text: &mut String, verdicts: &Verdicts, width: usize) {
+    let ended = |exit: Exit| {
+        let objects = verdicts.objects.iter();
+        objects.filter(|object| object.exit() == exit).count()
+    };
+    let (accepted, denied) = (ended(Exit::Accepted), ended(Exit::Denied));
+    let unjudged = ended(Exit::Unjudged);
+    let of = |level: Level| {
+        let objects = verdicts.objects.iter();
+        objects
+            .map(|object| object.of(level).count())
+            .sum::<usize>()
+    };
+    let (problems, warnings) = (of(Level::Deny), of(Level::Warn));
+    let mut came_to = Vec::new();
+    for (number, word, style) in [
+        (accepted, "accepted", GREEN),
+        (denied, "denied", RED),
+        (unjudged, "not judged", RED),
+    ] {
+        match number {
+            0 => {}
+            all if all == verdicts.objects.len() => came_to.push(format!("{style}{word}{style:#}")),
+            some => came_to.push(format!("{some} {style}{word}{style:#}")),
+        }
+    }
+    let objects = count(verdicts.objects.len(), "object");
+    let colon = if came_to.is_empty() { "" } else { ": " };
+    let mut said = format!("{BOLD}{objects}{BOLD:#}{colon}{}", came_to.join(", "));
+    if warnings > 0 {
+        let _ = write!(said, ", {}", count(warnings, "warning"));
+    }
+    if !verdicts.failures.is_empty() {
+        let _ = write!(said, ", {}", count(verdicts.failures.len(), "error"));
+    }
+    line!(text, "{said}");
+    let above = match problems {
+        1 => "the problem".to_owned(),
+        more => format!("the {more} problems"),
+    };
+    let next = match (verdicts.exit(), problems) {
+        (Exit::Denied, 1..) => format!(
+            "Correct {above} above and check again; `hco-preflight explain RULE` shows a rule's page with examples."
+        ),
+        (Exit::Unjudged, _) => {
+            "What could not be judged is told above, with the reason; nothing is known of it."
+                .to_owned()
+        }
+        _ => return,
+    };
+    for line in wrap(&next, width) {
+        line!(text, "{line}");
+    }
+}
+
+/// A page in Markdown: headings bold, code as it stands and indented, prose broken to the width.
+pub(crate) fn page(markdown: &str, width: usize) -> String {
+    let mut text = String::new();
+    let mut prose = String::new();
+    let mut in_code = false;
+    let width = width.min(100);
+    for line in markdown.lines() {
+        if line.starts_with("```") {
+            flush(&mut text, &mut prose, width);
+            in_code = !in_code;
+            continue;
+        }
+        if in_code {
+            line!(text, "    {CYAN}{line}{CYAN:#}");
+            continue;
+        }
+        let begins_anew = line.is_empty() || line.starts_with(['#', '-', '|']);
+        if begins_anew {
+            flush(&mut text, &mut prose, width);
+        }
+        match line.trim_start_matches('#') {
+            _ if line.is_empty() => text.push('\n'),
+            title if title.len() < line.len() => line!(text, "{BOLD}{}{BOLD:#}", title.trim()),
+            _ if line.starts_with('|') => line!(text, "{line}"),
+            _ => {
+                if !prose.is_empty() {
+                    prose.push(' ');
+                }
+                prose.push_str(line.trim());
+            }
+        }
+    }
+    flush(&mut text, &mut prose, width);
+    text
+}
+
+fn flush(text: &mut String, prose: &mut String, width: usize) {
+    let item = prose.starts_with("- ");
+    for (index, line) in wrap(prose, width).iter().enumerate() {
+        let indent = if item && index > 0 { "  " } else { "" };
+        line!(text, "{indent}{line}");
+    }
+    prose.clear();
+}

@@ -1,0 +1,56 @@
+//! The rules' pages, as they stand beside the rules.
+
+use engine::{RULES, Rule};
+use include_dir::{Dir, include_dir};
+
+static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../engine/src/rules");
+
+/// A rule and its page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Page {
+    /// The rule.
+    pub(crate) rule: &'static Rule,
+    /// The page, in Markdown.
+    pub(crate) text: &'static str,
+}
+
+/// The page of every rule, in the order of the table.
+pub(crate) fn all() -> impl Iterator<Item = Page> {
+    RULES.iter().map(|rule| Page {
+        rule,
+        text: text(rule.id),
+    })
+}
+
+/// The page of a rule.
+pub(crate) fn of(id: &str) -> Option<Page> {
+    all().find(|page| page.rule.id == id)
+}
+
+fn text(id: &str) -> &'static str {
+    PAGES
+        .get_file(format!("{id}.md"))
+        .and_then(include_dir::File::contents_utf8)
+        .unwrap_or_default()
+}
+
+impl Page {
+    /// The sentence below the title.
+    pub(crate) fn summary(&self) -> &'static str {
+        self.text.split("\n\n").nth(1).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_page_and_a_summary() {
+        assert_eq!(all().count(), RULES.len());
+        for page in all() {
+            assert!(page.text.starts_with(&format!("# {}\n", page.rule.id)));
+            assert!(!page.summary().is_empty() && !page.summary().contains('\n'));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The module that judges: the embedded one, or one of the user's.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use hco_preflight::{HostCalls, HostError, Options, Policy, cache_directory};
+use serde_json::Value;
+
+use super::verdict::Report;
+
+/// A module that is ready.
+pub(crate) struct Module {
+    policy: Policy,
+    foreign: bool,
+}
+
+impl Module {
+    /// The embedded module, or that of a file.
+    pub(crate) fn load(file: Option<&Path>) -> Result<Self> {
+        let policy = match file {
+            None => Policy::embedded_with(&options())?,
+            Some(path) => match Policy::from_file(path, &options()) {
+                // It names the file itself.
+                Err(error @ HostError::Unreadable { .. }) => return Err(error.into()),
+                read => read.with_context(|| format!("--policy {}", path.display()))?,
+            },
+        };
+        Ok(Self {
+            policy,
+            foreign: file.is_some(),
+        })
+    }
+
+    /// Whether it is not this project's own.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// What the module says of settings: nothing if they are right.
+    pub(crate) fn mistakes(&self, settings: &Value) -> Result<Option<String>> {
+        let verdict = self
+            .policy
+            .validate_settings(settings.to_string().as_bytes())
+            .result?;
+        let unsaid = || "the module does not say why".to_owned();
+        Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(unsaid)))
+    }
+
+    /// Judges a payload.
+    pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
+        let answer = self.policy.report(payload, Arc::clone(&host)).result;
+        // A module of the user's may be this project's in another version, or know nothing of reports; how it says
+        // so depends on the language that it is written in.
+        let report = match answer {
+            Ok(answer) => {
+                serde_json::from_slice(&answer).context("the module's report cannot be read")
+            }
+            Err(error) => Err(error.into()),
+        };
+        if report.is_ok() || !self.foreign {
+            return report;
+        }
+        let verdict = self.policy.validate(payload, host).result?;
+        Ok(Report {
+            allowed: verdict.accepted,
+            code: verdict.code,
+            message: verdict.message,
+            foreign: true,
+            ..Report::default()
+        })
+    }
+}
+
+/// Nobody waits for us as the API server waits for a webhook: longer than any of them may take, for whoever's module on
+/// whatever machine.
+fn options() -> Options {
+    Options {
+        deadline: Some(Duration::from_secs(30)),
+        cache: cache_directory(),
+        ..Options::default()
+    }
+}

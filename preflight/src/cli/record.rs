@@ -1,0 +1,91 @@
+//! `record`: what kwctl needs to repeat a check, and the command that does.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use hco_preflight::Record;
+
+use super::admission;
+use super::args;
+use super::check::Prepared;
+use super::exit::Exit;
+use super::output::Terminal;
+
+/// Writes the files beside one another and prints a command for each object.
+pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
+    let prepared = Prepared::new(&args.subject)?;
+    for note in &prepared.notes {
+        terminal.note(note);
+    }
+    if let Some(failure) = prepared.failures.first() {
+        bail!("{failure}");
+    }
+    let to = &args.to;
+    std::fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
+    let settings = to.join("settings.json");
+    write(&settings, &prepared.settings.to_string())?;
+    let module = args.subject.policy.as_deref();
+    let module = module.unwrap_or_else(|| Path::new("annotated-policy.wasm"));
+    let mut said = String::new();
+    for (index, question) in prepared.questions.iter().enumerate() {
+        // Most people have one object.
+        let number = if prepared.questions.len() == 1 {
+            String::new()
+        } else {
+            format!("-{}", index + 1)
+        };
+        let request = question.request();
+        let record = Arc::new(Record::new(Arc::clone(&prepared.host)));
+        let payload = admission::payload(&request, &prepared.settings);
+        prepared.module.judge(
+            &payload,
+            Arc::clone(&record) as Arc<dyn hco_preflight::HostCalls>,
+        )?;
+        let request_file = to.join(format!("request{number}.json"));
+        write(&request_file, &format!("{request:#}\n"))?;
+        let session_file = to.join(format!("session{number}.yml"));
+        write(&session_file, &record.session().to_text()?)?;
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            said,
+            "kwctl run {} --allow-context-aware --settings-path {} --request-path {} --replay-host-capabilities-interactions {}",
+            quoted(module),
+            quoted(&settings),
+            quoted(&request_file),
+            quoted(&session_file)
+        );
+    }
+    if args.subject.policy.is_none() {
+        terminal.note("annotated-policy.wasm is this policy as it is deployed: `make annotated-policy.wasm`, or the registry:// address that you pushed it to");
+    }
+    terminal.print(&said)?;
+    Ok(Exit::Accepted)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:".contains(letter);
+    if path.chars().all(plain) {
+        path
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(quoted(Path::new("a/b-1.yml")), "a/b-1.yml");
+        assert_eq!(quoted(Path::new("my dir/it's")), r"'my dir/it'\''s'");
+    }
+}

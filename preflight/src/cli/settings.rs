@@ -1,0 +1,107 @@
+//! The policy's settings: read from a file, validated by the module, shown with what holds where they are silent.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use engine::RULES;
+use hco_preflight::objects;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::args;
+use super::exit::Exit;
+use super::input;
+use super::output::Terminal;
+use super::policy::Module;
+
+/// `settings`: exits 2 if they are wrong.
+pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
+    let module = Module::load(None)?;
+    let settings = validated(args.settings.as_deref(), &module)?;
+    terminal.print(&Effective::of(&settings).to_yaml()?)?;
+    Ok(Exit::Accepted)
+}
+
+/// The settings of a file, or none, found right by the module.
+pub(crate) fn validated(path: Option<&Path>, module: &Module) -> Result<Value> {
+    let Some(path) = path else {
+        return Ok(json!({}));
+    };
+    let settings = read(path)?;
+    match module.mistakes(&settings)? {
+        None => Ok(settings),
+        Some(mistakes) => bail!("{}: {mistakes}", path.display()),
+    }
+}
+
+/// Reads settings as kwctl takes them, or as they stand in the policy that is deployed.
+fn read(path: &Path) -> Result<Value> {
+    let text = input::text(path)?;
+    let documents = objects(&text)
+        .map_err(|error| anyhow!("{}:{}: {}", path.display(), error.line, error.what))?;
+    let policy = documents.iter().find(|document| {
+        let kind = document.value.get("kind").and_then(Value::as_str);
+        matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
+    });
+    let settings = match (policy, documents.first()) {
+        (Some(policy), _) => policy.value.pointer("/spec/settings").cloned(),
+        (None, Some(first)) if documents.len() == 1 => Some(first.value.clone()),
+        (None, None) => None,
+        (None, Some(_)) => bail!(
+            "{}: {} documents, and none is a ClusterAdmissionPolicy; leave the settings alone in the file",
+            path.display(),
+            documents.len()
+        ),
+    };
+    Ok(settings
+        .filter(|settings| !settings.is_null())
+        .unwrap_or_else(|| json!({})))
+}
+
+/// The settings as they hold.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Effective {
+    levels: BTreeMap<String, String>,
+    updates: String,
+    images: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_account: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    common_templates: Option<Map<String, Value>>,
+}
+
+impl Effective {
+    /// Fills in what settings that are right leave out. What validates them is the module; this knows their names.
+    fn of(settings: &Value) -> Self {
+        let text = |key: &str| settings.get(key).and_then(Value::as_str).map(str::to_owned);
+        let mut levels: BTreeMap<String, String> = BTreeMap::new();
+        for rule in RULES {
+            levels.insert(rule.id.to_owned(), rule.level.name().to_owned());
+        }
+        let set = settings.get("levels").and_then(Value::as_object);
+        for (rule, level) in set.into_iter().flatten() {
+            levels.insert(rule.clone(), level.as_str().unwrap_or_default().to_owned());
+        }
+        let templates = settings.get("commonTemplates").and_then(Value::as_object);
+        Self {
+            levels,
+            updates: text("updates").unwrap_or_else(|| "ratchet".to_owned()),
+            images: text("images").unwrap_or_else(|| "ignore".to_owned()),
+            service_account: text("serviceAccount"),
+            common_templates: templates.cloned(),
+        }
+    }
+
+    fn to_yaml(&self) -> Result<String> {
+        let mut yaml = yaml_serde::to_string(self).context("the settings cannot be written")?;
+        if self.service_account.is_none() {
+            yaml.push_str("# serviceAccount: not set, a missing grant is not looked up\n");
+        }
+        if self.common_templates.is_none() {
+            yaml.push_str("# commonTemplates: not set, those that upstream ships\n");
+        }
+        Ok(yaml)
+    }
+}

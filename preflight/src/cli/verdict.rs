@@ -1,0 +1,283 @@
+//! What the module said of each object, and what could not be asked. Every word of a verdict is the module's; only the
+//! lines of the user's file are added here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::admission::Identity;
+use super::exit::Exit;
+
+/// The answer to the module's `report`, or what of it an answer to `validate` tells.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Report {
+    /// Whether the request passes.
+    pub(crate) allowed: bool,
+    /// The status of a denial.
+    pub(crate) code: Option<u16>,
+    /// The denial in words.
+    pub(crate) message: Option<String>,
+    /// The workload nodes by architecture.
+    pub(crate) nodes: Option<BTreeMap<String, usize>>,
+    /// The architectures of the workload nodes.
+    pub(crate) workload_architectures: Option<Vec<String>>,
+    /// The architectures of the control plane.
+    pub(crate) control_plane_architectures: Option<Vec<String>>,
+    /// `enabled` or `disabled`.
+    pub(crate) multi_arch_import: Option<String>,
+    /// Where VMs boot from each golden image.
+    #[serde(default)]
+    pub(crate) templates: Option<Vec<Template>>,
+    /// What was found.
+    pub(crate) findings: Vec<Finding>,
+    /// Whether another module than this project's said so, which told no findings.
+    #[serde(skip)]
+    pub(crate) foreign: bool,
+}
+
+/// A row of the matrix.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Template {
+    /// The template's name.
+    pub(crate) name: String,
+    /// By workload architecture.
+    pub(crate) architectures: BTreeMap<String, Boots>,
+}
+
+/// Whether a VM boots from an image there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) enum Boots {
+    /// It boots.
+    #[serde(rename = "boots")]
+    Yes,
+    /// It does not.
+    #[serde(rename = "doesNotBoot")]
+    No,
+    /// Nothing says for which architectures the image is.
+    #[serde(other)]
+    NotSaid,
+}
+
+/// A finding, with the line in the user's file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Finding {
+    /// Id of the rule.
+    pub(crate) rule: String,
+    /// What came of it.
+    pub(crate) level: Level,
+    /// The field.
+    pub(crate) path: String,
+    /// The template that it is about.
+    pub(crate) template: Option<String>,
+    /// What is so.
+    pub(crate) fact: String,
+    /// What to type or paste.
+    pub(crate) fix: String,
+    /// Where the field is in the file; nothing for an object of the cluster.
+    #[serde(default)]
+    pub(crate) line: Option<usize>,
+}
+
+/// What came of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Level {
+    /// It denies.
+    Deny,
+    /// It warns.
+    Warn,
+    /// It was there before.
+    Carried,
+}
+
+impl Level {
+    /// The word for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Carried => "carried",
+        }
+    }
+}
+
+/// What an object was judged against.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Against {
+    /// Nothing: as if it were created.
+    Nothing,
+    /// The object of `--old`.
+    File(String),
+    /// The object that is in the cluster.
+    Live,
+}
+
+/// Where an object is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// As the user named it.
+    pub(crate) file: String,
+    /// Where it begins, from 1.
+    pub(crate) line: usize,
+}
+
+/// An object and what the module said of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Judged {
+    /// Nothing for an object of the cluster.
+    pub(crate) place: Option<Place>,
+    /// What it is.
+    pub(crate) identity: Identity,
+    /// What it was judged against.
+    pub(crate) against: Against,
+    /// The verdict.
+    pub(crate) report: Report,
+}
+
+/// Something that could not be read or asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The file, if it is about one.
+    pub(crate) file: Option<String>,
+    /// The line in it.
+    pub(crate) line: Option<usize>,
+    /// What is wrong, and what to do.
+    pub(crate) what: String,
+}
+
+/// All that a check came to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Verdicts {
+    /// In the order in which they stand in the files.
+    pub(crate) objects: Vec<Judged>,
+    /// What could not be judged besides.
+    pub(crate) failures: Vec<Failure>,
+}
+
+impl Judged {
+    /// `NAMESPACE/NAME`, as far as it is said.
+    pub(crate) fn name(&self) -> String {
+        let name = self.identity.name.as_deref().unwrap_or("(without a name)");
+        match &self.identity.namespace {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// `FILE:LINE`, or that it is in the cluster.
+    pub(crate) fn at(&self, line: Option<usize>) -> String {
+        match &self.place {
+            Some(place) => format!("{}:{}", place.file, line.unwrap_or(place.line)),
+            None => "in the cluster".to_owned(),
+        }
+    }
+
+    /// What the object makes the command end with: a denial that is not about the object is none.
+    pub(crate) fn exit(&self) -> Exit {
+        match (self.report.allowed, self.report.code) {
+            (true, _) => Exit::Accepted,
+            (false, Some(400 | 500..)) if !self.report.foreign => Exit::Unjudged,
+            (false, _) => Exit::Denied,
+        }
+    }
+
+    /// The findings of a level.
+    pub(crate) fn of(&self, level: Level) -> impl Iterator<Item = &Finding> {
+        let findings = self.report.findings.iter();
+        findings.filter(move |finding| finding.level == level)
+    }
+
+    /// The module's sentence, where no finding says it.
+    pub(crate) fn message(&self) -> Option<&str> {
+        let told = self.of(Level::Deny).next().is_some();
+        self.report.message.as_deref().filter(|_| !told)
+    }
+}
+
+impl Verdicts {
+    /// What the command ends with.
+    pub(crate) fn exit(&self) -> Exit {
+        let failed = self.failures.iter().map(|_| Exit::Unjudged);
+        let exits = self.objects.iter().map(Judged::exit).chain(failed);
+        exits.max().unwrap_or(Exit::Unjudged)
+    }
+}
+
+impl Failure {
+    /// About a file.
+    pub(crate) fn in_file(file: &str, line: Option<usize>, what: impl Into<String>) -> Self {
+        Self {
+            file: Some(file.to_owned()),
+            line,
+            what: what.into(),
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{file}:")?;
+            if let Some(line) = self.line {
+                write!(f, "{line}:")?;
+            }
+            write!(f, " ")?;
+        }
+        write!(f, "{}", self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(allowed: bool, code: Option<u16>) -> Judged {
+        Judged {
+            place: None,
+            identity: Identity::default(),
+            against: Against::Nothing,
+            report: Report {
+                allowed,
+                code,
+                ..Report::default()
+            },
+        }
+    }
+
+    #[test]
+    fn two_beats_one_beats_zero() {
+        let exit = |objects: Vec<Judged>| {
+            let failures = Vec::new();
+            Verdicts { objects, failures }.exit()
+        };
+        let accepted = judged(true, None);
+        let denied = judged(false, Some(422));
+        assert_eq!(exit(vec![accepted.clone()]), Exit::Accepted);
+        assert_eq!(exit(vec![denied.clone(), accepted.clone()]), Exit::Denied);
+        for code in [400, 500] {
+            let unjudged = judged(false, Some(code));
+            assert_eq!(
+                exit(vec![unjudged, denied.clone(), accepted.clone()]),
+                Exit::Unjudged
+            );
+        }
+        assert_eq!(exit(vec![]), Exit::Unjudged, "nothing was judged");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_judged() {
+        let verdicts = Verdicts {
+            objects: vec![judged(true, None)],
+            failures: vec![Failure::in_file("a.yaml", None, "no such file")],
+        };
+        assert_eq!(verdicts.exit(), Exit::Unjudged);
+    }
+
+    #[test]
+    fn another_modules_400_is_a_denial() {
+        let mut foreign = judged(false, Some(400));
+        foreign.report.foreign = true;
+        assert_eq!(foreign.exit(), Exit::Denied);
+    }
+}

@@ -1,0 +1,42 @@
+//! The fields of a JSON object, their values left as text.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// In their order, and twice if they are there twice.
+pub(crate) struct Fields<'t>(pub(crate) Vec<(Cow<'t, str>, &'t RawValue)>);
+
+impl<'t> Fields<'t> {
+    /// The text of a field; of two with one name that of the last.
+    pub(crate) fn get(&self, name: &str) -> Option<&'t str> {
+        let field = self.0.iter().rfind(|(key, _)| key == name);
+        field.map(|(_, value)| value.get())
+    }
+}
+
+#[derive(Deserialize)]
+struct Name<'t>(#[serde(borrow)] Cow<'t, str>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Fields<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Vec::new();
+                while let Some((Name(name), value)) = map.next_entry()? {
+                    fields.push((name, value));
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}

@@ -1,0 +1,380 @@
+//! YAML with its lines, built from the parser's events.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
+use serde_json::{Map, Value};
+
+use super::place::Place;
+use super::{DEPTH, ManifestError, too_deep};
+use crate::scalar;
+
+/// What aliases may add to a document, in bytes: some times of what an API server takes of an object.
+///
+/// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and lets a small file become 400,000 of them.
+const EXPANSION: usize = 16 << 20;
+
+/// Reads the documents of a text that begins behind so many lines of its file.
+pub(super) fn documents(
+    text: &str,
+    lines: usize,
+    documents: &mut Vec<(Value, Place)>,
+) -> Result<(), ManifestError> {
+    let mut reader = Reader {
+        lines,
+        ..Reader::default()
+    };
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| wrong(&error, lines))?;
+        if let Some(node) = reader.event(event, &span.start)? {
+            documents.push((node.value, node.place));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn wrong(error: &ScanError, lines: usize) -> ManifestError {
+    ManifestError {
+        line: lines + error.marker().line(),
+        column: error.marker().col() + 1,
+        what: error.info().to_owned(),
+    }
+}
+
+/// Builds values from events: of whole documents, or of parts if it is given nothing else.
+#[derive(Default)]
+pub(crate) struct Reader {
+    lines: usize,
+    /// The maps and lists around the next event, the innermost last.
+    open: Vec<Open>,
+    /// What has an anchor and is complete.
+    anchors: BTreeMap<usize, Node>,
+    expanded: usize,
+}
+
+/// A value with what must be known of it around it.
+#[derive(Clone)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    place: Place,
+    /// Levels below.
+    depth: usize,
+    /// About as many bytes as it takes.
+    size: usize,
+    is_alias: bool,
+}
+
+struct Open {
+    anchor: usize,
+    line: usize,
+    depth: usize,
+    size: usize,
+    inside: Inside,
+}
+
+enum Inside {
+    Map {
+        map: Map<String, Value>,
+        places: BTreeMap<String, Place>,
+        /// The key whose value comes next.
+        key: Option<Key>,
+    },
+    List {
+        list: Vec<Value>,
+        places: Vec<Place>,
+    },
+}
+
+enum Key {
+    Name(String, usize),
+    /// `<<`
+    Merge,
+}
+
+impl Reader {
+    /// Takes an event, and gives the value that it completes, if nothing is around that.
+    pub(crate) fn event(
+        &mut self,
+        event: Event<'_>,
+        mark: &Marker,
+    ) -> Result<Option<Node>, ManifestError> {
+        let line = self.lines + mark.line();
+        let wrong = |what: String| ManifestError {
+            line,
+            column: mark.col() + 1,
+            what,
+        };
+        let node = match event {
+            Event::MappingStart(anchor, _) => {
+                self.begin(
+                    anchor,
+                    mark,
+                    Inside::Map {
+                        map: Map::new(),
+                        places: BTreeMap::new(),
+                        key: None,
+                    },
+                )?;
+                return Ok(None);
+            }
+            Event::SequenceStart(anchor, _) => {
+                self.begin(
+                    anchor,
+                    mark,
+                    Inside::List {
+                        list: Vec::new(),
+                        places: Vec::new(),
+                    },
+                )?;
+                return Ok(None);
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                let Some(open) = self.open.pop() else {
+                    return Ok(None);
+                };
+                let (anchor, node) = open.end();
+                self.remember(anchor, &node);
+                node
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let tag = tag.map(|tag| in_full(&tag));
+                let plain = style == ScalarStyle::Plain;
+                if self.expects_key() {
+                    let key = if text == "<<"
+                        && (plain && tag.is_none() || is_merge(tag.as_deref()))
+                    {
+                        Key::Merge
+                    } else {
+                        let scalar = scalar::resolve(text, plain, tag.as_deref()).map_err(wrong)?;
+                        let name = scalar.clone().into_key().map_err(wrong)?;
+                        if anchor > 0 {
+                            let value = scalar.into_value().map_err(wrong)?;
+                            self.remember(anchor, &Node::scalar(value, line));
+                        }
+                        Key::Name(name, line)
+                    };
+                    self.set_key(key);
+                    return Ok(None);
+                }
+                let scalar = scalar::resolve(text, plain, tag.as_deref()).map_err(wrong)?;
+                let node = Node::scalar(scalar.into_value().map_err(wrong)?, line);
+                self.remember(anchor, &node);
+                node
+            }
+            Event::Alias(anchor) => {
+                let node = self.alias(anchor, line).map_err(wrong)?;
+                if self.expects_key() {
+                    self.set_key(Key::Name(key_of(&node.value).map_err(wrong)?, line));
+                    return Ok(None);
+                }
+                node
+            }
+            Event::DocumentStart(_) => {
+                self.anchors.clear();
+                self.expanded = 0;
+                return Ok(None);
+            }
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {
+                return Ok(None);
+            }
+        };
+        if self.open.len() + node.depth > DEPTH {
+            return Err(too_deep(line, mark.col() + 1));
+        }
+        match self.open.last_mut() {
+            None => Ok(Some(node)),
+            Some(open) => {
+                open.take(node).map_err(wrong)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether a map or a list has begun.
+    pub(crate) fn is_inside(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn begin(&mut self, anchor: usize, mark: &Marker, inside: Inside) -> Result<(), ManifestError> {
+        let line = self.lines + mark.line();
+        let column = mark.col() + 1;
+        if self.expects_key() {
+            let what = "the name of a field is a map or a list; it can only be a text".to_owned();
+            return Err(ManifestError { line, column, what });
+        }
+        if self.open.len() > DEPTH {
+            return Err(too_deep(line, column));
+        }
+        self.open.push(Open {
+            anchor,
+            line,
+            depth: 0,
+            size: 0,
+            inside,
+        });
+        Ok(())
+    }
+
+    fn expects_key(&self) -> bool {
+        matches!(
+            self.open.last(),
+            Some(Open {
+                inside: Inside::Map { key: None, .. },
+                ..
+            })
+        )
+    }
+
+    fn set_key(&mut self, new: Key) {
+        if let Some(Open {
+            inside: Inside::Map { key, .. },
+            size,
+            ..
+        }) = self.open.last_mut()
+        {
+            if let Key::Name(name, _) = &new {
+                *size += name.len();
+            }
+            *key = Some(new);
+        }
+    }
+
+    fn remember(&mut self, anchor: usize, node: &Node) {
+        if anchor > 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+    }
+
+    fn alias(&mut self, anchor: usize, line: usize) -> Result<Node, String> {
+        let Some(node) = self.anchors.get(&anchor) else {
+            let inside = self.open.iter().any(|open| open.anchor == anchor);
+            return Err(if inside {
+                "the alias stands in the very thing that it names".to_owned()
+            } else {
+                "the alias names an anchor of another document".to_owned()
+            });
+        };
+        self.expanded = self.expanded.saturating_add(node.size);
+        if self.expanded > EXPANSION {
+            return Err(format!(
+                "the aliases up to here make more than {} MiB of the document; write out what is meant",
+                EXPANSION >> 20
+            ));
+        }
+        Ok(Node {
+            value: node.value.clone(),
+            place: Place::at(line),
+            is_alias: true,
+            ..*node
+        })
+    }
+}
+
+impl Node {
+    fn scalar(value: Value, line: usize) -> Self {
+        let size = NODE + value.as_str().map_or(0, str::len);
+        Self {
+            value,
+            place: Place::at(line),
+            depth: 0,
+            size,
+            is_alias: false,
+        }
+    }
+}
+
+/// What a value takes beside its text, about.
+const NODE: usize = 64;
+
+impl Open {
+    fn end(self) -> (usize, Node) {
+        let (value, place) = match self.inside {
+            Inside::Map { map, places, .. } => {
+                (Value::Object(map), Place::of_fields(self.line, places))
+            }
+            Inside::List { list, places } => {
+                (Value::Array(list), Place::of_items(self.line, places))
+            }
+        };
+        let node = Node {
+            value,
+            place,
+            depth: self.depth + 1,
+            size: self.size + NODE,
+            is_alias: false,
+        };
+        (self.anchor, node)
+    }
+
+    fn take(&mut self, node: Node) -> Result<(), String> {
+        self.depth = self.depth.max(node.depth);
+        self.size = self.size.saturating_add(node.size);
+        match &mut self.inside {
+            Inside::List { list, places } => {
+                list.push(node.value);
+                places.push(node.place);
+                Ok(())
+            }
+            Inside::Map { map, places, key } => match key.take() {
+                // Of two fields with one name kubectl takes the last.
+                Some(Key::Name(name, line)) => {
+                    map.insert(name.clone(), node.value);
+                    places.insert(name, node.place.from(line));
+                    Ok(())
+                }
+                Some(Key::Merge) => merge(node, map, places),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 decode.go, `merge`: what is merged replaces what stands before it, and
+/// of a list the first counts most.
+fn merge(
+    node: Node,
+    map: &mut Map<String, Value>,
+    places: &mut BTreeMap<String, Place>,
+) -> Result<(), String> {
+    const WANTED: &str = "the merge key `<<` wants a map, an alias of one, or a list of them";
+    let parts = match node.value {
+        Value::Object(part) => vec![(part, node.place)],
+        Value::Array(items) if !node.is_alias => {
+            let mut parts = Vec::new();
+            for (item, place) in items.into_iter().zip(node.place.into_items()) {
+                let Value::Object(part) = item else {
+                    return Err(WANTED.to_owned());
+                };
+                parts.push((part, place));
+            }
+            parts
+        }
+        _ => return Err(WANTED.to_owned()),
+    };
+    for (part, place) in parts.into_iter().rev() {
+        for (name, value) in part {
+            let own = place.field(&name).cloned();
+            let own = own.unwrap_or_else(|| Place::at(place.line()));
+            places.insert(name.clone(), own);
+            map.insert(name, value);
+        }
+    }
+    Ok(())
+}
+
+/// DIVERGES: the key of an alias is the JSON of its anchor; kubectl writes some floats otherwise.
+fn key_of(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+        _ => Err("the name of a field is an alias of something that is no text".to_owned()),
+    }
+}
+
+fn in_full(tag: &Tag) -> String {
+    format!("{}{}", tag.handle, tag.suffix)
+}
+
+fn is_merge(tag: Option<&str>) -> bool {
+    tag == Some("tag:yaml.org,2002:merge")
+}

@@ -1,0 +1,93 @@
+//! What of a module's bytes decides: its sections, without what is only said about it.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of a module without its custom sections, in hexadecimal: the same before and after
+/// `kwctl annotate`, which adds some, and with or without the names of its functions. None if the bytes are no
+/// WebAssembly module.
+pub fn module_sha256(module: &[u8]) -> Option<String> {
+    const CUSTOM: u8 = 0;
+    let (header, mut rest) = module.split_at_checked(8)?;
+    if header != b"\0asm\x01\0\0\0" {
+        return None;
+    }
+    let mut hash = Sha256::new_with_prefix(header);
+    while let Some((&id, after)) = rest.split_first() {
+        let (length, content) = leb128(after)?;
+        let (_, next) = content.split_at_checked(length)?;
+        if id != CUSTOM {
+            hash.update(rest.get(..rest.len() - next.len())?);
+        }
+        rest = next;
+    }
+    let mut text = String::new();
+    for byte in hash.finalize() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Some(text)
+}
+
+/// An unsigned number of up to 32 bits, seven of them a byte, and what follows it.
+fn leb128(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let mut number = 0_usize;
+    for (index, &byte) in bytes.iter().enumerate().take(5) {
+        number |= usize::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            return Some((number, bytes.get(index + 1..)?));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// A type section and a longer one of data; lengths as a compiler writes them and padded.
+    fn module(custom: &[u8]) -> Vec<u8> {
+        let mut module = b"\0asm\x01\0\0\0".to_vec();
+        module.extend(custom);
+        module.extend([1, 0x81, 0x00, 0]);
+        module.extend(custom);
+        module.extend([11, 0xac, 0x02]);
+        module.extend([7; 300]);
+        module.extend(custom);
+        module
+    }
+
+    #[test]
+    fn custom_sections_do_not_count() {
+        let plain = module_sha256(&module(&[])).unwrap();
+        assert_eq!(
+            plain,
+            "4a9df9a3d03b979cbafb824fe2f7eab88726243c184c61cf176f645f397723c6"
+        );
+        assert_eq!(module_sha256(&module(&[0, 3, 1, b'a', 9])), Some(plain));
+    }
+
+    #[test]
+    fn everything_else_counts() {
+        let plain = module(&[]);
+        for index in [11, 20, plain.len() - 1] {
+            let mut other = plain.clone();
+            other[index] ^= 1;
+            assert_ne!(module_sha256(&other), module_sha256(&plain), "{index}");
+        }
+    }
+
+    #[rstest]
+    #[case::nothing(b"")]
+    #[case::text(b"(module)")]
+    #[case::a_component(b"\0asm\x0d\0\x01\0")]
+    #[case::cut_in_a_section(b"\0asm\x01\0\0\0\x01\x05a")]
+    #[case::cut_in_a_length(b"\0asm\x01\0\0\0\x01\x85")]
+    #[case::a_length_without_end(b"\0asm\x01\0\0\0\x01\xff\xff\xff\xff\xff\xff")]
+    fn what_is_no_module_has_none(#[case] bytes: &[u8]) {
+        assert_eq!(module_sha256(bytes), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! Counts of nodes by architecture, as a user types them, and nodes made up from them.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+
+/// How many nodes of each architecture: `amd64=3,arm64=2`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts(pub BTreeMap<String, usize>);
+
+/// Why a text is no [`Counts`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CountsError {
+    /// Nothing in it, or nothing between two commas.
+    #[error("an architecture is missing; write architectures and counts as in `amd64=3,arm64=2`")]
+    Empty,
+    /// An architecture alone.
+    #[error("`{0}` lacks its count; write architectures and counts as in `amd64=3,arm64=2`")]
+    NoCount(String),
+    /// A count that is none.
+    #[error("`{count}` nodes of {architecture}: the count is to be a whole number up to {MOST}")]
+    Count {
+        /// Of which nodes.
+        architecture: String,
+        /// What stands there.
+        count: String,
+    },
+    /// No architecture is called so.
+    #[error("`{architecture}` is no architecture of a node: {hint}")]
+    Architecture {
+        /// What stands there.
+        architecture: String,
+        /// What could.
+        hint: String,
+    },
+    /// An architecture twice.
+    #[error("{0} is counted twice")]
+    Twice(String),
+    /// Too many to make up.
+    #[error("these are more than {MOST} nodes; twenty times what Kubernetes supports is enough")]
+    TooMany,
+}
+
+/// The most nodes that are made up: Kubernetes supports 5,000.
+const MOST: usize = 100_000;
+
+impl FromStr for Counts {
+    type Err = CountsError;
+
+    fn from_str(text: &str) -> Result<Self, CountsError> {
+        let mut counts = BTreeMap::new();
+        let mut all = 0_usize;
+        for part in text.split(',') {
+            let part = part.trim();
+            let (architecture, count) = match part.split_once('=') {
+                None | Some(("", _)) if !part.is_empty() && !part.starts_with('=') => {
+                    return Err(CountsError::NoCount(part.to_owned()));
+                }
+                None | Some(("", _)) => return Err(CountsError::Empty),
+                Some((architecture, count)) => (architecture.trim(), count.trim()),
+            };
+            check(architecture)?;
+            let number = count.parse::<usize>().ok().filter(|&count| count <= MOST);
+            let number = number.ok_or_else(|| CountsError::Count {
+                architecture: architecture.to_owned(),
+                count: count.to_owned(),
+            })?;
+            all = all.saturating_add(number);
+            if counts.insert(architecture.to_owned(), number).is_some() {
+                return Err(CountsError::Twice(architecture.to_owned()));
+            }
+        }
+        if all > MOST {
+            return Err(CountsError::TooMany);
+        }
+        Ok(Self(counts))
+    }
+}
+
+/// Nodes say their architecture as Go names it, so a name that uname prints is a mistake here.
+fn check(architecture: &str) -> Result<(), CountsError> {
+    let lower = architecture.to_ascii_lowercase();
+    let meant = match &*lower {
+        "x86_64" | "x86-64" | "x64" => "amd64",
+        "aarch64" | "armv8" => "arm64",
+        "i386" | "i686" | "x86" => "386",
+        other => other,
+    };
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    if meant == architecture && is_name(architecture) {
+        return Ok(());
+    }
+    let hint = if is_name(meant) {
+        format!("nodes call it `{meant}`")
+    } else {
+        "nodes name theirs as Go does, such as `amd64`, `arm64`, `s390x` or `ppc64le`".to_owned()
+    };
+    Err(CountsError::Architecture {
+        architecture: architecture.to_owned(),
+        hint,
+    })
+}
+
+/// Workers with the labels that the kubelet sets.
+pub(super) fn nodes<'c>(
+    counts: &'c BTreeMap<String, usize>,
+    prefix: &'c str,
+) -> impl Iterator<Item = Value> + 'c {
+    counts.iter().flat_map(move |(architecture, &count)| {
+        (1..=count).map(move |number| {
+            let name = format!("{prefix}{architecture}-{number}");
+            json!({
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {
+                    "name": name,
+                    "labels": {
+                        "kubernetes.io/arch": architecture,
+                        "kubernetes.io/hostname": name,
+                        "kubernetes.io/os": "linux",
+                        "node-role.kubernetes.io/worker": "",
+                    },
+                },
+                "status": {"nodeInfo": {"architecture": architecture, "operatingSystem": "linux"}},
+            })
+        })
+    })
+}

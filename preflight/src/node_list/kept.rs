@@ -1,0 +1,154 @@
+//! What is kept of a node: everything, or no more than the policy of this project reads.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::NodeListError;
+use crate::fields::Fields;
+
+/// Which labels of a node are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Labels {
+    /// All of them.
+    All,
+    /// Those with one of these keys, and those that tell a node's role.
+    Only(BTreeSet<String>),
+}
+
+/// The labels that tell a node's role, whatever is judged.
+const ROLES: [&str; 3] = [
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/worker",
+];
+
+impl Labels {
+    /// The labels that can matter to these objects: a placement names its labels in full, so a key that is no
+    /// text in any of them matters to none.
+    pub fn named_in<'v>(objects: impl IntoIterator<Item = &'v Value>) -> Self {
+        let mut keys = BTreeSet::new();
+        let mut left: Vec<&Value> = objects.into_iter().collect();
+        while let Some(value) = left.pop() {
+            match value {
+                Value::String(text) => {
+                    keys.insert(text.clone());
+                }
+                Value::Array(items) => left.extend(items),
+                Value::Object(fields) => {
+                    keys.extend(fields.keys().cloned());
+                    left.extend(fields.values());
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        Self::Only(keys)
+    }
+
+    fn keep(&self, key: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(keys) => keys.contains(key) || ROLES.contains(&key),
+        }
+    }
+}
+
+/// What is kept of a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kept<'l> {
+    Everything,
+    /// Name, architecture and these labels.
+    Judged(&'l Labels),
+}
+
+impl Kept<'_> {
+    /// What is kept of a node, given as JSON.
+    pub(super) fn of(self, node: &str, line: usize) -> Result<Box<RawValue>, NodeListError> {
+        let Some(fields) = fields(node) else {
+            let what = format!("an item that is no object, in line {line}");
+            return Err(NodeListError::Kind(what));
+        };
+        match fields.get("kind") {
+            None | Some(r#""Node""# | "null") => {}
+            Some(kind) => {
+                let kind = kind.trim_matches('"');
+                return Err(NodeListError::Kind(format!("a `{kind}` in line {line}")));
+            }
+        }
+        let kept = match self {
+            Self::Everything => node.to_owned(),
+            Self::Judged(labels) => object_of([
+                (
+                    "metadata",
+                    fields.get("metadata").map(|raw| metadata(raw, labels)),
+                ),
+                ("status", fields.get("status").map(status)),
+            ]),
+        };
+        RawValue::from_string(kept).map_err(NodeListError::Json)
+    }
+}
+
+/// What has another shape than Kubernetes gives it is kept as it is: the module is to say what it says of it.
+fn metadata(raw: &str, labels: &Labels) -> String {
+    match fields(raw) {
+        None => raw.to_owned(),
+        Some(fields) => object_of([
+            ("name", fields.get("name").map(str::to_owned)),
+            (
+                "labels",
+                fields.get("labels").map(|raw| labels_of(raw, labels)),
+            ),
+        ]),
+    }
+}
+
+fn labels_of(raw: &str, labels: &Labels) -> String {
+    match fields(raw) {
+        None => raw.to_owned(),
+        Some(Fields(fields)) => object_of(
+            fields
+                .iter()
+                .filter(|(key, _)| labels.keep(key))
+                .map(|(key, value)| (&**key, Some(value.get().to_owned()))),
+        ),
+    }
+}
+
+fn status(raw: &str) -> String {
+    match fields(raw) {
+        None => raw.to_owned(),
+        Some(fields) => object_of([("nodeInfo", fields.get("nodeInfo").map(node_info))]),
+    }
+}
+
+fn node_info(raw: &str) -> String {
+    match fields(raw) {
+        None => raw.to_owned(),
+        Some(fields) => object_of([(
+            "architecture",
+            fields.get("architecture").map(str::to_owned),
+        )]),
+    }
+}
+
+fn fields(raw: &str) -> Option<Fields<'_>> {
+    serde_json::from_str(raw).ok()
+}
+
+fn object_of<'n>(fields: impl IntoIterator<Item = (&'n str, Option<String>)>) -> String {
+    let mut text = String::from("{");
+    for (name, value) in fields {
+        if let Some(value) = value {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&Value::from(name).to_string());
+            text.push(':');
+            text.push_str(&value);
+        }
+    }
+    text.push('}');
+    text
+}

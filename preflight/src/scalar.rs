@@ -1,0 +1,249 @@
+//! What a YAML scalar means to kubectl.
+//!
+//! MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 `resolve.go`, by way of `sigs.k8s.io/yaml` v1.6.0 `yaml.go`: YAML 1.1
+//! with exceptions, so `yes` is true, `0o17` and `017` are 15, and `1:30` is a text.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use serde_json::{Number, Value};
+
+/// A scalar, told from the others.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Scalar<'t> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// Beyond the signed numbers.
+    Unsigned(u64),
+    Float(f64),
+    Text(Cow<'t, str>),
+}
+
+const CORE: &str = "tag:yaml.org,2002:";
+
+/// Resolves a scalar.
+///
+/// `plain` is one without quotation marks; the tag is written in full.
+///
+/// DIVERGES: what is tagged `!!timestamp` is not looked at, and is the text that it is there as well.
+///
+/// # Errors
+///
+/// A clause about the scalar, if it is not what its tag says.
+pub(crate) fn resolve<'t>(
+    text: Cow<'t, str>,
+    plain: bool,
+    tag: Option<&str>,
+) -> Result<Scalar<'t>, String> {
+    let Some(tag) = tag else {
+        return Ok(if plain {
+            untagged(text)
+        } else {
+            Scalar::Text(text)
+        });
+    };
+    let tag = tag.strip_prefix(CORE).unwrap_or("");
+    match tag {
+        "bool" | "int" | "float" | "null" => {}
+        "binary" => return binary(&text),
+        _ => return Ok(Scalar::Text(text)),
+    }
+    match (tag, untagged(text.clone())) {
+        #[expect(clippy::cast_precision_loss, reason = "that is what Go does")]
+        ("float", Scalar::Int(int)) => Ok(Scalar::Float(int as f64)),
+        ("bool", found @ Scalar::Bool(_))
+        | ("int", found @ (Scalar::Int(_) | Scalar::Unsigned(_)))
+        | ("float", found @ Scalar::Float(_))
+        | ("null", found @ Scalar::Null) => Ok(found),
+        _ => Err(format!(
+            "`{}` is tagged !!{tag}, and is none",
+            shortened(&text)
+        )),
+    }
+}
+
+fn binary<'t>(text: &str) -> Result<Scalar<'t>, String> {
+    let text: String = text.split(['\r', '\n']).collect();
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(text)
+        .map_err(|_| "what is tagged !!binary is no base64".to_owned())?;
+    Ok(Scalar::Text(
+        String::from_utf8_lossy(&bytes).into_owned().into(),
+    ))
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+fn untagged(text: Cow<'_, str>) -> Scalar<'_> {
+    match &*text {
+        "" | "~" | "null" | "Null" | "NULL" => return Scalar::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            return Scalar::Bool(true);
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            return Scalar::Bool(false);
+        }
+        ".nan" | ".NaN" | ".NAN" => return Scalar::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => {
+            return Scalar::Float(f64::INFINITY);
+        }
+        "-.inf" | "-.Inf" | "-.INF" => return Scalar::Float(f64::NEG_INFINITY),
+        _ => {}
+    }
+    let number = match text.as_bytes().first() {
+        Some(b'.') if underscores_separate_digits(&text) => float(&text),
+        Some(b'0'..=b'9' | b'+' | b'-') => int(&text).or_else(|| float(&text)),
+        _ => None,
+    };
+    number.unwrap_or(Scalar::Text(text))
+}
+
+/// MIRRORS: Go `strconv.ParseInt` and `ParseUint` with base 0, of a text without its underscores.
+fn int(text: &str) -> Option<Scalar<'static>> {
+    let text = text.replace('_', "");
+    let (sign, digits) = match text.strip_prefix(['+', '-']) {
+        Some(digits) => (text.get(..1)?, digits),
+        None => ("", &*text),
+    };
+    let (base, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, digits.get(2..)?),
+        [b'0', b'o' | b'O', ..] => (8, digits.get(2..)?),
+        [b'0', b'b' | b'B', ..] => (2, digits.get(2..)?),
+        [b'0', _, ..] => (8, digits.get(1..)?),
+        _ => (10, digits),
+    };
+    // Rust would take a second sign.
+    if !digits.starts_with(|digit: char| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    match i64::from_str_radix(&format!("{sign}{digits}"), base) {
+        Ok(int) => Some(Scalar::Int(int)),
+        Err(_) if sign.is_empty() => {
+            let unsigned = u64::from_str_radix(digits, base).ok()?;
+            Some(Scalar::Unsigned(unsigned))
+        }
+        Err(_) => None,
+    }
+}
+
+/// MIRRORS: Go `strconv.ParseFloat`, of what begins like a decimal number: one that is too large is no number,
+/// one that is too small is zero.
+fn float(text: &str) -> Option<Scalar<'static>> {
+    let text = text.replace('_', "");
+    // Rust knows words for some floats; Go does too, but they do not begin like one.
+    if !text
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+    {
+        return None;
+    }
+    let float: f64 = text.parse().ok()?;
+    float.is_finite().then_some(Scalar::Float(float))
+}
+
+/// Behind a leading dot, Go wants each underscore between two digits.
+fn underscores_separate_digits(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_digit = |at: Option<usize>| {
+        let byte = at.and_then(|at| bytes.get(at));
+        byte.is_some_and(u8::is_ascii_digit)
+    };
+    bytes.iter().enumerate().all(|(at, &byte)| {
+        byte != b'_' || is_digit(at.checked_sub(1)) && is_digit(at.checked_add(1))
+    })
+}
+
+impl Scalar<'_> {
+    /// The value as JSON.
+    ///
+    /// # Errors
+    ///
+    /// A clause about the scalar, if JSON has none for it.
+    pub(crate) fn into_value(self) -> Result<Value, String> {
+        Ok(match self {
+            Self::Null => Value::Null,
+            Self::Bool(bool) => bool.into(),
+            Self::Int(int) => int.into(),
+            Self::Unsigned(int) => as_the_server_has_it(int.into()),
+            Self::Float(float) => match Number::from_f64(float) {
+                Some(number) => as_the_server_has_it(number.into()),
+                None => return Err(format!("`{}` is a number that JSON lacks", special(float))),
+            },
+            Self::Text(text) => text.into_owned().into(),
+        })
+    }
+
+    /// The name of a field.
+    ///
+    /// MIRRORS: `sigs.k8s.io/yaml` v1.6.0 yaml.go, `convertToJSONableObject`.
+    ///
+    /// # Errors
+    ///
+    /// A clause about the scalar, if it cannot be one.
+    pub(crate) fn into_key(self) -> Result<String, String> {
+        match self {
+            Self::Text(text) => Ok(text.into_owned()),
+            Self::Bool(bool) => Ok(bool.to_string()),
+            Self::Int(int) => Ok(int.to_string()),
+            #[expect(clippy::cast_possible_truncation, reason = "that is what Go does")]
+            Self::Float(float) => Ok(short_float(float as f32)),
+            Self::Null => Err("the name of a field is null; put it in quotes".to_owned()),
+            Self::Unsigned(int) => Err(format!(
+                "the name of a field is the number {int}; put it in quotes"
+            )),
+        }
+    }
+}
+
+fn special(float: f64) -> &'static str {
+    if float.is_nan() {
+        ".nan"
+    } else if float > 0.0 {
+        ".inf"
+    } else {
+        "-.inf"
+    }
+}
+
+/// MIRRORS: Go `strconv.FormatFloat(f, 'g', -1, 32)`.
+fn short_float(float: f32) -> String {
+    if !float.is_finite() {
+        return special(f64::from(float)).to_owned();
+    }
+    let text = format!("{float:e}");
+    let Some((digits, exponent)) = text.split_once('e') else {
+        return text;
+    };
+    match exponent.parse::<i32>() {
+        Ok(exponent) if exponent < -4 || exponent >= LONGEST.max(1) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ => format!("{float}"),
+    }
+}
+
+/// From this exponent on Go writes the shortest form of a float with one.
+const LONGEST: i32 = 6;
+
+/// A number as it is after kubectl has sent it: whole numbers are written without a fraction, and read as
+/// integers where they fit.
+///
+/// MIRRORS: Go encoding/json, `floatEncoder`; kubernetes apimachinery v0.37.2 pkg/util/json,
+/// `ConvertInterfaceNumbers`.
+pub(crate) fn as_the_server_has_it(value: Value) -> Value {
+    let Value::Number(number) = &value else {
+        return value;
+    };
+    match number.as_f64() {
+        // Rust writes a float with the digits that Go writes.
+        Some(float) if !number.is_i64() => match float.to_string().parse::<i64>() {
+            Ok(int) if number.is_f64() => int.into(),
+            _ => Number::from_f64(float).map_or(value, Value::Number),
+        },
+        _ => value,
+    }
+}

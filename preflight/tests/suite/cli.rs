@@ -1,0 +1,93 @@
+//! The command as a user runs it: what it prints and what it ends with, as it was reviewed.
+
+mod explain;
+mod outputs;
+mod picture;
+mod record;
+mod schemas;
+mod usage;
+mod verdicts;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use assert_cmd::cargo::CommandCargoExt as _;
+
+/// The manifests of these tests, where the command is run: paths in what it prints are relative.
+fn files() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files")
+}
+
+/// A directory for what a test writes, empty at first.
+fn scratch(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+/// The command, with nothing of the machine that it runs on.
+fn command() -> Command {
+    let mut command = Command::cargo_bin("hco-preflight").unwrap();
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home");
+    command
+        .current_dir(files())
+        .env("HOME", &home)
+        // One cache for all tests, or each compiles the module for itself.
+        .env("XDG_CACHE_HOME", home.join(".cache"))
+        .env("KUBECONFIG", "/nonexistent/kubeconfig");
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Runs the words of a command line.
+fn run(words: &str) -> Output {
+    let mut command = command();
+    command.args(words.split_whitespace());
+    command.output().unwrap()
+}
+
+/// Runs the words of a command line, with this on the standard input.
+fn run_with(words: &str, input: &str) -> Output {
+    let mut command = command();
+    command.args(words.split_whitespace());
+    assert_cmd::Command::from_std(command)
+        .write_stdin(input)
+        .output()
+        .unwrap()
+}
+
+/// All that a run shows.
+fn shown(words: &str, output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let code = output.status.code().unwrap();
+    let mut shown = format!("$ hco-preflight {words}\nexit {code}\n");
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        if !bytes.is_empty() {
+            write!(shown, "--- {name}\n{}", text(bytes)).unwrap();
+        }
+    }
+    // Colours in words that a review can read.
+    shown.replace('\u{1b}', "\\e")
+}
+
+/// Runs a command line, compares all that it shows with the snapshot of this name, and what it ends with.
+#[track_caller]
+fn check(name: &str, words: &str, code: i32) {
+    let output = run(words);
+    compare(name, &shown(words, &output));
+    assert_eq!(output.status.code(), Some(code), "{words}");
+}
+
+/// `INSTA_UPDATE=always` writes the snapshots anew.
+#[track_caller]
+fn compare(name: &str, shown: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.set_snapshot_path("snapshots");
+    settings.bind(|| insta::assert_snapshot!(name, shown));
+}

@@ -1,0 +1,119 @@
+//! `record`: the real kwctl repeats a check.
+
+use std::io::Write as _;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{command, run, scratch};
+
+#[test]
+fn what_is_recorded_can_be_repeated() {
+    let to = scratch("record");
+    let output = command()
+        .args(["record", "-f", "several.yaml", "--nodes", "nodes.yaml"])
+        .args(["--settings", "policy.yaml", "--to"])
+        .arg(&to)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    let said = said.replace(&*to.display().to_string(), "DIR");
+    super::compare("record", &said);
+    let mut files: Vec<String> = std::fs::read_dir(&to)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(
+        files,
+        [
+            "request-1.json",
+            "request-2.json",
+            "session-1.yml",
+            "session-2.yml",
+            "settings.json"
+        ]
+    );
+    let session = hco_preflight::Session::from_file(&to.join("session-1.yml")).unwrap();
+    // May it list and watch nodes, then the nodes: the settings name the account.
+    assert_eq!(session.exchanges.len(), 3);
+}
+
+#[test]
+fn what_cannot_be_recorded_is_told() {
+    let output = run("record -f broken.yaml -f accepted.yaml --arch amd64=1 --to nowhere");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        !super::files().join("nowhere").exists(),
+        "nothing was written"
+    );
+}
+
+/// The printed command, with the policy as it is deployed.
+#[test]
+fn kwctl_says_the_same() {
+    if Command::new("kwctl").arg("--version").output().is_err() {
+        // Past libtest, which shows nothing of a test that passes.
+        writeln!(
+            std::io::stderr(),
+            "record: not repeated: kwctl is not on PATH"
+        )
+        .unwrap();
+        return;
+    }
+    let to = scratch("record-kwctl");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let (plain, annotated) = (to.join("policy.wasm"), to.join("annotated-policy.wasm"));
+    std::fs::write(&plain, hco_preflight::Policy::embedded_module()).unwrap();
+    let kwctl = |arguments: &[&str]| {
+        let output = Command::new("kwctl")
+            .args(arguments)
+            .current_dir(&to)
+            .output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let metadata = format!("{root}/policy-metadata.yml");
+    let usage = format!("{root}/README.md");
+    kwctl(&[
+        "annotate",
+        "-m",
+        &metadata,
+        "-u",
+        &usage,
+        "-o",
+        "annotated-policy.wasm",
+        "policy.wasm",
+    ]);
+    assert!(annotated.is_file());
+
+    let output = command()
+        .args([
+            "record",
+            "-f",
+            "denied.yaml",
+            "--nodes",
+            "nodes.yaml",
+            "--to",
+        ])
+        .arg(&to)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let mut words: Vec<&str> = said.split_whitespace().skip(1).collect();
+    // Without it kwctl fetches keys that nothing here is verified with.
+    words.extend(["--sigstore-trust-config", "/dev/null"]);
+    let answer: Value = serde_json::from_str(&kwctl(&words)).unwrap();
+    assert_eq!(answer["allowed"], false);
+    let ours = run("check -f denied.yaml --nodes nodes.yaml -o json");
+    let ours: Value = serde_json::from_slice(&ours.stdout).unwrap();
+    let fact = ours
+        .pointer("/objects/0/findings/0/fact")
+        .unwrap()
+        .as_str()
+        .unwrap();
+    let message = answer.pointer("/status/message").unwrap().as_str().unwrap();
+    assert!(message.contains(fact), "{message}");
+}

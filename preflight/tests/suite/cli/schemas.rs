@@ -1,0 +1,102 @@
+//! The outputs against their schemas: ours for JSON, OASIS' for SARIF, Jenkins' for JUnit.
+//!
+//! The foreign schemas are files of crates that these tests depend on, found where cargo keeps them.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::run;
+
+/// Checks that between them have everything that an output can hold.
+const RUNS: [&str; 6] = [
+    "check -f accepted.yaml --nodes nodes.yaml",
+    "check -f denied.yaml -f many.yaml -f warned.yaml --nodes nodes.yaml",
+    "check -f several.yaml --nodes nodes.yaml",
+    "check -f denied.yaml --nodes nodes.yaml --old old.yaml",
+    "check -f undecodable.yaml -f broken.yaml -f nowhere.yaml --arch amd64=3",
+    "check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat",
+];
+
+fn outputs(format: &str) -> impl Iterator<Item = (String, String)> {
+    RUNS.iter().map(move |words| {
+        let words = format!("{words} -o {format}");
+        let output = run(&words);
+        (words, String::from_utf8(output.stdout).unwrap())
+    })
+}
+
+/// A file of a crate that this one depends on.
+fn file_of(krate: &str, path: &str) -> String {
+    // Without a platform cargo wants to know the crates of all of them, and to fetch them.
+    let output = Command::new("rustc").arg("-vV").output().unwrap();
+    let version = String::from_utf8(output.stdout).unwrap();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--locked", "--offline"])
+        .args(["--filter-platform", host.unwrap()])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo metadata: {text}");
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata.get("packages").unwrap().as_array().unwrap();
+    let package = packages.iter().find(|package| package["name"] == krate);
+    let manifest = package.unwrap()["manifest_path"].as_str().unwrap();
+    std::fs::read_to_string(PathBuf::from(manifest).with_file_name(path)).unwrap()
+}
+
+fn validate_json(schema: &Value, format: &str) {
+    let validator = jsonschema::validator_for(schema).unwrap();
+    assert!(
+        !validator.is_valid(&serde_json::json!({})),
+        "the schema refuses nothing"
+    );
+    for (words, text) in outputs(format) {
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert_eq!(errors, [""; 0], "{words}");
+    }
+}
+
+#[test]
+fn json_is_what_the_schema_in_docs_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/preflight.schema.json");
+    let schema = std::fs::read_to_string(path).unwrap();
+    validate_json(&serde_json::from_str(&schema).unwrap(), "json");
+}
+
+#[test]
+fn sarif_is_valid() {
+    let mut schema: Value =
+        serde_json::from_str(&file_of("serde-sarif", "src/schema.json")).unwrap();
+    // OASIS' pattern for a language is no regular expression: it closes a bracket that is not open.
+    for holder in ["run", "toolComponent"] {
+        let language = format!("/definitions/{holder}/properties/language");
+        let language = schema.pointer_mut(&language).unwrap();
+        language.as_object_mut().unwrap().remove("pattern").unwrap();
+    }
+    validate_json(&schema, "sarif");
+}
+
+#[test]
+fn junit_is_valid() {
+    let schema = file_of("junit-report", "tests/JUnit.xsd");
+    let schema = uppsala::parse(&schema).unwrap();
+    let validator = uppsala::XsdValidator::from_schema(&schema).unwrap();
+    let wrong = uppsala::parse("<testsuites><testsuite/></testsuites>").unwrap();
+    assert!(
+        !validator.validate(&wrong).is_empty(),
+        "the schema refuses nothing"
+    );
+    for (words, text) in outputs("junit") {
+        let document = uppsala::parse(&text).unwrap();
+        let errors = validator.validate(&document);
+        assert!(errors.is_empty(), "{words}: {errors:?}\n{text}");
+    }
+}

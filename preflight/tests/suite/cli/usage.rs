@@ -1,0 +1,105 @@
+//! What a user gets wrong, and what helps.
+
+use rstest::{Context, rstest};
+
+use super::{check, command, compare, run_with, scratch, shown};
+
+#[rstest]
+#[case::nothing("", 2)]
+#[case::help("--help", 0)]
+#[case::help_of_check("check -h", 0)]
+#[case::unknown_command("chek", 2)]
+#[case::no_nodes("check -f accepted.yaml", 2)]
+#[case::no_file("check --arch amd64=1", 2)]
+#[case::nodes_twice("check -f accepted.yaml --nodes nodes.yaml --arch amd64=1", 2)]
+#[case::nodes_and_cluster("check -f accepted.yaml --nodes nodes.yaml --cluster", 2)]
+#[case::counts("check -f accepted.yaml --arch amd64", 2)]
+#[case::joining_counts("check -f accepted.yaml --arch amd64=1 --what-if arm64=two", 2)]
+#[case::format("check -f accepted.yaml --arch amd64=1 -o yaml", 2)]
+#[case::standard_input_twice("check -f - --nodes -", 2)]
+#[case::old_without_new("check --cluster --old old.yaml", 2)]
+#[case::no_such_file("check -f nowhere.yaml --arch amd64=1", 2)]
+#[case::one_file_of_two("check -f nowhere.yaml -f accepted.yaml --arch amd64=1", 2)]
+#[case::broken("check -f broken.yaml -f accepted.yaml --arch amd64=1", 2)]
+#[case::nothing_to_judge("check -f policy.yaml -f comment.yaml --arch amd64=1", 2)]
+#[case::no_such_nodes("check -f accepted.yaml --nodes nowhere.yaml", 2)]
+#[case::no_nodes_in_file("check -f accepted.yaml --nodes several.yaml", 2)]
+#[case::empty_nodes("check -f accepted.yaml --nodes comment.yaml", 2)]
+#[case::wrong_settings(
+    "check -f accepted.yaml --arch amd64=1 --settings settings-wrong.yaml",
+    2
+)]
+#[case::no_such_settings("check -f accepted.yaml --arch amd64=1 --settings nowhere.yaml", 2)]
+#[case::broken_settings("check -f accepted.yaml --arch amd64=1 --settings broken.yaml", 2)]
+#[case::several_settings("check -f accepted.yaml --arch amd64=1 --settings several.yaml", 2)]
+#[case::no_such_old("check -f accepted.yaml --arch amd64=1 --old nowhere.yaml", 2)]
+#[case::no_old_in_file("check -f accepted.yaml --arch amd64=1 --old comment.yaml", 2)]
+#[case::no_such_module("check -f accepted.yaml --arch amd64=1 --policy nowhere.wasm", 2)]
+#[case::no_module("check -f accepted.yaml --arch amd64=1 --policy nodes.yaml", 2)]
+#[case::rbac_account("rbac --service-account policy-server", 2)]
+#[case::settings("settings --settings settings.yaml", 0)]
+#[case::settings_of_the_policy("settings --settings policy.yaml", 0)]
+#[case::settings_default("settings", 0)]
+#[case::settings_wrong("settings --settings settings-wrong.yaml", 2)]
+fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    let name = context.description.unwrap();
+    check(&format!("usage-{name}"), words, code);
+}
+
+#[test]
+fn settings_can_come_from_the_standard_input() {
+    let output = run_with("settings --settings -", "updates: strict\n");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\nupdates: strict\n"), "{text}");
+}
+
+#[test]
+fn the_version_tells_the_module() {
+    let output = super::run("--version");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let sha256 = hco_preflight::module_sha256(hco_preflight::Policy::embedded_module()).unwrap();
+    assert_eq!(sha256.len(), 64);
+    let version = env!("CARGO_PKG_VERSION");
+    let rules = engine::RULES.len();
+    assert_eq!(
+        text,
+        format!(
+            "hco-preflight {version}\nmodule  sha256:{sha256} (without custom sections)\nrules   {rules}\n"
+        )
+    );
+    assert_eq!(super::run("-V").stdout, text.into_bytes());
+}
+
+/// kubectl runs `kubectl-hco_preflight` for `kubectl hco-preflight`.
+#[cfg(unix)]
+#[test]
+fn as_a_plugin_of_kubectl_it_names_what_was_typed() {
+    let plugin = scratch("plugin").join("kubectl-hco_preflight");
+    let program = command().get_program().to_owned();
+    std::os::unix::fs::symlink(program, &plugin).unwrap();
+    let output = std::process::Command::new(&plugin)
+        .arg("--help")
+        .output()
+        .unwrap();
+    compare(
+        "usage-plugin",
+        &shown("(as kubectl-hco_preflight) --help", &output),
+    );
+}
+
+#[rstest]
+#[case::bash("bash", "complete -F _hco__preflight")]
+#[case::zsh("zsh", "#compdef hco-preflight")]
+#[case::fish("fish", "complete -c hco-preflight")]
+#[case::powershell(
+    "powershell",
+    "Register-ArgumentCompleter -Native -CommandName 'hco-preflight'"
+)]
+#[case::elvish("elvish", "set edit:completion:arg-completer[hco-preflight]")]
+fn every_shell_is_completed(#[case] shell: &str, #[case] word: &str) {
+    let output = super::run(&format!("completions {shell}"));
+    let script = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(script.contains(word), "{script}");
+    assert!(script.contains("what-if"), "options are completed");
+}

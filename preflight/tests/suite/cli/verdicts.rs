@@ -1,0 +1,123 @@
+//! `check`: what is judged, against which nodes, by which settings and which module.
+
+use rstest::{Context, rstest};
+
+use super::{check, command, compare, run_with, scratch, shown};
+
+#[rstest]
+#[case::accepted("check -f accepted.yaml --nodes nodes.yaml", 0)]
+#[case::denied("check -f denied.yaml --nodes nodes.yaml", 1)]
+#[case::warned("check -f warned.yaml --arch amd64=3,arm64=2", 0)]
+#[case::undecodable("check -f undecodable.yaml --arch amd64=3", 2)]
+#[case::json("check -f manifest.json --arch amd64=1", 0)]
+#[case::several_documents("check -f several.yaml --nodes nodes.yaml", 1)]
+#[case::several_files("check -f accepted.yaml -f denied.yaml --nodes nodes.yaml", 1)]
+#[case::directory("check -f chart --nodes nodes.yaml", 1)]
+#[case::directories_below("check -R -f chart --nodes nodes.yaml", 2)]
+#[case::quiet("check -q -f several.yaml --nodes nodes.yaml", 1)]
+#[case::many_templates("check -f many.yaml --nodes nodes.yaml", 0)]
+#[case::made_up_nodes("check -f denied.yaml --arch amd64=3", 0)]
+#[case::joined_by("check -f denied.yaml --arch amd64=3 --what-if arm64=2", 1)]
+#[case::old("check -f denied.yaml --nodes nodes.yaml --old old.yaml", 0)]
+#[case::old_of_another_name("check -f several.yaml --nodes nodes.yaml --old old.yaml -q", 1)]
+#[case::old_of_another_version("check -f accepted.yaml --nodes nodes.yaml --old old.yaml", 2)]
+#[case::settings("check -f denied.yaml --nodes nodes.yaml --settings settings.yaml", 0)]
+#[case::settings_of_the_policy("check -f denied.yaml --nodes nodes.yaml --settings policy.yaml", 0)]
+#[case::foreign_module("check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat", 1)]
+fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    let name = context.description.unwrap();
+    check(&format!("check-{name}"), words, code);
+}
+
+#[test]
+fn the_standard_input_is_a_manifest_like_any_other() {
+    let words = "check -f - --arch amd64=3,arm64=2";
+    let output = run_with(
+        words,
+        "kind: HyperConverged\napiVersion: hco.kubevirt.io/v1\n",
+    );
+    compare("check-stdin", &shown(words, &output));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_nodes_can_come_from_the_standard_input() {
+    let nodes = std::fs::read_to_string(super::files().join("nodes.yaml")).unwrap();
+    let output = run_with("check -f denied.yaml --nodes -", &nodes);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// The embedded module from a file is this project's own all the same.
+#[test]
+fn a_module_that_reports_is_shown_by_its_findings() {
+    let module = scratch("own-module").join("policy.wasm");
+    std::fs::write(&module, hco_preflight::Policy::embedded_module()).unwrap();
+    let mut command = command();
+    command.args([
+        "check",
+        "-f",
+        "denied.yaml",
+        "--nodes",
+        "nodes.yaml",
+        "--policy",
+    ]);
+    let output = command.arg(&module).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let own = super::run("check -f denied.yaml --nodes nodes.yaml");
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(own.stdout).unwrap()
+    );
+}
+
+#[rstest]
+#[case::by_word("check -f warned.yaml --nodes nodes.yaml --color always", &[])]
+#[case::forced("check -f warned.yaml --nodes nodes.yaml", &[("CLICOLOR_FORCE", "1")])]
+fn colour_is_there_when_it_is_wanted(#[case] words: &str, #[case] variables: &[(&str, &str)]) {
+    let mut command = command();
+    command.args(words.split_whitespace());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.starts_with("\u{1b}[1m\u{1b}[32m✔ accepted"),
+        "{text:?}"
+    );
+}
+
+#[rstest]
+#[case::no_terminal("", &[])]
+#[case::no_color("", &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")])]
+#[case::by_word("--color never", &[("CLICOLOR_FORCE", "1")])]
+fn colour_is_not_there_otherwise(#[case] words: &str, #[case] variables: &[(&str, &str)]) {
+    let mut command = command();
+    command.args(["check", "-f", "warned.yaml", "--nodes", "nodes.yaml"]);
+    command.args(words.split_whitespace());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    assert!(!output.stdout.contains(&0x1b), "{output:?}");
+}
+
+#[test]
+fn prose_keeps_to_the_width_and_values_stay_whole() {
+    let words = "check -f denied.yaml --nodes nodes.yaml";
+    let mut command = command();
+    command.args(words.split_whitespace());
+    let output = command.env("COLUMNS", "60").output().unwrap();
+    compare("check-narrow", &shown(words, &output));
+}
+
+/// `hco-preflight check … | head -1`.
+#[test]
+fn a_reader_that_has_read_enough_changes_no_verdict() {
+    use std::process::Stdio;
+    let mut command = command();
+    command.args(["check", "-f", "denied.yaml", "--nodes", "nodes.yaml"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
