@@ -128,9 +128,7 @@ impl Registry {
             let client = Client::new(self.config(&way));
             match runtime.block_on(act(client)) {
                 Ok(done) => return Ok(done),
-                Err(error) => {
-                    failures.push(format!("{}: {:#}", way.name(), anyhow::Error::new(error)));
-                }
+                Err(error) => failures.push(format!("{}: {}", way.name(), told(error))),
             }
         }
         bail!("{}", failures.join("; "))
@@ -170,6 +168,20 @@ impl Registry {
         }
         config
     }
+}
+
+/// What went wrong, and what helps where something does.
+fn told(error: OciDistributionError) -> String {
+    let hint = match error {
+        OciDistributionError::AuthenticationFailure(_)
+        | OciDistributionError::UnauthorizedError { .. }
+        | OciDistributionError::ServerError {
+            code: 401 | 403, ..
+        } => "; `docker login` leaves credentials where they are found",
+        _ => "",
+    };
+    let error = format!("{:#}", anyhow::Error::new(error));
+    format!("{}{hint}", error.trim_end())
 }
 
 /// How a registry is spoken to.

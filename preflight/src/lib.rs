@@ -1,13 +1,15 @@
 //! Runs a Kubewarden policy without a cluster: the very module that policy-server would load, on the engine
-//! that policy-server runs it on ([wapc] and wasmtime), with its host calls answered from a file, from a
-//! recorded session, or not at all.
+//! that policy-server runs it on ([wapc] and wasmtime), with its host calls answered from a file, from counts of
+//! nodes, from a live cluster (feature `cluster`), from a recorded session, or not at all.
 //!
 //! ```no_run
 //! use std::sync::Arc;
-//! use hco_preflight::{NodeList, Policy};
+//! use hco_preflight::{Labels, NodeList, Policy};
 //!
 //! let policy = Policy::embedded()?;
-//! let nodes = Arc::new(NodeList::from_file("nodes.yaml".as_ref())?);
+//! let objects = hco_preflight::objects(&std::fs::read("hyperconverged.yaml")?)?;
+//! let labels = Labels::named_in(objects.iter().map(|object| &object.value));
+//! let nodes = Arc::new(NodeList::reduced_from_file("nodes.yaml".as_ref(), &labels)?);
 //! let payload = br#"{"request": {}, "settings": {}}"#;
 //! let verdict = policy.validate(payload, nodes).result?;
 //! assert!(verdict.accepted);
@@ -21,6 +23,8 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod embedded;
 mod error;
 mod failing;
@@ -40,6 +44,8 @@ mod timely;
 pub use standin::*;
 
 pub use cache::cache_directory;
+#[cfg(feature = "cluster")]
+pub use cluster::{Cluster, ClusterError};
 pub use error::HostError;
 pub use failing::Failing;
 pub use grants::{Capabilities, CapabilityError, Granted, Resource};

@@ -51,7 +51,7 @@ impl Mask {
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/reflector.rs,
 /// `modify_object`: what is cleared there is empty afterwards, not absent.
-pub(crate) fn listed(mut object: Map<String, Value>, masks: Option<&BTreeSet<String>>) -> Value {
+fn listed(mut object: Map<String, Value>, masks: Option<&BTreeSet<String>>) -> Value {
     let mut metadata = match object.remove("metadata") {
         Some(Value::Object(metadata)) => metadata,
         _ => Map::new(),
@@ -70,11 +70,40 @@ pub(crate) fn listed(mut object: Map<String, Value>, masks: Option<&BTreeSet<Str
     masked(metadata, object, masks)
 }
 
+/// A list of items as the host sends it.
+///
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs,
+/// `list_resources_from_reflector`.
+pub(crate) fn list(
+    api_version: &str,
+    kind: &str,
+    masks: Option<&BTreeSet<String>>,
+    items: impl Iterator<Item = Map<String, Value>>,
+) -> Vec<u8> {
+    let (api_version, kind) = (json!(api_version), json!(format!("{kind}List")));
+    // One item at a time: of an unmasked list only the text is ever kept whole.
+    let mut list =
+        format!(r#"{{"apiVersion":{api_version},"kind":{kind},"metadata":{{}},"items":["#);
+    for (index, object) in items.enumerate() {
+        if index > 0 {
+            list.push(',');
+        }
+        list.push_str(&listed(object, masks).to_string());
+    }
+    list.push_str("]}");
+    list.into_bytes()
+}
+
 /// A single object as the host sends it.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler.rs, `KubernetesGetResource`,
 /// which clears nothing.
-pub(crate) fn got(mut object: Map<String, Value>, masks: Option<&BTreeSet<String>>) -> Value {
+pub(crate) fn got(
+    mut object: Map<String, Value>,
+    api_version: &str,
+    kind: &str,
+    masks: Option<&BTreeSet<String>>,
+) -> Value {
     let metadata = match object.remove("metadata") {
         Some(Value::Object(metadata)) => metadata,
         _ => Map::new(),
@@ -83,8 +112,8 @@ pub(crate) fn got(mut object: Map<String, Value>, masks: Option<&BTreeSet<String
     object.remove("kind");
     let mut object = masked(metadata, object, masks);
     if let Some(object) = object.as_object_mut() {
-        object.insert("apiVersion".to_owned(), json!("v1"));
-        object.insert("kind".to_owned(), json!("Node"));
+        object.insert("apiVersion".to_owned(), json!(api_version));
+        object.insert("kind".to_owned(), json!(kind));
     }
     object
 }

@@ -1,7 +1,7 @@
 //! The nodes of a file in place of a cluster.
 
 mod counts;
-mod kept;
+pub(crate) mod kept;
 mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,7 +130,7 @@ impl NodeList {
         Self::of(self.items).with_can_i(self.can_i)
     }
 
-    fn of(items: Vec<Box<RawValue>>) -> Self {
+    pub(crate) fn of(items: Vec<Box<RawValue>>) -> Self {
         Self {
             items,
             can_i: CanI::default(),
@@ -160,24 +160,13 @@ impl NodeList {
             .filter_map(|item| serde_json::from_str(item.get()).ok())
     }
 
-    /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs,
-    /// `list_resources_from_reflector`.
     fn list(&self, masks: Option<BTreeSet<String>>) -> Arc<Vec<u8>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answered) = last.as_ref().filter(|answered| answered.masks == masks) {
             return Arc::clone(&answered.list);
         }
-        // One item at a time: of an unmasked list only the text is ever kept whole.
-        let mut list =
-            String::from(r#"{"apiVersion":"v1","kind":"NodeList","metadata":{},"items":["#);
-        for (index, object) in self.objects().enumerate() {
-            if index > 0 {
-                list.push(',');
-            }
-            list.push_str(&mask::listed(object, masks.as_ref()).to_string());
-        }
-        list.push_str("]}");
-        let list = Arc::new(list.into_bytes());
+        let list = mask::list("v1", "Node", masks.as_ref(), self.objects());
+        let list = Arc::new(list);
         *last = Some(Answered {
             masks,
             list: Arc::clone(&list),
@@ -227,9 +216,11 @@ impl NodeList {
                     object.get("metadata").and_then(|data| data.get("name")) == Some(&json!(name))
                 };
                 match self.objects().find(named) {
-                    Some(object) => Ok(mask::got(object, field_masks.as_ref())
-                        .to_string()
-                        .into_bytes()),
+                    Some(object) => {
+                        Ok(mask::got(object, &api_version, &kind, field_masks.as_ref())
+                            .to_string()
+                            .into_bytes())
+                    }
                     None => Err(format!(
                         "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
                     )),

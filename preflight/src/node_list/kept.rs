@@ -56,7 +56,7 @@ impl Labels {
 
 /// What is kept of a node.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kept<'l> {
+pub(crate) enum Kept<'l> {
     Everything,
     /// Name, architecture and these labels.
     Judged(&'l Labels),
@@ -64,7 +64,7 @@ pub(super) enum Kept<'l> {
 
 impl Kept<'_> {
     /// What is kept of a node, given as JSON.
-    pub(super) fn of(self, node: &str, line: usize) -> Result<Box<RawValue>, NodeListError> {
+    pub(crate) fn of(self, node: &str, line: usize) -> Result<Box<RawValue>, NodeListError> {
         let Some(fields) = fields(node) else {
             let what = format!("an item that is no object, in line {line}");
             return Err(NodeListError::Kind(what));

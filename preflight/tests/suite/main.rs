@@ -7,8 +7,12 @@
     reason = "a test that fails has to stop; what clippy.toml allows in tests does not reach their helpers"
 )]
 
+#[cfg(feature = "cluster")]
+mod api_server;
 mod cache;
 mod cli;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod faults;
 mod hosts;
 mod manifest;

@@ -1,0 +1,279 @@
+//! A live cluster: its nodes and objects, who may do what, and its answers to a guest's host calls.
+//!
+//! Reads only. What it asks for is reduced as it arrives, page by page.
+
+mod api;
+mod error;
+mod host;
+
+use std::path::Path;
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+pub use error::ClusterError;
+
+use crate::node_list::kept::Kept;
+use crate::{Labels, NodeList};
+use api::{Asked, Selectors};
+
+/// A connection to the API server of a kubeconfig.
+pub struct Cluster {
+    /// Of this thread: the calls here block.
+    runtime: Runtime,
+    client: Client,
+    server: String,
+}
+
+/// The group of the objects that are judged.
+const GROUP: &str = "hco.kubevirt.io";
+
+/// The versions of theirs that the policy reads, the newest first.
+const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+
+const PLURAL: &str = "hyperconvergeds";
+
+impl Cluster {
+    /// The cluster that `kubectl` would talk to: of `KUBECONFIG` or the kubeconfig in the home, in its current
+    /// context; in a pod without one, that of the pod. Nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// If there is no kubeconfig, or it is wrong.
+    pub fn connect() -> Result<Self, ClusterError> {
+        let runtime = runtime()?;
+        match Kubeconfig::read() {
+            Ok(kubeconfig) => Self::with(runtime, kubeconfig, None),
+            Err(error) => match Config::incluster() {
+                Ok(config) => Self::to(runtime, config),
+                Err(_) => Err(ClusterError::of_kubeconfig(error)),
+            },
+        }
+    }
+
+    /// The same in another context of the kubeconfig.
+    ///
+    /// # Errors
+    ///
+    /// If there is no kubeconfig, or it is wrong, or has no such context.
+    pub fn connect_to(context: &str) -> Result<Self, ClusterError> {
+        let kubeconfig = Kubeconfig::read().map_err(ClusterError::of_kubeconfig)?;
+        Self::with(runtime()?, kubeconfig, Some(context))
+    }
+
+    /// The cluster of a kubeconfig somewhere else.
+    ///
+    /// # Errors
+    ///
+    /// If there is no kubeconfig, or it is wrong, or has no such context.
+    pub fn of_kubeconfig(path: &Path, context: Option<&str>) -> Result<Self, ClusterError> {
+        let kubeconfig = Kubeconfig::read_from(path).map_err(ClusterError::of_kubeconfig)?;
+        Self::with(runtime()?, kubeconfig, context)
+    }
+
+    fn with(
+        runtime: Runtime,
+        kubeconfig: Kubeconfig,
+        context: Option<&str>,
+    ) -> Result<Self, ClusterError> {
+        let options = KubeConfigOptions {
+            context: context.map(str::to_owned),
+            ..KubeConfigOptions::default()
+        };
+        let config = runtime.block_on(Config::from_custom_kubeconfig(kubeconfig, &options));
+        Self::to(runtime, config.map_err(ClusterError::of_kubeconfig)?)
+    }
+
+    fn to(runtime: Runtime, mut config: Config) -> Result<Self, ClusterError> {
+        config.connect_timeout = Some(Duration::from_secs(10));
+        config.read_timeout = Some(Duration::from_mins(1));
+        let server = config.cluster_url.to_string();
+        let client = {
+            // The client starts a task of its own.
+            let _guard = runtime.enter();
+            Client::try_from(config).map_err(|error| ClusterError::Kubeconfig(error.to_string()))?
+        };
+        Ok(Self {
+            runtime,
+            client,
+            server,
+        })
+    }
+
+    /// The address of the API server.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The namespace of the kubeconfig's context, where an object is that names none.
+    pub fn namespace(&self) -> &str {
+        self.client.default_namespace()
+    }
+
+    /// The nodes, reduced to what the policy of this project reads.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
+        let asked = Asked::new("list", "nodes");
+        let mut nodes = Vec::new();
+        self.list("/api/v1/nodes", &asked, &Selectors::default(), |item| {
+            nodes.push(
+                Kept::Judged(labels)
+                    .of(item, 1)
+                    .map_err(ClusterError::Nodes)?,
+            );
+            Ok(())
+        })?;
+        Ok(NodeList::of(nodes))
+    }
+
+    /// The `HyperConverged` objects of all namespaces, in the version that `kubectl` would show if the policy
+    /// reads that one, else in one that it reads.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read, or the cluster serves none.
+    pub fn hyperconvergeds(&self) -> Result<Vec<Value>, ClusterError> {
+        let api_version = self.served()?;
+        let asked = Asked::new("list", &format!("{PLURAL}.{GROUP}"));
+        let mut objects = Vec::new();
+        let path = format!("/apis/{api_version}/{PLURAL}");
+        self.list(&path, &asked, &Selectors::default(), |item| {
+            let mut object: Value =
+                serde_json::from_str(item).map_err(|error| asked.unread(error))?;
+            if let Some(object) = object.as_object_mut() {
+                // An API server writes these into the items of some lists, and leaves them out of others.
+                object.insert("apiVersion".to_owned(), json!(api_version));
+                object.insert("kind".to_owned(), json!("HyperConverged"));
+            }
+            objects.push(object);
+            Ok(())
+        })?;
+        Ok(objects)
+    }
+
+    /// One `HyperConverged`, in the version that is named; none if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn hyperconverged(
+        &self,
+        api_version: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ClusterError> {
+        let asked = Asked::new("get", &format!("{PLURAL}.{GROUP}"));
+        let is_version = VERSIONS
+            .iter()
+            .any(|version| api_version == format!("{GROUP}/{version}"));
+        // Nothing can have another name or namespace; and a path is made of them.
+        if !is_version || ![namespace, name].into_iter().all(is_name) {
+            return Ok(None);
+        }
+        let path = format!("/apis/{api_version}/namespaces/{namespace}/{PLURAL}");
+        match self.get(&path, name, &asked)? {
+            Some(text) => serde_json::from_str(&text)
+                .map(Some)
+                .map_err(|error| asked.unread(error)),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether somebody may do something with a resource of the whole cluster: a service account as
+    /// `namespace/name`, or whoever the kubeconfig logs in. A resource of a group is named as `kubectl` does:
+    /// `subjectaccessreviews.authorization.k8s.io`.
+    ///
+    /// # Errors
+    ///
+    /// If that cannot be asked.
+    pub fn may(
+        &self,
+        service_account: Option<&str>,
+        verb: &str,
+        resource: &str,
+    ) -> Result<bool, ClusterError> {
+        let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
+        let mut spec = json!({
+            "resourceAttributes": {"group": group, "resource": resource, "verb": verb},
+        });
+        let kind = match service_account {
+            None => "SelfSubjectAccessReview",
+            Some(account) => {
+                let (namespace, name) = account.split_once('/').unwrap_or(("default", account));
+                spec["user"] = json!(format!("system:serviceaccount:{namespace}:{name}"));
+                // Grants can be to groups, and the API server does not know those of somebody who is not there.
+                spec["groups"] = json!([
+                    "system:serviceaccounts",
+                    format!("system:serviceaccounts:{namespace}"),
+                    "system:authenticated",
+                ]);
+                "SubjectAccessReview"
+            }
+        };
+        let status = self.review(kind, &spec)?;
+        Ok(status.get("allowed") == Some(&Value::Bool(true)))
+    }
+
+    /// The status of a review of access.
+    fn review(&self, kind: &str, spec: &Value) -> Result<Value, ClusterError> {
+        let plural = format!("{}s", kind.to_ascii_lowercase());
+        let asked = Asked::new("create", &format!("{plural}.authorization.k8s.io"));
+        let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec});
+        let path = format!("/apis/authorization.k8s.io/v1/{plural}");
+        let answer = self.post(&path, &review, &asked)?;
+        let mut answer: Value =
+            serde_json::from_str(&answer).map_err(|error| asked.unread(error))?;
+        Ok(answer["status"].take())
+    }
+
+    /// The version of `HyperConverged` to ask for.
+    fn served(&self) -> Result<String, ClusterError> {
+        let asked = Asked::new("get", &format!("/apis/{GROUP}"));
+        let Some(text) = self.get("/apis", GROUP, &asked)? else {
+            return Err(ClusterError::NotServed);
+        };
+        let group: Value = serde_json::from_str(&text).map_err(|error| asked.unread(error))?;
+        let versions = group["versions"].as_array().into_iter().flatten();
+        let served: Vec<_> = [&group["preferredVersion"]]
+            .into_iter()
+            .chain(versions)
+            .filter_map(|version| version["version"].as_str())
+            .collect();
+        served
+            .into_iter()
+            .find(|version| VERSIONS.contains(version))
+            .map(|version| format!("{GROUP}/{version}"))
+            .ok_or(ClusterError::NotServed)
+    }
+}
+
+fn runtime() -> Result<Runtime, ClusterError> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(ClusterError::Runtime)
+}
+
+/// Whether a text can be the name of a namespace or of a custom resource.
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 253
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.'))
+        && !text.starts_with('.')
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}

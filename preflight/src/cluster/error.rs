@@ -1,0 +1,105 @@
+//! Why a cluster did not answer, and what to do about it.
+
+use kube::config::KubeconfigError;
+
+use crate::NodeListError;
+
+/// What can go wrong between us and a cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// Nobody said which cluster.
+    #[error(
+        "there is no kubeconfig: {0}; set KUBECONFIG, or log in, until `kubectl get nodes` works"
+    )]
+    NoKubeconfig(String),
+    /// The kubeconfig has no such context.
+    #[error(
+        "the kubeconfig has no context `{0}`; `kubectl config get-contexts` lists those that it has"
+    )]
+    NoContext(String),
+    /// The kubeconfig names no context.
+    #[error("the kubeconfig has no current context; choose one with `kubectl config use-context`")]
+    NoCurrentContext,
+    /// The kubeconfig is wrong.
+    #[error("the kubeconfig cannot be used: {0}; mend it until `kubectl get nodes` works")]
+    Kubeconfig(String),
+    /// The kubeconfig's way of logging in does not work.
+    #[error("the kubeconfig's login fails: {0}; log in again, until `kubectl get nodes` works")]
+    Login(String),
+    /// Nobody answers.
+    #[error(
+        "the API server {server} cannot be reached: {cause}; is this the right context, and is the cluster up?"
+    )]
+    Unreachable {
+        /// Its address.
+        server: String,
+        /// Why.
+        cause: String,
+    },
+    /// 401.
+    #[error("the API server {server} does not take the kubeconfig's credentials; log in again")]
+    Unauthorized {
+        /// Its address.
+        server: String,
+    },
+    /// 403.
+    #[error(
+        "you may not {verb} {resource}: {message}; ask for a role with the verb `{verb}` on `{resource}`, or use another account"
+    )]
+    Forbidden {
+        /// What was to be done.
+        verb: String,
+        /// With what.
+        resource: String,
+        /// What the API server said.
+        message: String,
+    },
+    /// The cluster has no `HyperConverged` that can be judged.
+    #[error(
+        "the cluster serves no hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; is the HyperConverged operator installed?"
+    )]
+    NotServed,
+    /// The API server said something else.
+    #[error("the API server refuses to {verb} {resource} ({code}): {message}")]
+    Refused {
+        /// What was to be done.
+        verb: String,
+        /// With what.
+        resource: String,
+        /// The HTTP status.
+        code: u16,
+        /// What the API server said.
+        message: String,
+    },
+    /// The answer is none.
+    #[error("what the API server answers to {verb} {resource} cannot be read")]
+    Answer {
+        /// What was to be done.
+        verb: String,
+        /// With what.
+        resource: String,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The nodes are none.
+    #[error("the cluster's nodes cannot be read")]
+    Nodes(#[source] NodeListError),
+    /// The machine has no place for a client.
+    #[error("the client of the cluster cannot be started")]
+    Runtime(#[source] std::io::Error),
+}
+
+impl ClusterError {
+    pub(super) fn of_kubeconfig(error: KubeconfigError) -> Self {
+        match error {
+            KubeconfigError::FindPath => Self::NoKubeconfig("there is no home either".to_owned()),
+            KubeconfigError::ReadConfig(error, path) => {
+                Self::NoKubeconfig(format!("`{}`: {error}", path.display()))
+            }
+            KubeconfigError::LoadContext(context) => Self::NoContext(context),
+            KubeconfigError::CurrentContextNotSet => Self::NoCurrentContext,
+            error => Self::Kubeconfig(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! A live cluster in the place of the host's one: any kind of object, as policy-server would answer.
+
+use serde_json::{Map, Value, json};
+
+use super::api::{Asked, Selectors};
+use super::{Cluster, ClusterError, is_name};
+use crate::{HostCalls, Request, handler_error, mask};
+
+/// Where the API server has the objects of a kind.
+struct Resource {
+    /// The path up to the version.
+    path: String,
+    plural: String,
+    /// As grants name it.
+    granted: String,
+    is_namespaced: bool,
+}
+
+impl Cluster {
+    /// DIVERGES: policy-server answers lists from a watch of its own, so it waits for ever where it may not
+    /// list. Here the refusal is told at once.
+    fn answer(&self, request: Request) -> Result<Vec<u8>, String> {
+        match request {
+            Request::KubernetesListResourceAll {
+                api_version,
+                kind,
+                label_selector,
+                field_selector,
+                field_masks,
+            } => {
+                let resource = self.resource(&api_version, &kind)?;
+                let path = format!("{}/{}", resource.path, resource.plural);
+                let selectors = Selectors {
+                    labels: label_selector,
+                    fields: field_selector,
+                };
+                let items = self.items(&path, &resource, &selectors)?;
+                Ok(mask::list(&api_version, &kind, field_masks.as_ref(), items))
+            }
+            Request::KubernetesListResourceNamespace {
+                api_version,
+                kind,
+                namespace,
+                label_selector,
+                field_selector,
+                field_masks,
+            } => {
+                let resource = self.resource(&api_version, &kind)?;
+                if !resource.is_namespaced {
+                    return Err(format!(
+                        "resource {api_version}/{kind} is cluster wide. Cannot search for it inside of a namespace"
+                    ));
+                }
+                let path = resource.path_in(Some(&namespace))?;
+                let path = format!("{path}/{}", resource.plural);
+                let selectors = Selectors {
+                    labels: label_selector,
+                    fields: field_selector,
+                };
+                let items = self.items(&path, &resource, &selectors)?;
+                Ok(mask::list(&api_version, &kind, field_masks.as_ref(), items))
+            }
+            Request::KubernetesGetResource {
+                api_version,
+                kind,
+                name,
+                namespace,
+                field_masks,
+                ..
+            } => {
+                let resource = self.resource(&api_version, &kind)?;
+                let asked = Asked::new("get", &resource.granted);
+                let path = match (&namespace, resource.is_namespaced) {
+                    (None, true) => {
+                        return Err(format!(
+                            "Resource {api_version}/{kind} is namespaced, but no namespace was provided"
+                        ));
+                    }
+                    (namespace, true) => resource.path_in(namespace.as_deref())?,
+                    (_, false) => resource.path.clone(),
+                };
+                let path = format!("{path}/{}", resource.plural);
+                let object = self.get(&path, &name, &asked).map_err(told)?;
+                let Some(object) = object else {
+                    return Err(format!(
+                        "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
+                    ));
+                };
+                let object: Map<String, Value> =
+                    serde_json::from_str(&object).map_err(|error| told(asked.unread(error)))?;
+                let object = mask::got(object, &api_version, &kind, field_masks.as_ref());
+                Ok(object.to_string().into_bytes())
+            }
+            Request::KubernetesCanI { request, .. } => {
+                let attributes = &request.resource_attributes;
+                let spec = json!({
+                    "user": request.user,
+                    "groups": request.groups,
+                    "resourceAttributes": {
+                        "group": attributes.group,
+                        "name": attributes.name,
+                        "namespace": attributes.namespace,
+                        "resource": attributes.resource,
+                        "subresource": attributes.subresource,
+                        "verb": attributes.verb,
+                        "version": attributes.version,
+                    },
+                });
+                match self.review("SubjectAccessReview", &spec).map_err(told)? {
+                    Value::Null => Err("SubjectAccessReview did not return a response".to_owned()),
+                    status => Ok(status.to_string().into_bytes()),
+                }
+            }
+            Request::OciManifest { image }
+            | Request::OciManifestDigest { image }
+            | Request::OciManifestAndConfig { image } => Err(format!(
+                "the image `{image}` cannot be read: this host looks at no registry"
+            )),
+            Request::DNSLookupHost { host } => Err(format!(
+                "the host `{host}` cannot be looked up: this host asks nobody but the cluster"
+            )),
+        }
+    }
+
+    fn items(
+        &self,
+        path: &str,
+        resource: &Resource,
+        selectors: &Selectors,
+    ) -> Result<impl Iterator<Item = Map<String, Value>> + use<>, String> {
+        let asked = Asked::new("list", &resource.granted);
+        let mut items = Vec::new();
+        self.list(path, &asked, selectors, |item| {
+            items.push(serde_json::from_str(item).map_err(|error| asked.unread(error))?);
+            Ok(())
+        })
+        .map_err(told)?;
+        Ok(items.into_iter())
+    }
+
+    /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs,
+    /// `build_kube_resource`.
+    fn resource(&self, api_version: &str, kind: &str) -> Result<Resource, String> {
+        let unknown = || format!("Cannot find resource {api_version}/{kind}");
+        let (parent, group, version) = match api_version.split_once('/') {
+            None if api_version == "v1" => ("/api".to_owned(), "", "v1"),
+            Some((group, version)) if is_name(group) && is_name(version) => {
+                (format!("/apis/{group}"), group, version)
+            }
+            _ => {
+                return Err(format!(
+                    "cannot determine group and version for {api_version}"
+                ));
+            }
+        };
+        let path = format!("{parent}/{version}");
+        let asked = Asked::new("get", &path);
+        let list = self.get(&parent, version, &asked).map_err(told)?;
+        let list: Value = match list {
+            Some(list) => serde_json::from_str(&list).map_err(|error| told(asked.unread(error)))?,
+            None => return Err(unknown()),
+        };
+        let resources = list["resources"].as_array().into_iter().flatten();
+        let mut of_kind = resources.filter(|resource| resource["kind"] == kind);
+        let resource = of_kind.next().ok_or_else(unknown)?;
+        let plural = resource["name"].as_str().ok_or_else(unknown)?;
+        Ok(Resource {
+            path,
+            plural: plural.to_owned(),
+            granted: match group {
+                "" => plural.to_owned(),
+                group => format!("{plural}.{group}"),
+            },
+            is_namespaced: resource["namespaced"] == true,
+        })
+    }
+}
+
+impl Resource {
+    fn path_in(&self, namespace: Option<&str>) -> Result<String, String> {
+        match namespace {
+            Some(namespace) if is_name(namespace) => {
+                Ok(format!("{}/namespaces/{namespace}", self.path))
+            }
+            namespace => Err(format!("there can be no namespace {namespace:?}")),
+        }
+    }
+}
+
+/// The guest gets one line.
+fn told(error: ClusterError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(source) = cause {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        cause = source.source();
+    }
+    text
+}
+
+impl HostCalls for Cluster {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let request = Request::parse(namespace, operation, payload)?;
+        self.answer(request).map_err(handler_error)
+    }
+}

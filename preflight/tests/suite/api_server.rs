@@ -1,0 +1,156 @@
+//! An API server made of recorded answers.
+//!
+//! `../cluster.jsonl` holds what kube-apiserver 1.36.3 answered, with HCO's CRD of 2026-08 and three nodes that
+//! it was told of; without managed fields, and of the core resources those that are asked for.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use hco_preflight::{Cluster, ClusterError};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A running API server; it ends with the process.
+pub(crate) struct ApiServer {
+    kubeconfig: PathBuf,
+    asked: Arc<Mutex<Vec<String>>>,
+    _directory: TempDir,
+}
+
+/// The recorded answers.
+pub(crate) fn recorded() -> Vec<Value> {
+    include_str!("../cluster.jsonl")
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect()
+}
+
+impl ApiServer {
+    /// Starts one with these answers on a free port of the loopback interface.
+    pub(crate) fn start(answers: Vec<Value>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (answers, seen) = (Arc::new(answers), Arc::clone(&asked));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
+                // A connection that breaks is the client's business: it has gone.
+                thread::spawn(move || serve(&stream, &answers, &seen));
+            }
+        });
+        Self {
+            asked,
+            ..Self::at(address)
+        }
+    }
+
+    /// Only says that there is one.
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let kubeconfig = directory.path().join("kubeconfig");
+        let of = |name: &str| json!({"name": name, "context": {"cluster": "c", "user": name, "namespace": "here"}});
+        let user = |name: &str| json!({"name": name, "user": {"token": name}});
+        let users = ["admin", "limited", "wrong"];
+        let text = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "admin",
+            "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}")}}],
+            "users": Value::from(users.map(user).to_vec()),
+            "contexts": Value::from(users.map(of).to_vec()),
+        });
+        std::fs::write(&kubeconfig, text.to_string()).unwrap();
+        Self {
+            kubeconfig,
+            asked: Arc::default(),
+            _directory: directory,
+        }
+    }
+
+    pub(crate) fn connect(&self) -> Cluster {
+        Cluster::of_kubeconfig(&self.kubeconfig, None).unwrap()
+    }
+
+    pub(crate) fn connect_as(&self, context: &str) -> Result<Cluster, ClusterError> {
+        Cluster::of_kubeconfig(&self.kubeconfig, Some(context))
+    }
+
+    /// The requests there were, method and path.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn serve(stream: &TcpStream, answers: &[Value], asked: &Mutex<Vec<String>>) -> io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let request = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+        let (mut length, mut token) = (0, String::new());
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header)?;
+            match header.trim_end().split_once(": ") {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    length = value.parse().map_err(io::Error::other)?;
+                }
+                Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
+                    token = value.trim_start_matches("Bearer ").to_owned();
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        asked.lock().unwrap().push(request.clone());
+        let sent: Value = serde_json::from_slice(&body).unwrap_or_default();
+        // The size of a page is the server's to judge, so a page of two was recorded for it.
+        let request = request
+            .replace("?&limit=500", "?")
+            .replace("&limit=500", "");
+        let request = request.trim_end_matches('?').replace("?&", "?");
+        let answer = answers.iter().find(|answer| {
+            answer["as"] == *token
+                && answer["request"] == *request
+                && answer
+                    .get("sent")
+                    .is_none_or(|spec| *spec == said(&sent["spec"]))
+        });
+        let (status, body) = match answer {
+            Some(answer) => (answer["status"].clone(), text_of(&answer["body"])),
+            None => (json!(404), "404 page not found\n".to_owned()),
+        };
+        write!(
+            &mut &*stream,
+            "HTTP/1.1 {status} Recorded\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )?;
+    }
+}
+
+fn text_of(body: &Value) -> String {
+    match body {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What is null is as good as not said.
+fn said(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name.clone(), said(value)))
+            .collect(),
+        other => other.clone(),
+    }
+}

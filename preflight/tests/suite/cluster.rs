@@ -1,0 +1,342 @@
+//! A live cluster: what is asked of it, and what is told when it does not answer.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+
+use hco_preflight::{Cluster, HostCalls, Labels};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::api_server::{ApiServer, recorded};
+use crate::{POLICY, payload};
+
+fn ask(host: &dyn HostCalls, operation: &str, request: &Value) -> Result<Value, String> {
+    host.call("kubernetes", operation, request.to_string().as_bytes())
+        .map(|answer| serde_json::from_slice(&answer).expect("JSON"))
+}
+
+fn node(name: &str, architecture: &str, more: &Value) -> Value {
+    let mut metadata = json!({"name": name, "annotations": {}, "managedFields": [],
+                              "labels": {"node-role.kubernetes.io/worker": ""}});
+    for (key, value) in more.as_object().unwrap() {
+        metadata[key] = value.clone();
+    }
+    json!({"metadata": metadata, "status": {"nodeInfo": {"architecture": architecture}}})
+}
+
+#[test]
+fn nodes_come_in_pages_and_are_reduced() {
+    let server = ApiServer::start(recorded());
+    let nodes = server
+        .connect()
+        .nodes(&Labels::Only(std::collections::BTreeSet::new()))
+        .unwrap();
+    let list = json!({"api_version": "v1", "kind": "Node", "field_masks": null});
+    assert_eq!(
+        ask(&nodes, "list_resources_all", &list).unwrap()["items"],
+        json!([
+            node("a", "amd64", &json!({})),
+            node("b", "arm64", &json!({})),
+            node("c", "arm64", &json!({})),
+        ])
+    );
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert_eq!(asked[0], "GET /api/v1/nodes?&limit=500");
+    assert!(asked[1].contains("limit=500&continue="), "{asked:?}");
+}
+
+#[test]
+fn objects_come_in_the_preferred_version() {
+    let server = ApiServer::start(recorded());
+    let objects = server.connect().hyperconvergeds().unwrap();
+    assert_eq!(objects.len(), 1);
+    assert_eq!(objects[0]["apiVersion"], "hco.kubevirt.io/v1");
+    assert_eq!(objects[0]["kind"], "HyperConverged");
+    assert_eq!(
+        objects[0]["metadata"]["namespace"],
+        "kubevirt-hyperconverged"
+    );
+}
+
+/// The recorded group, with other versions.
+fn group(preferred: &str, versions: &[&str]) -> Vec<Value> {
+    let mut answers = recorded();
+    let group = answers
+        .iter_mut()
+        .find(|answer| answer["request"] == "GET /apis/hco.kubevirt.io");
+    let body = &mut group.unwrap()["body"];
+    body["preferredVersion"]["version"] = json!(preferred);
+    body["versions"] = versions
+        .iter()
+        .map(|version| json!({"version": version}))
+        .collect();
+    answers
+}
+
+#[rstest]
+#[case::the_old_one("v1beta1", &["v1beta1", "v1"], "GET /apis/hco.kubevirt.io/v1beta1/hyperconvergeds?&limit=500")]
+#[case::one_that_is_not_read("v2", &["v2", "v1"], "GET /apis/hco.kubevirt.io/v1/hyperconvergeds?&limit=500")]
+fn objects_are_asked_for_in_a_version_that_is_read(
+    #[case] preferred: &str,
+    #[case] versions: &[&str],
+    #[case] request: &str,
+) {
+    let server = ApiServer::start(group(preferred, versions));
+    // The list in v1beta1 was not recorded; what counts is that it is asked for.
+    let _ = server.connect().hyperconvergeds();
+    assert_eq!(server.asked()[1], request);
+}
+
+#[rstest]
+#[case::no_operator(Vec::new())]
+#[case::no_version_that_is_read(group("v2", &["v2"]))]
+fn a_cluster_without_the_operator_is_told(#[case] answers: Vec<Value>) {
+    let server = ApiServer::start(answers);
+    assert_eq!(
+        server.connect().hyperconvergeds().unwrap_err().to_string(),
+        "the cluster serves no hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; is the HyperConverged operator installed?"
+    );
+}
+
+#[test]
+fn an_object_is_got_by_version_namespace_and_name() {
+    let server = ApiServer::start(recorded());
+    let cluster = server.connect();
+    let get = |version: &str, namespace: &str, name: &str| {
+        cluster.hyperconverged(version, namespace, name).unwrap()
+    };
+    let name = "kubevirt-hyperconverged";
+    for version in ["hco.kubevirt.io/v1", "hco.kubevirt.io/v1beta1"] {
+        let object = get(version, name, name).unwrap();
+        assert_eq!(object["apiVersion"], version);
+    }
+    assert_eq!(get("hco.kubevirt.io/v1beta1", name, "other"), None);
+    let before = server.asked().len();
+    for (version, namespace, name) in [
+        ("hco.kubevirt.io/v1beta1", "a/b", name),
+        ("hco.kubevirt.io/v1beta1", name, ".."),
+        ("hco.kubevirt.io/v1beta1", name, ""),
+        ("hco.kubevirt.io/v9", name, name),
+        ("v1", name, name),
+    ] {
+        assert_eq!(get(version, namespace, name), None);
+    }
+    assert_eq!(server.asked().len(), before, "no path is made of these");
+}
+
+#[test]
+fn access_is_reviewed_for_a_service_account_with_its_groups() {
+    let server = ApiServer::start(recorded());
+    let cluster = server.connect();
+    let account = Some("kubewarden/policy-server");
+    assert!(!cluster.may(account, "list", "nodes").unwrap());
+    assert!(cluster.may(None, "list", "nodes").unwrap());
+    assert_eq!(
+        server.asked(),
+        [
+            "POST /apis/authorization.k8s.io/v1/subjectaccessreviews?",
+            "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews?",
+        ]
+    );
+}
+
+#[test]
+fn the_context_says_whose_cluster_and_which_namespace() {
+    let server = ApiServer::start(recorded());
+    let cluster = server.connect();
+    assert_eq!(cluster.namespace(), "here");
+    assert!(cluster.server().starts_with("http://127.0.0.1:"));
+}
+
+fn all(cluster: &Cluster) -> String {
+    cluster.nodes(&Labels::All).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_forbidden_names_the_grant() {
+    let server = ApiServer::start(recorded());
+    let limited = server.connect_as("limited").unwrap();
+    assert_eq!(
+        all(&limited),
+        "you may not list nodes: nodes is forbidden: User \"limited\" cannot list resource \"nodes\" in API group \"\" at the cluster scope; ask for a role with the verb `list` on `nodes`, or use another account"
+    );
+    let review = limited.may(Some("kubewarden/policy-server"), "list", "nodes");
+    let sentence = review.unwrap_err().to_string();
+    assert!(
+        sentence.starts_with("you may not create subjectaccessreviews.authorization.k8s.io: "),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn credentials_that_are_not_taken_are_told() {
+    let server = ApiServer::start(recorded());
+    let cluster = server.connect_as("wrong").unwrap();
+    assert_eq!(
+        all(&cluster),
+        format!(
+            "the API server {} does not take the kubeconfig's credentials; log in again",
+            cluster.server()
+        )
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let sentence = all(&ApiServer::at(address).connect());
+    assert!(
+        sentence.starts_with(&format!(
+            "the API server http://{address}/ cannot be reached: "
+        )),
+        "{sentence}"
+    );
+    assert!(sentence.contains("onnection refused"), "{sentence}");
+}
+
+#[test]
+fn another_refusal_is_told_with_its_status() {
+    let server = ApiServer::start(Vec::new());
+    assert_eq!(
+        all(&server.connect()),
+        "the API server refuses to list nodes (404): 404 page not found"
+    );
+}
+
+#[test]
+fn an_answer_that_is_none_is_told() {
+    let answer =
+        json!({"as": "admin", "request": "GET /api/v1/nodes", "status": 200, "body": "<html>"});
+    let server = ApiServer::start(vec![answer]);
+    assert_eq!(
+        all(&server.connect()),
+        "what the API server answers to list nodes cannot be read"
+    );
+}
+
+#[rstest]
+#[case::no_context(
+    "{apiVersion: v1, kind: Config}",
+    "the kubeconfig has no current context; choose one with `kubectl config use-context`"
+)]
+#[case::broken("{", "the kubeconfig cannot be used: failed to parse kubeconfig YAML")]
+fn a_wrong_kubeconfig_is_told(#[case] text: &str, #[case] start: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("kubeconfig");
+    std::fs::write(&path, text).unwrap();
+    let error = Cluster::of_kubeconfig(&path, None).unwrap_err().to_string();
+    assert!(error.starts_with(start), "{error}");
+}
+
+#[test]
+fn a_kubeconfig_that_is_not_there_is_told() {
+    let error = Cluster::of_kubeconfig("/nowhere/kubeconfig".as_ref(), None);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "there is no kubeconfig: `/nowhere/kubeconfig`: No such file or directory (os error 2); set KUBECONFIG, or log in, until `kubectl get nodes` works"
+    );
+}
+
+#[test]
+fn a_context_that_is_not_there_is_told() {
+    let server = ApiServer::start(Vec::new());
+    assert_eq!(
+        server.connect_as("other").unwrap_err().to_string(),
+        "the kubeconfig has no context `other`; `kubectl config get-contexts` lists those that it has"
+    );
+}
+
+#[test]
+fn a_guest_is_answered_as_by_policy_server() {
+    let server = ApiServer::start(recorded());
+    let cluster = server.connect();
+    let list = json!({"api_version": "v1", "kind": "Node", "label_selector": "zone=za",
+                      "field_masks": ["status.nodeInfo.architecture"]});
+    let list = ask(&cluster, "list_resources_all", &list).unwrap();
+    assert_eq!(list["kind"], "NodeList");
+    let more = &list["items"][0]["metadata"];
+    assert_eq!(more["labels"]["zone"], "za");
+    assert_eq!(list["items"], json!([node("a", "amd64", more)]));
+
+    let maps = json!({"api_version": "v1", "kind": "ConfigMap", "namespace": "default"});
+    assert_eq!(
+        ask(&cluster, "list_resources_by_namespace", &maps).unwrap(),
+        json!({"apiVersion": "v1", "kind": "ConfigMapList", "metadata": {}, "items": []})
+    );
+
+    let name = "kubevirt-hyperconverged";
+    let get = json!({"api_version": "hco.kubevirt.io/v1", "kind": "HyperConverged", "name": name,
+                     "namespace": name, "disable_cache": true, "field_masks": ["spec.infra"]});
+    let object = ask(&cluster, "get_resource", &get).unwrap();
+    assert_eq!(object["metadata"]["name"], name);
+    assert_eq!(object["spec"], json!({}));
+
+    let node = json!({"api_version": "v1", "kind": "Node", "name": "b", "disable_cache": false});
+    let node = ask(&cluster, "get_resource", &node).unwrap();
+    assert_eq!(node["status"]["nodeInfo"]["architecture"], "arm64");
+}
+
+#[test]
+fn a_guest_may_ask_about_access() {
+    let server = ApiServer::start(recorded());
+    let request = json!({
+        "subject_access_review": {
+            "user": "system:serviceaccount:kubewarden:policy-server",
+            "groups": ["system:serviceaccounts", "system:serviceaccounts:kubewarden", "system:authenticated"],
+            "resource_attributes": {"group": "", "resource": "nodes", "verb": "list"},
+        },
+        "disable_cache": false,
+    });
+    assert_eq!(
+        ask(&server.connect(), "can_i", &request).unwrap(),
+        json!({"allowed": false})
+    );
+}
+
+#[rstest]
+#[case::a_kind("list_resources_all", json!({"api_version": "v1", "kind": "Pod"}), "Cannot find resource v1/Pod")]
+#[case::a_group("list_resources_all", json!({"api_version": "no.such.group/v1", "kind": "Pod"}), "Cannot find resource no.such.group/v1/Pod")]
+#[case::no_group("list_resources_all", json!({"api_version": "v2", "kind": "Pod"}), "cannot determine group and version for v2")]
+#[case::a_path("list_resources_all", json!({"api_version": "a/../v1", "kind": "Pod"}), "cannot determine group and version for a/../v1")]
+#[case::a_namespace("list_resources_by_namespace", json!({"api_version": "v1", "kind": "Node", "namespace": "a"}), "resource v1/Node is cluster wide. Cannot search for it inside of a namespace")]
+#[case::an_odd_namespace("list_resources_by_namespace", json!({"api_version": "v1", "kind": "ConfigMap", "namespace": "a/b"}), "there can be no namespace Some(\"a/b\")")]
+#[case::no_namespace("get_resource", json!({"api_version": "v1", "kind": "ConfigMap", "name": "a", "disable_cache": false}), "Resource v1/ConfigMap is namespaced, but no namespace was provided")]
+#[case::no_such_node("get_resource", json!({"api_version": "v1", "kind": "Node", "name": "z", "disable_cache": false}), "Cannot find v1/Node named 'z' inside of namespace 'None'")]
+fn a_guest_is_refused(#[case] operation: &str, #[case] request: Value, #[case] text: &str) {
+    let server = ApiServer::start(recorded());
+    let error = ask(&server.connect(), operation, &request).unwrap_err();
+    assert_eq!(error, format!("Callback evaluation failure: {text}"));
+}
+
+#[rstest]
+#[case::images(
+    "oci",
+    "v1/oci_manifest",
+    "Callback evaluation failure: the image `a` cannot be read: this host looks at no registry"
+)]
+#[case::names(
+    "net",
+    "v1/dns_lookup_host",
+    "Callback evaluation failure: the host `a` cannot be looked up: this host asks nobody but the cluster"
+)]
+fn only_the_cluster_is_asked(#[case] namespace: &str, #[case] operation: &str, #[case] text: &str) {
+    let cluster = ApiServer::start(Vec::new()).connect();
+    let error = cluster.call(namespace, operation, b"\"a\"").unwrap_err();
+    assert_eq!(error, text);
+}
+
+#[test]
+fn the_module_judges_by_a_live_cluster() {
+    let server = ApiServer::start(recorded());
+    let verdict = POLICY.validate(&payload(&json!({})), Arc::new(server.connect()));
+    assert_eq!(verdict.result.unwrap().code, Some(422));
+    let limited = server.connect_as("limited").unwrap();
+    let verdict = POLICY.validate(&payload(&json!({})), Arc::new(limited));
+    let verdict = verdict.result.unwrap();
+    assert_eq!(verdict.code, Some(500));
+    let message = verdict.message.unwrap();
+    assert!(message.contains("you may not list nodes"), "{message}");
+}
