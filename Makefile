@@ -83,8 +83,8 @@ test-wasm: ## Test the engine in wasm, on Node.js (needs wasm-bindgen-cli, see .
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
 
 .PHONY: bench
-bench: ## Measure: ratios of one run, as README.md shows them
-	$(CARGO) bench --locked -p hco-preflight --bench evaluate
+bench: ## Measure what it costs, and write it into README.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
+	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p hco-preflight --bench evaluate
 
 .PHONY: lint
 lint: ## rustfmt, clippy and rustdoc, warnings are errors

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{Criterion, SamplingMode, Throughput};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Runs something once and says how long it took, without what had to be prepared for it.
 pub(crate) type Run<'a> = &'a dyn Fn() -> Duration;
@@ -33,6 +34,7 @@ pub(crate) fn ratio(time: Duration, beside: Duration) -> f64 {
 pub(crate) struct Measurements {
     criterion: Criterion<Times>,
     pairs: BTreeMap<(String, String), Pair>,
+    is_complete: bool,
 }
 
 impl Measurements {
@@ -48,6 +50,7 @@ impl Measurements {
         Self {
             criterion,
             pairs: BTreeMap::new(),
+            is_complete: true,
         }
     }
 
@@ -79,7 +82,14 @@ impl Measurements {
         if least.time < Duration::MAX {
             self.pairs
                 .insert((group.to_owned(), name.to_owned()), least);
+        } else {
+            self.is_complete = false;
         }
+    }
+
+    /// Whether the command line left out nothing.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
     pub(crate) fn get(&self, group: &str, name: &str) -> Option<Pair> {
@@ -89,8 +99,22 @@ impl Measurements {
     }
 }
 
-/// How long something takes.
+/// How long something keeps this thread busy. On an idle machine that is how long it takes, and on a busy one still.
 pub(crate) fn timed(run: impl FnOnce()) -> Duration {
+    let busy = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(
+            time.tv_sec.try_into().unwrap(),
+            time.tv_nsec.try_into().unwrap(),
+        )
+    };
+    let begun = busy();
+    run();
+    busy().saturating_sub(begun)
+}
+
+/// How long something takes that is done by several threads.
+pub(crate) fn timed_by_the_wall(run: impl FnOnce()) -> Duration {
     let begun = Instant::now();
     run();
     begun.elapsed()

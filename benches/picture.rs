@@ -19,7 +19,6 @@ const Y: [f64; 2] = [-5.0, 0.5];
 const STYLE: &str = "
   text { font: 13px system-ui, sans-serif; fill: #24292f }
   .grid { stroke: #d0d7de; stroke-width: 1 }
-  .line { fill: none; stroke-width: 2.5 }
   .usual { stroke: #cf222e; fill: #cf222e } .affinity { stroke: #bf8700; fill: #bf8700 }
   .policy { stroke: #0969da; fill: #0969da } .blind { stroke: #8250df; fill: #8250df }
   .native { stroke: #1a7f37; fill: #1a7f37 }
@@ -29,7 +28,7 @@ const STYLE: &str = "
     .policy { stroke: #58a6ff; fill: #58a6ff } .blind { stroke: #bc8cff; fill: #bc8cff }
     .native { stroke: #56d364; fill: #56d364 }
   }
-  .line { fill: none }
+  .line { fill: none; stroke-width: 2.5 }
 ";
 
 pub(crate) fn write(measured: &Measurements) {
@@ -54,14 +53,16 @@ pub(crate) fn write(measured: &Measurements) {
         ("blind", "a guest that looks at nothing", tables::BLIND),
     ];
     for (row, (class, legend, name)) in (0_u32..).zip(lines) {
-        let time = |count| measured.get(&tables::size(count), name).unwrap().time;
+        let time = |count| {
+            measured
+                .get(&tables::size(count), name)
+                .map(|pair| pair.time)
+        };
         line(&mut svg, row, class, legend, time);
     }
     let native = |count| {
-        measured
-            .get(&tables::size(count), tables::PLAIN)
-            .unwrap()
-            .beside
+        let pair = measured.get(&tables::size(count), tables::PLAIN);
+        pair.map(|pair| pair.beside)
     };
     line(
         &mut svg,
@@ -105,16 +106,23 @@ fn grid(svg: &mut String) {
     );
 }
 
-fn line(svg: &mut String, row: u32, class: &str, legend: &str, time: impl Fn(usize) -> Duration) {
+/// A line through what was measured.
+fn line(
+    svg: &mut String,
+    row: u32,
+    class: &str,
+    legend: &str,
+    time: impl Fn(usize) -> Option<Duration>,
+) {
     let mut path = String::new();
     for count in NODES.into_iter().filter(|count| *count > 0) {
+        let Some(time) = time(count) else { continue };
         let command = if path.is_empty() { 'M' } else { 'L' };
-        let y = y(time(count).as_secs_f64().log10());
-        let _ = write!(path, "{command}{:.1} {y:.1}", x(count));
+        let (x, y) = (x(count), y(time.as_secs_f64().log10()));
+        let _ = write!(path, "{command}{x:.1} {y:.1}");
         let _ = writeln!(
             svg,
-            "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"3\"/>",
-            x(count)
+            "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>"
         );
     }
     let legend_y = FRAME[1] + 18.0 + 20.0 * f64::from(row);
