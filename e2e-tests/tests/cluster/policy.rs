@@ -5,21 +5,26 @@ use serde_json::{Map, Value, json};
 
 use crate::module::ROOT;
 
-/// The policy of `deploy/`, in mode `protect`.
+/// A ClusterAdmissionPolicy.
 #[derive(Clone)]
 pub(crate) struct Policy {
     manifest: Value,
 }
 
 impl Policy {
-    /// As it is deployed.
+    /// The one of `deploy/` as `components/protect` has it: otherwise nothing is denied, and nobody waits.
     pub(crate) fn of_deploy() -> Self {
-        let mut manifest = manifests("deploy/policy.yaml")
+        Self::among(manifests("deploy/policy.yaml"))
+            .with("mode", json!("protect"))
+            .with("failurePolicy", json!("Fail"))
+    }
+
+    /// The one among these manifests.
+    pub(crate) fn among(manifests: Vec<Value>) -> Self {
+        let mut policies = manifests
             .into_iter()
-            .find(|manifest| manifest["kind"] == "ClusterAdmissionPolicy")
-            .expect("a ClusterAdmissionPolicy");
-        // In mode `monitor` nothing is denied.
-        manifest["spec"]["mode"] = json!("protect");
+            .filter(|manifest| manifest["kind"] == "ClusterAdmissionPolicy");
+        let manifest = policies.next().expect("a ClusterAdmissionPolicy");
         Self { manifest }
     }
 
@@ -97,12 +102,7 @@ impl Policy {
                 "matchPolicy".to_owned(),
                 or("matchPolicy", json!("Equivalent")),
             ),
-            (
-                "namespaceSelector".to_owned(),
-                json!({"matchExpressions": [{
-                    "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kubewarden"],
-                }]}),
-            ),
+            ("namespaceSelector".to_owned(), self.namespace_selector()),
             ("objectSelector".to_owned(), or("objectSelector", json!({}))),
             ("sideEffects".to_owned(), or("sideEffects", json!("None"))),
             ("timeoutSeconds".to_owned(), or("timeoutSeconds", json!(10))),
@@ -125,13 +125,28 @@ impl Policy {
             "webhooks": [Value::Object(webhook), marker],
         })
     }
+
+    /// MIRRORS: kubewarden-controller `internal/controller/policy_subreconciler_webhook.go`,
+    /// `namespaceSelector`: of the policy's own selector it takes over the expressions and drops the labels.
+    fn namespace_selector(&self) -> Value {
+        let mut expressions = vec![json!({
+            "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kubewarden"],
+        })];
+        let own = &self.spec("namespaceSelector")["matchExpressions"];
+        expressions.extend(own.as_array().cloned().unwrap_or_default());
+        json!({"matchExpressions": expressions})
+    }
 }
 
 /// The manifests of a file of ours.
 pub(crate) fn manifests(file: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(format!("{ROOT}/{file}"))
-        .unwrap_or_else(|error| panic!("{file}: {error}"));
-    yaml_serde::Deserializer::from_str(&text)
+    let text = std::fs::read_to_string(format!("{ROOT}/{file}"));
+    documents(&text.unwrap_or_else(|error| panic!("{file}: {error}")))
+}
+
+/// The documents of a text.
+pub(crate) fn documents(text: &str) -> Vec<Value> {
+    yaml_serde::Deserializer::from_str(text)
         .map(|document| Value::deserialize(document).expect("a manifest"))
         .collect()
 }

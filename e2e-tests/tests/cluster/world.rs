@@ -126,7 +126,7 @@ impl<'w> World<'w> {
 
     /// Puts a policy in front of HyperConverged, in place of the one before.
     pub(crate) fn deploy_policy(&self, policy: &Policy) {
-        let token = self.token_of_policy_server();
+        let token = self.token_of("policy-server");
         // The one before is no longer needed, and has its port and its files.
         self.webhook.replace(None);
         let webhook = Webhook::start(self.kind, policy, &self.control_plane, &token);
@@ -272,12 +272,12 @@ impl<'w> World<'w> {
         format!("{}/kubevirt-hyperconverged", self.collection())
     }
 
-    /// A token of the policy-server's service account, as its pod has one.
-    pub(crate) fn token_of_policy_server(&self) -> String {
+    /// A token of a service account of Kubewarden's, as its pod has one.
+    pub(crate) fn token_of(&self, account: &str) -> String {
         let request =
             json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-        let path = "/api/v1/namespaces/kubewarden/serviceaccounts/policy-server/token";
-        let answer = self.api().must("POST", path, Some(&request));
+        let path = format!("/api/v1/namespaces/kubewarden/serviceaccounts/{account}/token");
+        let answer = self.api().must("POST", &path, Some(&request));
         let token = answer["status"]["token"].as_str();
         token.expect("a token").to_owned()
     }

@@ -244,13 +244,15 @@ fn nothing_is_denied_before_somebody_asks_for_it() {
 fn each_overlay_is_for_the_namespace_of_its_hco() {
     for (overlay, manifests) in rendered() {
         let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
-        let namespace = &spec["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"];
+        let wanted = |namespace: &str| {
+            json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}]})
+        };
         let wanted = match overlay.as_str() {
             "base" => Value::Null,
-            "overlays/openshift-virtualization" => json!("openshift-cnv"),
-            _ => json!("kubevirt-hyperconverged"),
+            "overlays/openshift-virtualization" => wanted("openshift-cnv"),
+            _ => wanted("kubevirt-hyperconverged"),
         };
-        assert_eq!(*namespace, wanted, "{overlay}");
+        assert_eq!(spec["namespaceSelector"], wanted, "{overlay}");
     }
 }
 

@@ -136,18 +136,24 @@ fn edit(world: &World<'_>) {
     );
     let mut said = edit("sed -i s/ssp.kubevirt.io.dict.architectures/another/");
     // Where it keeps the edit has a name that nobody can foresee.
-    let home = world.developer.home().display().to_string();
-    if let Some((before, after)) = said.stderr.split_once(&format!("{home}/kubectl-edit-")) {
-        let (_, after) = after.split_once(".yaml").expect("the end of a name");
-        said.stderr = format!("{before}FILE{after}");
-    }
+    let (before, after) = said.stderr.split_once("stored to \"").expect("a copy");
+    let (copy, after) = after.split_once('"').expect("the end of a name");
+    let copy = copy.to_owned();
+    said.stderr = format!("{before}stored to \"FILE\"{after}");
     // kubectl takes the status 422 for the API server's own validation and looks for its details, so of the
-    // message it shows nothing. `kubectl replace` with the copy does; README.md says so.
+    // message it shows nothing. README.md says so, and what to do.
     said.fails(
         "error: hyperconvergeds.hco.kubevirt.io \"kubevirt-hyperconverged\" is invalid\n\
          A copy of your changes has been stored to \"FILE\"\n\
          error: Edit cancelled, no valid changes were saved.\n",
     );
+    world
+        .developer
+        .run(&["replace", "-f", &copy])
+        .fails(&format!(
+            "Error from server: error when replacing \"{copy}\": {}",
+            denied(world, "mine")
+        ));
 }
 
 /// The namespace is deleted: no new HyperConverged, and the old one can go although it is wrong by now.
