@@ -34,7 +34,7 @@ pull: ## Pull OCI=registry/repository:tag into pulled-policy.wasm
 	$(PACKAGING) --features registry -- pull $(or $(OCI),$(error OCI=registry/repository:tag)) --output pulled-policy.wasm $(if $(SOURCES_PATH),--sources-path $(SOURCES_PATH))
 
 policy-sbom.cdx.json: $(SOURCES) ## Write down what is in the module (needs cargo-cyclonedx)
-	.ci/sbom $@
+	.ci/sbom
 
 .PHONY: reproducible
 reproducible: policy.wasm ## Build the policy in another folder, with another Cargo home: the bytes must be the same

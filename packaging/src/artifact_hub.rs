@@ -26,7 +26,8 @@ const NOT_RELEASED: &str = "1970-01-01";
 pub enum Created {
     /// The changelog must say on which day.
     Released,
-    /// Any day will do while it does not.
+    /// Any day will do while it does not, and what is not released has no changes yet: so this file only changes
+    /// with a release.
     Whenever,
 }
 
@@ -54,6 +55,7 @@ struct Package<'p> {
     recommendations: [Recommendation; 1],
     annotations: BTreeMap<&'static str, String>,
     category: &'static str,
+    #[serde(skip_serializing_if = "<[Change]>::is_empty")]
     changes: &'p [Change],
 }
 
@@ -99,8 +101,8 @@ pub fn artifact_hub_package(
     check_questions(questions)?;
     let version = metadata.version()?;
     let reference = metadata.reference()?;
-    let release = changelog.release(&version.to_string())?;
-    let day = match (&release.date, created) {
+    let release = changelog.release(&version.to_string());
+    let day = match (release.and_then(|release| release.date.as_deref()), created) {
         (Some(day), _) => day,
         (None, Created::Whenever) => NOT_RELEASED,
         (None, Created::Released) => {
@@ -136,7 +138,7 @@ pub fn artifact_hub_package(
         }],
         annotations: annotations(metadata, questions)?,
         category: CATEGORY,
-        changes: &release.changes,
+        changes: release.map_or(&[], |release| &release.changes),
         version: version.to_string(),
     };
     Ok(format!("{HEAD}{}", yaml_serde::to_string(&package)?))
@@ -256,9 +258,16 @@ mod tests {
         let released = format!("## {version} - 2026-12-24\n### Added\n- It.");
         let text = package(&metadata, &released, Created::Released).unwrap();
         assert!(text.contains("createdAt: 2026-12-24T00:00:00Z"), "{text}");
+        assert!(text.contains("description: It."), "{text}");
         let error = package(&metadata, "## Unreleased", Created::Released).unwrap_err();
         assert!(error.to_string().contains("when"), "{error}");
-        let text = package(&metadata, "## Unreleased", Created::Whenever).unwrap();
+        let text = package(
+            &metadata,
+            "## Unreleased\n### Added\n- More.",
+            Created::Whenever,
+        )
+        .unwrap();
+        assert!(!text.contains("More"), "{text}");
         assert!(text.contains("createdAt: 1970-01-01T00:00:00Z"), "{text}");
     }
 

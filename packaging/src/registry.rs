@@ -125,7 +125,7 @@ impl Registry {
             .build()?;
         let mut failures = Vec::new();
         for way in self.ways(reference.resolve_registry())? {
-            let client = Client::new(self.config(&way)?);
+            let client = Client::new(self.config(&way));
             match runtime.block_on(act(client)) {
                 Ok(done) => return Ok(done),
                 Err(error) => {
@@ -142,19 +142,19 @@ impl Registry {
             return Ok(vec![Way::Http]);
         }
         let mut ways = vec![Way::Https(authorities)];
-        if self.sources.insecure_sources.contains(host) {
+        if self.sources.insecure.contains(host) {
             ways.extend([Way::HttpsUnverified, Way::Http]);
         }
         Ok(ways)
     }
 
-    fn config(&self, way: &Way) -> Result<ClientConfig> {
+    fn config(&self, way: &Way) -> ClientConfig {
         let given = self.sources.proxies.clone();
         let proxies = given.unwrap_or_else(Proxies::of_the_environment);
         let mut config = ClientConfig {
-            http_proxy: proxies.http_proxy,
-            https_proxy: proxies.https_proxy,
-            no_proxy: proxies.no_proxy,
+            http_proxy: proxies.http,
+            https_proxy: proxies.https,
+            no_proxy: proxies.none,
             ..ClientConfig::default()
         };
         match way {
@@ -168,7 +168,7 @@ impl Registry {
                 config.extra_root_certificates = authorities.iter().map(certificate).collect();
             }
         }
-        Ok(config)
+        config
     }
 }
 

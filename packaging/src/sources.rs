@@ -14,8 +14,10 @@ use serde::Deserialize;
 #[serde(default)]
 pub struct Sources {
     /// Hosts, with port, of which no certificate is asked, and which may speak plain HTTP.
-    pub(crate) insecure_sources: BTreeSet<String>,
-    source_authorities: BTreeMap<String, Vec<Authority>>,
+    #[serde(rename = "insecure_sources")]
+    pub(crate) insecure: BTreeSet<String>,
+    #[serde(rename = "source_authorities")]
+    authorities: BTreeMap<String, Vec<Authority>>,
     pub(crate) proxies: Option<Proxies>,
 }
 
@@ -31,9 +33,13 @@ enum Authority {
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 pub(crate) struct Proxies {
-    pub(crate) http_proxy: Option<String>,
-    pub(crate) https_proxy: Option<String>,
-    pub(crate) no_proxy: Option<String>,
+    #[serde(rename = "http_proxy")]
+    pub(crate) http: Option<String>,
+    #[serde(rename = "https_proxy")]
+    pub(crate) https: Option<String>,
+    /// Where no proxy is between.
+    #[serde(rename = "no_proxy")]
+    pub(crate) none: Option<String>,
 }
 
 impl Sources {
@@ -50,7 +56,7 @@ impl Sources {
 
     /// The certificates, as PEM, by which a host is trusted; none if it is trusted as any other.
     pub(crate) fn authorities(&self, host: &str) -> Result<Vec<Vec<u8>>> {
-        let listed = self.source_authorities.get(host);
+        let listed = self.authorities.get(host);
         let listed = listed.map(Vec::as_slice).unwrap_or_default();
         let read = |authority: &Authority| match authority {
             Authority::Data { data } => Ok(data.clone().into_bytes()),
@@ -69,9 +75,9 @@ impl Proxies {
             std::env::var(name).or_else(|_| lower()).ok()
         };
         Self {
-            http_proxy: read("HTTP_PROXY"),
-            https_proxy: read("HTTPS_PROXY"),
-            no_proxy: read("NO_PROXY"),
+            http: read("HTTP_PROXY"),
+            https: read("HTTPS_PROXY"),
+            none: read("NO_PROXY"),
         }
     }
 }
@@ -86,14 +92,10 @@ mod tests {
                     source_authorities:\n  other.example.com:\n  - {type: Data, data: PEM}\n\
                     proxies: {no_proxy: example.com}\nsomething_else: 1\n";
         let sources: Sources = yaml_serde::from_str(text).unwrap();
-        assert!(
-            sources
-                .insecure_sources
-                .contains("registry.example.com:5000")
-        );
+        assert!(sources.insecure.contains("registry.example.com:5000"));
         assert_eq!(sources.authorities("other.example.com").unwrap(), [b"PEM"]);
         assert!(sources.authorities("example.com").unwrap().is_empty());
-        let no_proxy = sources.proxies.and_then(|proxies| proxies.no_proxy);
+        let no_proxy = sources.proxies.and_then(|proxies| proxies.none);
         assert_eq!(no_proxy.as_deref(), Some("example.com"));
     }
 }

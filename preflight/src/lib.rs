@@ -36,6 +36,7 @@ mod request;
 mod scalar;
 mod session;
 mod standin;
+mod timely;
 pub use standin::*;
 
 pub use cache::cache_directory;
@@ -49,3 +50,4 @@ pub use node_list::{CanI, Counts, CountsError, Labels, NodeList, NodeListError};
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
 pub use request::{Request, ResourceAttributes, SubjectAccessReview};
 pub use session::{Exchange, Record, Replay, Response, Session, SessionError};
+pub use timely::Timely;

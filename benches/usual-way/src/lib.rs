@@ -1,5 +1,5 @@
-//! Counts the nodes by architecture, as a policy would that is written by the SDK's documentation. Only for
-//! `benches/evaluate.rs`; it judges nothing.
+//! Counts the nodes by architecture, as a policy would that is written by the SDK's documentation: the request decoded,
+//! the nodes listed by their type. Only for `benches/evaluate.rs`; it judges nothing.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,14 @@ use k8s_openapi::api::core::v1::Node;
 use kubewarden_policy_sdk::host_capabilities::kubernetes::{
     ListAllResourcesRequest, list_all_resources,
 };
+use kubewarden_policy_sdk::request::ValidationRequest;
 use kubewarden_policy_sdk::{accept_request, protocol_version_guest, reject_request};
+use serde::Deserialize;
 use wapc_guest::{CallResult, register_function};
+
+/// There are none.
+#[derive(Default, Deserialize)]
+struct Settings {}
 
 /// Called by the host once, before anything else.
 #[expect(unsafe_code, reason = "the host finds the function by this name")]
@@ -18,15 +24,19 @@ pub extern "C" fn wapc_init() {
     register_function("protocol_version", protocol_version_guest);
 }
 
-fn validate(_payload: &[u8]) -> CallResult {
-    let request = ListAllResourcesRequest {
+fn validate(payload: &[u8]) -> CallResult {
+    let ValidationRequest { request, .. } = ValidationRequest::<Settings>::new(payload)?;
+    if request.kind.kind != "HyperConverged" {
+        return accept_request();
+    }
+    let list = ListAllResourcesRequest {
         api_version: "v1".to_owned(),
         kind: "Node".to_owned(),
         label_selector: None,
         field_selector: None,
         field_masks: Some(["status.nodeInfo.architecture".to_owned()].into()),
     };
-    let nodes = list_all_resources::<Node>(&request)?;
+    let nodes = list_all_resources::<Node>(&list)?;
     let mut architectures: BTreeMap<String, usize> = BTreeMap::new();
     for node in nodes.items {
         let labels = node.metadata.labels.unwrap_or_default();

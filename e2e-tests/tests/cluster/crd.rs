@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::module::ROOT;
 
@@ -12,8 +12,10 @@ pub(crate) struct Crd {
     pub(crate) name: &'static str,
     /// The version that `kubectl get hyperconverged` means.
     pub(crate) version: &'static str,
-    /// Whether it is HCO's, defaults and all, or our own.
-    pub(crate) is_real: bool,
+    /// What turns the import on in that version.
+    pub(crate) import: Value,
+    /// Whether it serves v1beta1 and v1, with nothing between them that converts.
+    pub(crate) serves_both: bool,
     pub(crate) object: Value,
 }
 
@@ -22,68 +24,149 @@ pub(crate) struct Crd {
 pub(crate) enum Crds {
     /// One that serves v1beta1 alone, ours.
     V1beta1,
-    /// Ours, once with v1beta1 alone and once with v1 alone, and HCO's of 1.17, where it is there.
+    /// Ours with v1beta1 alone and with v1 alone, and HCO's where they are there: 1.17 and 1.18 as they are
+    /// first seen, main with v1 alone.
+    Each,
+    /// The same, and HCO's that serve both versions.
     ///
-    /// HCO's later ones serve two versions, with a webhook between them that is not here. Without it the
-    /// other version than the stored one reads back mangled, so they take part with the stored one alone.
-    All,
+    /// HCO's webhook that converts between them is not here: what is stored of one version reads back
+    /// mangled in the other, so only what is sent is looked at, never what is read back.
+    EachAndBoth,
 }
 
 /// Small and structural, as HCO's are: fields that it does not name are pruned.
 const OURS: &str = include_str!("crd.yaml");
 
+const V1BETA1: &[&str] = &["v1beta1"];
+const V1: &[&str] = &["v1"];
+const BOTH: &[&str] = &["v1", "v1beta1"];
+const MAIN: &str = "hco-main-2026-08-21.yaml";
+
 /// The CustomResourceDefinitions that a scenario runs with, one after the other.
 pub(crate) fn of(wanted: Crds) -> Vec<Crd> {
-    let ours = |version: &'static str, name| {
-        let mut object: Value = yaml_serde::from_str(OURS).expect("a manifest");
-        serve_alone(&mut object, version);
-        Crd {
-            name,
-            version,
-            is_real: false,
-            object,
+    let gate = json!({"featureGates": {"enableMultiArchBootImageImport": true}});
+    let gates = json!({"featureGates": [{"name": "enableMultiArchBootImageImport"}]});
+    let field = json!({"workloadSources": {"enableMultiArchBootImageImport": true}});
+    let ours: Value = yaml_serde::from_str(OURS).expect("a manifest");
+    let mut crds = vec![Crd::new("v1beta1", V1BETA1, &gate, ours.clone())];
+    if wanted == Crds::V1beta1 {
+        return crds;
+    }
+    crds.push(Crd::new("v1", V1, &field, ours));
+    let real = [
+        ("HCO 1.17", V1BETA1, &gate, "hco-v1.17.0.yaml"),
+        ("HCO 1.18, v1 alone", V1, &gates, "hco-v1.18.0.yaml"),
+        ("HCO main, v1 alone", V1, &field, MAIN),
+        ("HCO 1.18", BOTH, &gates, "hco-v1.18.0.yaml"),
+        ("HCO main", BOTH, &field, MAIN),
+    ];
+    for (name, versions, import, file) in real {
+        if versions.len() > 1 && wanted != Crds::EachAndBoth {
+            continue;
         }
-    };
-    let mut crds = vec![ours("v1beta1", "v1beta1")];
-    if wanted == Crds::All {
-        crds.push(ours("v1", "v1"));
-        crds.extend(real("hco-v1.17.0.yaml", "v1beta1", "HCO 1.17, v1beta1"));
-        crds.extend(real("hco-v1.18.0.yaml", "v1", "HCO 1.18, v1"));
-        crds.extend(real("hco-main-2026-08-21.yaml", "v1", "HCO main, v1"));
-        crds.extend(real(
-            "hco-main-2026-08-21.yaml",
-            "v1beta1",
-            "HCO main, v1beta1",
-        ));
+        // They are HCO's to distribute, and not everywhere.
+        let file = Path::new(ROOT).join("../shared/crds").join(file);
+        if let Ok(text) = std::fs::read_to_string(file) {
+            let object = yaml_serde::from_str(&text).expect("a manifest");
+            crds.push(Crd::new(name, versions, import, object));
+        }
     }
     crds
 }
 
-/// HCO's, if somebody has put it there: it is not ours to distribute.
-fn real(file: &str, version: &'static str, name: &'static str) -> Option<Crd> {
-    let file = Path::new(ROOT).join("../shared/crds").join(file);
-    let text = std::fs::read_to_string(file).ok()?;
-    let mut object: Value = yaml_serde::from_str(&text).expect("a manifest");
-    serve_alone(&mut object, version);
-    Some(Crd {
-        name,
-        version,
-        is_real: true,
-        object,
+impl Crd {
+    /// One that serves these versions. One that serves both stores what it stores.
+    fn new(
+        name: &'static str,
+        versions: &[&'static str],
+        import: &Value,
+        mut object: Value,
+    ) -> Self {
+        let served = object["spec"]["versions"].as_array_mut().expect("versions");
+        served.retain(|one| versions.iter().any(|&version| one["name"] == version));
+        assert_eq!(served.len(), versions.len(), "{name} has its versions");
+        if let [one] = served.as_mut_slice() {
+            one["storage"] = true.into();
+        }
+        object["spec"]["conversion"] = json!({"strategy": "None"});
+        Self {
+            name,
+            version: versions[0],
+            import: import.clone(),
+            serves_both: versions.len() > 1,
+            object,
+        }
+    }
+
+    /// A spec with these templates.
+    pub(crate) fn templates(&self, templates: &[Value]) -> Value {
+        match self.version {
+            "v1" => json!({"workloadSources": {"dataImportCronTemplates": templates}}),
+            _ => json!({"dataImportCronTemplates": templates}),
+        }
+    }
+
+    /// A spec that places the workloads so.
+    pub(crate) fn placement(&self, placement: &Value) -> Value {
+        match self.version {
+            "v1" => json!({"deployment": {"nodePlacements": {"workload": placement}}}),
+            _ => json!({"workloads": {"nodePlacement": placement}}),
+        }
+    }
+
+    /// A spec with something that has nothing to do with architectures.
+    pub(crate) fn unrelated(&self, number: usize) -> Value {
+        let live = json!({"liveMigrationConfig": {"parallelMigrationsPerCluster": number}});
+        match self.version {
+            "v1" => json!({"virtualization": live}),
+            _ => live,
+        }
+    }
+
+    /// The path of the templates, as messages name it.
+    pub(crate) fn templates_path(&self) -> &'static str {
+        match self.version {
+            "v1" => "spec.workloadSources.dataImportCronTemplates",
+            _ => "spec.dataImportCronTemplates",
+        }
+    }
+}
+
+/// A template as HCO wants it, annotated with architectures or not.
+pub(crate) fn template(name: &str, architectures: Option<&str>) -> Value {
+    let mut metadata = json!({"name": name});
+    if let Some(architectures) = architectures {
+        metadata["annotations"] = json!({"ssp.kubevirt.io/dict.architectures": architectures});
+    }
+    json!({
+        "metadata": metadata,
+        "spec": {
+            "schedule": "0 */12 * * *",
+            "managedDataSource": name,
+            "template": {"spec": {
+                "source": {"registry": {"url": format!("docker://registry.example.com/{name}:latest")}},
+                "storage": {"resources": {"requests": {"storage": "10Gi"}}},
+            }},
+        },
     })
 }
 
-/// Leaves one version, and nothing that would ask HCO to convert.
-fn serve_alone(crd: &mut Value, version: &str) {
-    let versions = crd["spec"]["versions"].as_array_mut().expect("versions");
-    versions.retain(|one| one["name"] == version);
-    assert_eq!(versions.len(), 1, "{version} is one of them");
-    for one in versions {
-        one["storage"] = true.into();
-        one["served"] = true.into();
+/// Specs laid over each other.
+pub(crate) fn together<const N: usize>(specs: [&Value; N]) -> Value {
+    let mut all = json!({});
+    for spec in specs {
+        lay_over(&mut all, spec);
     }
-    crd["spec"]["conversion"] = serde_json::json!({"strategy": "None"});
-    if let Some(annotations) = crd["metadata"]["annotations"].as_object_mut() {
-        annotations.clear();
+    all
+}
+
+fn lay_over(below: &mut Value, above: &Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (key, above) in above {
+                lay_over(below.entry(key).or_insert(Value::Null), above);
+            }
+        }
+        (below, above) => *below = above.clone(),
     }
 }

@@ -1,5 +1,13 @@
 //! The scenarios, in the order in which they are tried.
 
+mod audit_log;
+mod broken_webhook;
+mod grant;
+mod kubectl_verbs;
+mod load;
+mod manifests;
+mod messages;
+mod node_changes;
 mod procedures;
 
 use crate::crd::Crds;
@@ -14,9 +22,59 @@ pub(crate) struct Scenario {
     pub(crate) run: fn(&World<'_>),
 }
 
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
-    number: 1,
-    about: "the documented procedures",
-    crds: Crds::All,
-    run: procedures::run,
-}];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        number: 1,
+        about: "the documented procedures",
+        crds: Crds::EachAndBoth,
+        run: procedures::run,
+    },
+    Scenario {
+        number: 2,
+        about: "kubectl shows the message whole, and every warning once",
+        crds: Crds::V1beta1,
+        run: messages::run,
+    },
+    Scenario {
+        number: 3,
+        about: "nodes join and leave",
+        crds: Crds::Each,
+        run: node_changes::run,
+    },
+    Scenario {
+        number: 4,
+        about: "the ways in which kubectl writes",
+        crds: Crds::Each,
+        run: kubectl_verbs::run,
+    },
+    Scenario {
+        number: 5,
+        about: "the audit log",
+        crds: Crds::V1beta1,
+        run: audit_log::run,
+    },
+    Scenario {
+        number: 6,
+        about: "the grant for nodes is missing",
+        crds: Crds::V1beta1,
+        run: grant::run,
+    },
+    Scenario {
+        number: 7,
+        about: "the webhook is down, slow, or answers garbage",
+        crds: Crds::V1beta1,
+        run: broken_webhook::run,
+    },
+    Scenario {
+        number: 8,
+        about: "what deploy/ has is accepted, and grants what it says",
+        crds: Crds::V1beta1,
+        run: manifests::run,
+    },
+    Scenario {
+        number: 10,
+        about: "load",
+        crds: Crds::V1beta1,
+        run: load::run,
+    },
+];

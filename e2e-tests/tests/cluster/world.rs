@@ -11,7 +11,7 @@ use crate::admission;
 use crate::api::Api;
 use crate::control_plane::{ControlPlane, Programs, User};
 use crate::crd::Crd;
-use crate::kubectl::Kubectl;
+use crate::kubectl::{Kubectl, Said};
 use crate::policy::{Policy, manifests};
 use crate::waiting::until;
 use crate::webhook::{Kind, Webhook};
@@ -140,6 +140,12 @@ impl<'w> World<'w> {
         admission::configure(self.api(), policy, url, authority);
     }
 
+    /// Where the webhook is.
+    pub(crate) fn url(&self) -> String {
+        let webhook = self.webhook.borrow();
+        webhook.as_ref().expect("a webhook is deployed").url.clone()
+    }
+
     /// Sends an object straight to the webhook, as the API server would: its answer.
     pub(crate) fn ask(&self, object: &Value) -> Result<Value, String> {
         let webhook = self.webhook.borrow();
@@ -160,14 +166,19 @@ impl<'w> World<'w> {
 
     /// Gives the cluster exactly the nodes of a file of `cases/clusters/`, and waits until the webhook sees them.
     pub(crate) fn nodes(&self, cluster: &str) {
+        self.wait_until_seen(&self.set_nodes(cluster));
+    }
+
+    /// Gives the cluster exactly the nodes of a file of `cases/clusters/`.
+    pub(crate) fn set_nodes(&self, cluster: &str) -> Vec<Value> {
         let list = ClusterOf::Name(cluster.to_owned()).list_of_api_server();
         let list = list.expect("a cluster")["items"].take();
-        let wanted = list.as_array().expect("nodes");
+        let wanted: Vec<Value> = list.as_array().expect("nodes").clone();
         let there = self.api().get("/api/v1/nodes");
         let there = there["items"].as_array().expect("nodes");
         for gone in there
             .iter()
-            .filter(|node| !names(wanted).contains(&name(node)))
+            .filter(|node| !names(&wanted).contains(&name(node)))
         {
             self.api()
                 .must("DELETE", &format!("/api/v1/nodes/{}", name(gone)), None);
@@ -178,24 +189,26 @@ impl<'w> World<'w> {
         {
             self.api().must("POST", "/api/v1/nodes", Some(new));
         }
-        self.wait_until_seen(wanted);
+        wanted
     }
 
     /// Waits until the webhook sees these architectures: policy-server reads nodes from a watch.
     pub(crate) fn wait_until_seen(&self, nodes: &[Value]) {
-        let of = |role: &str| {
+        let of = |roles: &[&str]| {
+            let is = |node: &&Value| {
+                let labels = &node["metadata"]["labels"];
+                let label = |role: &&str| labels.get(format!("node-role.kubernetes.io/{role}"));
+                roles.iter().filter_map(label).next().is_some()
+            };
             let architectures: BTreeSet<&str> = nodes
                 .iter()
-                .filter(|node| node["metadata"]["labels"].get(role).is_some())
+                .filter(is)
                 .filter_map(|node| node["status"]["nodeInfo"]["architecture"].as_str())
                 .collect();
             let architectures: Vec<&str> = architectures.into_iter().collect();
             json!(architectures.join(","))
         };
-        let wanted = (
-            of("node-role.kubernetes.io/worker"),
-            of("node-role.kubernetes.io/control-plane"),
-        );
+        let wanted = (of(&["worker"]), of(&["control-plane", "master"]));
         let probe = self.hyperconverged(&json!({}));
         until("the webhook sees the nodes", || {
             let answer = self.ask(&probe)?;
@@ -222,16 +235,45 @@ impl<'w> World<'w> {
         })
     }
 
+    /// The developer creates it, and nobody has anything to say.
+    #[track_caller]
+    pub(crate) fn creates(&self, spec: &Value) {
+        self.write("create", spec)
+            .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
+    }
+
+    /// The developer replaces it, and nobody has anything to say.
+    #[track_caller]
+    pub(crate) fn replaces(&self, spec: &Value) {
+        self.write("replace", spec)
+            .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n");
+    }
+
+    /// The developer may not replace it so.
+    #[track_caller]
+    pub(crate) fn replaces_not(&self, spec: &Value, stderr: &str) {
+        self.write("replace", spec).fails(stderr);
+    }
+
+    fn write(&self, verb: &str, spec: &Value) -> Said {
+        let object = self.hyperconverged(spec).to_string();
+        self.developer.file("hyperconverged.yaml", &object);
+        self.developer.run(&[verb, "-f", "hyperconverged.yaml"])
+    }
+
+    /// Where all of them are in the API.
+    pub(crate) fn collection(&self) -> String {
+        let version = self.crd.version;
+        format!("/apis/hco.kubevirt.io/{version}/namespaces/{NAMESPACE}/hyperconvergeds")
+    }
+
     /// Where it is in the API.
     pub(crate) fn path(&self) -> String {
-        let version = self.crd.version;
-        format!(
-            "/apis/hco.kubevirt.io/{version}/namespaces/{NAMESPACE}/hyperconvergeds/kubevirt-hyperconverged"
-        )
+        format!("{}/kubevirt-hyperconverged", self.collection())
     }
 
     /// A token of the policy-server's service account, as its pod has one.
-    fn token_of_policy_server(&self) -> String {
+    pub(crate) fn token_of_policy_server(&self) -> String {
         let request =
             json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
         let path = "/api/v1/namespaces/kubewarden/serviceaccounts/policy-server/token";

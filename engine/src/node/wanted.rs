@@ -1,5 +1,9 @@
 //! The labels worth reading, known before the first node: each has a slot,
 //! and all others are told from them by length and last byte, mostly.
+#![expect(
+    clippy::inline_always,
+    reason = "asked once per label of each node, and the module is compiled for size"
+)]
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -54,7 +58,7 @@ impl Wanted {
     }
 
     /// The slot of a key, if it is wanted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn slot_of(&self, key: Text<'_>) -> Result<Option<usize>, Fault> {
         match key.as_plain() {
             Some(key) if !self.may_want(key) => Ok(None),
@@ -72,7 +76,7 @@ impl Wanted {
             .collect()
     }
 
-    #[inline]
+    #[inline(always)]
     fn may_want(&self, key: &[u8]) -> bool {
         self.fingerprints.get(fingerprint(key)) == Some(&true)
     }
@@ -87,7 +91,7 @@ pub(super) type Values<'a> = Vec<Option<Cow<'a, str>>>;
 
 /// Length and last byte in a number below 256. The factor is odd and large,
 /// so that keys like `cpu-1` and `cpu-10` fall apart.
-#[inline]
+#[inline(always)]
 fn fingerprint(key: &[u8]) -> usize {
     let last = usize::from(key.last().copied().unwrap_or_default());
     (key.len().wrapping_mul(37) ^ last) & 0xff

@@ -19,28 +19,38 @@ pub(super) fn special_in(bytes: &[u8], at: usize) -> u64 {
 #[inline(never)]
 fn special_in_tail(tail: &[u8]) -> u64 {
     let mut block = [b' '; BLOCK];
-    for (copy, byte) in block.iter_mut().zip(tail) {
-        *copy = *byte;
+    if let Some(start) = block.get_mut(..tail.len()) {
+        start.copy_from_slice(tail);
     }
     special_in_block(&block)
 }
 
 /// Sixteen bytes at a time, in a vector: four instructions and one that
-/// gathers the bits. See the other one for the flipped bit.
+/// gathers the bits. See the other one for the flipped bit. The four vectors
+/// are written out, because no loop is unrolled where size is what is optimised.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
 fn special_in_block(block: &[u8; BLOCK]) -> u64 {
+    let (words, _) = block.as_chunks();
+    let [a, b, c, d, e, f, g, h] = words else {
+        return 0; // Not reached: it is eight times eight bytes.
+    };
+    special_in_vector(*a, *b)
+        | special_in_vector(*c, *d) << 16
+        | special_in_vector(*e, *f) << 32
+        | special_in_vector(*g, *h) << 48
+}
+
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[inline(always)]
+fn special_in_vector(low: [u8; 8], high: [u8; 8]) -> u64 {
     use std::arch::wasm32::{u8x16_bitmask, u8x16_eq, u8x16_lt, u8x16_splat, u64x2};
     use std::arch::wasm32::{v128_or, v128_xor};
-    let (words, _) = block.as_chunks();
-    let (pairs, _) = words.as_chunks();
-    pairs.iter().rev().fold(0, |mask, [low, high]| {
-        let bytes = u64x2(u64::from_le_bytes(*low), u64::from_le_bytes(*high));
-        let flipped = v128_xor(bytes, u8x16_splat(FLIP));
-        let quote_or_control = u8x16_lt(flipped, u8x16_splat(0x21));
-        let backslash = u8x16_eq(bytes, u8x16_splat(b'\\'));
-        mask << 16 | u64::from(u8x16_bitmask(v128_or(quote_or_control, backslash)))
-    })
+    let bytes = u64x2(u64::from_le_bytes(low), u64::from_le_bytes(high));
+    let flipped = v128_xor(bytes, u8x16_splat(FLIP));
+    let quote_or_control = u8x16_lt(flipped, u8x16_splat(0x21));
+    let backslash = u8x16_eq(bytes, u8x16_splat(b'\\'));
+    u64::from(u8x16_bitmask(v128_or(quote_or_control, backslash)))
 }
 
 /// Eight bytes at a time, in a word.

@@ -2,7 +2,6 @@
 //! programs make of it?
 
 #![expect(
-    clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -13,13 +13,12 @@ const FILES: [&str; 5] = [
     "docs/rollout.md",
 ];
 
-/// What follows a start in a text, up to something that no reference has in it.
-fn named<'t>(text: &'t str, start: &'t str) -> impl Iterator<Item = &'t str> {
-    text.match_indices(start).map(move |(place, _)| {
-        let rest = &text[place..];
-        let after = &rest[start.len()..];
-        let end = after.find(|sign: char| !(sign.is_ascii_alphanumeric() || "-_./".contains(sign)));
-        rest[..start.len() + end.unwrap_or(after.len())].trim_end_matches('.')
+/// The names in a text that begin so, up to something that no reference has in it.
+fn named<'t>(text: &'t str, start: &'t str) -> impl Iterator<Item = String> {
+    text.split(start).skip(1).map(move |rest| {
+        let ends = |sign: char| !(sign.is_ascii_alphanumeric() || "-_./".contains(sign));
+        let name = rest.split(ends).next().unwrap_or_default();
+        format!("{start}{}", name.trim_end_matches('.'))
     })
 }
 

@@ -1,10 +1,12 @@
 //! What must never happen to a request: a trap, a guest error, an answer that depends on the one before.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hco_preflight::{Failing, HostCalls, HostError, Options, Policy, Verdict};
+use hco_preflight::{Failing, HostCalls, HostError, Options, Policy, Timely, Verdict};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -222,6 +224,100 @@ fn a_guest_that_never_starts_is_interrupted() {
     let policy = Policy::from_bytes(module.as_bytes(), &short_deadline()).unwrap();
     let error = policy.call("once", b"", nodes()).result.unwrap_err();
     assert!(matches!(error, HostError::Deadline(_)), "{error}");
+}
+
+/// Asks its host and calls a function, at whose beginning it can be interrupted; or, by a long name, loops for ever.
+const ASKS_OR_LOOPS: &str = r#"(module
+    (import "wapc" "__host_call" (func $call (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 0) "kubewarden")
+    (func $next unreachable)
+    (func (export "__guest_call") (param i32 i32) (result i32)
+        (if (i32.gt_u (local.get 0) (i32.const 4)) (then (loop br 0)))
+        (drop (call $call (i32.const 0) (i32.const 10) (i32.const 0) (i32.const 0)
+                          (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+        (call $next)
+        i32.const 0))"#;
+
+/// Answers when a guest of the same policy, which began later than the one that asks, has run out of time.
+struct AfterTheDeadline {
+    policy: Arc<Policy>,
+    answered: AtomicBool,
+}
+
+impl HostCalls for AfterTheDeadline {
+    fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
+        let error = self.policy.call("forever", b"", nodes()).result;
+        assert!(matches!(error, Err(HostError::Deadline(_))));
+        self.answered.store(true, Ordering::SeqCst);
+        Ok(Vec::new())
+    }
+}
+
+/// What policy-server cannot do either, see [`Timely`].
+#[test]
+fn a_host_call_is_not_interrupted_and_the_guest_ends_after_it() {
+    let policy = Policy::from_bytes(ASKS_OR_LOOPS.as_bytes(), &short_deadline()).unwrap();
+    let policy = Arc::new(policy);
+    let host = Arc::new(AfterTheDeadline {
+        policy: Arc::clone(&policy),
+        answered: AtomicBool::new(false),
+    });
+    let calls: Arc<dyn HostCalls> = Arc::clone(&host) as _;
+    let error = policy.call("once", b"", calls).result.unwrap_err();
+    assert!(host.answered.load(Ordering::SeqCst));
+    assert!(matches!(error, HostError::Deadline(_)), "{error}");
+}
+
+/// Never answers while the other end is held.
+struct Silent(Mutex<Receiver<()>>);
+
+impl HostCalls for Silent {
+    fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
+        let _ = self.0.lock().unwrap().recv();
+        Err("too late".to_owned())
+    }
+}
+
+#[test]
+fn a_host_that_never_answers_is_told() {
+    let (_held, receiver) = channel();
+    let host = Timely::new(
+        Arc::new(Silent(Mutex::new(receiver))),
+        Duration::from_millis(10),
+    );
+    let verdict = validate(&payload(&json!({})), Arc::new(host));
+    assert_eq!((verdict.accepted, verdict.code), (false, Some(500)));
+    let message = verdict.message.unwrap();
+    let sentence = "the host call kubernetes/list_resources_all was not answered within 10ms";
+    assert!(message.contains(sentence), "{message}");
+}
+
+#[test]
+fn what_is_answered_in_time_is_passed_on() {
+    let ask = |host: Arc<dyn HostCalls>| {
+        Timely::new(host, Duration::from_mins(1)).call("kubernetes", "can_i", b"")
+    };
+    assert_eq!(ask(Arc::new(Says(b"yes".to_vec()))).unwrap(), b"yes");
+    assert_eq!(ask(Arc::new(Failing::new("no"))).unwrap_err(), "no");
+}
+
+/// Stops instead of answering.
+struct Panics;
+
+impl HostCalls for Panics {
+    fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
+        panic!("so that its thread ends");
+    }
+}
+
+#[test]
+fn a_host_that_panics_is_told() {
+    let host = Timely::new(Arc::new(Panics), Duration::from_mins(1));
+    assert_eq!(
+        host.call("kubernetes", "can_i", b"").unwrap_err(),
+        "Callback evaluation failure: the host call kubernetes/can_i panicked"
+    );
 }
 
 #[test]

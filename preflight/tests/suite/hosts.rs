@@ -199,6 +199,23 @@ fn a_policy_may_ask_what_it_was_granted(
 }
 
 #[rstest]
+#[case::digest("v1/manifest_digest")]
+#[case::manifest("v1/oci_manifest")]
+#[case::manifest_and_configuration("v1/oci_manifest_config")]
+fn images_are_read_only_if_granted(#[case] operation: &str) {
+    let ask = |patterns: &[&str]| granted(&[], patterns).call("oci", operation, br#""a/b:1""#);
+    let refused = format!(
+        "Policy has not been granted access to the 'oci/{operation}' host capability. The violation has been reported."
+    );
+    assert_eq!(ask(&["kubernetes/*"]), Err(refused));
+    // Granted, it comes to the host, which has no images here.
+    let no_registry = "Callback evaluation failure: the image `a/b:1` cannot be read: a node list from a file has no registry";
+    for pattern in ["*", "oci/*", "oci/v1/*", &format!("oci/{operation}")] {
+        assert_eq!(ask(&[pattern]), Err(no_registry.to_owned()), "{pattern}");
+    }
+}
+
+#[rstest]
 #[case::nothing(" ", "invalid pattern: pattern must not be empty")]
 #[case::a_star_amid(
     "oci/v1/oci_*",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hco_preflight::{Failing, HostCalls, Record, Replay, Request, Session};
+use rstest::rstest;
 use serde_json::json;
 
 use crate::{POLICY, nodes, payload};
@@ -46,6 +47,20 @@ fn a_session_answers_once_and_in_order() {
             .message
             .unwrap()
             .contains("the list of recorded responses is empty")
+    );
+}
+
+#[rstest]
+#[case::digest("v1/manifest_digest", "OciManifestDigest")]
+#[case::manifest("v1/oci_manifest", "OciManifest")]
+#[case::manifest_and_configuration("v1/oci_manifest_config", "OciManifestAndConfig")]
+fn what_is_said_of_images_is_replayed(#[case] operation: &str, #[case] tag: &str) {
+    let session = replay(&format!(
+        "- {{type: Exchange, request: '!{tag} {{image: a/b:1}}', response: {{type: Success, payload: '{{}}'}}}}"
+    ));
+    assert_eq!(
+        session.call("oci", operation, br#""a/b:1""#).unwrap(),
+        b"{}"
     );
 }
 

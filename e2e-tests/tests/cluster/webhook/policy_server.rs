@@ -33,6 +33,19 @@ pub(super) fn start(
     let kubeconfig = control_plane.kubeconfig(token).to_string();
     std::fs::write(directory.join("kubeconfig"), kubeconfig).expect("a file");
 
+    // Somebody else may take its ports before it does.
+    let mut tried = Vec::new();
+    while tried.len() < 3 {
+        match try_to_start(program, control_plane) {
+            Ok(started) => return started,
+            Err(ended) => tried.push(ended),
+        }
+    }
+    panic!("policy-server does not start: {}", tried.join("\n"));
+}
+
+fn try_to_start(program: &Path, control_plane: &ControlPlane) -> Result<(String, Process), String> {
+    let directory = control_plane.directory();
     let (address, probe) = (
         free_address().expect("a port"),
         free_address().expect("a port"),
@@ -60,12 +73,12 @@ pub(super) fn start(
     let probe = Api::new(&format!("http://{probe}"), "", &certificates.authority);
     until("policy-server is ready", || {
         if let Err(ended) = process.still_runs() {
-            panic!("policy-server: {ended}");
+            return Ok(Err(ended));
         }
         match probe.text("/readiness")? {
-            (status, _) if status.is_success() => Ok(()),
+            (status, _) if status.is_success() => Ok(Ok(())),
             (status, body) => Err(format!("{status}: {body}")),
         }
-    });
-    (format!("https://{address}"), process)
+    })?;
+    Ok((format!("https://{address}"), process))
 }

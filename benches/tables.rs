@@ -1,0 +1,170 @@
+//! The tables, as they are printed and as README.md shows them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::guests::{Host, least_memory};
+use crate::measure::{Measurements, Pair, ratio};
+use crate::{NODES, nodes, requests};
+
+pub(crate) const BLIND: &str = "looks at nothing";
+pub(crate) const PLAIN: &str = "this policy";
+pub(crate) const AFFINITY: &str = "affinity of 4 terms";
+pub(crate) const USUAL: &str = "the usual way";
+
+const NOT_RUN: &str = "not run";
+
+/// The name of a size.
+pub(crate) fn size(count: usize) -> String {
+    format!("{count:05} nodes")
+}
+
+pub(crate) fn growth(measured: &Measurements) -> String {
+    let mut table = String::from(
+        "| nodes | list | native `IgnoredAny` | a guest that looks at nothing | this policy | for each node | the module alone \
+         | with an affinity of 4 terms | the usual way |\n\
+         | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    for count in NODES {
+        let group = size(count);
+        let pair = |name: &str| measured.get(&group, name);
+        let cell = |name: &str| pair(name).map_or_else(|| NOT_RUN.to_owned(), beside_native);
+        let list = nodes::node_list(count).len();
+        let native = pair(PLAIN).map_or_else(|| NOT_RUN.to_owned(), |pair| time(pair.beside));
+        let (each, alone) = match (pair(PLAIN), pair(BLIND)) {
+            (Some(policy), Some(blind)) if count > 0 => {
+                let alone = policy.time.saturating_sub(blind.time);
+                (
+                    time(policy.time / u32::try_from(count).unwrap()),
+                    format!("{} ({:.2})", time(alone), ratio(alone, policy.beside)),
+                )
+            }
+            _ => Default::default(),
+        };
+        let _ = writeln!(
+            table,
+            "| {} | {} | {native} | {} | {} | {each} | {alone} | {} | {} |",
+            thousands(count),
+            megabytes(list),
+            cell(BLIND),
+            cell(PLAIN),
+            cell(AFFINITY),
+            cell(USUAL),
+        );
+    }
+    table
+}
+
+/// A time, and how many times the native one it is. Next to nothing is no measure of anything.
+fn beside_native(pair: Pair) -> String {
+    if pair.times() < 100.0 {
+        format!("{} ({:.2})", time(pair.time), pair.times())
+    } else {
+        time(pair.time)
+    }
+}
+
+pub(crate) fn memory(ours: &[u8], usual: Option<&[u8]>) -> String {
+    let host = Host::new(nodes::node_list(5_000));
+    let list = host.list().len();
+    let payload = requests::create(&json!({}));
+    let needs = |module: &[u8]| megabytes(least_memory(module, &payload, &host));
+    format!(
+        "Linear memory for the list of {}: {}, the usual way {}; the limit is {}.\n",
+        megabytes(list),
+        needs(ours),
+        usual.map_or_else(|| NOT_RUN.to_owned(), needs),
+        megabytes(list + list / 10 + (4 << 20)),
+    )
+}
+
+pub(crate) fn small(
+    measured: &Measurements,
+    names: &[&str],
+    kwctl: Result<(String, String), String>,
+) -> String {
+    let mut table = String::from(
+        "| 3 nodes | native `IgnoredAny` | this policy | the usual way |\n| --- | ---: | ---: | ---: |\n",
+    );
+    for name in names {
+        let pair = |column: &str| measured.get(name, column);
+        let cell =
+            |pair: Option<Pair>| pair.map_or_else(|| NOT_RUN.to_owned(), |pair| time(pair.time));
+        let native = pair(PLAIN).map_or_else(|| NOT_RUN.to_owned(), |pair| time(pair.beside));
+        let _ = writeln!(
+            table,
+            "| {name} | {native} | {} | {} |",
+            cell(pair(PLAIN)),
+            cell(pair(USUAL))
+        );
+    }
+    let kwctl = match kwctl {
+        Ok((least, mean)) => format!("{least} at the least and {mean} in the mean"),
+        Err(why) => format!("not run: {why}"),
+    };
+    let _ = writeln!(
+        table,
+        "\n`kwctl bench` for the smallest request, which keeps one instance for all: {kwctl}."
+    );
+    table
+}
+
+pub(crate) fn cold(measured: &Measurements, ours: &[u8], others: &[(String, Vec<u8>)]) -> String {
+    let mut table = String::from(
+        "| cold load of | module | time | times ours |\n| --- | ---: | ---: | ---: |\n",
+    );
+    let mut row = |name: &str, module: &[u8], taken: Option<Duration>, times: &str| {
+        let taken = taken.map_or_else(|| NOT_RUN.to_owned(), time);
+        let size = module.len() / 1_000;
+        let _ = writeln!(table, "| {name} | {size} kB | {taken} | {times} |");
+    };
+    let pair = |name: &str| measured.get("cold load", name);
+    let least = others.iter().filter_map(|(name, _)| pair(name));
+    row(PLAIN, ours, least.map(|pair| pair.beside).min(), "1.00");
+    for (name, module) in others {
+        let pair = pair(name);
+        let times = pair.map_or_else(String::new, |pair| format!("{:.2}", pair.times()));
+        row(name, module, pair.map(|pair| pair.time), &times);
+    }
+    if std::env::var_os("HCO_BENCH_MODULES").is_none() {
+        table.push_str("| other policies | not run | HCO_BENCH_MODULES names none | |\n");
+    }
+    table
+}
+
+/// Writes the tables into README.md.
+pub(crate) fn write(text: &str) {
+    const BEGIN: &str = "<!-- bench -->\n";
+    const END: &str = "<!-- /bench -->";
+    assert!(
+        !text.contains(NOT_RUN),
+        "README.md shows only what was measured"
+    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = readme.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    std::fs::write(path, format!("{before}{BEGIN}{text}{END}{after}")).unwrap();
+}
+
+fn thousands(count: usize) -> String {
+    match (count / 1_000, count % 1_000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{thousands},{rest:03}"),
+    }
+}
+
+fn megabytes(bytes: usize) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+fn time(duration: Duration) -> String {
+    match duration.as_secs_f64() {
+        seconds if seconds < 1e-5 => format!("{:.1} µs", seconds * 1e6),
+        seconds if seconds < 1e-3 => format!("{:.0} µs", seconds * 1e6),
+        seconds => format!("{:.1} ms", seconds * 1e3),
+    }
+}

@@ -1,0 +1,171 @@
+//! Scenario 10: many updates, one after the other and at the same time, on a cluster of a thousand nodes.
+
+use std::thread;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::api::Api;
+use crate::crd::template;
+use crate::world::World;
+
+const NODES: usize = 1000;
+const UPDATES: usize = 200;
+const AT_A_TIME: usize = 20;
+
+pub(crate) fn run(world: &World<'_>) {
+    world.deploy("mixed");
+    let nodes: Vec<Value> = (0..NODES).map(node).collect();
+    thread::scope(|scope| {
+        for nodes in nodes.chunks(NODES / AT_A_TIME) {
+            let api = world.api().clone();
+            scope.spawn(move || {
+                for node in nodes {
+                    api.must("POST", "/api/v1/nodes", Some(node));
+                }
+            });
+        }
+    });
+    world.wait_until_seen(&nodes);
+    // HCO admits one HyperConverged; our CustomResourceDefinition admits as many as there are writers, because
+    // writers of one object wait for each other, and what they measure then is that.
+    let writers: Vec<Value> = (0..AT_A_TIME)
+        .map(|writer| {
+            let mut object = world.hyperconverged(&world.crd.import);
+            object["metadata"]["name"] = json!(format!("writer-{writer}"));
+            object
+        })
+        .collect();
+    for writer in &writers {
+        world.api().must("POST", &world.collection(), Some(writer));
+    }
+
+    println!(
+        "| {NODES} nodes, {} | updates | ≤ 5 ms | ≤ 25 ms | ≤ 100 ms | ≤ 500 ms | mean | updates in a second |",
+        world.kind
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let path = format!("{}/writer-0", world.collection());
+    measured(world, "one after the other", || {
+        for number in 1..=UPDATES {
+            update(world.api(), &path, number);
+        }
+    });
+    measured(world, &format!("{AT_A_TIME} at a time"), || {
+        thread::scope(|scope| {
+            for writer in 0..AT_A_TIME {
+                let api = world.api().clone();
+                let path = format!("{}/writer-{writer}", world.collection());
+                scope.spawn(move || {
+                    for number in 0..UPDATES / AT_A_TIME {
+                        update(&api, &path, UPDATES + 1 + number);
+                    }
+                });
+            }
+        });
+    });
+}
+
+/// An update that is judged: the templates change, so the nodes are read. It must be there afterwards.
+fn update(api: &Api, path: &str, number: usize) {
+    let template = template(&format!("image-{number}"), Some("amd64,arm64"));
+    let templates = json!([template]);
+    let patch = json!({"spec": {"dataImportCronTemplates": templates}});
+    let updated = api.must("PATCH", path, Some(&patch));
+    assert_eq!(
+        updated["spec"]["dataImportCronTemplates"], templates,
+        "lost"
+    );
+}
+
+/// Does it, and prints what the API server measured of the webhook meanwhile.
+fn measured(world: &World<'_>, what: &str, updates: impl FnOnce()) {
+    let before = Latency::of(world);
+    let begun = Instant::now();
+    updates();
+    let took = begun.elapsed().as_secs_f64();
+    let after = Latency::of(world);
+    let count = after.count - before.count;
+    // None is lost, and none is asked twice.
+    assert_eq!(count, UPDATES as f64, "calls of the webhook");
+    let part = |index: usize| after.below[index] - before.below[index];
+    println!(
+        "| {what} | {count} | {} | {} | {} | {} | {:.1} ms | {:.0} |",
+        part(0),
+        part(1),
+        part(2),
+        part(3),
+        (after.sum - before.sum) * 1000.0 / count,
+        count / took
+    );
+}
+
+/// The latency of the policy's webhook on updates, since the API server started.
+struct Latency {
+    count: f64,
+    sum: f64,
+    /// How many took no longer than 5, 25, 100 and 500 ms: the API server's own steps.
+    below: [f64; 4],
+}
+
+impl Latency {
+    fn of(world: &World<'_>) -> Self {
+        let (_, metrics) = world.api().text("/metrics").expect("metrics");
+        let metric = |name: &str, more: &str| -> f64 {
+            let name = format!("apiserver_admission_webhook_admission_duration_seconds_{name}{{");
+            metrics
+                .lines()
+                .filter(|line| {
+                    line.starts_with(&name)
+                        && line.contains(
+                            r#"name="clusterwide-hco-architecture-guard.kubewarden.admission""#,
+                        )
+                        && line.contains(r#"operation="UPDATE""#)
+                        && line.contains(more)
+                })
+                .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+                .sum()
+        };
+        Self {
+            count: metric("count", ""),
+            sum: metric("sum", ""),
+            below: ["0.005", "0.025", "0.1", "0.5"]
+                .map(|step| metric("bucket", &format!(r#"le="{step}""#))),
+        }
+    }
+}
+
+/// A node of OpenShift's size in names and labels: three control planes, the rest workers of both architectures.
+fn node(number: usize) -> Value {
+    let architecture = if number % 2 == 0 { "amd64" } else { "arm64" };
+    let role = if number == 0 {
+        "control-plane"
+    } else {
+        "worker"
+    };
+    let name = format!(
+        "ip-10-0-{}-{}.eu-central-1.compute.internal",
+        number / 250,
+        number % 250
+    );
+    json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                "beta.kubernetes.io/arch": architecture,
+                "kubernetes.io/arch": architecture,
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "node.kubernetes.io/instance-type": "m6i.xlarge",
+                format!("node-role.kubernetes.io/{role}"): "",
+                "topology.kubernetes.io/region": "eu-central-1",
+                "topology.kubernetes.io/zone": "eu-central-1a",
+            },
+        },
+        "status": {"nodeInfo": {
+            "architecture": architecture, "operatingSystem": "linux", "kubeletVersion": "v1.34.2",
+        }},
+    })
+}

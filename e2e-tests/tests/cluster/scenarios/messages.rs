@@ -1,0 +1,75 @@
+//! Scenario 2: what kubectl shows is what the policy said, all of it. What README.md shows of it is true.
+
+use serde_json::Value;
+
+use crate::crd::{template, together};
+use crate::module::ROOT;
+use crate::world::{WEBHOOK, World};
+
+pub(crate) fn run(world: &World<'_>) {
+    world.deploy("mixed");
+    the_readme_is_true(world);
+    much_to_say(world);
+}
+
+/// The example at the top of README.md, word for word.
+fn the_readme_is_true(world: &World<'_>) {
+    let readme = std::fs::read_to_string(format!("{ROOT}/README.md")).expect("README.md");
+    let (_, shown) = readme
+        .split_once("```console\n$ kubectl create -f hyperconverged.yaml\n")
+        .expect("the example");
+    let (shown, _) = shown.split_once("```").expect("its end");
+    let case = e2e_tests::cases()
+        .into_iter()
+        .find(|case| case.name == "documentation/readme")
+        .expect("the case of the example");
+    let object = &case.request()["object"];
+    world
+        .developer
+        .file("hyperconverged.yaml", &object.to_string());
+    let said = world
+        .developer
+        .run(&["create", "-f", "hyperconverged.yaml"]);
+    said.fails(shown);
+}
+
+/// More problems and warnings than an answer has room for.
+fn much_to_say(world: &World<'_>) {
+    let crd = world.crd;
+    let templates: Vec<Value> = (0..60)
+        .map(|number| {
+            let architectures = if number % 2 == 0 {
+                " amd64"
+            } else {
+                "amd64,,amd64"
+            };
+            template(&format!("image-{number}"), Some(architectures))
+        })
+        .collect();
+    let spec = together([&crd.import, &crd.templates(&templates)]);
+    let answer = world.ask(&world.hyperconverged(&spec)).expect("an answer");
+    let warnings = answer["warnings"].as_array().expect("warnings");
+    let warnings: Vec<String> = warnings
+        .iter()
+        .map(|warning| format!("Warning: {}\n", warning.as_str().unwrap_or_default()))
+        .collect();
+    let message = answer["status"]["message"].as_str().unwrap_or_default();
+    println!(
+        "{} {} {}",
+        message.len(),
+        warnings.len(),
+        warnings.concat().len()
+    );
+
+    let object = world.hyperconverged(&spec);
+    world
+        .developer
+        .file("hyperconverged.yaml", &object.to_string());
+    let said = world
+        .developer
+        .run(&["create", "-f", "hyperconverged.yaml"]);
+    said.fails(&format!(
+        "{}Error from server: error when creating \"hyperconverged.yaml\": admission webhook \"{WEBHOOK}\" denied the request: {message}\n",
+        warnings.concat()
+    ));
+}

@@ -1,0 +1,182 @@
+//! Scenario 3: the cluster changes under a HyperConverged that was right. Nothing that it is asked for
+//! afterwards is denied for that; what is wrong anew is.
+
+use serde_json::json;
+
+use crate::crd::{template, together};
+use crate::kubectl::Said;
+use crate::world::{WEBHOOK, World};
+
+const DENIED: &str =
+    "HyperConverged kubevirt-hyperconverged/kubevirt-hyperconverged: 1 problem\n\n";
+
+pub(crate) fn run(world: &World<'_>) {
+    world.deploy("amd64");
+    nodes_join(world);
+    nodes_leave(world);
+}
+
+/// The import is off, and nodes of another architecture join.
+fn nodes_join(world: &World<'_>) {
+    world.creates(&json!({}));
+    kubectl(
+        world,
+        &[
+            "patch",
+            "--type",
+            "merge",
+            "-p",
+            r#"{"metadata":{"finalizers":["e2e.test/kept"]}}"#,
+        ],
+    )
+    .says(&done("patched"));
+    world.nodes("mixed");
+    what_concerns_nobody_passes(world, 3);
+
+    // A template of one's own, while nobody reads its architectures, is new; that the import is off is not.
+    let crd = world.crd;
+    let good = json!({"spec": crd.templates(&[template("mine", None)])}).to_string();
+    let carried = "Warning: [multi-arch-import-disabled] as before: the import is off, but the workload nodes have 2 architectures (amd64, arm64): a boot image is imported for one only\n";
+    kubectl(world, &["patch", "--type", "merge", "-p", &good])
+        .says_and_warns(&done("patched"), carried);
+
+    // Turning the import on makes the template wrong.
+    let import = json!({"spec": crd.import}).to_string();
+    let at = crd.templates_path();
+    kubectl(world, &["patch", "--type", "merge", "-p", &import]).fails(&format!(
+        "Error from server: admission webhook \"{WEBHOOK}\" denied the request: {DENIED}\
+         [architectures-missing] {at}[0].metadata.annotations[ssp.kubevirt.io/dict.architectures]: template `mine` does not say for which architectures its image is\n\
+         fix: annotate the template with ssp.kubevirt.io/dict.architectures: \"amd64,arm64\", and keep of it what the image has\n"
+    ));
+    let both = together([
+        &crd.import,
+        &crd.templates(&[template("mine", Some("amd64,arm64"))]),
+    ]);
+    let both = json!({"spec": both}).to_string();
+    kubectl(world, &["patch", "--type", "merge", "-p", &both]).says(&done("patched"));
+
+    // And off again it is wrong anew.
+    let off = json!({"spec": off(world)}).to_string();
+    let said = kubectl(world, &["patch", "--type", "merge", "-p", &off]);
+    assert!(
+        said.code == Some(1) && said.stderr.contains("[multi-arch-import-disabled]"),
+        "{said:?}"
+    );
+    deletion_passes(world);
+}
+
+/// The import is on with an image for arm64, and the nodes of arm64 leave.
+fn nodes_leave(world: &World<'_>) {
+    let crd = world.crd;
+    let arm64 = together([
+        &crd.import,
+        &crd.templates(&[template("for-arm64", Some("arm64"))]),
+    ]);
+    let object = world.hyperconverged(&arm64);
+    world
+        .developer
+        .file("hyperconverged.yaml", &object.to_string());
+    world.developer.run(&["create", "-f", "hyperconverged.yaml"]).says_and_warns(
+        &done("created"),
+        "Warning: [architectures-partial] template `for-arm64` is not imported for amd64: no VM boots from it there\n",
+    );
+    kubectl(
+        world,
+        &[
+            "patch",
+            "--type",
+            "merge",
+            "-p",
+            r#"{"metadata":{"finalizers":["e2e.test/kept"]}}"#,
+        ],
+    )
+    .says(&done("patched"));
+    world.nodes("amd64");
+    what_concerns_nobody_passes(world, 4);
+
+    let templates = [
+        template("for-arm64", Some("arm64")),
+        template("new", Some("arm64")),
+    ];
+    let worse = json!({"spec": crd.templates(&templates)}).to_string();
+    let at = crd.templates_path();
+    kubectl(world, &["patch", "--type", "merge", "-p", &worse]).fails(&format!(
+        "Warning: [architectures-unsupported] as before: template `for-arm64` is for `arm64`, the workload nodes are amd64: HCO leaves it out\n\
+         Error from server: admission webhook \"{WEBHOOK}\" denied the request: {DENIED}\
+         [architectures-unsupported] {at}[1].metadata.annotations[ssp.kubevirt.io/dict.architectures]: template `new` is for `arm64`, the workload nodes are amd64: HCO leaves it out\n\
+         fix: name an architecture of the workload nodes that the image has, as in ssp.kubevirt.io/dict.architectures: \"amd64\", or switch the template off with the annotation dataimportcrontemplate.kubevirt.io/enable: \"false\"\n"
+    ));
+    deletion_passes(world);
+}
+
+/// An edit of something else, a label, an annotation, the status: without a word.
+fn what_concerns_nobody_passes(world: &World<'_>, number: usize) {
+    let edit = json!({"spec": world.crd.unrelated(number)}).to_string();
+    kubectl(world, &["patch", "--type", "merge", "-p", &edit]).says(&done("patched"));
+    kubectl(world, &["label", "team=a"]).says(&done("labeled"));
+    kubectl(world, &["annotate", "e2e.test/note=b"]).says(&done("annotated"));
+    let status = r#"{"status":{"observedGeneration":7}}"#;
+    kubectl(
+        world,
+        &[
+            "patch",
+            "--subresource",
+            "status",
+            "--type",
+            "merge",
+            "-p",
+            status,
+        ],
+    )
+    .says(&done("patched"));
+    let status = world.api().get(&world.path())["status"]["observedGeneration"].clone();
+    assert_eq!(status, 7, "the status is written");
+}
+
+/// Deletion waits for a finalizer, and the finalizer can go.
+fn deletion_passes(world: &World<'_>) {
+    kubectl(world, &["delete", "--wait=false"])
+        .says("hyperconverged.hco.kubevirt.io \"kubevirt-hyperconverged\" deleted from kubevirt-hyperconverged namespace\n");
+    let object = world.api().get(&world.path());
+    assert!(
+        object["metadata"]["deletionTimestamp"].is_string(),
+        "{object}"
+    );
+    kubectl(
+        world,
+        &[
+            "patch",
+            "--type",
+            "merge",
+            "-p",
+            r#"{"metadata":{"finalizers":null}}"#,
+        ],
+    )
+    .says(&done("patched"));
+    kubectl(world, &["get"]).fails(
+        "Error from server (NotFound): hyperconvergeds.hco.kubevirt.io \"kubevirt-hyperconverged\" not found\n",
+    );
+}
+
+/// What turns the import off: nothing left of what turned it on.
+fn off(world: &World<'_>) -> serde_json::Value {
+    match world.crd.import["featureGates"].is_array() {
+        true => json!({"featureGates": []}),
+        false if world.crd.version == "v1" => {
+            json!({"workloadSources": {"enableMultiArchBootImageImport": false}})
+        }
+        false => json!({"featureGates": {"enableMultiArchBootImageImport": false}}),
+    }
+}
+
+/// kubectl on the HyperConverged.
+fn kubectl(world: &World<'_>, arguments: &[&str]) -> Said {
+    let (verb, rest) = arguments.split_first().expect("a verb");
+    let mut all = vec![*verb, "hyperconverged", "kubevirt-hyperconverged"];
+    all.extend(rest);
+    world.developer.run(&all)
+}
+
+fn done(what: &str) -> String {
+    format!("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged {what}\n")
+}
