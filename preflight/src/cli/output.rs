@@ -68,7 +68,7 @@ impl Terminal {
     fn say(&self, style: Style, word: &str, text: &str) {
         let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
         // There is nowhere left to say that this failed.
-        let _ = writeln!(err, "{style}{word}:{style:#} {text}");
+        let _ = writeln!(err, "{style}{word}:{style:#} {}", plain(text));
     }
 
     /// Tells what a check came to.
@@ -122,6 +122,16 @@ fn quietly(written: std::io::Result<()>) -> Result<()> {
 /// An error and its causes in one sentence.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     format!("{error:#}")
+}
+
+/// What stands in a user's file, without what a terminal would obey.
+fn plain(text: &str) -> String {
+    let shown = |letter: char| match letter {
+        '\n' => letter,
+        control if control.is_control() => '\u{fffd}',
+        letter => letter,
+    };
+    text.chars().map(shown).collect()
 }
 
 /// `1 problem`, `2 problems`.

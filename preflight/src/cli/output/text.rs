@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count};
+use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain};
 use crate::cli::exit::Exit;
 use crate::cli::prose::{Piece, pieces, wrap};
 use crate::cli::verdict::{Against, Boots, Finding, Judged, Level, Report, Template, Verdicts};
@@ -36,22 +36,22 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         Exit::Denied => (RED, '✘', "denied"),
         Exit::Unjudged => (RED, '!', "not judged"),
     };
-    let name = object.name();
+    let name = plain(&object.name());
     line!(text, "{style}{sign} {word}{style:#}  {BOLD}{name}{BOLD:#}");
     let against = match &object.against {
         Against::Nothing => "judged in full".to_owned(),
         Against::File(file) => format!("judged as an update of {file}"),
         Against::Live => "judged as an update of the live object".to_owned(),
     };
-    let version = &object.identity.api_version;
-    let at = object.at(None);
+    let version = plain(&object.identity.api_version);
+    let at = plain(&object.at(None));
     line!(text, "  {DIM}{at} · {version} · {against}{DIM:#}\n");
     facts(text, &object.report);
     if let Some(templates) = &object.report.templates {
         matrix(text, templates, object.report.nodes.as_ref());
     }
     if let Some(message) = object.message() {
-        for sentence in message.lines() {
+        for sentence in plain(message).lines() {
             match sentence.strip_prefix("fix: ") {
                 Some(it) => fix(text, it, width),
                 None => {
@@ -140,7 +140,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
     }
     line!(text, "  {BOLD}{}{BOLD:#}", head.trim_end());
     for template in shown {
-        let mut row = format!("  {:<first$}", template.name);
+        let mut row = format!("  {:<first$}", plain(&template.name));
         for (name, column) in nodes.keys().zip(&heads) {
             let boots = template.architectures.get(name).copied();
             let (style, cell) = cell(boots.unwrap_or(Boots::NotSaid));

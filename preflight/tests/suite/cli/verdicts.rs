@@ -105,6 +105,33 @@ fn prose_keeps_to_the_width_and_values_stay_whole() {
     compare("check-narrow", &shown(words, &output));
 }
 
+/// A manifest is somebody else's text: what a terminal would obey is not handed on.
+#[test]
+fn a_manifest_cannot_talk_to_the_terminal() {
+    let manifest = r#"
+apiVersion: hco.kubevirt.io/v1
+kind: HyperConverged
+metadata: {name: "\e[2Ja"}
+spec:
+  workloadSources:
+    enableMultiArchBootImageImport: true
+    dataImportCronTemplates:
+      - {metadata: {name: "\e[2Jb"}, spec: {schedule: "\a"}}
+---
+kind: "\e[2Jc"
+"#;
+    let words = "check -f - --arch amd64=1,arm64=1 --color always";
+    let output = run_with(words, manifest);
+    for bytes in [output.stdout, output.stderr] {
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(
+            text.contains('\u{fffd}') && !text.contains("\u{1b}[2J"),
+            "{text:?}"
+        );
+        assert!(!text.contains('\u{7}'), "{text:?}");
+    }
+}
+
 /// `hco-preflight check … | head -1`.
 #[test]
 fn a_reader_that_has_read_enough_changes_no_verdict() {

@@ -1,0 +1,84 @@
+//! `--cluster` and `rbac`, against an API server made of recorded answers.
+
+use rstest::{Context, rstest};
+use serde_json::{Value, json};
+
+use super::{command, compare, shown};
+use crate::api_server::{ApiServer, recorded};
+
+/// Runs a command line against the recorded cluster; its address differs from run to run.
+fn run(server: &ApiServer, words: &str) -> (String, i32) {
+    let mut command = command();
+    command.env("KUBECONFIG", server.kubeconfig());
+    let output = command.args(words.split_whitespace()).output().unwrap();
+    let shown = shown(words, &output).replace(&server.address(), "SERVER");
+    (shown, output.status.code().unwrap())
+}
+
+#[rstest]
+#[case::live_objects("check --cluster", 1)]
+#[case::live_objects_in_json("check --cluster -o json", 1)]
+#[case::live_objects_in_sarif("check --cluster -o sarif", 1)]
+#[case::live_objects_in_junit("check --cluster -o junit", 1)]
+#[case::live_objects_in_github("check --cluster -o github", 1)]
+#[case::live_objects_in_markdown("check --cluster -o markdown", 1)]
+#[case::what_if("check --cluster --what-if riscv64=2", 1)]
+#[case::live_is_old("check -f live.yaml --cluster", 0)]
+#[case::old_beats_live("check -f denied.yaml --old old.yaml --cluster", 0)]
+#[case::new_object("check -f other.yaml --cluster", 0)]
+#[case::another_context("check --cluster --context limited", 2)]
+#[case::wrong_credentials("check --cluster --context wrong", 2)]
+#[case::no_such_context("check --cluster --context nowhere", 2)]
+fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    let server = ApiServer::start(recorded());
+    let (shown, ended) = run(&server, words);
+    compare(&format!("cluster-{}", context.description.unwrap()), &shown);
+    assert_eq!(ended, code, "{shown}");
+}
+
+#[test]
+fn without_a_kubeconfig_it_is_told_what_to_do() {
+    let output = super::run("check --cluster");
+    compare("cluster-no-kubeconfig", &shown("check --cluster", &output));
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// The recorded answer to whether the policy-server may list nodes, for all that it must be allowed to do.
+fn reviews(allowed: &[&str]) -> Vec<Value> {
+    let mut answers = recorded();
+    let list = answers
+        .iter()
+        .position(|answer| answer["request"].as_str().unwrap().ends_with("/subjectaccessreviews"))
+        .unwrap();
+    let list = answers.remove(list);
+    for verb in ["get", "list", "watch", "create"] {
+        let mut answer = list.clone();
+        answer["sent"]["resourceAttributes"]["verb"] = json!(verb);
+        if verb == "create" {
+            answer["sent"]["resourceAttributes"]["resource"] = json!("subjectaccessreviews");
+            answer["sent"]["resourceAttributes"]["group"] = json!("authorization.k8s.io");
+        }
+        answer["body"]["status"]["allowed"] = json!(allowed.contains(&verb));
+        answers.push(answer);
+    }
+    answers
+}
+
+#[rstest]
+#[case::granted("rbac", &["get", "list", "watch", "create"], 0)]
+#[case::no_nodes("rbac", &["create"], 1)]
+#[case::no_watch("rbac", &["get", "list", "create"], 1)]
+#[case::no_reviews("rbac", &["get", "list", "watch"], 1)]
+#[case::another_account("rbac --service-account elsewhere/policies --context limited", &[], 2)]
+#[case::wrong_credentials("rbac --context wrong", &[], 2)]
+fn grants_are_told(
+    #[case] words: &str,
+    #[case] allowed: &[&str],
+    #[case] code: i32,
+    #[context] context: Context,
+) {
+    let server = ApiServer::start(reviews(allowed));
+    let (shown, ended) = run(&server, words);
+    compare(&format!("rbac-{}", context.description.unwrap()), &shown);
+    assert_eq!(ended, code, "{shown}");
+}
