@@ -57,7 +57,7 @@ e2e-tests: ## The cases through every door; kwctl and policy-server if they are 
 	$(CARGO) test --locked -p e2e-tests
 
 # The versions of these programs are in e2e-tests/tools/go.mod, and nowhere else.
-TOOLS := $(abspath $(or $(CARGO_TARGET_DIR),target))/cluster-tools
+TOOLS := $(abspath $(TARGET))/cluster-tools
 KUBERNETES = $(shell sed -n 's|.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' e2e-tests/tools/go.mod)
 
 # Without the stamps kubectl and kube-apiserver call themselves v0.0.0-master.
@@ -74,7 +74,8 @@ cluster-tools: $(TOOLS)/stamp ## Build etcd, kube-apiserver and kubectl for e2e-
 .PHONY: e2e-cluster
 e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: without policy-server)
 	@if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
-		$(MAKE) --no-print-directory cluster-tools && \
+		$(MAKE) --no-print-directory cluster-tools hco-preflight && \
+		ln -sf $(abspath $(TARGET))/release/hco-preflight $(TOOLS)/kubectl-hco_preflight && \
 		CLUSTER_TOOLS=$(TOOLS) $(CARGO) test --locked -p e2e-tests --test cluster -- $(SCENARIOS); \
 	else echo 'cluster: not run: go is not on PATH'; fi
 

@@ -35,7 +35,7 @@ pub(crate) fn configure(api: &Api, policy: &Policy, url: &str, authority: &str) 
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],
     });
-    let mut configuration = policy.webhook(url, authority, marker.clone());
+    let mut configuration = policy.webhook(url, authority, &marker);
     if old {
         configuration["metadata"]["resourceVersion"] = version;
         api.must("PUT", &path, Some(&configuration));
@@ -62,7 +62,7 @@ pub(crate) fn configure(api: &Api, policy: &Policy, url: &str, authority: &str) 
     });
 }
 
-/// An AdmissionReview of a HyperConverged, as the API server sends it.
+/// An `AdmissionReview` of a HyperConverged, as the API server sends it.
 pub(crate) fn review(object: &Value) -> Value {
     let version = object["apiVersion"].as_str().unwrap_or_default();
     let version = version.trim_start_matches("hco.kubevirt.io/");

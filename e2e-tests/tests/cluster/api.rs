@@ -8,7 +8,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
 /// Longer than any answer takes, webhooks that time out included.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A client with a token, which may be empty. Clones share their connections.
 #[derive(Clone)]

@@ -16,6 +16,8 @@ pub(crate) struct Programs {
     etcd: PathBuf,
     api_server: PathBuf,
     pub(crate) kubectl: PathBuf,
+    /// hco-preflight, which kubectl finds beside itself.
+    _plugin: PathBuf,
 }
 
 impl Programs {
@@ -35,6 +37,7 @@ impl Programs {
             etcd: program("etcd")?,
             api_server: program("kube-apiserver")?,
             kubectl: program("kubectl")?,
+            _plugin: program("kubectl-hco_preflight")?,
         })
     }
 }
@@ -183,9 +186,9 @@ impl ControlPlane {
             .collect()
     }
 
-    /// A kubeconfig for this server.
-    pub(crate) fn kubeconfig(&self, token: &str) -> Value {
-        json!({
+    /// Writes a kubeconfig for this server into a directory: where it is.
+    pub(crate) fn kubeconfig(&self, directory: &Path, token: &str) -> PathBuf {
+        let kubeconfig = json!({
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "e2e", "cluster": {
@@ -197,6 +200,10 @@ impl ControlPlane {
                 "cluster": "e2e", "user": "e2e", "namespace": "kubevirt-hyperconverged",
             }}],
             "current-context": "e2e",
-        })
+        });
+        let path = directory.join("kubeconfig");
+        // JSON is YAML.
+        std::fs::write(&path, kubeconfig.to_string()).expect("a kubeconfig");
+        path
     }
 }

@@ -1,4 +1,4 @@
-//! The CustomResourceDefinitions of HyperConverged that scenarios run with.
+//! The `CustomResourceDefinitions` of `HyperConverged` that scenarios run with.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::module::ROOT;
 
-/// A CustomResourceDefinition.
+/// A `CustomResourceDefinition`.
 pub(crate) struct Crd {
     /// What it is called in reports.
     pub(crate) name: &'static str,
@@ -42,7 +42,7 @@ const V1: &[&str] = &["v1"];
 const BOTH: &[&str] = &["v1", "v1beta1"];
 const MAIN: &str = "hco-main-2026-08-21.yaml";
 
-/// The CustomResourceDefinitions that a scenario runs with, one after the other.
+/// The `CustomResourceDefinitions` that a scenario runs with, one after the other.
 pub(crate) fn of(wanted: Crds) -> Vec<Crd> {
     let gate = json!({"featureGates": {"enableMultiArchBootImageImport": true}});
     let gates = json!({"featureGates": [{"name": "enableMultiArchBootImageImport"}]});

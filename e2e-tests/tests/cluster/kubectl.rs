@@ -1,5 +1,6 @@
 //! kubectl, as a user types it and reads it.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -23,22 +24,30 @@ impl Kubectl {
     pub(crate) fn new(program: &Path, control_plane: &ControlPlane, user: User) -> Self {
         let home = control_plane.directory().join(user.name());
         std::fs::create_dir_all(&home).expect("a home");
-        let kubeconfig = control_plane.kubeconfig(user.name()).to_string();
-        std::fs::write(home.join("kubeconfig"), kubeconfig).expect("a kubeconfig");
+        control_plane.kubeconfig(&home, user.name());
         Self {
             program: program.to_owned(),
             home,
         }
     }
 
-    /// Where it is run, and looks for files.
-    pub(crate) fn home(&self) -> &Path {
-        &self.home
-    }
-
     /// Writes a file to where it is run.
     pub(crate) fn file(&self, name: &str, text: &str) {
         std::fs::write(self.home.join(name), text).expect("a file");
+    }
+
+    /// For its plugin, which is beside it, and for the editor of `kubectl edit`.
+    fn path(&self) -> OsString {
+        let mut path: Vec<PathBuf> = self
+            .program
+            .parent()
+            .map(Path::to_owned)
+            .into_iter()
+            .collect();
+        path.extend(std::env::split_paths(
+            &std::env::var_os("PATH").unwrap_or_default(),
+        ));
+        std::env::join_paths(path).expect("a PATH")
     }
 
     /// Runs it.
@@ -52,8 +61,7 @@ impl Kubectl {
             .args(arguments)
             .current_dir(&self.home)
             .env_clear()
-            // For the editor of `kubectl edit`.
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", self.path())
             .env("HOME", &self.home)
             .env("TMPDIR", &self.home)
             .env("KUBECONFIG", self.home.join("kubeconfig"))
@@ -96,7 +104,7 @@ impl Said {
     }
 
     #[track_caller]
-    fn is(&self, wanted: &Self) {
+    pub(crate) fn is(&self, wanted: &Self) {
         let shown = |said: &Self| {
             let Self {
                 stdout,

@@ -74,7 +74,7 @@ impl Policy {
     /// MIRRORS: kubewarden-controller `internal/controller/policy_subreconciler_webhook.go`,
     /// `reconcileValidatingWebhookConfiguration`, with the defaults of the CRD.
     /// DIVERGES: the address is a URL, since nobody routes a service here.
-    pub(crate) fn webhook(&self, url: &str, authority: &str, marker: Value) -> Value {
+    pub(crate) fn webhook(&self, url: &str, authority: &str, marker: &Value) -> Value {
         use base64::Engine as _;
         let or = |field: &str, default: Value| match self.spec(field) {
             Value::Null => default,

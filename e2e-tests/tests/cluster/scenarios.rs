@@ -8,6 +8,7 @@ mod load;
 mod manifests;
 mod messages;
 mod node_changes;
+mod preflight;
 mod procedures;
 
 use crate::crd::Crds;
@@ -70,6 +71,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "what deploy/ has is accepted, and grants what it says",
         crds: Crds::V1beta1,
         run: manifests::run,
+    },
+    Scenario {
+        number: 9,
+        about: "hco-preflight, the plugin of kubectl",
+        crds: Crds::Each,
+        run: preflight::run,
     },
     Scenario {
         number: 10,

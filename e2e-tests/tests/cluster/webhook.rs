@@ -2,7 +2,6 @@
 
 mod broken;
 mod library;
-mod live;
 mod policy_server;
 mod server;
 

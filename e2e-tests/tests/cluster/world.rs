@@ -1,4 +1,4 @@
-//! A cluster with everything that a scenario begins with: HCO's CustomResourceDefinition, its namespace, an
+//! A cluster with everything that a scenario begins with: HCO's `CustomResourceDefinition`, its namespace, an
 //! administrator and a developer at kubectl, and the policy as a webhook.
 
 use std::cell::RefCell;
@@ -198,7 +198,7 @@ impl<'w> World<'w> {
             let is = |node: &&Value| {
                 let labels = &node["metadata"]["labels"];
                 let label = |role: &&str| labels.get(format!("node-role.kubernetes.io/{role}"));
-                roles.iter().filter_map(label).next().is_some()
+                roles.iter().find_map(label).is_some()
             };
             let architectures: BTreeSet<&str> = nodes
                 .iter()

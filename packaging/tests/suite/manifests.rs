@@ -244,9 +244,7 @@ fn nothing_is_denied_before_somebody_asks_for_it() {
 fn each_overlay_is_for_the_namespace_of_its_hco() {
     for (overlay, manifests) in rendered() {
         let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
-        let wanted = |namespace: &str| {
-            json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}]})
-        };
+        let wanted = |namespace: &str| json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}]});
         let wanted = match overlay.as_str() {
             "base" => Value::Null,
             "overlays/openshift-virtualization" => wanted("openshift-cnv"),

@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use crate::api::Api;
 use crate::crd::template;
-use crate::world::World;
+use crate::world::{WEBHOOK, World};
 
 const NODES: usize = 1000;
-const UPDATES: usize = 200;
-const AT_A_TIME: usize = 20;
+const UPDATES: u32 = 200;
+const AT_A_TIME: u32 = 20;
 
 pub(crate) fn run(world: &World<'_>) {
     world.deploy("mixed");
     let nodes: Vec<Value> = (0..NODES).map(node).collect();
     thread::scope(|scope| {
-        for nodes in nodes.chunks(NODES / AT_A_TIME) {
+        for nodes in nodes.chunks(NODES / 20) {
             let api = world.api().clone();
             scope.spawn(move || {
                 for node in nodes {
@@ -67,7 +67,7 @@ pub(crate) fn run(world: &World<'_>) {
 }
 
 /// An update that is judged: the templates change, so the nodes are read. It must be there afterwards.
-fn update(api: &Api, path: &str, number: usize) {
+fn update(api: &Api, path: &str, number: u32) {
     let template = template(&format!("image-{number}"), Some("amd64,arm64"));
     let templates = json!([template]);
     let patch = json!({"spec": {"dataImportCronTemplates": templates}});
@@ -87,7 +87,8 @@ fn measured(world: &World<'_>, what: &str, updates: impl FnOnce()) {
     let after = Latency::of(world);
     let count = after.count - before.count;
     // None is lost, and none is asked twice.
-    assert_eq!(count, UPDATES as f64, "calls of the webhook");
+    assert_eq!(count, UPDATES, "calls of the webhook");
+    let calls = f64::from(count);
     let part = |index: usize| after.below[index] - before.below[index];
     println!(
         "| {what} | {count} | {} | {} | {} | {} | {:.1} ms | {:.0} |",
@@ -95,49 +96,51 @@ fn measured(world: &World<'_>, what: &str, updates: impl FnOnce()) {
         part(1),
         part(2),
         part(3),
-        (after.sum - before.sum) * 1000.0 / count,
-        count / took
+        (after.sum - before.sum) * 1000.0 / calls,
+        calls / took
     );
 }
 
 /// The latency of the policy's webhook on updates, since the API server started.
 struct Latency {
-    count: f64,
+    count: u32,
     sum: f64,
     /// How many took no longer than 5, 25, 100 and 500 ms: the API server's own steps.
-    below: [f64; 4],
+    below: [u32; 4],
 }
 
 impl Latency {
     fn of(world: &World<'_>) -> Self {
         let (_, metrics) = world.api().text("/metrics").expect("metrics");
-        let metric = |name: &str, more: &str| -> f64 {
+        let of_webhook = format!(r#"name="{WEBHOOK}""#);
+        let metric = |name: &str, more: &str| {
             let name = format!("apiserver_admission_webhook_admission_duration_seconds_{name}{{");
-            metrics
-                .lines()
-                .filter(|line| {
-                    line.starts_with(&name)
-                        && line.contains(
-                            r#"name="clusterwide-hco-architecture-guard.kubewarden.admission""#,
-                        )
-                        && line.contains(r#"operation="UPDATE""#)
-                        && line.contains(more)
-                })
-                .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
-                .sum()
+            let parts = [&*of_webhook, r#"operation="UPDATE""#, more];
+            let mut lines = metrics.lines();
+            let line = lines.find(|line| {
+                line.starts_with(&name) && parts.iter().all(|part| line.contains(part))
+            });
+            let value = line.and_then(|line| line.rsplit(' ').next());
+            // Of what never happened there is no line.
+            value.unwrap_or("0").to_owned()
         };
+        let count = |name: &str, more: &str| metric(name, more).parse().expect("a count");
         Self {
-            count: metric("count", ""),
-            sum: metric("sum", ""),
+            count: count("count", ""),
+            sum: metric("sum", "").parse().expect("seconds"),
             below: ["0.005", "0.025", "0.1", "0.5"]
-                .map(|step| metric("bucket", &format!(r#"le="{step}""#))),
+                .map(|step| count("bucket", &format!(r#"le="{step}""#))),
         }
     }
 }
 
 /// A node of OpenShift's size in names and labels: three control planes, the rest workers of both architectures.
 fn node(number: usize) -> Value {
-    let architecture = if number % 2 == 0 { "amd64" } else { "arm64" };
+    let architecture = if number.is_multiple_of(2) {
+        "amd64"
+    } else {
+        "arm64"
+    };
     let role = if number == 0 {
         "control-plane"
     } else {

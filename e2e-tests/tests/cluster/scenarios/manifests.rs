@@ -41,7 +41,7 @@ pub(crate) fn run(world: &World<'_>) {
     }
 }
 
-/// Whether Kubewarden's CustomResourceDefinitions are there to be installed.
+/// Whether Kubewarden's `CustomResourceDefinitions` are there to be installed.
 fn install_kubewarden(world: &World<'_>) -> bool {
     let files = CRDS.map(|name| Path::new(ROOT).join("../shared/crds").join(name));
     if !files.iter().all(|file| file.is_file()) {
@@ -87,7 +87,7 @@ fn is_accepted(world: &World<'_>, path: &str) {
 /// nothing that the overlay says gets lost on the way.
 fn the_controller_makes_a_webhook_of_it(world: &World<'_>, folder: &str, policy: &Policy) {
     let authority = &world.control_plane.certificates.authority;
-    let mut webhook = policy.webhook("https://127.0.0.1:1", authority, json!({}));
+    let mut webhook = policy.webhook("https://127.0.0.1:1", authority, &json!({}));
     webhook["webhooks"].as_array_mut().expect("webhooks").pop();
     world.api().must(
         "POST",

@@ -6,11 +6,10 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Json, Router};
-use hco_preflight::{HostCalls, HostError, Verdict};
+use hco_preflight::{Cluster, HostCalls, HostError, Verdict};
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use super::live::Live;
 use super::server::Server;
 use crate::control_plane::ControlPlane;
 use crate::policy::Policy;
@@ -18,14 +17,16 @@ use crate::policy::Policy;
 struct Serving {
     module: hco_preflight::Policy,
     policy: Policy,
-    host: Arc<Live>,
+    host: Arc<Cluster>,
 }
 
 pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) -> Server {
+    let kubeconfig = control_plane.kubeconfig(control_plane.directory(), token);
+    let host = Cluster::of_kubeconfig(&kubeconfig, None).expect("a kubeconfig");
     let serving = Serving {
         module: hco_preflight::Policy::embedded().expect("the module"),
         policy: policy.clone(),
-        host: Arc::new(Live::new(control_plane.api.with_token(token))),
+        host: Arc::new(host),
     };
     let router = Router::new()
         .route("/validate/{id}", post(validate))

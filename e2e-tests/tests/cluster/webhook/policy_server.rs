@@ -30,8 +30,7 @@ pub(super) fn start(
     // JSON is YAML.
     let policies = json!({policy.unique_name(): entry}).to_string();
     std::fs::write(directory.join("policies.yml"), policies).expect("a file");
-    let kubeconfig = control_plane.kubeconfig(token).to_string();
-    std::fs::write(directory.join("kubeconfig"), kubeconfig).expect("a file");
+    control_plane.kubeconfig(directory, token);
 
     // Somebody else may take its ports before it does.
     let mut tried = Vec::new();

@@ -1,0 +1,125 @@
+//! Scenario 9: hco-preflight asks a live cluster, as the plugin of kubectl that it is.
+
+use serde_json::json;
+
+use crate::crd::{template, together};
+use crate::kubectl::{Kubectl, Said};
+use crate::waiting::until;
+use crate::world::World;
+
+pub(crate) fn run(world: &World<'_>) {
+    world.set_nodes("amd64");
+    world.creates(&json!({}));
+    what_is_there(world);
+    world.set_nodes("mixed");
+    what_comes(world);
+    grants(world);
+}
+
+/// The live object against the live nodes, and against nodes that may join.
+fn what_is_there(world: &World<'_>) {
+    let version = world.crd.version;
+    let begins = |verdict: &str| {
+        format!(
+            "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  in the cluster · hco.kubevirt.io/{version} · judged in full\n\n"
+        )
+    };
+    let now = preflight(&world.developer, &["check", "--cluster"]);
+    now.says(&format!(
+        "{}  workload nodes             amd64 (3)\n  control plane              amd64\n  multi-architecture import  disabled\n\n  \
+         boot images                 amd64 (3)\n  centos-stream10-image-cron  ✔ boots\n  centos-stream9-image-cron   ✔ boots\n  fedora-image-cron           ✔ boots\n\n\
+         1 object: accepted\n",
+        begins("✔ accepted")
+    ));
+    let then = preflight(
+        &world.developer,
+        &["check", "--cluster", "--what-if", "arm64=2"],
+    );
+    assert_eq!((then.code, &*then.stderr), (Some(1), ""), "{then:?}");
+    let wanted = format!(
+        "{}  workload nodes             amd64 (3), arm64 (2)\n",
+        begins("✘ denied")
+    );
+    assert!(then.stdout.starts_with(&wanted), "{}", then.stdout);
+    let wanted = "\n  ✘ deny  multi-arch-import-disabled\n";
+    assert!(then.stdout.contains(wanted), "{}", then.stdout);
+}
+
+/// A manifest, with the live object as what it was before. It is what the API server says then.
+fn what_comes(world: &World<'_>) {
+    let crd = world.crd;
+    let check = |architectures| {
+        let templates = crd.templates(&[template("mine", architectures)]);
+        let object = world.hyperconverged(&together([&crd.import, &templates]));
+        world.developer.file("new.yaml", &object.to_string());
+        preflight(&world.developer, &["check", "-f", "new.yaml", "--cluster"])
+    };
+    let version = crd.version;
+    let said = |verdict: &str, mine: &str| {
+        format!(
+            "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · judged as an update of the live object\n\n  \
+             workload nodes             amd64 (3), arm64 (2)\n  control plane              amd64\n  multi-architecture import  enabled\n\n  \
+             boot images                 amd64 (3)   arm64 (2)\n  mine                        {mine}\n  \
+             centos-stream10-image-cron  ✔ boots     ✔ boots\n  centos-stream9-image-cron   ✔ boots     ✔ boots\n  fedora-image-cron           ✔ boots     ✔ boots\n\n"
+        )
+    };
+    check(Some("amd64,arm64")).says(&format!(
+        "{}1 object: accepted\n",
+        said("✔ accepted", "✔ boots     ✔ boots")
+    ));
+    check(None).is(&Said {
+        stdout: format!(
+            "{}  ✘ deny  architectures-missing\n    template `mine` does not say for which architectures its image is\n    new.yaml:1\n    \
+             {}[0].metadata.annotations[ssp.kubevirt.io/dict.architectures]\n    \
+             fix  annotate the template with ssp.kubevirt.io/dict.architectures: \"amd64,arm64\", and keep of\n         it what the image has\n\n\
+             1 object: denied\nCorrect the problem above and check again; `hco-preflight explain RULE` shows a rule's page with\nexamples.\n",
+            said("✘ denied", "? not said  ? not said"),
+            crd.templates_path()
+        ),
+        stderr: String::new(),
+        code: Some(1),
+    });
+}
+
+/// What the account of the policy-server lacks, and the manifest that brings it.
+fn grants(world: &World<'_>) {
+    preflight(&world.developer, &["rbac"]).is(&Said {
+        stdout: String::new(),
+        stderr: "error: you may not create subjectaccessreviews.authorization.k8s.io: subjectaccessreviews.authorization.k8s.io is forbidden: \
+                 User \"developer\" cannot create resource \"subjectaccessreviews\" in API group \"authorization.k8s.io\" at the cluster scope; \
+                 ask for a role with the verb `create` on `subjectaccessreviews.authorization.k8s.io`, or use another account\n"
+            .to_owned(),
+        code: Some(2),
+    });
+
+    let missing = preflight(&world.admin, &["rbac"]);
+    let grant = "✘ no   get     nodes\n✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  create  subjectaccessreviews.authorization.k8s.io\n";
+    let manifest = missing.stdout.strip_prefix(grant);
+    let manifest = manifest.unwrap_or_else(|| panic!("{missing:?}"));
+    assert_eq!(
+        (missing.code, &*missing.stderr),
+        (
+            Some(1),
+            "note: what kubewarden/policy-server may not do makes the policy's requests hang until the webhook's timeout; apply this\n"
+        )
+    );
+
+    // Applied as it was printed, it is all that is missing.
+    world.admin.file("missing.yaml", manifest);
+    world.admin.run(&["apply", "-f", "missing.yaml"]).says(
+        "clusterrole.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n\
+         clusterrolebinding.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n",
+    );
+    let said = until("the grant is in effect", || {
+        let said = preflight(&world.admin, &["rbac"]);
+        (said.code == Some(0))
+            .then_some(())
+            .ok_or(said.stdout.clone())?;
+        Ok(said)
+    });
+    said.says(&grant.replace("✘ no ", "✔ yes"));
+}
+
+fn preflight(user: &Kubectl, arguments: &[&str]) -> Said {
+    user.run(&[&["hco-preflight"], arguments].concat())
+}
