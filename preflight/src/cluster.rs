@@ -24,8 +24,8 @@ use api::{Asked, Selectors};
 
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
-    /// Of this thread: the calls here block.
-    runtime: Runtime,
+    /// Of this thread: the calls here block. There until it is dropped.
+    runtime: Option<Runtime>,
     client: Client,
     server: String,
 }
@@ -99,7 +99,7 @@ impl Cluster {
             Client::try_from(config).map_err(|error| ClusterError::Kubeconfig(error.to_string()))?
         };
         Ok(Self {
-            runtime,
+            runtime: Some(runtime),
             client,
             server,
         })
@@ -287,6 +287,15 @@ fn is_name(text: &str) -> bool {
             .bytes()
             .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.'))
         && !text.starts_with('.')
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Left to itself a runtime waits for its threads, and panics where nobody may wait: in a task of another one.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl std::fmt::Debug for Cluster {

@@ -176,17 +176,12 @@ impl<'w> World<'w> {
         let wanted: Vec<Value> = list.as_array().expect("nodes").clone();
         let there = self.api().get("/api/v1/nodes");
         let there = there["items"].as_array().expect("nodes");
-        for gone in there
-            .iter()
-            .filter(|node| !names(&wanted).contains(&name(node)))
-        {
-            self.api()
-                .must("DELETE", &format!("/api/v1/nodes/{}", name(gone)), None);
+        for gone in there.iter().filter(|&node| !has(&wanted, node)) {
+            let name = gone["metadata"]["name"].as_str().unwrap_or_default();
+            let path = format!("/api/v1/nodes/{name}");
+            self.api().must("DELETE", &path, None);
         }
-        for new in wanted
-            .iter()
-            .filter(|node| !names(there).contains(&name(node)))
-        {
+        for new in wanted.iter().filter(|&node| !has(there, node)) {
             self.api().must("POST", "/api/v1/nodes", Some(new));
         }
         wanted
@@ -313,10 +308,12 @@ fn grant(api: &Api, name: &str, rules: &[(&str, &str, &[&str])], subject: &Value
     );
 }
 
-fn name(object: &Value) -> &str {
-    object["metadata"]["name"].as_str().unwrap_or_default()
-}
-
-fn names(objects: &[Value]) -> BTreeSet<&str> {
-    objects.iter().map(name).collect()
+/// Whether this node is among those: of one name there may be another one, of another architecture.
+fn has(nodes: &[Value], node: &Value) -> bool {
+    let is = |node: &Value| {
+        let (metadata, info) = (&node["metadata"], &node["status"]["nodeInfo"]);
+        let (name, labels) = (&metadata["name"], &metadata["labels"]);
+        [name, labels, &info["architecture"]].map(Value::clone)
+    };
+    nodes.iter().any(|other| is(other) == is(node))
 }

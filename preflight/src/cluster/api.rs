@@ -121,7 +121,10 @@ impl Cluster {
         asked: &Asked,
         answer: impl Future<Output = Result<String, Error>>,
     ) -> Result<String, ClusterError> {
-        let answer = self.runtime.block_on(answer);
+        let Some(runtime) = &self.runtime else {
+            return Err(ClusterError::Runtime(std::io::Error::other("it has ended")));
+        };
+        let answer = runtime.block_on(answer);
         answer.map_err(|error| self.told(error, asked))
     }
 

@@ -57,7 +57,10 @@ pub(crate) fn run(world: &World<'_>) {
             assert!(begun.elapsed() >= Duration::from_secs(timeout));
         }
         // The preflight's host has no cache to wait for: it is told no.
-        Kind::Library => said.fails(&denied("")),
+        Kind::Library => said.fails(&denied(
+            "the nodes cannot be read: Callback evaluation failure: you may not list nodes: nodes is forbidden: User \"system:serviceaccount:kubewarden:policy-server\" cannot list resource \"nodes\" in A…\n\
+             fix: grant the policy-server's service account get, list and watch of nodes: kubectl apply -f deploy/rbac.yaml",
+        )),
     }
 
     // The grant is applied, and nothing is restarted.

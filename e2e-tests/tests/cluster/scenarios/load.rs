@@ -41,7 +41,7 @@ pub(crate) fn run(world: &World<'_>) {
     }
 
     println!(
-        "| {NODES} nodes, {} | updates | ≤ 5 ms | ≤ 25 ms | ≤ 100 ms | ≤ 500 ms | mean | updates in a second |",
+        "| {NODES} nodes, {} | calls | ≤ 5 ms | ≤ 25 ms | ≤ 100 ms | ≤ 500 ms | mean | updates in a second |",
         world.kind
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
@@ -86,8 +86,9 @@ fn measured(world: &World<'_>, what: &str, updates: impl FnOnce()) {
     let took = begun.elapsed().as_secs_f64();
     let after = Latency::of(world);
     let count = after.count - before.count;
-    // None is lost, and none is asked twice.
-    assert_eq!(count, UPDATES, "calls of the webhook");
+    // None passes unasked. Of one it may be asked twice: the API server begins with the object as its cache has
+    // it, and begins anew if etcd has another one.
+    assert!(count >= UPDATES, "{count} calls of the webhook");
     let calls = f64::from(count);
     let part = |index: usize| after.below[index] - before.below[index];
     println!(
@@ -97,7 +98,7 @@ fn measured(world: &World<'_>, what: &str, updates: impl FnOnce()) {
         part(2),
         part(3),
         (after.sum - before.sum) * 1000.0 / calls,
-        calls / took
+        f64::from(UPDATES) / took
     );
 }
 

@@ -8,6 +8,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use hco_preflight::{Cluster, HostCalls, HostError, Verdict};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::server::Server;
@@ -18,7 +19,12 @@ struct Serving {
     module: hco_preflight::Policy,
     policy: Policy,
     host: Arc<Cluster>,
+    /// As many as policy-server is told to have: time in a queue counts for the webhook's timeout, and not for
+    /// the module's.
+    workers: Semaphore,
 }
+
+const WORKERS: usize = 2;
 
 pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) -> Server {
     let kubeconfig = control_plane.kubeconfig(control_plane.directory(), token);
@@ -27,6 +33,7 @@ pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) 
         module: hco_preflight::Policy::embedded().expect("the module"),
         policy: policy.clone(),
         host: Arc::new(host),
+        workers: Semaphore::new(WORKERS),
     };
     let router = Router::new()
         .route("/validate/{id}", post(validate))
@@ -43,11 +50,15 @@ async fn validate(
         return Err(StatusCode::NOT_FOUND);
     }
     let settings = serving.policy.spec("settings");
+    let _worker = serving.workers.acquire().await;
     let payload = json!({"request": review["request"], "settings": settings}).to_string();
-    let judged = spawn_blocking(move || {
-        let host: Arc<dyn HostCalls> = Arc::clone(&serving.host) as _;
-        serving.module.validate(payload.as_bytes(), host).result
-    });
+    let judged = {
+        let serving = Arc::clone(&serving);
+        spawn_blocking(move || {
+            let host: Arc<dyn HostCalls> = Arc::clone(&serving.host) as _;
+            serving.module.validate(payload.as_bytes(), host).result
+        })
+    };
     let judged = judged
         .await
         .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
