@@ -20,14 +20,18 @@ policy.wasm: $(SOURCES) ## Build the policy
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy as it is deployed
 	$(PACKAGING) -- annotate policy.wasm --output $@
 
+# What scaffolds and Rancher copy its rules from, on a cluster that serves no v1.
+annotated-policy-v1beta1.wasm: policy.wasm policy-metadata.yml README.md ## The same with rules for v1beta1 only: HCO up to 1.17
+	$(PACKAGING) -- annotate policy.wasm --api-version v1beta1 --output $@
+
 # RELEASED=1: refuse a version of which CHANGELOG.md does not say when it was released.
 artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml CHANGELOG.md ## Write the page on Artifact Hub
 	$(PACKAGING) -- artifacthub --output $@ $(if $(RELEASED),--released)
 
 # SOURCES_PATH: the sources.yml that kwctl takes, for a registry that is insecure or has a certificate of its own.
 .PHONY: push
-push: annotated-policy.wasm ## Push the policy to OCI=registry/repository:tag, print its digest
-	@$(PACKAGING) --features registry -- push annotated-policy.wasm $(or $(OCI),$(error OCI=registry/repository:tag)) $(if $(SOURCES_PATH),--sources-path $(SOURCES_PATH))
+push: $(or $(MODULE_FILE),annotated-policy.wasm) ## Push the policy to OCI=registry/repository:tag, print its digest
+	@$(PACKAGING) --features registry -- push $< $(or $(OCI),$(error OCI=registry/repository:tag)) $(if $(SOURCES_PATH),--sources-path $(SOURCES_PATH))
 
 .PHONY: pull
 pull: ## Pull OCI=registry/repository:tag into pulled-policy.wasm
@@ -113,4 +117,4 @@ snapshots: ## Write the snapshots of the wording and the picture anew; read the 
 .PHONY: clean
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -f policy.wasm annotated-policy.wasm pulled-policy.wasm
+	rm -f policy.wasm annotated-policy.wasm annotated-policy-v1beta1.wasm pulled-policy.wasm

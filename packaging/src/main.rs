@@ -25,6 +25,9 @@ enum Command {
         /// The file to write
         #[arg(short, long)]
         output: PathBuf,
+        /// Leave the rules for other versions of HyperConverged away: v1beta1 for HCO up to 1.17, which serves no other
+        #[arg(long)]
+        api_version: Option<String>,
     },
     /// Write artifacthub-pkg.yml
     Artifacthub {
@@ -64,9 +67,17 @@ enum Command {
 
 fn main() -> Result<()> {
     match Arguments::parse().command {
-        Command::Annotate { module, output } => {
+        Command::Annotate {
+            module,
+            output,
+            api_version,
+        } => {
+            let metadata = match api_version {
+                Some(version) => metadata()?.for_version(&version)?,
+                None => metadata()?,
+            };
             let usage = text("README.md")?;
-            let annotated = annotate(&bytes(&module)?, metadata()?, usage)
+            let annotated = annotate(&bytes(&module)?, metadata, usage)
                 .with_context(|| module.display().to_string())?;
             write(&output, &annotated)
         }

@@ -126,6 +126,24 @@ impl Metadata {
         Ok(read)
     }
 
+    /// The same for one version of the API: on a cluster that does not serve the other one, the audit scanner fails on
+    /// the whole policy.
+    ///
+    /// # Errors
+    ///
+    /// No rule has that version.
+    pub fn for_version(mut self, version: &str) -> Result<Self> {
+        for rule in &mut self.rules {
+            rule.api_versions.retain(|one| one == version);
+        }
+        self.rules.retain(|rule| !rule.api_versions.is_empty());
+        ensure!(
+            !self.rules.is_empty(),
+            "the policy's metadata has no rule for the version `{version}`"
+        );
+        Ok(self)
+    }
+
     /// The value of an annotation.
     ///
     /// # Errors
@@ -192,6 +210,16 @@ mod tests {
         let text = METADATA.replace("[CREATE, UPDATE]", "[]");
         let error = Metadata::parse(&text).unwrap_err().to_string();
         assert!(error.contains("rules[0].operations"), "{error}");
+    }
+
+    #[test]
+    fn rules_can_be_for_one_version_of_the_api() {
+        let both = Metadata::parse(METADATA).unwrap();
+        assert_eq!(both.rules[0].api_versions, ["v1beta1", "v1"]);
+        let one = both.clone().for_version("v1beta1").unwrap();
+        assert_eq!(one.rules[0].api_versions, ["v1beta1"]);
+        let error = both.for_version("v2").unwrap_err().to_string();
+        assert!(error.ends_with("no rule for the version `v2`"), "{error}");
     }
 
     #[test]
