@@ -2,15 +2,19 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use hco_preflight::{Cluster, HostCalls, Labels, NodeList, NodeListError};
+use hco_preflight::{Cluster, HostCalls, Labels, NodeList, NodeListError, Timely};
 
 use super::args::Subject;
 use super::input;
 
 /// That one of the three must be named.
 const UNNAMED: &str = "name the nodes to judge against: --nodes FILE (what `kubectl get nodes -o yaml` wrote), --cluster (the current kubeconfig's), or --arch amd64=3,arm64=2 (made up)";
+
+/// With a cluster that does not answer. Less than the module may take in all, so that it can say what it waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Refuses a command line that names no nodes, before anything is read.
 pub(crate) fn check(subject: &Subject) -> Result<()> {
@@ -35,7 +39,7 @@ pub(crate) fn host(
     kept: &Kept,
 ) -> Result<Arc<dyn HostCalls>> {
     if let (Some(cluster), Kept::Everything, None) = (cluster, kept, &subject.what_if) {
-        return Ok(Arc::clone(cluster) as Arc<dyn HostCalls>);
+        return Ok(Arc::new(Timely::new(Arc::clone(cluster) as _, PATIENCE)));
     }
     let list = match (&subject.nodes, cluster, &subject.arch) {
         (Some(path), ..) => of_file(path, kept)?,

@@ -11,13 +11,34 @@ use super::nodes;
 use super::output::Terminal;
 use super::progress::Progress;
 
-/// What the policy needs, and which manifest grants it.
-const NEEDED: [(&str, &str); 4] = [
-    ("get", "nodes"),
-    ("list", "nodes"),
-    ("watch", "nodes"),
-    ("create", "subjectaccessreviews.authorization.k8s.io"),
+/// What the policy needs, as `deploy/` grants it.
+const NEEDED: [Grant; 2] = [
+    Grant {
+        role: "hco-architecture-guard-nodes",
+        group: "",
+        resource: "nodes",
+        verbs: &["get", "list", "watch"],
+        without: "every request that needs the nodes hangs until the webhook's timeout",
+    },
+    Grant {
+        role: "hco-architecture-guard-reviews",
+        group: "authorization.k8s.io",
+        resource: "subjectaccessreviews",
+        verbs: &["create"],
+        without: "`serviceAccount` in the settings has no effect: whether the nodes may be read is not asked first",
+    },
 ];
+
+/// A grant for a resource of the whole cluster.
+struct Grant {
+    /// The name of the ClusterRole in `deploy/`.
+    role: &'static str,
+    group: &'static str,
+    resource: &'static str,
+    verbs: &'static [&'static str],
+    /// What happens without it.
+    without: &'static str,
+}
 
 /// Exits 1 if a grant is missing, 2 if that could not be asked.
 pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
@@ -33,13 +54,18 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     let cluster = nodes::connect(args.context.as_deref())?;
     let mut missing = Vec::new();
     let mut text = String::new();
-    for (verb, resource) in NEEDED {
-        let may = cluster.may(Some(account), verb, resource)?;
-        let word = if may { "✔ yes" } else { "✘ no" };
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{word:<7}{verb:<8}{resource}");
-        if !may {
-            missing.push(resource);
+    for grant in &NEEDED {
+        let resource = grant.named();
+        let mut has_all = true;
+        for verb in grant.verbs {
+            let may = cluster.may(Some(account), verb, &resource)?;
+            let word = if may { "✔ yes" } else { "✘ no" };
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{word:<7}{verb:<8}{resource}");
+            has_all &= may;
+        }
+        if !has_all {
+            missing.push(grant);
         }
     }
     drop(progress);
@@ -47,67 +73,106 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     if missing.is_empty() {
         return Ok(Exit::Accepted);
     }
-    terminal.note(&format!(
-        "what {account} may not do makes the policy's requests hang until the webhook's timeout; apply this"
-    ));
-    terminal.print(&manifest(namespace, name, &missing))?;
+    for grant in &missing {
+        terminal.note(&format!("{}; apply this", grant.told(account)));
+    }
+    let manifests: Vec<String> = missing
+        .iter()
+        .map(|grant| grant.manifest(namespace, name))
+        .collect();
+    terminal.print(&manifests.join("---\n"))?;
     Ok(Exit::Denied)
 }
 
-/// The missing grants, as `deploy/rbac.yaml` has them.
-fn manifest(namespace: &str, name: &str, missing: &[&str]) -> String {
-    let mut rules = String::new();
-    let mut granted: Vec<&str> = Vec::new();
-    for resource in missing {
-        if granted.contains(resource) {
-            continue;
+impl Grant {
+    /// The resource as kubectl names it.
+    fn named(&self) -> String {
+        match self.group {
+            "" => self.resource.to_owned(),
+            group => format!("{}.{group}", self.resource),
         }
-        granted.push(resource);
-        let of_resource = NEEDED.iter().filter(|(_, of)| of == resource);
-        let verbs: Vec<&str> = of_resource.map(|(verb, _)| *verb).collect();
-        let verbs = verbs.join(", ");
-        let (name, group) = resource.split_once('.').unwrap_or((resource, ""));
-        // Writing to a String cannot fail.
-        let _ = write!(
-            rules,
-            "  - apiGroups: [\"{group}\"]\n    resources: [{name}]\n    verbs: [{verbs}]\n"
-        );
     }
-    format!(
-        "apiVersion: rbac.authorization.k8s.io/v1
+
+    fn told(&self, account: &str) -> String {
+        format!(
+            "{account} lacks a grant for {}, and without it {}",
+            self.named(),
+            self.without
+        )
+    }
+
+    /// The role whole, since `kubectl apply` replaces the rules of one that is there. The binding is of this account
+    /// alone: the one in `deploy/` may bind another account, and would lose it.
+    fn manifest(&self, namespace: &str, name: &str) -> String {
+        let Self {
+            role,
+            group,
+            resource,
+            verbs,
+            ..
+        } = self;
+        let group = if group.is_empty() { "\"\"" } else { group };
+        let verbs = verbs.join(", ");
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:
-  name: hco-architecture-guard-nodes
+  name: {role}
 rules:
-{rules}---
+  - apiGroups: [{group}]
+    resources: [{resource}]
+    verbs: [{verbs}]
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
-  name: hco-architecture-guard-nodes
+  name: {role}:{namespace}:{name}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
-  name: hco-architecture-guard-nodes
+  name: {role}
 subjects:
   - kind: ServiceAccount
     name: {name}
     namespace: {namespace}
 "
-    )
+        )
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What stands in a manifest of `deploy/`, but for the names of bindings.
+    fn deployed(manifest: &str, role: &str, account: &str) -> String {
+        let lines = manifest.lines().filter(|line| !line.starts_with('#'));
+        let deployed: String = lines.map(|line| format!("{line}\n")).collect();
+        let (before, binding) = deployed.split_once("kind: ClusterRoleBinding").unwrap();
+        let named = format!("  name: {role}:{account}\n");
+        let binding = binding.replacen(&format!("  name: {role}\n"), &named, 1);
+        format!("{before}kind: ClusterRoleBinding{binding}")
+    }
+
     #[test]
-    fn the_manifest_is_that_of_deploy() {
-        let deployed = include_str!("../../../deploy/rbac.yaml");
-        let deployed: Vec<&str> = deployed
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .collect();
-        let printed = manifest("kubewarden", "policy-server", &["nodes", "nodes"]);
-        assert_eq!(printed.lines().collect::<Vec<_>>(), deployed);
+    fn the_manifests_are_those_of_deploy() {
+        let nodes = include_str!("../../../deploy/base/rbac.yaml");
+        let [of_nodes, of_reviews] = &NEEDED;
+        assert_eq!(
+            of_nodes.manifest("kubewarden", "policy-server"),
+            deployed(nodes, of_nodes.role, "kubewarden:policy-server")
+        );
+        let reviews =
+            include_str!("../../../deploy/components/dedicated-policy-server/policy-server.yaml");
+        let reviews = reviews.split("---\n").skip(1).take(2);
+        let reviews = reviews.collect::<Vec<_>>().join("---\n");
+        assert_eq!(
+            of_reviews.manifest("kubewarden", "hco-architecture-guard"),
+            deployed(
+                &reviews,
+                of_reviews.role,
+                "kubewarden:hco-architecture-guard"
+            )
+        );
     }
 }

@@ -5,7 +5,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 /// A running API server; it ends with the process.
 pub(crate) struct ApiServer {
+    address: SocketAddr,
     kubeconfig: PathBuf,
     asked: Arc<Mutex<Vec<String>>>,
     _directory: TempDir,
@@ -65,10 +66,21 @@ impl ApiServer {
         });
         std::fs::write(&kubeconfig, text.to_string()).unwrap();
         Self {
+            address,
             kubeconfig,
             asked: Arc::default(),
             _directory: directory,
         }
+    }
+
+    /// For programs that read one.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> String {
+        self.address.to_string()
     }
 
     pub(crate) fn connect(&self) -> Cluster {

@@ -48,7 +48,12 @@ fn reviews(allowed: &[&str]) -> Vec<Value> {
     let mut answers = recorded();
     let list = answers
         .iter()
-        .position(|answer| answer["request"].as_str().unwrap().ends_with("/subjectaccessreviews"))
+        .position(|answer| {
+            answer["request"]
+                .as_str()
+                .unwrap()
+                .ends_with("/subjectaccessreviews")
+        })
         .unwrap();
     let list = answers.remove(list);
     for verb in ["get", "list", "watch", "create"] {
