@@ -38,7 +38,7 @@ pub(crate) fn run(words: Vec<OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }
     };
-    let terminal = Terminal::new(args.color);
+    let terminal = Terminal::new(args.color, args.name);
     let done = match &args.command {
         Command::Check(check) => check::run(check, &terminal),
         Command::Explain(explain) => explain::run(explain, &terminal),

@@ -50,6 +50,8 @@ Exit codes:
 /// The command line, read.
 #[derive(Debug)]
 pub(crate) struct Args {
+    /// What was typed for the program.
+    pub(crate) name: String,
     /// When to use colour.
     pub(crate) color: Color,
     /// What to do.
@@ -101,6 +103,10 @@ pub(crate) struct Subject {
     )]
     pub(crate) filename: Vec<PathBuf>,
 
+    /// The same without -f, as a shell writes `*.yaml`
+    #[arg(value_name = "FILE", help_heading = "What is judged")]
+    files: Vec<PathBuf>,
+
     /// Look into the directories below a directory too
     #[arg(long, short = 'R', help_heading = "What is judged")]
     pub(crate) recursive: bool,
@@ -123,7 +129,8 @@ pub(crate) struct Subject {
         long,
         value_name = "NAME",
         help_heading = "Against which nodes",
-        requires = "cluster"
+        requires = "cluster",
+        conflicts_with_all = ["nodes", "arch"]
     )]
     pub(crate) context: Option<String>,
 
@@ -212,8 +219,12 @@ pub(crate) struct Record {
     pub(crate) subject: Subject,
 
     /// Where the files are written
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, value_name = "DIR", default_value = "hco-preflight-record")]
     pub(crate) to: PathBuf,
+
+    /// Write over files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// `rbac`.
@@ -251,7 +262,14 @@ impl Args {
         let matches = command.try_get_matches_from_mut(words)?;
         let words =
             Words::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        let command = match (words.version, words.command) {
+        let mut command_read = words.command;
+        if let Some(
+            Command::Check(Check { subject, .. }) | Command::Record(Record { subject, .. }),
+        ) = &mut command_read
+        {
+            subject.filename.append(&mut subject.files);
+        }
+        let command = match (words.version, command_read) {
             (true, _) => Command::Version,
             (false, Some(command)) => command,
             (false, None) => {
@@ -262,6 +280,7 @@ impl Args {
             }
         };
         Ok(Self {
+            name,
             color: words.color,
             command,
         })

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
-use hco_preflight::{Cluster, HostCalls, Labels, Object};
+use anyhow::{Context, Result, bail};
+use hco_preflight::{Cluster, Counts, HostCalls, Labels, Object};
 use serde_json::Value;
 
 use super::admission::{self, Identity};
@@ -12,7 +12,7 @@ use super::args::{self, Subject};
 use super::exit::Exit;
 use super::input::{self, Found, Input};
 use super::nodes::{self, Kept};
-use super::output::{Terminal, chain};
+use super::output::{Terminal, chain, one_line};
 use super::policy::Module;
 use super::progress::Progress;
 use super::settings;
@@ -20,11 +20,28 @@ use super::verdict::{Against, Failure, Judged, Place, Verdicts};
 
 /// Judges, tells, and ends with the gravest.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
-    let prepared = Prepared::new(&args.subject)?;
-    let verdicts = prepared.judge();
+    check_usage(&args.subject)?;
+    let (verdicts, notes) = match Prepared::new(&args.subject) {
+        Ok(prepared) => (prepared.judge(), prepared.notes),
+        // A program that reads the report must find in it why nothing was judged.
+        Err(error) => {
+            let failures = match error.downcast() {
+                Ok(Unread(failures)) => failures,
+                Err(error) => vec![Failure::of(&error)],
+            };
+            let objects = Vec::new();
+            (Verdicts { objects, failures }, Vec::new())
+        }
+    };
     if !args.quiet {
-        for note in &prepared.notes {
-            terminal.note(note);
+        let what_if = args.subject.what_if.iter();
+        let supposed = what_if.flat_map(|counts| unplaced(counts, &verdicts));
+        let besides = verdicts.objects.iter().flat_map(|object| {
+            let notes = object.report.notes.iter();
+            notes.map(|note| one_line(&format!("{}: {note}", object.at(None))))
+        });
+        for note in notes.into_iter().chain(supposed).chain(besides) {
+            terminal.note(&note);
         }
     }
     for failure in &verdicts.failures {
@@ -82,7 +99,6 @@ impl Written {
 impl Prepared {
     /// Reads what the user named, the cheap things first.
     pub(crate) fn new(subject: &Subject) -> Result<Self> {
-        nodes::check(subject)?;
         check_usage(subject)?;
         let Input {
             found,
@@ -90,7 +106,10 @@ impl Prepared {
             mut failures,
         } = input::read(&subject.filename, subject.recursive);
         if found.is_empty() && !subject.filename.is_empty() {
-            return Err(nothing(&notes, &failures));
+            if failures.is_empty() {
+                failures.push(nothing(&subject.filename, &notes));
+            }
+            return Err(Unread(failures).into());
         }
         let cluster = if subject.cluster {
             let _progress = Progress::start("connecting to the cluster");
@@ -99,6 +118,7 @@ impl Prepared {
             None
         };
         let questions = if subject.filename.is_empty() {
+            notes.push(LIVE.to_owned());
             of_cluster(cluster.as_deref())?
         } else {
             let old = Old::of(subject, cluster.as_deref())?;
@@ -185,6 +205,7 @@ impl Question {
 
 /// What clap cannot say.
 fn check_usage(subject: &Subject) -> Result<()> {
+    nodes::check(subject)?;
     if subject.filename.is_empty() && !subject.cluster {
         bail!(
             "name what is to be judged: -f FILE, -f DIRECTORY or -f - (the standard input); or --cluster alone, for the HyperConvergeds of the cluster"
@@ -201,17 +222,56 @@ fn check_usage(subject: &Subject) -> Result<()> {
     Ok(())
 }
 
+/// That no file could be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  "))]
+struct Unread(Vec<Failure>);
+
 /// Nothing to judge is never an acceptance.
-fn nothing(notes: &[String], failures: &[Failure]) -> anyhow::Error {
-    let mut sentence =
-        "nothing to judge: no HyperConverged (hco.kubevirt.io) in what -f names".to_owned();
-    let failures = failures.iter().map(ToString::to_string);
-    for reason in failures.chain(notes.iter().cloned()) {
-        sentence.push_str("\n  ");
-        sentence.push_str(&reason);
+fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
+    let files: Vec<String> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let mut what = format!(
+        "nothing to judge: no HyperConverged (hco.kubevirt.io) in {}",
+        one_line(&files.join(", "))
+    );
+    for note in notes {
+        what.push_str("\n  ");
+        what.push_str(note);
     }
-    anyhow!(sentence)
+    Failure {
+        file: None,
+        line: None,
+        what,
+    }
 }
+
+/// The supposed nodes that are no workload nodes: nothing that is told is about them.
+fn unplaced(counts: &Counts, verdicts: &Verdicts) -> Vec<String> {
+    let placed = |architecture: &String, count: usize| {
+        let known = verdicts
+            .objects
+            .iter()
+            .filter_map(|object| object.report.nodes.as_ref());
+        known
+            .map(|nodes| nodes.get(architecture).copied().unwrap_or_default())
+            .all(|workers| workers >= count)
+    };
+    let unplaced = counts
+        .0
+        .iter()
+        .filter(|(architecture, count)| !placed(architecture, **count));
+    unplaced
+        .map(|(architecture, count)| {
+            format!("--what-if {architecture}={count}: the workloads' placement does not match these nodes: they have no labels but their architecture and the worker's role")
+        })
+        .collect()
+}
+
+/// What a verdict on a live object means.
+const LIVE: &str = "live objects are judged as if they were new; the cluster denies no update of them for what was so before";
 
 /// The live objects, judged in full: what the cluster already has is not held against it, but told.
 fn of_cluster(cluster: Option<&Cluster>) -> Result<Vec<Question>> {
@@ -266,13 +326,21 @@ impl<'c> Old<'c> {
             Ok(before) => before,
             Err(what) => return Err(Failure::in_file(&place.file, Some(place.line), what)),
         };
-        if let (Self::File(path, _), Against::Nothing) = (self, &against) {
-            notes.push(format!(
-                "{}:{}: judged in full: {} has no object of this name",
-                place.file,
-                place.line,
-                path.display()
-            ));
+        let there = match (self, &against) {
+            (Self::File(path, _), Against::Nothing) => {
+                Some(format!("{} has no object of this name", path.display()))
+            }
+            (Self::Cluster(cluster), Against::Nothing) => Some(format!(
+                "the cluster has no HyperConverged {}/{} yet",
+                namespace_in(cluster, &identity),
+                identity.name.as_deref().unwrap_or_default()
+            )),
+            _ => None,
+        };
+        if let Some(there) = there {
+            let (file, line) = (&place.file, place.line);
+            let note = format!("{file}:{line}: judged in full: {there}");
+            notes.push(one_line(&note));
         }
         Ok(Question {
             place: Some(place),
@@ -306,9 +374,7 @@ impl<'c> Old<'c> {
                 let Some(name) = &identity.name else {
                     return Ok((Against::Nothing, None));
                 };
-                // As kubectl would apply it.
-                let namespace = identity.namespace.as_deref();
-                let namespace = namespace.unwrap_or_else(|| cluster.namespace());
+                let namespace = namespace_in(cluster, identity);
                 let live = cluster
                     .hyperconverged(&identity.api_version, namespace, name)
                     .map_err(|error| chain(&error.into()))?;
@@ -317,4 +383,10 @@ impl<'c> Old<'c> {
             }
         }
     }
+}
+
+/// Where kubectl would apply it.
+fn namespace_in<'n>(cluster: &'n Cluster, identity: &'n Identity) -> &'n str {
+    let namespace = identity.namespace.as_deref();
+    namespace.unwrap_or_else(|| cluster.namespace())
 }

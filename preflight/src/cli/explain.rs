@@ -17,7 +17,8 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     };
     let Some(page) = pages::of(rule) else {
         let hint = nearest(rule).map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
-        bail!("no rule has the name `{rule}`.{hint} `hco-preflight explain` lists them all.");
+        let name = &terminal.name;
+        bail!("no rule has the name `{rule}`.{hint} `{name} explain` lists them all.");
     };
     terminal.page(page.text)?;
     Ok(Exit::Accepted)

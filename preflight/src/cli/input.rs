@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use hco_preflight::{Object, objects};
 
 use super::admission::Identity;
+use super::output::one_line;
 use super::verdict::{Failure, Place};
 
 /// What stands for the standard input.
@@ -108,9 +109,15 @@ impl Input {
                 }
             }
             Err(error) => {
+                let hint = if text.windows(2).any(|two| two == b"{{") {
+                    "; if it is a template of Helm: helm template . | hco-preflight check -f -"
+                } else {
+                    ""
+                };
                 let what = format!(
-                    "neither YAML nor JSON, so nothing in it was judged: {} (column {})",
-                    error.what, error.column
+                    "cannot be read as YAML or JSON, so nothing in it was judged: {} (column {}){hint}",
+                    one_line(&error.what.to_string()),
+                    error.column
                 );
                 self.failures
                     .push(Failure::in_file(&file, Some(error.line), what));
@@ -137,7 +144,7 @@ impl Input {
             kind => format!("a {kind}"),
         };
         self.notes
-            .push(format!("{file}:{line}: passed over {what}"));
+            .push(one_line(&format!("{file}:{line}: passed over {what}")));
     }
 }
 

@@ -30,12 +30,15 @@ const DIM: Style = Style::new().dimmed();
 #[derive(Debug)]
 pub(crate) struct Terminal {
     color: ColorChoice,
+    /// What the user typed for this command.
+    pub(crate) name: String,
 }
 
 impl Terminal {
-    /// With colour as the user wants it.
-    pub(crate) fn new(color: Color) -> Self {
+    /// With colour as the user wants it, and the name that was typed.
+    pub(crate) fn new(color: Color, name: String) -> Self {
         Self {
+            name,
             color: match color {
                 Color::Auto => ColorChoice::Auto,
                 Color::Always => ColorChoice::Always,
@@ -74,7 +77,7 @@ impl Terminal {
     /// Tells what a check came to.
     pub(crate) fn tell(&self, verdicts: &Verdicts, format: Format) -> Result<()> {
         let told = match format {
-            Format::Text => return self.print(&text::render(verdicts, width())),
+            Format::Text => return self.print(&text::render(verdicts, width(), &self.name)),
             Format::Json => json::render(verdicts)?,
             Format::Markdown => markdown::render(verdicts),
             Format::Junit => junit::render(verdicts)?,
@@ -124,14 +127,18 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
     format!("{error:#}")
 }
 
-/// What stands in a user's file, without what a terminal would obey.
+/// A text that may have lines, without what a terminal would obey.
 fn plain(text: &str) -> String {
-    let shown = |letter: char| match letter {
-        '\n' => letter,
-        control if control.is_control() => '\u{fffd}',
-        letter => letter,
-    };
-    text.chars().map(shown).collect()
+    text.split('\n')
+        .map(one_line)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// What stands in a user's file, or is the name of one: nothing that a terminal would obey, and no line of its own,
+/// which could pass for one of ours or be a command to the runner of a pipeline.
+pub(crate) fn one_line(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// `1 problem`, `2 problems`.

@@ -63,7 +63,12 @@ impl Module {
             return report;
         }
         let verdict = self.policy.validate(payload, host).result?;
+        let mut notes = verdict.warnings.unwrap_or_default();
+        if verdict.mutated_object.is_some() {
+            notes.push("the module would change the object".to_owned());
+        }
         Ok(Report {
+            notes,
             allowed: verdict.accepted,
             code: verdict.code,
             message: verdict.message,

@@ -1,6 +1,8 @@
 //! `record`: what kwctl needs to repeat a check, and the command that does.
 
 use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,6 +27,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
     let to = &args.to;
     std::fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
     let settings = to.join("settings.json");
+    let write = |path: &Path, text: &str| write(path, text, args.force);
     write(&settings, &prepared.settings.to_string())?;
     let module = args.subject.policy.as_deref();
     let module = module.unwrap_or_else(|| Path::new("annotated-policy.wasm"));
@@ -64,8 +67,22 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
     Ok(Exit::Accepted)
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+/// Not over a file of the user's, which may be the very one that was read.
+fn write(path: &Path, text: &str, force: bool) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options
+        .write(true)
+        .truncate(force)
+        .create(force)
+        .create_new(!force);
+    match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
+            "{} is there already; name another directory with --to, or write over it with --force",
+            path.display()
+        ),
+        file => file.and_then(|mut file| file.write_all(text.as_bytes())),
+    }
+    .with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// A path as a shell takes it.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use engine::RULES;
-use hco_preflight::objects;
+use hco_preflight::{Object, objects};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -40,10 +40,7 @@ fn read(path: &Path) -> Result<Value> {
     let text = input::text(path)?;
     let documents = objects(&text)
         .map_err(|error| anyhow!("{}:{}: {}", path.display(), error.line, error.what))?;
-    let policy = documents.iter().find(|document| {
-        let kind = document.value.get("kind").and_then(Value::as_str);
-        matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
-    });
+    let policy = policy(&documents).map_err(|what| anyhow!("{}: {what}", path.display()))?;
     let settings = match (policy, documents.first()) {
         (Some(policy), _) => policy.value.pointer("/spec/settings").cloned(),
         (None, Some(first)) if documents.len() == 1 => Some(first.value.clone()),
@@ -57,6 +54,44 @@ fn read(path: &Path) -> Result<Value> {
     Ok(settings
         .filter(|settings| !settings.is_null())
         .unwrap_or_else(|| json!({})))
+}
+
+/// The policy among manifests: the only one, or the only one for HyperConvergeds.
+fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
+    let is_policy = |document: &&Object| {
+        let kind = document.value.get("kind").and_then(Value::as_str);
+        matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
+    };
+    let is_ours = |policy: &&Object| {
+        let rules = policy
+            .value
+            .pointer("/spec/rules")
+            .and_then(Value::as_array);
+        let resources = rules
+            .into_iter()
+            .flatten()
+            .filter_map(|rule| rule.get("resources")?.as_array());
+        resources
+            .flatten()
+            .any(|resource| resource == "hyperconvergeds")
+    };
+    let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
+    let ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();
+    match (all.as_slice(), ours.as_slice()) {
+        ([], _) => Ok(None),
+        ([policy], _) | (_, [policy]) => Ok(Some(policy)),
+        (several, _) => {
+            let lines: Vec<String> = several
+                .iter()
+                .map(|policy| policy.line.to_string())
+                .collect();
+            Err(format!(
+                "{} policies, at the lines {}, and not one of them alone is for hyperconvergeds; leave that one alone in the file",
+                several.len(),
+                lines.join(", ")
+            ))
+        }
+    }
 }
 
 /// The settings as they hold.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::admission::Identity;
 use super::exit::Exit;
+use super::output::{chain, one_line};
 
 /// The answer to the module's `report`, or what of it an answer to `validate` tells.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -34,6 +35,9 @@ pub(crate) struct Report {
     /// Whether another module than this project's said so, which told no findings.
     #[serde(skip)]
     pub(crate) foreign: bool,
+    /// What such a module said besides.
+    #[serde(skip)]
+    pub(crate) notes: Vec<String>,
 }
 
 /// A row of the matrix.
@@ -159,16 +163,16 @@ impl Judged {
     /// `NAMESPACE/NAME`, as far as it is said.
     pub(crate) fn name(&self) -> String {
         let name = self.identity.name.as_deref().unwrap_or("(without a name)");
-        match &self.identity.namespace {
+        one_line(&match &self.identity.namespace {
             Some(namespace) => format!("{namespace}/{name}"),
             None => name.to_owned(),
-        }
+        })
     }
 
     /// `FILE:LINE`, or that it is in the cluster.
     pub(crate) fn at(&self, line: Option<usize>) -> String {
         match &self.place {
-            Some(place) => format!("{}:{}", place.file, line.unwrap_or(place.line)),
+            Some(place) => format!("{}:{}", one_line(&place.file), line.unwrap_or(place.line)),
             None => "in the cluster".to_owned(),
         }
     }
@@ -205,6 +209,15 @@ impl Verdicts {
 }
 
 impl Failure {
+    /// About no file, or about one that the error names itself.
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        Self {
+            file: None,
+            line: None,
+            what: chain(error),
+        }
+    }
+
     /// About a file.
     pub(crate) fn in_file(file: &str, line: Option<usize>, what: impl Into<String>) -> Self {
         Self {
@@ -218,7 +231,7 @@ impl Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(file) = &self.file {
-            write!(f, "{file}:")?;
+            write!(f, "{}:", one_line(file))?;
             if let Some(line) = self.line {
                 write!(f, "{line}:")?;
             }

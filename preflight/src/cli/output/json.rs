@@ -6,13 +6,22 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::exit::Exit;
-use crate::cli::verdict::{Finding, Judged, Verdicts};
+use crate::cli::verdict::{Failure, Finding, Judged, Verdicts};
 
 /// The whole.
 #[derive(Serialize)]
 struct Document<'v> {
     allowed: bool,
     objects: Vec<Object<'v>>,
+    errors: Vec<Error<'v>>,
+}
+
+/// What could not be read or asked; what is not known is null.
+#[derive(Serialize)]
+struct Error<'v> {
+    file: Option<&'v str>,
+    line: Option<usize>,
+    what: &'v str,
 }
 
 /// An object; what is not known is null.
@@ -41,10 +50,19 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
     let document = Document {
         allowed: verdicts.exit() == Exit::Accepted,
         objects: verdicts.objects.iter().map(object).collect(),
+        errors: verdicts.failures.iter().map(error).collect(),
     };
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');
     Ok(text)
+}
+
+fn error(failure: &Failure) -> Error<'_> {
+    Error {
+        file: failure.file.as_deref(),
+        line: failure.line,
+        what: &failure.what,
+    }
 }
 
 fn object(judged: &Judged) -> Object<'_> {

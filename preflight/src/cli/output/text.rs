@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain};
+use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, one_line, plain};
 use crate::cli::exit::Exit;
 use crate::cli::prose::{Piece, pieces, wrap};
 use crate::cli::verdict::{Against, Boots, Finding, Judged, Level, Report, Template, Verdicts};
@@ -16,12 +16,14 @@ const ROWS: usize = 12;
 const CARRIED: usize = 3;
 
 /// All objects, then what to do.
-pub(crate) fn render(verdicts: &Verdicts, width: usize) -> String {
+pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
     let mut text = String::new();
     for object in &verdicts.objects {
         block(&mut text, object, width);
     }
-    closing(&mut text, verdicts, width);
+    if !verdicts.objects.is_empty() {
+        closing(&mut text, verdicts, width, name);
+    }
     text
 }
 
@@ -36,15 +38,15 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         Exit::Denied => (RED, '✘', "denied"),
         Exit::Unjudged => (RED, '!', "not judged"),
     };
-    let name = plain(&object.name());
+    let name = object.name();
     line!(text, "{style}{sign} {word}{style:#}  {BOLD}{name}{BOLD:#}");
     let against = match &object.against {
         Against::Nothing => "judged in full".to_owned(),
-        Against::File(file) => format!("judged as an update of {file}"),
+        Against::File(file) => format!("judged as an update of {}", one_line(file)),
         Against::Live => "judged as an update of the live object".to_owned(),
     };
-    let version = plain(&object.identity.api_version);
-    let at = plain(&object.at(None));
+    let version = one_line(&object.identity.api_version);
+    let at = object.at(None);
     line!(text, "  {DIM}{at} · {version} · {against}{DIM:#}\n");
     facts(text, &object.report);
     if let Some(templates) = &object.report.templates {
@@ -140,7 +142,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
     }
     line!(text, "  {BOLD}{}{BOLD:#}", head.trim_end());
     for template in shown {
-        let mut row = format!("  {:<first$}", plain(&template.name));
+        let mut row = format!("  {:<first$}", one_line(&template.name));
         for (name, column) in nodes.keys().zip(&heads) {
             let boots = template.architectures.get(name).copied();
             let (style, cell) = cell(boots.unwrap_or(Boots::NotSaid));
@@ -241,7 +243,7 @@ fn by_rule<'f, 'a>(findings: &'f [&'a Finding]) -> impl Iterator<Item = &'f [&'a
 }
 
 /// How many came to what, and what to do now.
-fn closing(text: &mut String, verdicts: &Verdicts, width: usize) {
+fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
     let ended = |exit: Exit| {
         let objects = verdicts.objects.iter();
         objects.filter(|object| object.exit() == exit).count()
@@ -283,7 +285,7 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize) {
     };
     let next = match (verdicts.exit(), problems) {
         (Exit::Denied, 1..) => format!(
-            "Correct {above} above and check again; `hco-preflight explain RULE` shows a rule's page with examples."
+            "Correct {above} above and check again; `{name} explain RULE` shows a rule's page with examples."
         ),
         (Exit::Unjudged, _) => {
             "What could not be judged is told above, with the reason; nothing is known of it."

@@ -26,8 +26,8 @@ fn run(server: &ApiServer, words: &str) -> (String, i32) {
 #[case::live_is_old("check -f live.yaml --cluster", 0)]
 #[case::old_beats_live("check -f denied.yaml --old old.yaml --cluster", 0)]
 #[case::new_object("check -f other.yaml --cluster", 0)]
-#[case::another_context("check --cluster --context limited", 2)]
-#[case::wrong_credentials("check --cluster --context wrong", 2)]
+#[case::another_context("check -f other.yaml --cluster --context limited", 2)]
+#[case::wrong_credentials("check -f other.yaml --cluster --context wrong", 2)]
 #[case::no_such_context("check --cluster --context nowhere", 2)]
 fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let server = ApiServer::start(recorded());
@@ -74,8 +74,8 @@ fn reviews(allowed: &[&str]) -> Vec<Value> {
 #[case::no_nodes("rbac", &["create"], 1)]
 #[case::no_watch("rbac", &["get", "list", "create"], 1)]
 #[case::no_reviews("rbac", &["get", "list", "watch"], 1)]
-#[case::another_account("rbac --service-account elsewhere/policies --context limited", &[], 2)]
-#[case::wrong_credentials("rbac --context wrong", &[], 2)]
+#[case::may_not_ask("rbac --context limited", &[], 2)]
+#[case::no_account("rbac --service-account policy-server", &[], 2)]
 fn grants_are_told(
     #[case] words: &str,
     #[case] allowed: &[&str],

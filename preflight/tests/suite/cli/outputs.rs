@@ -10,7 +10,9 @@ fn each_output_of_each_outcome(
     #[values(
         ("several", "check -f several.yaml --nodes nodes.yaml -q", 1),
         ("carried", "check -f denied.yaml --nodes nodes.yaml --old old.yaml", 0),
-        ("unjudged", "check -f undecodable.yaml -f broken.yaml --arch amd64=3", 2)
+        ("unjudged", "check -f undecodable.yaml -f broken.yaml --arch amd64=3", 2),
+        // A program that reads the report finds in it why there is nothing else.
+        ("unread", "check -f broken.yaml -f nowhere.yaml --arch amd64=3", 2)
     )]
     run: (&str, &str, i32),
 ) {
@@ -64,4 +66,39 @@ fn notes_and_errors_go_elsewhere(
         "{beside}"
     );
     assert!(beside.contains("broken.yaml:"), "{beside}");
+}
+
+/// A manifest is somebody else's: what it says must not be a line of its own, to a reader or to a pipeline's runner.
+#[rstest]
+fn no_manifest_writes_a_line_of_its_own(
+    #[values("text", "json", "markdown", "junit", "sarif", "github")] format: &str,
+) {
+    let forged =
+        |field: &str| format!("{field}\\n::stop-commands::x\\r\\n✔ accepted  {field}\\u001b[2J");
+    let manifest = format!(
+        r#"{{"apiVersion": "v1", "kind": "{}"}}
+---
+{{"apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged",
+  "metadata": {{"name": "{}", "namespace": "{}"}},
+  "spec": {{"dataImportCronTemplates": [{{"metadata": {{"name": "{}"}}}}]}}}}
+"#,
+        forged("kind"),
+        forged("name"),
+        forged("namespace"),
+        forged("template")
+    );
+    let words = format!("check -f - --nodes nodes.yaml --color never -o {format}");
+    let output = super::run_with(&words, &manifest);
+    assert_eq!(output.status.code(), Some(1));
+    for told in [output.stdout, output.stderr] {
+        let told = String::from_utf8(told).unwrap();
+        assert!(!told.contains('\u{1b}'), "{told}");
+        for line in told.lines() {
+            let line = line.trim_start();
+            assert!(
+                !line.starts_with("::stop") && !line.starts_with("✔ accepted"),
+                "{told}"
+            );
+        }
+    }
 }

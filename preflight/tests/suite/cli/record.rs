@@ -50,6 +50,25 @@ fn what_cannot_be_recorded_is_told() {
     );
 }
 
+#[test]
+fn nothing_is_written_over() {
+    let to = scratch("record-over");
+    let record = |more: &[&str]| {
+        let mut command = command();
+        command.args(["record", "-f", "accepted.yaml", "--arch", "amd64=1", "--to"]);
+        command.arg(&to).args(more).output().unwrap()
+    };
+    let theirs = to.join("request.json");
+    std::fs::write(&theirs, "theirs").unwrap();
+    let output = record(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("request.json is there already"), "{told}");
+    assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
+    assert_eq!(record(&["--force"]).status.code(), Some(0));
+    assert!(std::fs::read_to_string(&theirs).unwrap().starts_with('{'));
+}
+
 /// The printed command, with the policy as it is deployed.
 #[test]
 fn kwctl_says_the_same() {
