@@ -116,7 +116,7 @@ impl Input {
                 };
                 let what = format!(
                     "cannot be read as YAML or JSON, so nothing in it was judged: {} (column {}){hint}",
-                    one_line(&error.what.to_string()),
+                    one_line(&error.what),
                     error.column
                 );
                 self.failures

@@ -31,7 +31,7 @@ const NEEDED: [Grant; 2] = [
 
 /// A grant for a resource of the whole cluster.
 struct Grant {
-    /// The name of the ClusterRole in `deploy/`.
+    /// The name of the role in `deploy/`.
     role: &'static str,
     group: &'static str,
     resource: &'static str,
@@ -147,7 +147,7 @@ mod tests {
     /// What stands in a manifest of `deploy/`, but for the names of bindings.
     fn deployed(manifest: &str, role: &str, account: &str) -> String {
         let lines = manifest.lines().filter(|line| !line.starts_with('#'));
-        let deployed: String = lines.map(|line| format!("{line}\n")).collect();
+        let deployed = lines.collect::<Vec<_>>().join("\n") + "\n";
         let (before, binding) = deployed.split_once("kind: ClusterRoleBinding").unwrap();
         let named = format!("  name: {role}:{account}\n");
         let binding = binding.replacen(&format!("  name: {role}\n"), &named, 1);

@@ -442,12 +442,8 @@ fn ten_thousand_evaluations_leave_nothing_behind() {
     let host: Arc<dyn HostCalls> = Arc::new(Says(list.into_bytes()));
     let payload = payload(&json!({}));
     let evaluate = || {
-        drop(
-            POLICY
-                .call("validate", &payload, Arc::clone(&host))
-                .result
-                .unwrap(),
-        )
+        let said = POLICY.call("validate", &payload, Arc::clone(&host));
+        drop(said.result.unwrap());
     };
     (0..5_000).for_each(|_| evaluate());
     let before = resident();

@@ -84,12 +84,13 @@ fn reviews(allowed: &[&str]) -> Vec<Value> {
     }
     for verb in ["get", "list", "watch", "create"] {
         let mut answer = list.clone();
-        answer["sent"]["resourceAttributes"]["verb"] = json!(verb);
-        if verb == "create" {
-            answer["sent"]["resourceAttributes"]["resource"] = json!("subjectaccessreviews");
-            answer["sent"]["resourceAttributes"]["group"] = json!("authorization.k8s.io");
-        }
-        answer["body"]["status"]["allowed"] = json!(allowed.contains(&verb));
+        let (resource, group) = match verb {
+            "create" => ("subjectaccessreviews", "authorization.k8s.io"),
+            _ => ("nodes", ""),
+        };
+        *answer.pointer_mut("/sent/resourceAttributes").unwrap() =
+            json!({"verb": verb, "resource": resource, "group": group});
+        *answer.pointer_mut("/body/status/allowed").unwrap() = json!(allowed.contains(&verb));
         answers.push(answer);
     }
     answers
