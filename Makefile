@@ -52,13 +52,18 @@ hco-preflight: ## Build the command, target/release/hco-preflight
 run: hco-preflight ## Check the example against a mixed cluster: it is denied, with the fix
 	$(TARGET)/release/hco-preflight check -f examples/hyperconverged.yaml --nodes examples/mixed-nodes.yaml; test $$? -eq 1
 
+# Always the same packages, whichever of their tests are run: other packages have other features, and cargo would
+# build everything anew for them.
+TEST := $(CARGO) test --locked -p hco-architecture-engine -p hco-preflight -p packaging -p e2e-tests
+
 .PHONY: test
 test: ## Test all that needs no other program
-	$(CARGO) test --locked -p hco-architecture-engine -p hco-preflight -p packaging
+	$(TEST) --doc
+	$(TEST) --lib --bins --test suite
 
 .PHONY: e2e-tests
 e2e-tests: ## The cases through every door; kwctl and policy-server if they are on PATH (POLICY_WASM: another module)
-	$(CARGO) test --locked -p e2e-tests
+	$(TEST) --test doors
 
 # The versions of these programs are in e2e-tests/tools/go.mod, and nowhere else.
 TOOLS := $(abspath $(TARGET))/cluster-tools
@@ -80,7 +85,7 @@ e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: 
 	@if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
 		$(MAKE) --no-print-directory cluster-tools hco-preflight && \
 		ln -sf $(abspath $(TARGET))/release/hco-preflight $(TOOLS)/kubectl-hco_preflight && \
-		CLUSTER_TOOLS=$(TOOLS) $(CARGO) test --locked -p e2e-tests --test cluster -- $(SCENARIOS); \
+		CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(SCENARIOS); \
 	else echo 'cluster: not run: go is not on PATH'; fi
 
 .PHONY: test-wasm

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hco_preflight::{HostCalls, HostError, Options, Policy, cache_directory};
+use hco_preflight::{HostCalls, HostError, Options, Policy, cache_directory, module_sha256};
 use serde_json::Value;
 
 use super::verdict::Report;
@@ -27,9 +27,15 @@ impl Module {
                 read => read.with_context(|| format!("--policy {}", path.display()))?,
             },
         };
+        // The embedded one as it is deployed, annotated, is no other.
+        let is_ours = |path: &Path| {
+            let read = std::fs::read(path).ok();
+            let module = read.and_then(|module| module_sha256(&module));
+            module.is_some() && module == module_sha256(Policy::embedded_module())
+        };
         Ok(Self {
             policy,
-            foreign: file.is_some(),
+            foreign: file.is_some_and(|path| !is_ours(path)),
         })
     }
 
