@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -88,9 +87,4 @@ pub(crate) fn end_all_on_ctrl_c() {
         std::process::exit(130);
     })
     .expect("the only handler");
-}
-
-/// An address that was free just now: etcd, kube-apiserver and policy-server cannot be told to choose.
-pub(crate) fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

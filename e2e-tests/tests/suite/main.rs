@@ -16,6 +16,7 @@ mod http;
 mod kwctl;
 mod module;
 mod policy_server;
+mod ports;
 mod registry;
 mod wasm;
 

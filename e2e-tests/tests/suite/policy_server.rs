@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{self, BufRead as _, BufReader};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api_server::ApiServer;
 use crate::door::{Outcome, Through};
+use crate::ports::{self, free_address};
 use crate::{http, module};
 
 /// How long a policy-server may take to be ready, compiling included.
@@ -200,6 +201,33 @@ fn serve(
     Ok(())
 }
 
+/// Whatever the settings: one list and one watch of the nodes, and nothing else; or none, if nobody wants nodes.
+/// Otherwise what it was asked.
+fn was_asked_for_nodes(api_server: &ApiServer, wanted: usize) -> Result<(), Vec<String>> {
+    let begun = Instant::now();
+    loop {
+        let mut asked = api_server.asked();
+        asked.retain(|line| {
+            !line.starts_with("POST /apis/authorization.k8s.io/v1/subjectaccessreviews")
+        });
+        asked.sort();
+        let (nodes, others): (Vec<&String>, Vec<&String>) = asked
+            .iter()
+            .partition(|line| line.starts_with("GET /api/v1/nodes?"));
+        let (watches, lists): (Vec<&String>, Vec<&String>) =
+            nodes.iter().partition(|line| line.contains("watch=true"));
+        let right = lists.len() == wanted && others.iter().all(|line| *line == "GET /api/v1");
+        if right && watches.len() == wanted {
+            return Ok(());
+        }
+        // The watch comes after the list, and perhaps after the last answer.
+        if !right || watches.len() > wanted || begun.elapsed() > START {
+            return Err(asked);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// In what an endpoint differs from the engine, if it does.
 fn mistake(to: SocketAddr, endpoint: &str, id: &str, judged: &Judged<'_>) -> Option<String> {
     let request = judged.case.request();
@@ -263,6 +291,14 @@ impl Starter {
 
     /// Starts a policy-server and waits until it is ready.
     fn start(
+        &self,
+        policies: &Map<String, Value>,
+        api_server: Option<SocketAddr>,
+    ) -> Result<PolicyServer, String> {
+        ports::retried(|| self.try_to_start(policies, api_server))
+    }
+
+    fn try_to_start(
         &self,
         policies: &Map<String, Value>,
         api_server: Option<SocketAddr>,
