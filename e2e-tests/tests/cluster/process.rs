@@ -25,13 +25,14 @@ impl Process {
             .to_owned();
         let log = directory.join(program).with_extension("log");
         let output = File::create(&log)?;
+        // Before it starts, or a signal in between ends all but this one.
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
             .spawn()?;
         let child = Arc::new(Mutex::new(child));
-        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.push((Arc::clone(&child), directory.to_owned()));
         Ok(Self { child, log })
     }
@@ -71,6 +72,13 @@ fn end(child: &Mutex<Child>) {
     // It may have ended by itself. Nothing of its data is of use afterwards, so it need not end in peace.
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// The ids of all that run.
+pub(crate) fn ids() -> Vec<u32> {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = |child: &Mutex<Child>| child.lock().unwrap_or_else(PoisonError::into_inner).id();
+    running.iter().map(|(child, _)| id(child)).collect()
 }
 
 /// Ends what runs if this process is asked to end.
