@@ -8,7 +8,8 @@ use tempfile::TempDir;
 
 use crate::api::Api;
 use crate::certificates::Certificates;
-use crate::process::{Process, free_address};
+use crate::ports::{self, free_address};
+use crate::process::Process;
 use crate::waiting::until;
 
 /// Where the programs are.
@@ -66,9 +67,6 @@ const TOKENS: &str = "admin,admin,admin,system:masters\ndeveloper,developer,deve
 const AUDIT: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata", "resources": [{"group": "hco.kubevirt.io"}]}, {"level": "None"}]}"#;
 
-/// How often ports are chosen anew because somebody else took them.
-const TRIES: usize = 3;
-
 /// A running control plane.
 pub(crate) struct ControlPlane {
     /// As an administrator.
@@ -83,14 +81,8 @@ pub(crate) struct ControlPlane {
 impl ControlPlane {
     /// Starts one, and waits until it is ready.
     pub(crate) fn start(programs: &Programs) -> Self {
-        let mut tried = Vec::new();
-        while tried.len() < TRIES {
-            match Self::try_to_start(programs) {
-                Ok(started) => return started,
-                Err(error) => tried.push(error.to_string()),
-            }
-        }
-        panic!("no control plane: {}", tried.join("\n"));
+        let try_to_start = || Self::try_to_start(programs).map_err(|error| error.to_string());
+        ports::retried(try_to_start).unwrap_or_else(|why| panic!("no control plane: {why}"))
     }
 
     fn try_to_start(programs: &Programs) -> Result<Self, Box<dyn std::error::Error>> {

@@ -1,5 +1,6 @@
 //! The `CustomResourceDefinitions` of `HyperConverged` that scenarios run with.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -40,7 +41,13 @@ const OURS: &str = include_str!("crd.yaml");
 const V1BETA1: &[&str] = &["v1beta1"];
 const V1: &[&str] = &["v1"];
 const BOTH: &[&str] = &["v1", "v1beta1"];
-const MAIN: &str = "hco-main-2026-08-21.yaml";
+
+/// HCO's own.
+const HCO: [(&str, &str); 3] = [
+    ("HCO 1.17", "hco-v1.17.0.yaml"),
+    ("HCO 1.18", "hco-v1.18.0.yaml"),
+    ("HCO main", "hco-main-2026-08-21.yaml"),
+];
 
 /// The `CustomResourceDefinitions` that a scenario runs with, one after the other.
 pub(crate) fn of(wanted: Crds) -> Vec<Crd> {
@@ -54,24 +61,36 @@ pub(crate) fn of(wanted: Crds) -> Vec<Crd> {
     }
     crds.push(Crd::new("v1", V1, &field, ours));
     let real = [
-        ("HCO 1.17", V1BETA1, &gate, "hco-v1.17.0.yaml"),
-        ("HCO 1.18, v1 alone", V1, &gates, "hco-v1.18.0.yaml"),
-        ("HCO main, v1 alone", V1, &field, MAIN),
-        ("HCO 1.18", BOTH, &gates, "hco-v1.18.0.yaml"),
-        ("HCO main", BOTH, &field, MAIN),
+        ("HCO 1.17", V1BETA1, &gate, HCO[0]),
+        ("HCO 1.18, v1 alone", V1, &gates, HCO[1]),
+        ("HCO main, v1 alone", V1, &field, HCO[2]),
+        ("HCO 1.18", BOTH, &gates, HCO[1]),
+        ("HCO main", BOTH, &field, HCO[2]),
     ];
-    for (name, versions, import, file) in real {
+    for (name, versions, import, (_, file)) in real {
         if versions.len() > 1 && wanted != Crds::EachAndBoth {
             continue;
         }
-        // They are HCO's to distribute, and not everywhere.
-        let file = Path::new(ROOT).join("../shared/crds").join(file);
-        if let Ok(text) = std::fs::read_to_string(file) {
-            let object = yaml_serde::from_str(&text).expect("a manifest");
+        if let Some(object) = read(file) {
             crds.push(Crd::new(name, versions, import, object));
         }
     }
     crds
+}
+
+/// Those of HCO that are not there: they are HCO's to distribute, and not everywhere.
+pub(crate) fn left_out() -> impl Iterator<Item = &'static str> {
+    HCO.into_iter()
+        .filter_map(|(name, file)| read(file).is_none().then_some(name))
+}
+
+fn read(file: &str) -> Option<Value> {
+    let file = Path::new(ROOT).join("../shared/crds").join(file);
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Some(yaml_serde::from_str(&text).expect("a manifest")),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => panic!("{}: {error}", file.display()),
+    }
 }
 
 impl Crd {

@@ -21,6 +21,8 @@ mod kubectl;
 #[path = "../suite/module.rs"]
 mod module;
 mod policy;
+#[path = "../suite/ports.rs"]
+mod ports;
 mod process;
 mod scenarios;
 mod waiting;
@@ -45,20 +47,34 @@ fn main() -> ExitCode {
     let programs = match Programs::of(&programs) {
         Ok(programs) => programs,
         Err(why) => {
-            println!("cluster: not run: {why}");
-            return ExitCode::SUCCESS;
+            println!("cluster: {why}");
+            return ExitCode::FAILURE;
         }
     };
     let wanted: Vec<String> = std::env::args()
         .skip(1)
         .filter(|argument| !argument.starts_with('-'))
         .collect();
+    let is_scenario = |wanted: &String| {
+        SCENARIOS
+            .iter()
+            .any(|scenario| *wanted == scenario.number.to_string())
+    };
+    if let Some(unknown) = wanted.iter().find(|&wanted| !is_scenario(wanted)) {
+        println!("cluster: there is no scenario {unknown}");
+        return ExitCode::FAILURE;
+    }
     process::end_all_on_ctrl_c();
     rustls::crypto::ring::default_provider()
         .install_default()
         .expect("nobody else installs one");
     let kind = Kind::wanted().expect("a webhook");
     println!("webhook: {kind}");
+    for name in crd::left_out() {
+        println!(
+            "left out: the CustomResourceDefinition of {name}, which is not in ../shared/crds"
+        );
+    }
 
     let begun = Instant::now();
     let (mut passed, mut failed, mut left_out) = (0, 0, 0);

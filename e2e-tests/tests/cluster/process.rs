@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,13 +25,14 @@ impl Process {
             .to_owned();
         let log = directory.join(program).with_extension("log");
         let output = File::create(&log)?;
+        // Before it starts, or a signal in between ends all but this one.
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
             .spawn()?;
         let child = Arc::new(Mutex::new(child));
-        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.push((Arc::clone(&child), directory.to_owned()));
         Ok(Self { child, log })
     }
@@ -74,6 +74,13 @@ fn end(child: &Mutex<Child>) {
     let _ = child.wait();
 }
 
+/// The ids of all that run.
+pub(crate) fn ids() -> Vec<u32> {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = |child: &Mutex<Child>| child.lock().unwrap_or_else(PoisonError::into_inner).id();
+    running.iter().map(|(child, _)| id(child)).collect()
+}
+
 /// Ends what runs if this process is asked to end.
 pub(crate) fn end_all_on_ctrl_c() {
     ctrlc::set_handler(|| {
@@ -88,9 +95,4 @@ pub(crate) fn end_all_on_ctrl_c() {
         std::process::exit(130);
     })
     .expect("the only handler");
-}
-
-/// An address that was free just now: etcd, kube-apiserver and policy-server cannot be told to choose.
-pub(crate) fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

@@ -10,6 +10,7 @@ mod messages;
 mod node_changes;
 mod preflight;
 mod procedures;
+mod signals;
 
 use crate::crd::Crds;
 use crate::world::World;
@@ -24,6 +25,12 @@ pub(crate) struct Scenario {
 }
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        number: 0,
+        about: "SIGTERM ends all that was started",
+        crds: Crds::V1beta1,
+        run: signals::run,
+    },
     Scenario {
         number: 1,
         about: "the documented procedures",

@@ -250,7 +250,8 @@ impl<'w> World<'w> {
         self.write("replace", spec).fails(stderr);
     }
 
-    fn write(&self, verb: &str, spec: &Value) -> Said {
+    /// The developer writes it with this verb.
+    pub(crate) fn write(&self, verb: &str, spec: &Value) -> Said {
         let object = self.hyperconverged(spec).to_string();
         self.developer.file("hyperconverged.yaml", &object);
         self.developer.run(&[verb, "-f", "hyperconverged.yaml"])

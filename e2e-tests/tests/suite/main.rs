@@ -16,6 +16,7 @@ mod http;
 mod kwctl;
 mod module;
 mod policy_server;
+mod ports;
 mod registry;
 mod wasm;
 
@@ -44,6 +45,12 @@ fn main() -> ExitCode {
         .filter(|argument| !argument.starts_with('-'))
         .collect();
     let mut cases = cases();
+    for wanted in &wanted {
+        if !cases.iter().any(|case| case.name.starts_with(wanted)) {
+            println!("there is no case {wanted}");
+            return ExitCode::FAILURE;
+        }
+    }
     cases.retain(|case| {
         wanted.is_empty() || wanted.iter().any(|wanted| case.name.starts_with(wanted))
     });

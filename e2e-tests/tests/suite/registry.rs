@@ -11,7 +11,7 @@ use packaging::{Metadata, Registry};
 use serde_json::{Map, Value};
 
 use crate::door::{Outcome, Through};
-use crate::{module, policy_server};
+use crate::{module, policy_server, ports};
 
 /// The case that policy-server is asked about: the README's own.
 const CASE: &str = "documentation/readme";
@@ -216,7 +216,11 @@ struct Server {
 impl Server {
     /// Starts it, empty, and waits until it listens.
     fn start(program: &Path, scratch: &Path) -> Result<Self, String> {
-        let address = policy_server::free_address().map_err(|error| error.to_string())?;
+        ports::retried(|| Self::try_to_start(program, scratch))
+    }
+
+    fn try_to_start(program: &Path, scratch: &Path) -> Result<Self, String> {
+        let address = ports::free_address().map_err(|error| error.to_string())?;
         let data = scratch.join("data");
         if data.exists() {
             std::fs::remove_dir_all(&data).map_err(|error| error.to_string())?;

@@ -6,8 +6,13 @@ use crate::policy::Policy;
 use crate::webhook::Broken;
 use crate::world::{WEBHOOK, World};
 
-/// In seconds; Kubewarden's default is 10.
-const TIMEOUT: u64 = 1;
+/// In seconds: Kubewarden's default, and less for the webhook that never answers, because it is waited for.
+fn timeout(broken: Broken) -> u64 {
+    match broken {
+        Broken::Slow => 1,
+        Broken::Down | Broken::Garbage => 10,
+    }
+}
 
 pub(crate) fn run(world: &World<'_>) {
     let cases = [
@@ -37,7 +42,7 @@ pub(crate) fn run(world: &World<'_>) {
         let (url, _server) = broken.start(&world.control_plane.certificates);
         let policy = Policy::of_deploy()
             .with("failurePolicy", json!(failure_policy))
-            .with("timeoutSeconds", json!(TIMEOUT));
+            .with("timeoutSeconds", json!(timeout(broken)));
         world.configure(&policy, &url);
         try_all(
             world,
@@ -58,13 +63,14 @@ fn try_all(world: &World<'_>, broken: Broken, failure_policy: &str, url: &str, n
         // Without a word: kubectl is not told that nobody was asked.
         label.says(&done("labeled"));
     } else {
+        let timeout = timeout(broken);
         let address = url.trim_start_matches("https://");
         let why = match broken {
             Broken::Down => format!(
-                "failed to call webhook: Post \"{url}/validate/clusterwide-hco-architecture-guard?timeout={TIMEOUT}s\": dial tcp {address}: connect: connection refused"
+                "failed to call webhook: Post \"{url}/validate/clusterwide-hco-architecture-guard?timeout={timeout}s\": dial tcp {address}: connect: connection refused"
             ),
             Broken::Slow => format!(
-                "failed to call webhook: Post \"{url}/validate/clusterwide-hco-architecture-guard?timeout={TIMEOUT}s\": context deadline exceeded"
+                "failed to call webhook: Post \"{url}/validate/clusterwide-hco-architecture-guard?timeout={timeout}s\": context deadline exceeded"
             ),
             Broken::Garbage => r#"failed to call webhook: couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#.to_owned(),
         };

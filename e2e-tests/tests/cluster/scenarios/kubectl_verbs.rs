@@ -1,6 +1,6 @@
 //! Scenario 4: server-side apply, apply, replace, edit, dry runs, and a namespace that goes.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::crd::{template, together};
 use crate::world::{NAMESPACE, WEBHOOK, World};
@@ -158,6 +158,15 @@ fn edit(world: &World<'_>) {
 
 /// The namespace is deleted: no new HyperConverged, and the old one can go although it is wrong by now.
 fn the_namespace_goes(world: &World<'_>) {
+    let crd = world.crd;
+    let only = together([
+        &crd.import,
+        &crd.templates(&[template("mine", Some("amd64"))]),
+    ]);
+    world.write("replace", &only).says_and_warns(
+        "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n",
+        "Warning: [architectures-partial] template `mine` is not imported for arm64: no VM boots from it there\n",
+    );
     let finalizer = r#"{"metadata":{"finalizers":["e2e.test/kept"]}}"#;
     let hyperconverged = ["hyperconverged", "kubevirt-hyperconverged"];
     let patch = [
@@ -176,12 +185,23 @@ fn the_namespace_goes(world: &World<'_>) {
             "",
         );
     world.nodes("s390x-arm64");
+    let wrong = world.ask(&world.hyperconverged(&only)).expect("an answer");
+    assert_eq!(
+        wrong["auditAnnotations"]["findings"], "architectures-unsupported/mine=deny",
+        "{wrong}"
+    );
     world
         .admin
         .run(&["delete", "namespace", NAMESPACE, "--wait=false"])
         .says(&format!("namespace \"{NAMESPACE}\" deleted\n"));
     let namespace = world.api().get(&format!("/api/v1/namespaces/{NAMESPACE}"));
     assert_eq!(namespace["status"]["phase"], "Terminating");
+    let mut another = world.hyperconverged(&crd.import);
+    another["metadata"]["name"] = json!("another");
+    world.developer.file("another.yaml", &another.to_string());
+    world.developer.run(&["create", "-f", "another.yaml"]).fails(&format!(
+        "Error from server (Forbidden): error when creating \"another.yaml\": hyperconvergeds.hco.kubevirt.io \"another\" is forbidden: unable to create new content in namespace {NAMESPACE} because it is being terminated\n"
+    ));
     // What the controller of namespaces does, which is not here: it deletes what is in it. HCO's operator, which
     // is not here either, then takes its finalizer off.
     world.admin.run(&["delete", hyperconverged[0], hyperconverged[1], "--wait=false"])

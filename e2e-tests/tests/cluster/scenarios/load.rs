@@ -1,5 +1,10 @@
 //! Scenario 10: many updates, one after the other and at the same time, on a cluster of a thousand nodes.
 
+// Nodes of the size that the benchmarks measure with.
+#[path = "../../../../benches/nodes.rs"]
+#[expect(clippy::cast_possible_truncation, reason = "so the benchmarks have it")]
+mod nodes;
+
 use std::thread;
 use std::time::Instant;
 
@@ -7,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::api::Api;
 use crate::crd::template;
+use crate::webhook::Kind;
 use crate::world::{WEBHOOK, World};
 
 const NODES: usize = 1000;
@@ -15,9 +21,10 @@ const AT_A_TIME: u32 = 20;
 
 pub(crate) fn run(world: &World<'_>) {
     world.deploy("mixed");
-    let nodes: Vec<Value> = (0..NODES).map(node).collect();
+    let nodes = node_list(world.kind);
+    let (last, others) = nodes.split_last().expect("nodes");
     thread::scope(|scope| {
-        for nodes in nodes.chunks(NODES / 20) {
+        for nodes in others.chunks(NODES / 20) {
             let api = world.api().clone();
             scope.spawn(move || {
                 for node in nodes {
@@ -26,6 +33,8 @@ pub(crate) fn run(world: &World<'_>) {
             });
         }
     });
+    // Whoever watches and sees the last one has seen all.
+    world.api().must("POST", "/api/v1/nodes", Some(last));
     world.wait_until_seen(&nodes);
     // HCO admits one HyperConverged; our CustomResourceDefinition admits as many as there are writers, because
     // writers of one object wait for each other, and what they measure then is that.
@@ -57,25 +66,52 @@ pub(crate) fn run(world: &World<'_>) {
                 let api = world.api().clone();
                 let path = format!("{}/writer-{writer}", world.collection());
                 scope.spawn(move || {
-                    for number in 0..UPDATES / AT_A_TIME {
-                        update(&api, &path, UPDATES + 1 + number);
+                    for number in 1..=UPDATES / AT_A_TIME {
+                        update(&api, &path, UPDATES + number);
                     }
                 });
             }
         });
     });
+    none_is_lost(world);
+}
+
+/// Each object is as its writer left it, and the API server says of each update that it was done.
+fn none_is_lost(world: &World<'_>) {
+    for writer in 0..AT_A_TIME {
+        let path = format!("{}/writer-{writer}", world.collection());
+        let stored = world.api().get(&path);
+        let last = templates(UPDATES + UPDATES / AT_A_TIME);
+        assert_eq!(stored["spec"]["dataImportCronTemplates"], last, "{path}");
+    }
+    let done = |event: &Value| {
+        event["verb"] == "patch"
+            && event["stage"] == "ResponseComplete"
+            && event["responseStatus"]["code"] == 200
+    };
+    let events = world.control_plane.audited();
+    let done = events.into_iter().filter(done).count();
+    assert_eq!(
+        u32::try_from(done),
+        Ok(2 * UPDATES),
+        "updates in the audit log"
+    );
 }
 
 /// An update that is judged: the templates change, so the nodes are read. It must be there afterwards.
 fn update(api: &Api, path: &str, number: u32) {
-    let template = template(&format!("image-{number}"), Some("amd64,arm64"));
-    let templates = json!([template]);
+    let templates = templates(number);
     let patch = json!({"spec": {"dataImportCronTemplates": templates}});
     let updated = api.must("PATCH", path, Some(&patch));
     assert_eq!(
         updated["spec"]["dataImportCronTemplates"], templates,
         "lost"
     );
+}
+
+fn templates(number: u32) -> Value {
+    let name = format!("image-{number}");
+    json!([template(&name, Some("amd64,arm64,s390x"))])
 }
 
 /// Does it, and prints what the API server measured of the webhook meanwhile.
@@ -135,41 +171,32 @@ impl Latency {
     }
 }
 
-/// A node of OpenShift's size in names and labels: three control planes, the rest workers of both architectures.
-fn node(number: usize) -> Value {
-    let architecture = if number.is_multiple_of(2) {
-        "amd64"
-    } else {
-        "arm64"
-    };
-    let role = if number == 0 {
-        "control-plane"
-    } else {
-        "worker"
-    };
-    let name = format!(
-        "ip-10-0-{}-{}.eu-central-1.compute.internal",
-        number / 250,
-        number % 250
-    );
-    json!({
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": name,
-            "labels": {
-                "beta.kubernetes.io/arch": architecture,
-                "kubernetes.io/arch": architecture,
-                "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
-                "node.kubernetes.io/instance-type": "m6i.xlarge",
-                format!("node-role.kubernetes.io/{role}"): "",
-                "topology.kubernetes.io/region": "eu-central-1",
-                "topology.kubernetes.io/zone": "eu-central-1a",
-            },
-        },
-        "status": {"nodeInfo": {
-            "architecture": architecture, "operatingSystem": "linux", "kubeletVersion": "v1.34.2",
-        }},
-    })
+/// As many nodes as OpenShift has them, with an architecture that only the last one of the workers has. Without their other labels
+/// and annotations for the library, which reads all nodes for each request, in a build that is not optimized.
+fn node_list(kind: &Kind) -> Vec<Value> {
+    let mut list: Value = serde_json::from_slice(&nodes::node_list(NODES)).expect("a list");
+    let mut nodes: Vec<Value> = list["items"]
+        .as_array_mut()
+        .expect("nodes")
+        .drain(..)
+        .collect();
+    for node in &mut nodes {
+        let metadata = node["metadata"].as_object_mut().expect("metadata");
+        // The API server gives these.
+        for field in ["creationTimestamp", "resourceVersion", "uid"] {
+            metadata.remove(field);
+        }
+    }
+    if let Kind::Library = kind {
+        for node in &mut nodes {
+            let metadata = node["metadata"].as_object_mut().expect("metadata");
+            metadata.remove("annotations");
+            let labels = metadata["labels"].as_object_mut().expect("labels");
+            labels.retain(|label, _| label.starts_with("node-role.kubernetes.io/"));
+        }
+    }
+    let last = nodes.last_mut().expect("nodes");
+    last["metadata"]["labels"] = json!({"node-role.kubernetes.io/worker": ""});
+    last["status"]["nodeInfo"]["architecture"] = json!("s390x");
+    nodes
 }

@@ -103,39 +103,126 @@ fn the_controller_makes_a_webhook_of_it(world: &World<'_>, folder: &str, policy:
 
 /// Applied for real: the account of the policy-server, and that of the audit scanner, may do this and no more.
 fn grants_what_it_says(world: &World<'_>, before: &Rules, folder: &str, manifests: &[Value]) {
-    let mut applied = Vec::new();
-    for manifest in manifests {
-        let kind = manifest["kind"].as_str().unwrap_or_default();
-        let path = match kind {
-            "ServiceAccount" => "/api/v1/namespaces/kubewarden/serviceaccounts".to_owned(),
-            "ClusterRole" | "ClusterRoleBinding" => {
-                format!(
-                    "/apis/rbac.authorization.k8s.io/v1/{}s",
-                    kind.to_lowercase()
-                )
-            }
-            _ => continue,
-        };
-        world.api().must("POST", &path, Some(manifest));
-        let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
-        applied.push(format!("{path}/{name}"));
-    }
     let account = Policy::among(manifests.to_vec()).spec("settings")["serviceAccount"].clone();
     let account = account.as_str().unwrap_or_default();
     let account = account.trim_start_matches("kubewarden/");
-    let nodes = ["get nodes", "list nodes", "watch nodes"];
+    let applied = Applied::new(world, folder, manifests);
+
+    let nodes = ["get /nodes", "list /nodes", "watch /nodes"];
     let mut wanted = BTreeSet::from(nodes.map(str::to_owned));
     // The chart's account may ask for reviews already, and more that it needs for others.
     if account != "policy-server" {
-        wanted.insert("create subjectaccessreviews".to_owned());
+        wanted.insert("create authorization.k8s.io/subjectaccessreviews".to_owned());
     }
-    before.plus(world, account, &wanted, folder);
-    let audited = ["get hyperconvergeds", "list hyperconvergeds"];
-    let audited = BTreeSet::from(audited.map(str::to_owned));
-    before.plus(world, "audit-scanner", &audited, folder);
-    // The next overlay begins where this one did.
-    for path in applied {
-        world.api().must("DELETE", &path, None);
+    let audited = ["get", "list"].map(|verb| format!("{verb} hco.kubevirt.io/hyperconvergeds"));
+    for (account, wanted) in [
+        (account, wanted),
+        ("audit-scanner", BTreeSet::from(audited)),
+        ("anybody", BTreeSet::new()),
+    ] {
+        let added = before.plus(world, account, &applied.marker);
+        assert_eq!(added, wanted, "{folder}: {account}");
+    }
+
+    for (who, verb, group, resource, may) in [
+        (account, "list", "", "nodes", true),
+        (account, "watch", "", "nodes", true),
+        (account, "patch", "", "nodes", false),
+        (account, "get", "", "nodes/proxy", false),
+        (account, "get", "", "secrets", false),
+        (account, "list", "hco.kubevirt.io", "hyperconvergeds", false),
+        (
+            "audit-scanner",
+            "list",
+            "hco.kubevirt.io",
+            "hyperconvergeds",
+            true,
+        ),
+        (
+            "audit-scanner",
+            "delete",
+            "hco.kubevirt.io",
+            "hyperconvergeds",
+            false,
+        ),
+        ("audit-scanner", "list", "", "nodes", false),
+    ] {
+        let asked = format!("{folder}: {who}: {verb} {resource}");
+        assert_eq!(allowed(world, who, verb, group, resource), may, "{asked}");
+    }
+    applied.delete(world, before, account);
+}
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+const ACCOUNTS: &str = "/api/v1/namespaces/kubewarden/serviceaccounts";
+
+/// What was applied of an overlay, and the API server's authorizer goes by.
+struct Applied {
+    accounts: Vec<String>,
+    grants: Vec<String>,
+    /// What everybody in Kubewarden's namespace may do once all of it is in effect.
+    marker: String,
+}
+
+impl Applied {
+    fn new(world: &World<'_>, folder: &str, manifests: &[Value]) -> Self {
+        let (mut accounts, mut grants) = (Vec::new(), Vec::new());
+        let mut create = |manifest: &Value| {
+            let kind = manifest["kind"].as_str().unwrap_or_default();
+            let group = manifest["apiVersion"].as_str().unwrap_or_default();
+            let (path, created) = match kind {
+                "ServiceAccount" => (ACCOUNTS.to_owned(), &mut accounts),
+                "ClusterRole" | "ClusterRoleBinding" => {
+                    (format!("{RBAC}/{}s", kind.to_lowercase()), &mut grants)
+                }
+                _ => {
+                    assert!(!group.starts_with("rbac."), "{folder}: a {kind} too");
+                    return;
+                }
+            };
+            world.api().must("POST", &path, Some(manifest));
+            let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
+            created.push(format!("{path}/{name}"));
+        };
+        manifests.iter().for_each(&mut create);
+        // Each kind is read from a watch of its own, in the order in which its objects were written: when the last
+        // of both kinds are seen, all are.
+        let name = format!("marker-{}", folder.replace('/', "-"));
+        let header = |kind: &str| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}});
+        let mut role = header("ClusterRole");
+        role["rules"] = json!([{"apiGroups": ["e2e.test"], "resources": [name], "verbs": ["get"]}]);
+        let mut binding = header("ClusterRoleBinding");
+        binding["roleRef"] =
+            json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
+        binding["subjects"] = json!([
+            {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:serviceaccounts:kubewarden"},
+        ]);
+        create(&role);
+        create(&binding);
+        Self {
+            accounts,
+            grants,
+            marker: format!("get e2e.test/{name}"),
+        }
+    }
+
+    /// The next overlay begins where this one did.
+    fn delete(self, world: &World<'_>, before: &Rules, account: &str) {
+        for path in self.grants {
+            world.api().must("DELETE", &path, None);
+        }
+        for account in [account, "policy-server", "audit-scanner", "anybody"] {
+            until("nothing is granted any more", || {
+                let now = rules(world, account)?;
+                let seen = format!("{account}: {now:?}");
+                (now == *before.of_account(account))
+                    .then_some(())
+                    .ok_or(seen)
+            });
+        }
+        for path in self.accounts {
+            world.api().must("DELETE", &path, None);
+        }
     }
 }
 
@@ -149,36 +236,36 @@ impl Rules {
     fn of(world: &World<'_>) -> Self {
         let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
         for name in ["audit-scanner", "anybody"] {
-            let accounts = "/api/v1/namespaces/kubewarden/serviceaccounts";
-            world.api().must("POST", accounts, Some(&account(name)));
+            world.api().must("POST", ACCOUNTS, Some(&account(name)));
         }
+        let rules = |account| until("the account is known", || rules(world, account));
         Self {
-            policy_server: rules(world, "policy-server"),
-            anybody: rules(world, "anybody"),
+            policy_server: rules("policy-server"),
+            anybody: rules("anybody"),
         }
     }
 
-    /// An account may do this beyond what it, or anybody, could before. RBAC is read from a watch: what is
-    /// asked for is what the API server says in the end.
-    fn plus(&self, world: &World<'_>, account: &str, wanted: &BTreeSet<String>, folder: &str) {
-        let before = match account {
+    fn of_account(&self, account: &str) -> &BTreeSet<String> {
+        match account {
             "policy-server" => &self.policy_server,
             _ => &self.anybody,
-        };
-        until(
-            &format!("{folder} grants what it says to {account}"),
-            || {
-                let now = rules(world, account);
-                let added: BTreeSet<String> = now.difference(before).cloned().collect();
-                let seen = format!("{added:?}");
-                (added == *wanted).then_some(()).ok_or(seen)
-            },
-        );
+        }
+    }
+
+    /// What an account may do beyond what it could before, once it may do what the marker says.
+    fn plus(&self, world: &World<'_>, account: &str, marker: &str) -> BTreeSet<String> {
+        let mut now = until("the grants are in effect", || {
+            let now = rules(world, account)?;
+            let seen = format!("{account}: {now:?}");
+            now.contains(marker).then_some(now).ok_or(seen)
+        });
+        now.remove(marker);
+        now.difference(self.of_account(account)).cloned().collect()
     }
 }
 
-/// What an account may do, as the API server tells it.
-fn rules(world: &World<'_>, account: &str) -> BTreeSet<String> {
+/// What an account may do, as the API server tells it: a verb, and what for.
+fn rules(world: &World<'_>, account: &str) -> Result<BTreeSet<String>, String> {
     let api = world.api().with_token(&world.token_of(account));
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",
@@ -186,15 +273,51 @@ fn rules(world: &World<'_>, account: &str) -> BTreeSet<String> {
         "spec": {"namespace": "kubewarden"},
     });
     let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
-    let review = api.must("POST", path, Some(&review));
-    assert_eq!(review["status"]["incomplete"], false, "{review}");
+    let (_, review) = api.try_to("POST", path, Some(&review))?;
+    let status = &review["status"];
+    // An account that was made just now may not be known yet.
+    if status["incomplete"] != false {
+        return Err(review.to_string());
+    }
     let mut rules = BTreeSet::new();
-    for rule in review["status"]["resourceRules"].as_array().expect("rules") {
+    for rule in status["resourceRules"].as_array().expect("rules") {
         for verb in texts(&rule["verbs"]) {
-            rules.extend(texts(&rule["resources"]).map(|resource| format!("{verb} {resource}")));
+            for group in texts(&rule["apiGroups"]) {
+                for resource in texts(&rule["resources"]) {
+                    let names: Vec<&str> = texts(&rule["resourceNames"]).collect();
+                    let names = match names.join(", ") {
+                        none if none.is_empty() => none,
+                        names => format!(" named {names}"),
+                    };
+                    rules.insert(format!("{verb} {group}/{resource}{names}"));
+                }
+            }
         }
     }
-    rules
+    for rule in status["nonResourceRules"].as_array().expect("rules") {
+        for verb in texts(&rule["verbs"]) {
+            let urls = texts(&rule["nonResourceURLs"]);
+            rules.extend(urls.map(|url| format!("{verb} {url}")));
+        }
+    }
+    Ok(rules)
+}
+
+/// Whether a service account may do something everywhere, as an administrator asks.
+fn allowed(world: &World<'_>, account: &str, verb: &str, group: &str, resource: &str) -> bool {
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": format!("system:serviceaccount:kubewarden:{account}"),
+            "groups": ["system:serviceaccounts", "system:serviceaccounts:kubewarden", "system:authenticated"],
+            "resourceAttributes": {"verb": verb, "group": group, "resource": resource, "subresource": subresource},
+        },
+    });
+    let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    let review = world.api().must("POST", path, Some(&review));
+    review["status"]["allowed"] == true
 }
 
 fn texts(values: &Value) -> impl Iterator<Item = &str> {

@@ -38,12 +38,10 @@ fn much_to_say(world: &World<'_>) {
     let crd = world.crd;
     let templates: Vec<Value> = (0..60)
         .map(|number| {
-            let architectures = if number % 2 == 0 {
-                " amd64"
-            } else {
-                "amd64,,amd64"
-            };
-            template(&format!("image-{number}"), Some(architectures))
+            // A paragraph for each rule, and long names in it, which are wrong too.
+            let architectures = [Some(" amd64"), Some("amd64,,amd64"), None][number % 3];
+            let name = format!("Image_{number}_{}", "x".repeat(120));
+            template(&name, architectures)
         })
         .collect();
     let spec = together([&crd.import, &crd.templates(&templates)]);
@@ -54,11 +52,11 @@ fn much_to_say(world: &World<'_>) {
         .map(|warning| format!("Warning: {}\n", warning.as_str().unwrap_or_default()))
         .collect();
     let message = answer["status"]["message"].as_str().unwrap_or_default();
-    println!(
-        "{} {} {}",
+    assert!(
+        message.len() > 3 * 1024 && message.contains("more") && warnings.len() > 20,
+        "{} bytes and {} warnings: {message}",
         message.len(),
-        warnings.len(),
-        warnings.concat().len()
+        warnings.len()
     );
 
     let object = world.hyperconverged(&spec);

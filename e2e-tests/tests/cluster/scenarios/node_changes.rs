@@ -109,12 +109,20 @@ fn nodes_leave(world: &World<'_>) {
     deletion_passes(world);
 }
 
-/// An edit of something else, a label, an annotation, the status: without a word.
+/// An edit of something else, a label, an annotation, a finalizer more and less, the status: without a word.
 fn what_concerns_nobody_passes(world: &World<'_>, number: usize) {
     let edit = json!({"spec": world.crd.unrelated(number)}).to_string();
     kubectl(world, &["patch", "--type", "merge", "-p", &edit]).says(&done("patched"));
     kubectl(world, &["label", "team=a"]).says(&done("labeled"));
     kubectl(world, &["annotate", "e2e.test/note=b"]).says(&done("annotated"));
+    // A live object's: one that is being deleted does not come to the webhook.
+    for finalizers in [
+        r#""e2e.test/kept","e2e.test/another""#,
+        r#""e2e.test/kept""#,
+    ] {
+        let finalizers = format!(r#"{{"metadata":{{"finalizers":[{finalizers}]}}}}"#);
+        kubectl(world, &["patch", "--type", "merge", "-p", &finalizers]).says(&done("patched"));
+    }
     let status = r#"{"status":{"observedGeneration":7}}"#;
     kubectl(
         world,

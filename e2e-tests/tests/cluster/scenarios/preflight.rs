@@ -92,32 +92,43 @@ fn grants(world: &World<'_>) {
         code: Some(2),
     });
 
-    let missing = preflight(&world.admin, &["rbac"]);
-    let grant = "✘ no   get     nodes\n✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  create  subjectaccessreviews.authorization.k8s.io\n";
-    let manifest = missing.stdout.strip_prefix(grant);
-    let manifest = manifest.unwrap_or_else(|| panic!("{missing:?}"));
-    assert_eq!(
-        (missing.code, &*missing.stderr),
-        (
-            Some(1),
-            "note: what kubewarden/policy-server may not do makes the policy's requests hang until the webhook's timeout; apply this\n"
-        )
-    );
-
     // Applied as it was printed, it is all that is missing.
-    world.admin.file("missing.yaml", manifest);
+    let manifest = lacks_nodes(world);
+    world.admin.file("missing.yaml", &manifest);
     world.admin.run(&["apply", "-f", "missing.yaml"]).says(
         "clusterrole.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n\
          clusterrolebinding.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n",
     );
-    let said = until("the grant is in effect", || {
+    lacks_nothing(world);
+}
+
+const MISSING: &str = "✘ no   get     nodes\n✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  create  subjectaccessreviews.authorization.k8s.io\n";
+
+/// `rbac` says, as soon as the API server does, that the policy-server may not read nodes: the manifest that it
+/// prints.
+pub(super) fn lacks_nodes(world: &World<'_>) -> String {
+    let said = rbac(world, 1);
+    let note = "note: what kubewarden/policy-server may not do makes the policy's requests hang until the webhook's timeout; apply this\n";
+    assert_eq!(said.stderr, note);
+    let manifest = said.stdout.strip_prefix(MISSING);
+    manifest.unwrap_or_else(|| panic!("{said:?}")).to_owned()
+}
+
+/// `rbac` says, as soon as the API server does, that nothing is missing.
+pub(super) fn lacks_nothing(world: &World<'_>) {
+    rbac(world, 0).says(&MISSING.replace("✘ no ", "✔ yes"));
+}
+
+/// What it says once it ends so: grants come into effect when the API server has seen them.
+fn rbac(world: &World<'_>, code: i32) -> Said {
+    until("the grants are in effect", || {
         let said = preflight(&world.admin, &["rbac"]);
-        (said.code == Some(0))
-            .then_some(())
-            .ok_or(said.stdout.clone())?;
-        Ok(said)
-    });
-    said.says(&grant.replace("✘ no ", "✔ yes"));
+        if said.code == Some(code) {
+            Ok(said)
+        } else {
+            Err(format!("{said:?}"))
+        }
+    })
 }
 
 fn preflight(user: &Kubectl, arguments: &[&str]) -> Said {

@@ -1,12 +1,16 @@
 //! The preflight library as a webhook: the embedded module, its host calls answered by the API server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Json, Router};
-use hco_preflight::{Cluster, HostCalls, HostError, Verdict};
+use hco_preflight::{
+    Capabilities, Cluster, Granted, HostCalls, HostError, Options, Resource, Timely, Verdict,
+};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -18,7 +22,7 @@ use crate::policy::Policy;
 struct Serving {
     module: hco_preflight::Policy,
     policy: Policy,
-    host: Arc<Cluster>,
+    host: Arc<dyn HostCalls>,
     /// As many as policy-server is told to have: time in a queue counts for the webhook's timeout, and not for
     /// the module's.
     workers: Semaphore,
@@ -26,19 +30,41 @@ struct Serving {
 
 const WORKERS: usize = 2;
 
+/// In seconds, of a policy that says nothing: policy-server's.
+const DEADLINE: u64 = 2;
+
 pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) -> Server {
     let kubeconfig = control_plane.kubeconfig(control_plane.directory(), token);
     let host = Cluster::of_kubeconfig(&kubeconfig, None).expect("a kubeconfig");
+    let entry = policy.entry("");
+    let deadline = entry["timeoutEvalSeconds"].as_u64().unwrap_or(DEADLINE);
+    let deadline = Duration::from_secs(deadline);
+    let options = Options {
+        deadline: Some(deadline),
+        ..Options::default()
+    };
     let serving = Serving {
-        module: hco_preflight::Policy::embedded().expect("the module"),
+        module: hco_preflight::Policy::embedded_with(&options).expect("the module"),
         policy: policy.clone(),
-        host: Arc::new(host),
+        host: guarded(Arc::new(host), &entry, deadline),
         workers: Semaphore::new(WORKERS),
     };
     let router = Router::new()
         .route("/validate/{id}", post(validate))
         .with_state(Arc::new(serving));
     Server::start(&control_plane.certificates, router)
+}
+
+/// The host as the policy's entry lets the module have it.
+fn guarded(host: Arc<Cluster>, entry: &Value, deadline: Duration) -> Arc<dyn HostCalls> {
+    let resources = Option::<Vec<Resource>>::deserialize(&entry["contextAwareResources"])
+        .expect("resources")
+        .unwrap_or_default();
+    let capabilities = entry["hostCapabilities"].as_array().expect("patterns");
+    let capabilities = Capabilities::new(capabilities.iter().filter_map(Value::as_str));
+    let granted = Granted::new(host, resources, capabilities.expect("capabilities"));
+    // The rest is for the module, to say that there was no answer.
+    Arc::new(Timely::new(Arc::new(granted), deadline * 4 / 5))
 }
 
 async fn validate(
@@ -55,7 +81,7 @@ async fn validate(
     let judged = {
         let serving = Arc::clone(&serving);
         spawn_blocking(move || {
-            let host: Arc<dyn HostCalls> = Arc::clone(&serving.host) as _;
+            let host = Arc::clone(&serving.host);
             serving.module.validate(payload.as_bytes(), host).result
         })
     };

@@ -10,7 +10,8 @@ use crate::api::Api;
 use crate::control_plane::ControlPlane;
 use crate::module;
 use crate::policy::Policy;
-use crate::process::{Process, free_address};
+use crate::ports::{self, free_address};
+use crate::process::Process;
 use crate::waiting::until;
 
 pub(super) fn start(
@@ -32,15 +33,8 @@ pub(super) fn start(
     std::fs::write(directory.join("policies.yml"), policies).expect("a file");
     control_plane.kubeconfig(directory, token);
 
-    // Somebody else may take its ports before it does.
-    let mut tried = Vec::new();
-    while tried.len() < 3 {
-        match try_to_start(program, control_plane) {
-            Ok(started) => return started,
-            Err(ended) => tried.push(ended),
-        }
-    }
-    panic!("policy-server does not start: {}", tried.join("\n"));
+    ports::retried(|| try_to_start(program, control_plane))
+        .unwrap_or_else(|why| panic!("policy-server: {why}"))
 }
 
 fn try_to_start(program: &Path, control_plane: &ControlPlane) -> Result<(String, Process), String> {

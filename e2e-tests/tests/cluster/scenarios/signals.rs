@@ -1,0 +1,77 @@
+//! Scenario 0: a harness that is told to end leaves nothing behind.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::process;
+use crate::waiting::until;
+use crate::world::World;
+
+/// Tells a second run of this program to hold its cluster.
+const HOLD: &str = "E2E_HOLD";
+
+/// How its line begins that says what runs.
+const RUNNING: &str = "running: ";
+
+pub(crate) fn run(world: &World<'_>) {
+    if std::env::var_os(HOLD).is_some() {
+        hold(world);
+        return;
+    }
+    let mut harness = Command::new(std::env::current_exe().expect("a program"))
+        .arg("0")
+        .env(HOLD, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this very program starts");
+    let output = BufReader::new(harness.stdout.take().expect("its output"));
+    let running = output
+        .lines()
+        .map_while(Result::ok)
+        .find_map(|line| serde_json::from_str(line.strip_prefix(RUNNING)?).ok());
+    let running: Value = running.expect("what runs");
+    let ids = running["ids"].as_array().expect("process ids");
+    assert!(ids.len() >= 2, "etcd and kube-apiserver: {running}");
+    for id in ids {
+        assert!(runs(id), "{id} of {running}");
+    }
+
+    assert!(kill("-TERM", &json!(harness.id())), "it runs");
+    let status = harness.wait().expect("it ends");
+    assert_eq!(status.code(), Some(130), "{status}");
+    for id in ids {
+        until("it is gone", || {
+            (!runs(id)).then_some(()).ok_or_else(|| id.to_string())
+        });
+    }
+    let directory = running["directory"].as_str().expect("a directory");
+    assert!(!Path::new(directory).exists(), "{directory}");
+}
+
+/// Until it is told to end, or whoever started it has ended.
+fn hold(world: &World<'_>) {
+    world.deploy("amd64");
+    let directory = world.control_plane.directory();
+    let running = json!({"ids": process::ids(), "directory": directory});
+    println!("{RUNNING}{running}");
+    // Its end is the end of whoever holds the other side, whatever it was that ended that.
+    std::io::stdin()
+        .read_to_end(&mut Vec::new())
+        .expect("an end");
+}
+
+fn runs(id: &Value) -> bool {
+    kill("-0", id)
+}
+
+/// The shell's, because the standard library has none.
+fn kill(signal: &str, id: &Value) -> bool {
+    let mut kill = Command::new("sh");
+    kill.args(["-c", &format!("kill {signal} {id}")]);
+    let output = kill.output().expect("a shell");
+    output.status.success()
+}
