@@ -1,7 +1,7 @@
 //! The cases of `cases/` through every door. A door is measured by what the engine says of a case, and the
 //! engine by what the case says.
 //!
-//! `make e2e-tests`; for some cases only: `cargo test -p e2e-tests --test suite -- ratchet/ host/no-client`.
+//! `make e2e-tests`; for some cases only: `cargo test -p e2e-tests --test doors -- ratchet/ host/no-client`.
 
 #![expect(
     clippy::expect_used,

@@ -123,6 +123,8 @@ impl Steps {
     fn pulled_by(&self, kwctl: &Path) -> Result<(), String> {
         self.push("ours")?;
         let file = self.file("pulled-by-kwctl.wasm");
+        // That of the run before.
+        let _ = std::fs::remove_file(&file);
         let url = format!("registry://{}", self.reference("ours"));
         let mut command = self.kwctl(kwctl, "pull");
         output(command.arg("--output-path").arg(&file).arg(url))?;
