@@ -20,7 +20,6 @@ use super::verdict::{Against, Failure, Judged, Place, Verdicts};
 
 /// Judges, tells, and ends with the gravest.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
-    check_usage(&args.subject)?;
     let (verdicts, notes) = match Prepared::new(&args.subject) {
         Ok(prepared) => (prepared.judge(), prepared.notes),
         // A program that reads the report must find in it why nothing was judged.
@@ -34,14 +33,15 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
         }
     };
     if !args.quiet {
-        let what_if = args.subject.what_if.iter();
-        let supposed = what_if.flat_map(|counts| unplaced(counts, &verdicts));
-        let besides = verdicts.objects.iter().flat_map(|object| {
-            let notes = object.report.notes.iter();
-            notes.map(|note| one_line(&format!("{}: {note}", object.at(None))))
-        });
-        for note in notes.into_iter().chain(supposed).chain(besides) {
+        let supposed = args.subject.what_if.iter();
+        let supposed = supposed.flat_map(|counts| unplaced(counts, &verdicts));
+        for note in notes.into_iter().chain(supposed) {
             terminal.note(&note);
+        }
+        for object in &verdicts.objects {
+            for note in &object.report.notes {
+                terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
+            }
         }
     }
     for failure in &verdicts.failures {
