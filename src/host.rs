@@ -1,42 +1,65 @@
 //! The only file that calls the host.
 
-use engine::{Cluster, ServiceAccount};
+use std::collections::BTreeSet;
 
-/// One list of all nodes: masked, because the architecture is all that is read beside the metadata, which
-/// the host always sends; and without selectors, because each distinct query costs the host a watch for
-/// as long as it runs.
-///
-/// The text is that of the SDK's `ListAllResourcesRequest`; its own call builds every node, which takes
-/// 81 MB for a list of 24 MB, and the SDK's request types take 9 kB of the module.
-const LIST_NODES: &str = r#"{"api_version":"v1","kind":"Node","label_selector":null,"field_selector":null,"field_masks":["status.nodeInfo.architecture"]}"#;
+use engine::{Cluster, ServiceAccount};
+use kubewarden_policy_sdk::host_capabilities::kubernetes::{
+    CanIRequest, ListAllResourcesRequest, ResourceAttributes, SubjectAccessReview,
+};
+use serde::Serialize;
 
 /// The cluster as the Kubewarden host shows it.
 pub(crate) struct Kubewarden;
 
 impl Cluster for Kubewarden {
+    /// One list of all nodes: masked, because beside the metadata, which the host always sends, only the architecture
+    /// is read; and without selectors, because each distinct query costs the host a watch for as long as it runs.
+    ///
+    /// Not by the SDK's own call, which builds every node: 81 MB of memory for a list of 24 MB.
     fn nodes(&self) -> Result<Vec<u8>, String> {
-        call("list_resources_all", LIST_NODES)
+        let mut masks = BTreeSet::new();
+        masks.insert("status.nodeInfo.architecture".to_owned());
+        let request = ListAllResourcesRequest {
+            api_version: "v1".to_owned(),
+            kind: "Node".to_owned(),
+            label_selector: None,
+            field_selector: None,
+            field_masks: Some(masks),
+        };
+        call("list_resources_all", &request)
     }
 
-    fn may(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
+    fn can_i(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
         let ServiceAccount { namespace, name } = account;
-        // The text of the SDK's `CanIRequest`. Names and verb are of letters that JSON takes as they are.
-        // Without the groups a grant to one of them would be missed.
-        let review = format!(
-            r#"{{"subject_access_review":{{"groups":["system:serviceaccounts","system:serviceaccounts:{namespace}","system:authenticated"],"resource_attributes":{{"resource":"nodes","verb":"{verb}","version":"v1"}},"user":"system:serviceaccount:{namespace}:{name}"}},"disable_cache":false}}"#
-        );
-        call("can_i", &review).ok()
+        let request = CanIRequest {
+            subject_access_review: SubjectAccessReview {
+                user: format!("system:serviceaccount:{namespace}:{name}"),
+                // Without its groups, what is granted to them would be missed.
+                groups: Some(vec![
+                    "system:serviceaccounts".to_owned(),
+                    format!("system:serviceaccounts:{namespace}"),
+                    "system:authenticated".to_owned(),
+                ]),
+                resource_attributes: ResourceAttributes {
+                    verb: verb.to_owned(),
+                    resource: "nodes".to_owned(),
+                    version: Some("v1".to_owned()),
+                    ..ResourceAttributes::default()
+                },
+            },
+            disable_cache: false,
+        };
+        call("can_i", &request).ok()
     }
 }
 
-fn call(operation: &str, request: &str) -> Result<Vec<u8>, String> {
+fn call(operation: &str, request: &impl Serialize) -> Result<Vec<u8>, String> {
+    let request = serde_json::to_vec(request).map_err(|error| error.to_string())?;
     #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
-    wapc_guest::host_call("kubewarden", "kubernetes", operation, request.as_bytes())
-        // Without the guest library's own words, which tell the user nothing.
-        .map_err(|error| {
-            error
-                .to_string()
-                .trim_start_matches("Host error: ")
-                .to_owned()
-        })
+    let answer = wapc_guest::host_call("kubewarden", "kubernetes", operation, &request);
+    // The guest library's own prefix means nothing to the user.
+    answer.map_err(|error| {
+        let error = error.to_string();
+        error.trim_start_matches("Host error: ").to_owned()
+    })
 }

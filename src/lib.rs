@@ -28,7 +28,7 @@ fn validate_settings(payload: &[u8]) -> CallResult {
     response::settings(engine::validate_settings(payload))
 }
 
-/// Judges a request for a program: the same payload as `validate`, the findings as JSON.
+/// Judges a request for a program: the same payload as `validate`, the whole report as JSON.
 fn report(payload: &[u8]) -> CallResult {
-    Ok(serde_json::to_vec(&engine::judge(payload, &Kubewarden))?)
+    Ok(serde_json::to_vec(&engine::report(payload, &Kubewarden))?)
 }

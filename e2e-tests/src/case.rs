@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Judged, Report};
+use engine::Report;
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -148,11 +148,7 @@ impl Expected {
             .findings
             .iter()
             .map(|finding| {
-                let level = match finding.level {
-                    Judged::Deny => "deny",
-                    Judged::Warn => "warn",
-                    Judged::Carried => "carried",
-                };
+                let level = finding.level.name();
                 let template = finding.template.as_ref().filter(|name| !name.is_empty());
                 let template = template.map_or_else(String::new, |name| format!("/{name}"));
                 format!("{}{template}={level} {}", finding.rule, finding.path)

@@ -1,7 +1,7 @@
 //! The clusters of the cases, and a cluster that answers like the host.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Cluster, ServiceAccount};
 use include_dir::{Dir, include_dir};
@@ -189,53 +189,96 @@ fn masked(node: &Value) -> Value {
 }
 
 /// What a cluster is asked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// All nodes.
     Nodes,
-    /// Whether the account may do this with nodes.
-    May(ServiceAccount, String),
+    /// Whether the account can do this with nodes.
+    CanI(ServiceAccount, String),
 }
 
 /// A cluster for the engine, that remembers what it is asked.
 #[derive(Debug)]
-pub struct FakeCluster<'c> {
-    of: &'c ClusterOf,
-    /// How often the nodes were asked for.
-    pub asked: Cell<u32>,
+pub struct FakeCluster {
+    nodes: Result<Vec<u8>, String>,
+    /// The answer to `can_i` by verb, or to every verb.
+    statuses: BTreeMap<String, String>,
     calls: RefCell<Vec<Call>>,
 }
 
-impl<'c> FakeCluster<'c> {
-    /// The cluster of a case, not asked yet.
-    pub fn new(of: &'c ClusterOf) -> Self {
+impl FakeCluster {
+    /// The cluster of a case.
+    pub fn of(cluster: &ClusterOf) -> Self {
+        let status = |verb: &str| json!({"allowed": cluster.may(verb)}).to_string();
         Self {
-            of,
-            asked: Cell::new(0),
+            nodes: cluster.list().map(String::into_bytes),
+            statuses: ["list", "watch"]
+                .map(|verb| (verb.to_owned(), status(verb)))
+                .into(),
             calls: RefCell::default(),
         }
+    }
+
+    /// A cluster that returns these bytes as the list, or this error.
+    pub fn returning(nodes: Result<Vec<u8>, String>) -> Self {
+        Self {
+            nodes,
+            statuses: BTreeMap::new(),
+            calls: RefCell::default(),
+        }
+    }
+
+    /// A cluster of these nodes.
+    pub fn with_nodes(nodes: impl IntoIterator<Item = Value>) -> Self {
+        let items: Vec<Value> = nodes.into_iter().collect();
+        let list = json!({"kind": "NodeList", "items": items});
+        Self::returning(Ok(list.to_string().into_bytes()))
+    }
+
+    /// A cluster of workers with these architectures.
+    pub fn with_workers(architectures: &[&str]) -> Self {
+        Self::with_nodes(architectures.iter().map(|architecture| {
+            json!({
+                "metadata": {"labels": {
+                    "node-role.kubernetes.io/worker": "", "kubernetes.io/arch": architecture,
+                }},
+                "status": {"nodeInfo": {"architecture": architecture}},
+            })
+        }))
+    }
+
+    /// The same cluster with an answer to every `can_i`.
+    #[must_use]
+    pub fn answering(mut self, status: &str) -> Self {
+        for verb in ["list", "watch"] {
+            self.statuses.insert(verb.to_owned(), status.to_owned());
+        }
+        self
     }
 
     /// What it was asked, in order.
     pub fn calls(&self) -> Vec<Call> {
         self.calls.borrow().clone()
     }
+
+    /// How often the nodes were asked for.
+    pub fn lists(&self) -> usize {
+        let calls = self.calls.borrow();
+        calls.iter().filter(|call| **call == Call::Nodes).count()
+    }
 }
 
-impl Cluster for FakeCluster<'_> {
+impl Cluster for FakeCluster {
     fn nodes(&self) -> Result<Vec<u8>, String> {
-        self.asked.set(self.asked.get() + 1);
         self.calls.borrow_mut().push(Call::Nodes);
-        self.of.list().map(String::into_bytes)
+        self.nodes.clone()
     }
 
-    fn may(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
-        let call = Call::May(account.clone(), verb.to_owned());
+    fn can_i(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
+        let call = Call::CanI(account.clone(), verb.to_owned());
         self.calls.borrow_mut().push(call);
-        Some(
-            json!({"allowed": self.of.may(verb)})
-                .to_string()
-                .into_bytes(),
-        )
+        self.statuses
+            .get(verb)
+            .map(|status| status.clone().into_bytes())
     }
 }

@@ -15,13 +15,13 @@ pub struct Judged<'c> {
     /// The engine's report.
     pub report: Report,
     /// The cluster, which knows what it was asked.
-    pub cluster: FakeCluster<'c>,
+    pub cluster: FakeCluster,
 }
 
 impl<'c> Judged<'c> {
     /// Has the engine judge a case.
     pub fn new(case: &'c Case) -> Self {
-        let cluster = FakeCluster::new(&case.cluster);
+        let cluster = FakeCluster::of(&case.cluster);
         let report = engine::judge(&case.payload(), &cluster);
         Self {
             case,
@@ -51,7 +51,7 @@ impl<'c> Judged<'c> {
 
     /// In what the engine differs from what the case expects, if it does.
     pub fn mistake(&self) -> Option<String> {
-        let asked = self.cluster.asked.get();
+        let asked = self.cluster.lists();
         let wanted = self.case.expect.sorted();
         let came_to = self.case.expect.of(&self.report, asked > 0);
         (came_to != wanted || asked > 1)

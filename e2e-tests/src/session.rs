@@ -28,7 +28,7 @@ pub(crate) fn session(of: &ClusterOf, calls: &[Call]) -> Result<String, String> 
     let mut session = String::new();
     for call in calls {
         match call {
-            Call::May(account, verb) => {
+            Call::CanI(account, verb) => {
                 let status = serde_json::json!({"allowed": of.may(verb)}).to_string();
                 push(&mut session, &can_i(account, verb), &Ok(status));
             }

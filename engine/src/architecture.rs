@@ -1,6 +1,12 @@
-//! Names of CPU architectures: the list that Go knows, and what other systems call them.
+//! CPU architectures: the names that Kubernetes uses, the names that other systems use, and the annotation that
+//! lists them.
 
-/// Every architecture that Go knows by name, which is what a kubelet reports.
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::sorted;
+use crate::text::{ascii_lower, distance};
+
+/// Go's names of architectures. A kubelet reports one of these.
 ///
 /// MIRRORS: Go src/internal/syslist/syslist.go, `KnownArch` (Go 1.26).
 const KNOWN: [&str; 24] = [
@@ -30,7 +36,7 @@ const KNOWN: [&str; 24] = [
     "wasm",
 ];
 
-/// What other systems (uname, Debian, RPM, Docker, Windows) write for one of Go's names.
+/// Names that other systems (uname, Debian, RPM, Docker, Windows) use, and Go's name for the same architecture.
 const ALIASES: [(&str, &str); 19] = [
     ("aarch64", "arm64"),
     ("aarch64_be", "arm64be"),
@@ -53,42 +59,138 @@ const ALIASES: [(&str, &str); 19] = [
     ("x86_64", "amd64"),
 ];
 
-/// The architectures that SSP, which gets the golden images from HCO, accepts.
+/// The architectures that the SSP operator accepts, which gets the golden images from HCO.
 ///
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.
 const ACCEPTED_BY_SSP: [&str; 3] = ["amd64", "arm64", "s390x"];
 
-/// Whether Go knows an architecture of exactly this name.
-pub(crate) fn is_known(name: &str) -> bool {
-    KNOWN.contains(&name)
-}
-
-/// Whether SSP's webhook lets an architecture pass.
+/// Whether the SSP operator accepts an architecture.
 pub(crate) fn is_accepted_by_ssp(name: &str) -> bool {
     ACCEPTED_BY_SSP.contains(&name)
 }
 
-/// The architecture that was probably meant by an entry that is none: without blanks, in lower case,
-/// by Go's name, or the nearest one.
-pub(crate) fn meant(entry: &str) -> Option<&'static str> {
-    let entry = crate::text::ascii_lower(entry.trim());
-    let known = |name: &&str| **name == *entry;
-    if let Some(name) = KNOWN.iter().find(|name| known(name)) {
-        return Some(name);
+/// The value of an architectures annotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Architectures<'a>(pub(crate) &'a str);
+
+impl<'a> Architectures<'a> {
+    /// The entries as HCO reads them: split at commas, nothing trimmed.
+    pub(crate) fn entries(self) -> impl Iterator<Item = &'a str> {
+        self.0.split(',')
     }
-    if let Some((_, name)) = ALIASES.iter().find(|(alias, _)| *alias == entry) {
-        return Some(name);
+
+    /// The workload architectures that HCO finds among the entries.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
+    /// removeUnsupportedArchs: the comparison is exact, and an entry that equals no workload architecture is
+    /// dropped silently.
+    pub(crate) fn supported<'w>(self, workload: &'w BTreeMap<String, usize>) -> BTreeSet<&'w str> {
+        let names = self.entries().filter_map(|entry| workload.get_key_value(entry));
+        sorted::set(names.map(|(name, _)| name.as_str()))
     }
-    // A typo is guessed only among the names that KubeVirt runs on, and only if one is nearest.
-    let near = |most| {
-        let mut names = ACCEPTED_BY_SSP
-            .into_iter()
-            .filter(|name| crate::text::distance(&entry, name, most).is_some());
-        (names.next(), names.next())
-    };
-    match (near(1), near(2)) {
-        ((Some(name), None), _) | (_, (Some(name), None)) => Some(name),
-        _ => None,
+
+    /// The value as it was meant: each entry by its name in Kubernetes, none empty, none twice.
+    pub(crate) fn corrected(self, workload: &BTreeMap<String, usize>) -> Correction {
+        /// There are far fewer architectures than this, so behind it nothing is guessed.
+        const GUESSES: usize = 16;
+        let mut names: Vec<&str> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut guesses = 0;
+        for entry in self.entries() {
+            let name = if workload.contains_key(entry) || !is_mistake(entry) {
+                entry.trim()
+            } else if let Some(name) = Mistake::certain(entry).and_then(Mistake::meant) {
+                name
+            } else {
+                guesses += 1;
+                let guess = (guesses <= GUESSES).then(|| Mistake::of(entry));
+                let Some(name) = guess.and_then(Mistake::meant) else {
+                    continue;
+                };
+                name
+            };
+            if !name.is_empty() && seen.insert(name) {
+                names.push(name);
+            }
+        }
+        Correction {
+            value: names.join(","),
+            is_certain: guesses == 0,
+        }
+    }
+}
+
+/// An annotation as it was meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Correction {
+    pub(crate) value: String,
+    /// No entry had to be guessed or left out.
+    pub(crate) is_certain: bool,
+}
+
+/// Why an entry is no architecture to HCO, and the name that was meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    /// Blanks before or after the name.
+    Blanks(&'static str),
+    /// Another letter case.
+    Case(&'static str),
+    /// Another system's name.
+    Alias(&'static str),
+    /// Probably a typo.
+    Typo(&'static str),
+    Unknown,
+}
+
+/// Whether an entry is neither empty nor a name that Go knows.
+pub(crate) fn is_mistake(entry: &str) -> bool {
+    !entry.trim().is_empty() && !KNOWN.contains(&entry)
+}
+
+impl Mistake {
+    /// What is wrong with an entry that is a mistake.
+    pub(crate) fn of(entry: &str) -> Self {
+        if let Some(mistake) = Self::certain(entry) {
+            return mistake;
+        }
+        // A typo is guessed only among the names that KubeVirt supports, and only if one of them is nearest.
+        let entry = ascii_lower(entry.trim());
+        let nearest = |most| {
+            let mut names = ACCEPTED_BY_SSP
+                .into_iter()
+                .filter(|name| distance(&entry, name, most).is_some());
+            let first = names.next();
+            first.filter(|_| names.next().is_none())
+        };
+        match nearest(1).or_else(|| nearest(2)) {
+            Some(name) => Self::Typo(name),
+            None => Self::Unknown,
+        }
+    }
+
+    /// The mistake in an entry where it is clear what was meant.
+    fn certain(entry: &str) -> Option<Self> {
+        let known = |text: &str| KNOWN.into_iter().find(|name| *name == text);
+        let trimmed = entry.trim();
+        if let Some(name) = known(trimmed) {
+            return Some(Self::Blanks(name));
+        }
+        let lower = ascii_lower(trimmed);
+        if let Some(name) = known(&lower) {
+            return Some(Self::Case(name));
+        }
+        let alias = ALIASES.into_iter().find(|(alias, _)| *alias == lower);
+        alias.map(|(_, name)| Self::Alias(name))
+    }
+
+    /// The name that was meant.
+    fn meant(self) -> Option<&'static str> {
+        match self {
+            Self::Blanks(name) | Self::Case(name) | Self::Alias(name) | Self::Typo(name) => {
+                Some(name)
+            }
+            Self::Unknown => None,
+        }
     }
 }
 
@@ -100,26 +202,57 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_meant_is_found_behind_blanks_case_aliases_and_typos() {
-        for (entry, name) in [
-            (" arm64", Some("arm64")),
-            ("AMD64", Some("amd64")),
-            ("X86_64", Some("amd64")),
-            ("aarch64", Some("arm64")),
-            ("amd46", Some("amd64")),
-            ("amd6", Some("amd64")),
-            ("s390", Some("s390")),
-            ("sparc65", None),
+    fn a_mistake_names_what_was_meant() {
+        for (entry, mistake) in [
+            (" arm64", Mistake::Blanks("arm64")),
+            ("AMD64", Mistake::Case("amd64")),
+            (" Amd64", Mistake::Case("amd64")),
+            ("X86_64", Mistake::Alias("amd64")),
+            ("aarch64", Mistake::Alias("arm64")),
+            ("amd46", Mistake::Typo("amd64")),
+            ("amd6", Mistake::Typo("amd64")),
+            ("sparc65", Mistake::Unknown),
         ] {
-            assert_eq!(meant(entry), name, "{entry}");
+            assert!(is_mistake(entry), "{entry}");
+            assert_eq!(Mistake::of(entry), mistake, "{entry}");
+        }
+        for entry in ["arm64", "riscv64", "s390", "", " "] {
+            assert!(!is_mistake(entry), "{entry}");
         }
     }
 
     #[test]
     fn an_alias_is_never_a_name_and_always_leads_to_one() {
         for (alias, name) in ALIASES {
-            assert!(!is_known(alias), "{alias}");
-            assert!(is_known(name), "{name}");
+            assert!(!KNOWN.contains(&alias), "{alias}");
+            assert!(KNOWN.contains(&name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_value_is_corrected_where_it_is_clear_what_was_meant() {
+        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("My-Arch".to_owned(), 1)]);
+        for (value, corrected, is_certain) in [
+            ("amd64, arm64", "amd64,arm64", true),
+            ("x86_64,AMD64,,amd64 ", "amd64", true),
+            ("arm64,amd64,arm64", "arm64,amd64", true),
+            ("My-Arch, s390x", "My-Arch,s390x", true),
+            ("amd46", "amd64", false),
+            ("amd64,whatever", "amd64", false),
+            (",", "", true),
+        ] {
+            let correction = Architectures(value).corrected(&workload);
+            assert_eq!(correction.value, corrected, "{value}");
+            assert_eq!(correction.is_certain, is_certain, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_comparison_with_the_nodes_is_exact() {
+        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
+        let supported = |value| Architectures(value).supported(&workload);
+        assert_eq!(supported("amd64, arm64"), BTreeSet::from(["amd64"]));
+        assert_eq!(supported("AMD64"), BTreeSet::new());
+        assert_eq!(supported(""), BTreeSet::new());
     }
 }

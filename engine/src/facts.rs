@@ -1,15 +1,19 @@
-//! What the rules look at: one object of a request, its golden images, and the nodes if somebody asks.
+//! What the rules look at: one object of a request, its golden images, and the nodes if a rule asks for them.
 
 use std::cell::OnceCell;
 
-use crate::golden_image::{self, CommonTemplates, GoldenImage};
-use crate::hyperconverged::{Field, HyperConverged, Template};
-use crate::json::{self, Raw};
+use crate::architecture::Architectures;
+use crate::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
+use crate::hyperconverged::{ARCHITECTURES, HyperConverged, Template};
+use crate::import::Import;
+use crate::json::{Json, Object};
 use crate::node::{self, Census};
+use crate::path::FieldPath;
 use crate::placement::Placement;
+use crate::remedy::Remedy;
 use crate::settings::{ServiceAccount, Settings};
 
-/// What the policy can ask about the cluster. The only seam to the host; everything behind it is pure.
+/// What the policy can ask about the cluster. This is the only seam to the host; everything behind it is pure.
 pub trait Cluster {
     /// The nodes, as JSON of a `v1` `NodeList`, masked to `status.nodeInfo.architecture`.
     ///
@@ -18,22 +22,19 @@ pub trait Cluster {
     /// The host's error, in its own words.
     fn nodes(&self) -> Result<Vec<u8>, String>;
 
-    /// Whether a service account may do something with nodes: the status of a `SubjectAccessReview` as JSON;
-    /// `None` if that cannot be known.
-    fn may(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>>;
+    /// Whether a service account can do `verb` with nodes: the status of a `SubjectAccessReview` as JSON; `None` if
+    /// there is no answer.
+    fn can_i(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>>;
 }
 
 /// Why there are no nodes to judge by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodesError {
-    /// The service account lacks a grant, by its own API server's word.
-    Forbidden {
-        account: ServiceAccount,
-        verb: &'static str,
-    },
-    /// The host did not give a list; its error.
+    /// The API server says that the service account lacks a permission.
+    Forbidden { verb: &'static str },
+    /// The host returned an error instead of a list.
     Host(String),
-    /// The host gave something that is no list of nodes.
+    /// The host returned something that is no list of nodes.
     List(String),
 }
 
@@ -50,34 +51,25 @@ impl<'a> Nodes<'a> {
     pub(crate) fn new(
         cluster: &'a dyn Cluster,
         settings: &'a Settings,
-        object: &'a HyperConverged,
-        old: Option<&'a HyperConverged>,
+        placements: impl IntoIterator<Item = &'a Placement>,
     ) -> Self {
         Self {
             cluster,
             account: settings.service_account.as_ref(),
-            placements: [Some(object), old]
-                .into_iter()
-                .flatten()
-                .map(|it| &it.placement)
-                .collect(),
+            placements: placements.into_iter().collect(),
             counted: OnceCell::new(),
         }
     }
 
     fn count(&self) -> Result<Vec<Census>, NodesError> {
-        // Without the grant the host never answers (nodes-unreadable.md): so ask first, where we know whom to ask about.
+        // Without the permission the host never answers (nodes-unreadable.md), so it is checked first where we know
+        // the account.
         if let Some(account) = self.account {
             for verb in ["list", "watch"] {
-                if self
-                    .cluster
-                    .may(account, verb)
-                    .as_deref()
-                    .and_then(is_allowed)
-                    == Some(false)
-                {
-                    let account = account.clone();
-                    return Err(NodesError::Forbidden { account, verb });
+                let status = self.cluster.can_i(account, verb);
+                // Anything but a clear no is no reason not to try.
+                if status.as_deref().and_then(is_allowed) == Some(false) {
+                    return Err(NodesError::Forbidden { verb });
                 }
             }
         }
@@ -85,97 +77,105 @@ impl<'a> Nodes<'a> {
         node::census(&list, &self.placements).map_err(|error| NodesError::List(error.to_string()))
     }
 
-    /// The counts by this placement, which is one of the two that are counted by: their place.
-    fn by(&self, placement: &Placement) -> Option<usize> {
-        self.placements
-            .iter()
-            .position(|known| std::ptr::eq(*known, placement))
+    /// The nodes counted by one of the placements, if they were read.
+    fn by(&self, placement: &Placement) -> Option<&Census> {
+        let place = self.placements.iter().position(|known| *known == placement)?;
+        self.counted.get()?.as_ref().ok()?.get(place)
     }
 }
 
-/// The clear word of a `SubjectAccessReview`'s status, if there is one.
+/// The answer of a `SubjectAccessReview`, if there is a clear one.
 fn is_allowed(status: &[u8]) -> Option<bool> {
-    let [allowed] = json::members(Raw::document(status).ok()?, ["allowed"]).ok()?;
-    json::boolean(allowed?).ok()
+    let status = Object::root(Json::parse(status).ok()?);
+    status.field("allowed").boolean().ok()?
 }
 
 /// One object, as the rules see it.
 pub(crate) struct Facts<'a> {
-    pub(crate) hco: &'a HyperConverged,
-    /// The object before the update; `None` on creation, or if it cannot be read.
-    pub(crate) old: Option<&'a HyperConverged>,
-    /// Whether HCO will import for several architectures.
-    pub(crate) import: bool,
+    pub(crate) hco: &'a HyperConverged<'a>,
+    /// The object before the update, judged by itself; `None` on creation, or if it cannot be read.
+    pub(crate) old: Option<&'a Facts<'a>>,
+    pub(crate) import: Import,
     pub(crate) common: &'a CommonTemplates,
     pub(crate) images: Vec<GoldenImage<'a>>,
-    nodes: &'a Nodes<'a>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) nodes: &'a Nodes<'a>,
+    /// The remedy that enables the import: several rules give it, and it takes a second judgement.
+    pub(crate) enable_import: OnceCell<Remedy>,
 }
 
 impl<'a> Facts<'a> {
     pub(crate) fn new(
-        hco: &'a HyperConverged,
-        old: Option<&'a HyperConverged>,
+        hco: &'a HyperConverged<'a>,
+        old: Option<&'a Facts<'a>>,
         common: &'a CommonTemplates,
+        settings: &'a Settings,
         nodes: &'a Nodes<'a>,
     ) -> Self {
         Self {
             hco,
             old,
             import: match old {
-                Some(old) => hco.import.is_enabled_after(&old.import),
-                None => hco.import.is_enabled(),
+                Some(old) => hco.import.resolve_update(&old.hco.import),
+                None => hco.import.resolve(),
             },
             common,
             images: golden_image::golden_images(hco, common),
+            settings,
             nodes,
+            enable_import: OnceCell::new(),
         }
     }
 
-    /// The nodes, counted by this object's placement. Asks the host if nobody did before; `None` if they
-    /// cannot be had, which is [`Facts::nodes_error`]'s to say.
+    /// The nodes, counted by this object's placement. The host is asked if no rule asked before. `None` if the
+    /// nodes cannot be read, which `nodes-unreadable` reports.
     pub(crate) fn census(&self) -> Option<&Census> {
         self.nodes.counted.get_or_init(|| self.nodes.count());
         self.census_if_read()
     }
 
-    /// The nodes, if somebody asked for them.
+    /// The nodes, if a rule asked for them.
     pub(crate) fn census_if_read(&self) -> Option<&Census> {
-        let counted = self.nodes.counted.get()?.as_ref().ok()?;
-        counted.get(self.nodes.by(&self.hco.placement)?)
+        self.nodes.by(&self.hco.placement)
     }
 
-    /// The nodes, for rules that compare with the workload architectures: `None` also if there are none
-    /// of those, which is `no-workload-nodes`'s to say.
+    /// The nodes, for rules that compare with the workload architectures: `None` also if there are none, which
+    /// `no-workload-nodes` reports.
     pub(crate) fn workload(&self) -> Option<&Census> {
         self.census().filter(|census| !census.workload.is_empty())
     }
 
-    /// Why the nodes could not be had, if somebody asked for them.
+    /// Why the nodes cannot be read, if a rule asked for them.
     pub(crate) fn nodes_error(&self) -> Option<&NodesError> {
         self.nodes.counted.get()?.as_ref().err()
     }
 
-    /// The templates of the spec whose annotation HCO reads while the import is on.
-    pub(crate) fn read_annotations(&self) -> impl Iterator<Item = (&'a Template, &'a str)> {
-        let images: &[GoldenImage<'a>] = if self.import { &self.images } else { &[] };
+    /// The templates of the spec whose annotation HCO reads, and its value. HCO reads none while the import is off.
+    pub(crate) fn annotations(
+        &self,
+    ) -> impl Iterator<Item = (&'a Template<'a>, Architectures<'a>)> {
+        let images: &[GoldenImage<'a>] = match self.import {
+            Import::Enabled => &self.images,
+            Import::Disabled => &[],
+        };
         images.iter().filter_map(|image| match image.annotation {
-            golden_image::Annotation::Users(Some(value)) => Some((image.template?, value)),
+            Annotation::Spec(Some(value)) => Some((image.template?, Architectures(value))),
             _ => None,
         })
     }
 
-    /// `spec.dataImportCronTemplates[2].metadata.name`, in the spelling of the version that was sent.
-    pub(crate) fn template_path(&self, template: &Template, below: &str) -> String {
-        format!(
-            "{}[{}].{below}",
-            self.hco.path(Field::Templates),
-            template.index
-        )
+    /// The path of a template.
+    pub(crate) fn path_of(&self, template: &Template<'_>) -> FieldPath {
+        self.hco.fields.templates.path.index(template.index)
     }
 
-    /// Where a template's architectures annotation stands.
-    pub(crate) fn annotation_path(&self, template: &Template) -> String {
-        let below = format!("metadata.annotations[{}]", crate::ARCHITECTURES);
-        self.template_path(template, &below)
+    /// The path of an annotation of a template.
+    pub(crate) fn annotation_path(&self, template: &Template<'_>, name: &'static str) -> FieldPath {
+        self.path_of(template).keys(&["metadata", "annotations", name])
+    }
+
+    /// The path of a template's architectures annotation.
+    pub(crate) fn architectures_path(&self, template: &Template<'_>) -> FieldPath {
+        self.annotation_path(template, ARCHITECTURES)
     }
 }

@@ -1,42 +1,27 @@
-//! The golden images that HCO makes of a HyperConverged: the templates of its spec, merged with those
-//! that it ships.
+//! The golden images that HCO makes of a HyperConverged: the templates of its spec, merged with those that HCO
+//! ships.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::hyperconverged::{HyperConverged, Registry, Template};
+use crate::architecture::Architectures;
+use crate::hyperconverged::{Enable, HyperConverged, Registry, Source, Template};
+use crate::sorted;
 
 /// The templates that HCO ships, by name.
-#[derive(Debug, Default)]
-pub(crate) struct CommonTemplates {
-    /// Where in the list each name is: a map to the templates themselves would be 3 kB of the module.
-    places: BTreeMap<String, usize>,
-    templates: Vec<CommonTemplate>,
-}
-
-impl CommonTemplates {
-    /// Adds a template, in place of one of the same name.
-    fn insert(&mut self, name: &str, template: CommonTemplate) {
-        self.places.insert(name.to_owned(), self.templates.len());
-        self.templates.push(template);
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<&CommonTemplate> {
-        self.templates.get(*self.places.get(name)?)
-    }
-}
+pub(crate) type CommonTemplates = BTreeMap<String, CommonTemplate>;
 
 /// What is known of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommonTemplate {
-    /// `None`: unknown.
+    /// `None` if it is unknown.
     pub(crate) registry: Option<Registry>,
-    pub(crate) architectures: Architectures,
+    pub(crate) annotation: CommonAnnotation,
 }
 
-/// The architectures annotation as HCO has it.
+/// The architectures annotation of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Architectures {
-    /// Not to be known from here, so never judged.
+pub(crate) enum CommonAnnotation {
+    /// Then no rule judges it.
     Unknown,
     Absent,
     Value(String),
@@ -62,46 +47,44 @@ const SHIPPED: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// What is common on this cluster: what the status says, else the settings, else what upstream ships.
+/// The common templates of this cluster: those in the status, else those in the settings, else those that upstream
+/// ships.
 pub(crate) fn common_templates(
-    hco: &HyperConverged,
+    hco: &HyperConverged<'_>,
     setting: Option<&BTreeMap<String, String>>,
 ) -> CommonTemplates {
-    let mut table = CommonTemplates::default();
-    match setting {
-        Some(setting) => {
-            for (name, url) in setting {
-                table.insert(name, known(url, Architectures::Unknown));
-            }
-        }
-        None => {
-            for (name, url, value) in SHIPPED {
-                let architectures = Architectures::Value(value.to_owned());
-                table.insert(name, known(url, architectures));
-            }
-        }
-    }
-    for said in &hco.status_templates {
-        if said.modified {
-            // The status shows the user's version of it, so the original is what the table has.
-            if table.get(&said.name).is_none() {
-                table.insert(
-                    &said.name,
-                    CommonTemplate {
-                        registry: None,
-                        architectures: Architectures::Unknown,
-                    },
-                );
-            }
+    let known = |url: &str, annotation| CommonTemplate {
+        registry: Some(Registry::at(url)),
+        annotation,
+    };
+    let mut table: CommonTemplates = match setting {
+        Some(setting) => sorted::map(
+            setting
+                .iter()
+                .map(|(name, url)| (name.clone(), known(url, CommonAnnotation::Unknown))),
+        ),
+        None => sorted::map(SHIPPED.map(|(name, url, value)| {
+            let annotation = CommonAnnotation::Value(value.to_owned());
+            (name.to_owned(), known(url, annotation))
+        })),
+    };
+    for template in &hco.status_templates {
+        if template.modified {
+            // The status shows the user's version of it, so the original is the one of the table.
+            table
+                .entry(template.name.clone())
+                .or_insert(CommonTemplate {
+                    registry: None,
+                    annotation: CommonAnnotation::Unknown,
+                });
         } else {
+            let annotation = template.architectures.clone();
             table.insert(
-                &said.name,
+                template.name.clone(),
                 CommonTemplate {
-                    registry: Some(said.registry.clone().unwrap_or_default()),
-                    architectures: said
-                        .architectures
-                        .clone()
-                        .map_or(Architectures::Absent, Architectures::Value),
+                    registry: Some(template.registry.clone().unwrap_or_default()),
+                    annotation: annotation
+                        .map_or(CommonAnnotation::Absent, CommonAnnotation::Value),
                 },
             );
         }
@@ -109,106 +92,100 @@ pub(crate) fn common_templates(
     table
 }
 
-fn known(url: &str, architectures: Architectures) -> CommonTemplate {
-    CommonTemplate {
-        registry: Some(Registry::at(url)),
-        architectures,
-    }
-}
-
 /// A golden image that HCO keeps.
 #[derive(Debug)]
 pub(crate) struct GoldenImage<'a> {
     pub(crate) name: &'a str,
     /// The entry of the spec; `None` if HCO adds the image by itself.
-    pub(crate) template: Option<&'a Template>,
+    pub(crate) template: Option<&'a Template<'a>>,
     pub(crate) annotation: Annotation<'a>,
 }
 
-/// Which annotation counts for an image while the import is on.
+/// The architectures annotation that counts for an image while the import is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Annotation<'a> {
-    /// The user's own.
-    Users(Option<&'a str>),
-    /// HCO's, whatever the user wrote.
-    Hcos(Option<&'a str>),
-    /// Not to be known from here.
+    /// The one in the spec.
+    Spec(Option<&'a str>),
+    /// The one that HCO ships, whatever the spec has.
+    Shipped(Option<&'a str>),
     Unknown,
 }
 
 impl<'a> Annotation<'a> {
     /// The value that HCO reads, if it reads one and we know it.
-    pub(crate) fn value(self) -> Option<&'a str> {
+    pub(crate) fn value(self) -> Option<Architectures<'a>> {
         match self {
-            Self::Users(value) | Self::Hcos(value) => value,
+            Self::Spec(value) | Self::Shipped(value) => value.map(Architectures),
             Self::Unknown => None,
         }
     }
 }
 
-impl<'a> From<&'a Architectures> for Annotation<'a> {
-    fn from(architectures: &'a Architectures) -> Self {
-        match architectures {
-            Architectures::Unknown => Self::Unknown,
-            Architectures::Absent => Self::Hcos(None),
-            Architectures::Value(value) => Self::Hcos(Some(value)),
+impl<'a> From<&'a CommonAnnotation> for Annotation<'a> {
+    fn from(annotation: &'a CommonAnnotation) -> Self {
+        match annotation {
+            CommonAnnotation::Unknown => Self::Unknown,
+            CommonAnnotation::Absent => Self::Shipped(None),
+            CommonAnnotation::Value(value) => Self::Shipped(Some(value)),
         }
     }
 }
 
-/// Why HCO cannot live with an enabled template.
+/// Why HCO cannot use a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invalid<'a> {
-    OddEnable(&'a str),
+    /// An enable annotation that is neither true nor false.
+    Enable(&'a str),
+    /// An enabled template without a spec.
     NoSpec,
-    /// A common template without a source: HCO follows the missing source and crashes.
+    /// An enabled common template without a source, which makes HCO panic.
     NoSource,
 }
 
-/// Whether HCO's webhook refuses a template, or HCO crashes over it.
+/// Whether HCO's webhook denies a template, or HCO panics because of it.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go,
 /// validateDataImportCronTemplates; controllers/handlers/golden-images/golden_images.go,
-/// customizeCommonDictAnnotations, which follows the source without looking.
+/// customizeCommonDictAnnotations, which dereferences the source unchecked.
 pub(crate) fn invalid<'a>(
-    template: &'a Template,
-    hco: &HyperConverged,
+    template: &'a Template<'_>,
+    hco: &HyperConverged<'_>,
     common: &CommonTemplates,
 ) -> Option<Invalid<'a>> {
-    if let Some(value) = template.odd_enable() {
-        Some(Invalid::OddEnable(value))
-    } else if !template.is_enabled() {
-        None
-    } else if !template.has_spec {
-        Some(Invalid::NoSpec)
-    } else if !template.has_source && hco.common_import && common.get(&template.name).is_some() {
-        Some(Invalid::NoSource)
-    } else {
-        None
+    match (&template.enable, &template.source) {
+        (Enable::Invalid(value), _) => Some(Invalid::Enable(value)),
+        (Enable::Disabled, _) => None,
+        (Enable::Enabled, Source::NoSpec) => Some(Invalid::NoSpec),
+        (Enable::Enabled, Source::Missing)
+            if hco.imports_common && common.contains_key(&template.name) =>
+        {
+            Some(Invalid::NoSource)
+        }
+        (Enable::Enabled, _) => None,
     }
 }
 
-/// The images that HCO keeps, those of the spec first, in the order of the spec.
+/// The images that HCO keeps: those of the spec in its order, then those that HCO adds by itself.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, getCommonDicts, customizeCommonDICT, getCustomDicts.
 pub(crate) fn golden_images<'a>(
-    hco: &'a HyperConverged,
+    hco: &'a HyperConverged<'a>,
     common: &'a CommonTemplates,
 ) -> Vec<GoldenImage<'a>> {
     let mut images = Vec::new();
-    let mut overridden = BTreeSet::new();
+    let mut in_spec = BTreeSet::new();
     for template in &hco.templates {
         let name = template.name.as_str();
-        overridden.insert(name.to_owned());
+        in_spec.insert(name);
         if !template.is_enabled() || invalid(template, hco, common).is_some() {
             continue;
         }
         let annotation = match common.get(name) {
-            None => Annotation::Users(template.architectures.as_deref()),
+            None => Annotation::Spec(template.architectures.as_deref()),
             // A common name disappears altogether while the common import is off.
-            Some(_) if !hco.common_import => continue,
-            Some(original) => override_annotation(template, original),
+            Some(_) if !hco.imports_common => continue,
+            Some(original) => overriding_annotation(template, original),
         };
         images.push(GoldenImage {
             name,
@@ -216,32 +193,32 @@ pub(crate) fn golden_images<'a>(
             annotation,
         });
     }
-    if hco.common_import {
-        for name in common.places.keys() {
-            if !overridden.contains(name)
-                && let Some(original) = common.get(name)
-            {
-                images.push(GoldenImage {
-                    name,
-                    template: None,
-                    annotation: (&original.architectures).into(),
-                });
-            }
-        }
+    if hco.imports_common {
+        let added = common
+            .iter()
+            .filter(|(name, _)| !in_spec.contains(name.as_str()));
+        images.extend(added.map(|(name, original)| GoldenImage {
+            name,
+            template: None,
+            annotation: (&original.annotation).into(),
+        }));
     }
     images
 }
 
-/// Which annotation counts for a common template that the spec overrides.
+/// The annotation that counts for a common template that the spec overrides.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// customizeCommonDictAnnotations: a source that is no registry counts as unchanged.
-fn override_annotation<'a>(template: &'a Template, original: &'a CommonTemplate) -> Annotation<'a> {
-    match (&template.registry, &original.registry) {
+fn overriding_annotation<'a>(
+    template: &'a Template<'_>,
+    original: &'a CommonTemplate,
+) -> Annotation<'a> {
+    match (template.source.registry(), &original.registry) {
         (Some(_), None) => Annotation::Unknown,
         (Some(registry), Some(shipped)) if registry != shipped => {
-            Annotation::Users(template.architectures.as_deref())
+            Annotation::Spec(template.architectures.as_deref())
         }
-        _ => (&original.architectures).into(),
+        _ => (&original.annotation).into(),
     }
 }

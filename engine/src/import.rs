@@ -1,59 +1,95 @@
-//! Whether HCO imports the golden images for several architectures: the many places that say so.
+//! Whether HCO imports the golden images for several architectures: the field, the deprecated feature gate, and
+//! the annotation in which v1beta1 keeps both.
 
-use crate::json::{self, Raw, Unreadable};
+use serde::Serialize;
+
+use crate::json::{Field, Json, Kind, Object, WrongType, with_whole_characters};
 use crate::text::ascii_lower;
 
-/// The gate's name, as HCO writes it.
+/// The name of the feature gate, and of the field that replaces it.
 pub(crate) const GATE: &str = "enableMultiArchBootImageImport";
 
-/// What an object says of the import.
-#[derive(Debug)]
-pub(crate) struct Import {
-    /// v1's field, v1beta1's gate.
-    pub(crate) field: Option<bool>,
-    /// v1's list of gates.
-    pub(crate) gates: Vec<Gate>,
-    /// What v1beta1 carries of v1 in an annotation; an error if HCO's conversion cannot read it.
-    pub(crate) v1_only: Result<V1Only, UnreadableV1Only>,
+/// The multi-architecture import, as HCO resolves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Import {
+    /// Golden images are imported for each architecture of the workload nodes.
+    Enabled,
+    /// Golden images are imported for one architecture.
+    Disabled,
 }
 
 impl Import {
-    /// What HCO makes of an object as it stands.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Enabled => "enabled",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl From<bool> for Import {
+    fn from(enabled: bool) -> Self {
+        if enabled {
+            Self::Enabled
+        } else {
+            Self::Disabled
+        }
+    }
+}
+
+/// The fields of an object that decide about the import.
+#[derive(Debug)]
+pub(crate) struct ImportFields {
+    /// v1's field, v1beta1's feature gate.
+    pub(crate) field: Option<bool>,
+    /// v1's list of feature gates.
+    pub(crate) gates: Vec<Gate>,
+    /// The fields of v1 that v1beta1 keeps in an annotation; an error if HCO's conversion cannot read it.
+    pub(crate) v1_only: Result<V1Only, UnreadableV1Only>,
+}
+
+impl ImportFields {
+    /// The import of an object as it is.
     ///
     /// MIRRORS: hyperconverged-cluster-operator
     /// controllers/handlers/golden-images/golden_images.go, `IsMultiArchEnabled`;
-    /// api/v1beta1/conversion.go, restoreV1OnlyFields and convertMultiArchV1beta1FGToV1: an explicit
-    /// gate of v1beta1 becomes the field and beats both things that the annotation can carry.
-    pub(crate) fn is_enabled(&self) -> bool {
-        let carried = self.v1_only.as_ref().ok();
+    /// api/v1beta1/conversion.go, restoreV1OnlyFields and convertMultiArchV1beta1FGToV1: an explicit gate of
+    /// v1beta1 becomes the field, so it beats what the annotation holds.
+    pub(crate) fn resolve(&self) -> Import {
+        let v1_only = self.v1_only.as_ref().ok();
         self.field
-            .or_else(|| carried.and_then(|carried| carried.enabled))
+            .or_else(|| v1_only?.enabled)
             .or_else(|| self.gate())
-            .or_else(|| carried.and_then(|carried| gate(&carried.gates)))
+            .or_else(|| gate(&v1_only?.gates))
             .unwrap_or(false)
+            .into()
     }
 
-    /// What HCO's mutating webhook leaves of an update, since it runs before any validating one.
+    /// The import after an update, as HCO's mutating webhook leaves the object. It runs before any validating
+    /// webhook.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
-    /// mutateFieldAndFGOnUpdate.
-    pub(crate) fn is_enabled_after(&self, old: &Self) -> bool {
+    /// mutateFieldAndFGOnUpdate and dropFeatureGate.
+    pub(crate) fn resolve_update(&self, old: &Self) -> Import {
         let Some(gate) = self.gate() else {
-            return self.is_enabled();
+            return self.resolve();
         };
-        match (self.gate() != old.gate(), self.field != old.field) {
-            // The gate was changed alone: HCO sets the field by it.
+        let enabled = match (self.gate() != old.gate(), self.field != old.field) {
+            // Only the gate was changed: HCO writes it into the field.
             (true, false) => gate,
-            // The field was taken away beside a gate that stayed: HCO drops the gate as well.
-            (false, true) => self.field.unwrap_or(false),
+            // The field was changed beside an unchanged gate: HCO drops the first entry of the gate. If the field
+            // was removed, a second entry counts.
+            (false, true) => self.field.unwrap_or_else(|| self.second_gate()),
             _ => self.field.unwrap_or(gate),
-        }
+        };
+        enabled.into()
     }
 
-    /// Whether the gate and the field say different things, so that HCO's mutating webhook refuses.
+    /// Whether the gate and the field contradict each other, so that HCO's mutating webhook denies the request.
     ///
-    /// MIRRORS: as above, and mutateFieldAndFGOnCreate. On an update an absent field reads as off
-    /// there: taking the field away while the gate is switched on is refused too.
+    /// MIRRORS: as above, and mutateFieldAndFGOnCreate. On an update an absent field reads as off: removing the
+    /// field while the gate is enabled is denied too.
     pub(crate) fn contradicts_itself(&self, old: Option<&Self>) -> bool {
         let Some(gate) = self.gate() else {
             return false;
@@ -73,64 +109,82 @@ impl Import {
         gate(&self.gates)
     }
 
-    /// Where the gate stands in v1's list.
-    pub(crate) fn gate_index(&self) -> Option<usize> {
-        index(&self.gates)
+    fn second_gate(&self) -> bool {
+        let mut entries = self.gate_indices();
+        entries
+            .nth(1)
+            .and_then(|index| self.gates.get(index))
+            .is_some_and(|gate| gate.enabled)
+    }
+
+    /// The entries of the gate in v1's list; the first one counts.
+    pub(crate) fn gate_indices(&self) -> impl Iterator<Item = usize> {
+        indices(&self.gates)
     }
 }
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`,
 /// `IsExplicitlyEnabled` and Index: any letter case, the first of the name wins.
 fn gate(gates: &[Gate]) -> Option<bool> {
-    index(gates)
-        .and_then(|index| gates.get(index))
-        .map(|gate| gate.enabled)
+    let index = indices(gates).next()?;
+    gates.get(index).map(|gate| gate.enabled)
 }
 
-fn index(gates: &[Gate]) -> Option<usize> {
-    let name = ascii_lower(GATE);
+fn indices(gates: &[Gate]) -> impl Iterator<Item = usize> {
+    let is_gate = |gate: &Gate| gate.name.len() >= GATE.len() && gate.has_name(GATE);
     gates
         .iter()
-        .position(|gate| ascii_lower(&gate.name) == name)
+        .enumerate()
+        .filter_map(move |(index, gate)| is_gate(gate).then_some(index))
 }
 
-/// An entry of v1's list of gates.
+/// An entry of v1's list of feature gates.
 #[derive(Debug)]
 pub(crate) struct Gate {
     pub(crate) name: String,
-    enabled: bool,
+    pub(crate) enabled: bool,
+    /// Whether the key of the name is in the letter case of the API.
+    pub(crate) has_plain_key: bool,
 }
 
 impl Gate {
-    /// Reads a list of gates. An empty object is an empty list: an upgrade from HCO 1.18 leaves one.
+    /// Whether HCO takes the entry for the gate of this name, in any letter case.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        ascii_lower(&self.name) == ascii_lower(name)
+    }
+
+    /// Reads v1's list. An empty object is an empty list: an upgrade from HCO 1.18 leaves one.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
     /// recoverBadFeatureGates.
-    pub(crate) fn list(raw: Raw<'_>) -> Result<Vec<Self>, Unreadable> {
-        let mut members = 0_usize;
-        if json::each_member(raw, &mut |_, _| members += 1).is_ok() && members == 0 {
+    pub(crate) fn list(field: &Field<'_>) -> Result<Vec<Self>, WrongType> {
+        let is_empty_object = field.json().is_some_and(|json| {
+            json.kind() == Kind::Object && json.members().is_some_and(|members| members.is_empty())
+        });
+        if is_empty_object {
             return Ok(Vec::new());
         }
-        Self::strict_list(raw)
+        Self::strict_list(field)
     }
 
-    fn strict_list(raw: Raw<'_>) -> Result<Vec<Self>, Unreadable> {
-        json::each(raw, |_, gate| Self::parse(gate))
-    }
-
-    /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`,
-    /// `UnmarshalJSON`: encoding/json, which takes a key in any letter case; no state means Enabled.
-    fn parse(raw: Raw<'_>) -> Result<Self, Unreadable> {
-        let [name, state] = members_of_any_case(raw, ["name", "state"])?;
-        let state = json::optional("state", state, json::string)?;
-        Ok(Self {
-            name: json::optional("name", name, json::string)?.unwrap_or_default(),
-            enabled: state.is_none_or(|state| state == "Enabled"),
-        })
+    /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, `UnmarshalJSON`:
+    /// encoding/json, which takes a key in any letter case; no state means Enabled.
+    fn strict_list(field: &Field<'_>) -> Result<Vec<Self>, WrongType> {
+        let gates = field.list(|_, item| {
+            let gate = item.object();
+            let state = gate.field_of_any_case("state").string()?;
+            let name = gate.field_of_any_case("name").string()?;
+            Ok(Self {
+                name: name.unwrap_or_default(),
+                has_plain_key: gate.field("name").is_present(),
+                enabled: state.is_none_or(|state| state == "Enabled"),
+            })
+        })?;
+        Ok(gates.unwrap_or_default())
     }
 }
 
-/// What the annotation `hco.kubevirt.io/v1-only-fields` says of the import.
+/// What the annotation `hco.kubevirt.io/v1-only-fields` holds about the import.
 #[derive(Debug, Default)]
 pub(crate) struct V1Only {
     enabled: Option<bool>,
@@ -148,67 +202,33 @@ impl V1Only {
         let Some(annotation) = annotation.filter(|annotation| !annotation.is_empty()) else {
             return Ok(Self::default());
         };
-        let raw = Raw::document(annotation.as_bytes())
-            .map_err(|_| UnreadableV1Only("it is not valid JSON".to_owned()))?;
-        Self::from_raw(raw).map_err(|error| UnreadableV1Only(error.to_string()))
+        let annotation = with_whole_characters(annotation);
+        let json = Json::parse(annotation.as_bytes())
+            .map_err(|_| UnreadableV1Only("its value is not valid JSON".to_owned()))?;
+        Self::read(json).map_err(|error| UnreadableV1Only(format!("in its value, {error}")))
     }
 
-    fn from_raw(raw: Raw<'_>) -> Result<Self, Unreadable> {
-        let names = [
-            "deployNetworkResourcesInjector",
-            "mdevConfigEnable",
-            "persistentReservationEnabled",
-            "multiArchEnabled",
-            "featureGates",
-            "observability",
-        ];
-        let [network, mdev, reservation, enabled, gates, observability] =
-            members_of_any_case(raw, names).map_err(|error| error.under("it"))?;
-        json::optional("deployNetworkResourcesInjector", network, json::boolean)?;
-        json::optional("mdevConfigEnable", mdev, json::boolean)?;
-        json::optional("persistentReservationEnabled", reservation, json::boolean)?;
-        json::optional("observability", observability, |raw| {
-            let names = ["workloads", "allowedAlerts", "allowedRecordingRules"];
-            let [workloads, alerts, recordings] = members_of_any_case(raw, names)?;
-            json::optional("allowedAlerts", alerts, strings)?;
-            json::optional("allowedRecordingRules", recordings, strings)?;
-            json::optional("workloads", workloads, |raw| {
-                let [metrics] = members_of_any_case(raw, ["allowedMetrics"])?;
-                json::optional("allowedMetrics", metrics, strings)
-            })
-        })?;
+    fn read(json: Json<'_>) -> Result<Self, WrongType> {
+        let object = Object::root(json);
+        object
+            .field_of_any_case("deployNetworkResourcesInjector")
+            .boolean()?;
+        object.field_of_any_case("mdevConfigEnable").boolean()?;
+        object
+            .field_of_any_case("persistentReservationEnabled")
+            .boolean()?;
+        let observability = object.field_of_any_case("observability").object();
+        observability.field_of_any_case("allowedAlerts").strings()?;
+        observability
+            .field_of_any_case("allowedRecordingRules")
+            .strings()?;
+        let workloads = observability.field_of_any_case("workloads").object();
+        workloads.field_of_any_case("allowedMetrics").strings()?;
         Ok(Self {
-            enabled: json::optional("multiArchEnabled", enabled, json::boolean)?,
-            gates: json::optional("featureGates", gates, Gate::strict_list)?.unwrap_or_default(),
+            enabled: object.field_of_any_case("multiArchEnabled").boolean()?,
+            gates: Gate::strict_list(&object.field_of_any_case("featureGates"))?,
         })
     }
-}
-
-fn strings(raw: Raw<'_>) -> Result<(), Unreadable> {
-    json::each(raw, |_, item| json::string_or_null(item)).map(drop)
-}
-
-/// The members of an object whose keys fold to `names`.
-fn members_of_any_case<'a, const N: usize>(
-    raw: Raw<'a>,
-    names: [&str; N],
-) -> Result<[Option<Raw<'a>>; N], Unreadable> {
-    let mut found = [None; N];
-    json::find_members(raw, &names, &mut found, folds_to)?;
-    Ok(found)
-}
-
-/// Whether a key folds to a name, which is ASCII.
-///
-/// MIRRORS: Go encoding/json, foldName: besides the ASCII letters, the long s (U+017F) folds to s and the
-/// Kelvin sign (U+212A) to k.
-fn folds_to(name: &str, key: &str) -> bool {
-    let folded = key.chars().map(|character| match character {
-        '\u{17f}' => 's',
-        '\u{212a}' => 'k',
-        other => other.to_ascii_lowercase(),
-    });
-    folded.eq(name.chars().map(|character| character.to_ascii_lowercase()))
 }
 
 #[cfg(test)]
@@ -218,61 +238,71 @@ mod tests {
 
     use super::*;
 
-    fn import(field: Option<bool>, gate: Option<bool>) -> Import {
-        Import {
+    fn import(field: Option<bool>, gates: &[bool]) -> ImportFields {
+        let gate = |enabled: &bool| Gate {
+            name: GATE.to_uppercase(),
+            enabled: *enabled,
+            has_plain_key: true,
+        };
+        ImportFields {
             field,
-            gates: gate
-                .map(|enabled| Gate {
-                    name: GATE.to_uppercase(),
-                    enabled,
-                })
-                .into_iter()
-                .collect(),
+            gates: gates.iter().map(gate).collect(),
             v1_only: Ok(V1Only::default()),
         }
     }
 
-    /// Every pair of old and new, told by the branches of mutateFieldAndFGOnUpdate.
+    /// The rows of DESIGN.md section 3: field and gate before, field and gate after, then the import.
     #[test]
     fn an_update_ends_as_the_mutator_leaves_it() {
         let (on, off, no) = (Some(true), Some(false), None);
-        for (old, new, enabled, refused) in [
+        let (enabled, disabled) = (Some(Import::Enabled), Some(Import::Disabled));
+        let denied = None;
+        let gate = |gate: Option<bool>| gate.into_iter().collect::<Vec<bool>>();
+        for (old, new, wanted) in [
             // The gate is not in the new object: the field, or nothing.
-            ((on, on), (on, no), true, false),
-            ((no, on), (no, no), false, false),
+            ((on, on), (on, no), enabled),
+            ((no, on), (no, no), disabled),
             // The gate was changed, the field was not.
-            ((no, no), (no, on), true, false),
-            ((off, no), (off, on), true, false),
-            ((on, on), (on, off), false, false),
+            ((no, no), (no, on), enabled),
+            ((off, no), (off, on), enabled),
+            ((on, on), (on, off), disabled),
             // Both were changed.
-            ((no, no), (on, on), true, false),
-            ((no, no), (on, off), true, true),
-            ((no, no), (off, on), false, true),
-            // The field was taken away while the gate came: an absent field reads as off.
-            ((off, no), (no, on), true, true),
-            ((on, no), (no, off), false, false),
-            // The field was changed, the gate was not: the gate goes.
-            ((off, off), (on, off), true, false),
-            ((on, on), (off, on), false, false),
-            ((on, on), (no, on), false, false),
+            ((no, no), (on, on), enabled),
+            ((no, no), (on, off), denied),
+            ((no, no), (off, on), denied),
+            // The field was removed while the gate was added: an absent field reads as off.
+            ((off, no), (no, on), denied),
+            ((on, no), (no, off), disabled),
+            // The field was changed, the gate was not: HCO drops the gate.
+            ((off, off), (on, off), enabled),
+            ((on, on), (off, on), disabled),
+            ((on, on), (no, on), disabled),
             // Nothing was changed.
-            ((no, on), (no, on), true, false),
-            ((off, on), (off, on), false, false),
+            ((no, on), (no, on), enabled),
+            ((off, on), (off, on), disabled),
         ] {
-            let (old, new) = (import(old.0, old.1), import(new.0, new.1));
             let row = format!("{old:?} -> {new:?}");
-            assert_eq!(new.contradicts_itself(Some(&old)), refused, "{row}");
-            if !refused {
-                assert_eq!(new.is_enabled_after(&old), enabled, "{row}");
-            }
+            let old = import(old.0, &gate(old.1));
+            let new = import(new.0, &gate(new.1));
+            let is_denied = new.contradicts_itself(Some(&old));
+            let import = (!is_denied).then(|| new.resolve_update(&old));
+            assert_eq!(import, wanted, "{row}");
         }
     }
 
     #[test]
-    fn on_creation_a_gate_that_contradicts_the_field_is_refused() {
-        assert!(import(Some(true), Some(false)).contradicts_itself(None));
-        assert!(!import(Some(true), Some(true)).contradicts_itself(None));
-        assert!(!import(None, Some(false)).contradicts_itself(None));
+    fn of_a_gate_that_is_listed_twice_only_the_first_entry_is_dropped() {
+        let update = |gates: &[bool]| import(None, gates).resolve_update(&import(Some(true), gates));
+        assert_eq!(update(&[true, true]), Import::Enabled);
+        assert_eq!(update(&[true, false]), Import::Disabled);
+        assert_eq!(update(&[true]), Import::Disabled);
+    }
+
+    #[test]
+    fn on_creation_a_gate_that_contradicts_the_field_is_denied() {
+        assert!(import(Some(true), &[false]).contradicts_itself(None));
+        assert!(!import(Some(true), &[true]).contradicts_itself(None));
+        assert!(!import(None, &[false]).contradicts_itself(None));
     }
 
     #[test]
@@ -283,6 +313,7 @@ mod tests {
             r#"{"multiArchEnabled":"yes"}"#,
             r#"{"featureGates":{}}"#,
             r#"{"observability":{"workloads":{"allowedMetrics":[1]}}}"#,
+            r#"{"observability":[]}"#,
             r#"{"MDEVCONFIGENABLE":1}"#,
         ] {
             assert!(V1Only::parse(Some(annotation)).is_err(), "{annotation}");
@@ -293,6 +324,7 @@ mod tests {
             "{}",
             r#"{"unknown":1}"#,
             r#"{"observability":null}"#,
+            r#"{"featureGates":[{"name":"\ud800"}]}"#,
         ] {
             assert!(V1Only::parse(Some(annotation)).is_ok(), "{annotation}");
         }

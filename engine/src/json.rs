@@ -1,349 +1,477 @@
-//! Reading JSON without building a tree of it.
+//! Reading JSON as HCO reads it, without building a tree.
 //!
-//! A request can hold a hundred thousand templates of which a handful of strings is judged. So a
-//! value stays the text that was sent ([`Raw`]) until somebody needs a leaf of it, and only the leaf is
-//! decoded. What cannot be read is told by path, what was expected and what was found.
-//!
-//! The rules are those of Go's decoder, which HCO uses: `null` is the same as absent, unknown keys
-//! pass by, the last of two equal keys wins.
-//!
-//! The scanner that reads node lists reads these too. `serde_json`'s deserializer beside it would take
-//! 50 kB of the module.
+//! A value stays the text that was sent until somebody asks for it, so an object can hold a hundred thousand
+//! fields of which a handful is read. `serde_json` does the parsing; this file adds the rules of Go's decoder:
+//! `null` is the same as absent, unknown fields are ignored, and the last of two equal keys wins. A value of
+//! the wrong type is an error that names its path.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 
-use crate::scan::{Fault, Kind, Scanner};
+use serde::Deserialize;
+use serde::de::{Deserializer as _, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
-/// A value as it stands in the document, without blanks around it; its syntax is checked.
+use crate::path::FieldPath;
+use crate::sorted;
+
+/// A value as it stands in the document, without blanks around it. Its syntax is valid.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Json<'a>(&'a str);
+
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Raw<'a>(&'a str);
+pub(crate) enum Kind {
+    Null,
+    Boolean,
+    Number,
+    String,
+    List,
+    Object,
+}
 
-impl<'a> Raw<'a> {
-    /// The whole document as one value.
-    pub(crate) fn document(document: &'a [u8]) -> Result<Self, Fault> {
-        let text = str::from_utf8(document).map_err(|_| Fault::Undecodable)?;
-        let mut scanner = Scanner::new(document);
-        let span = scanner.span()?;
-        if scanner.is_at_end() {
-            Ok(Self(text.get(span).unwrap_or_default()))
-        } else {
-            Err(Fault::Malformed)
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "null",
+            Self::Boolean => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::List => "a list",
+            Self::Object => "an object",
+        })
+    }
+}
+
+impl<'a> Json<'a> {
+    /// A whole document.
+    ///
+    /// The error says what is wrong and where.
+    pub(crate) fn parse(document: &'a [u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice::<&RawValue>(document).map(Self::from)
+    }
+
+    /// The type of the value, which its first character tells.
+    pub(crate) fn kind(self) -> Kind {
+        match self.0.bytes().next() {
+            Some(b'n') | None => Kind::Null,
+            Some(b't' | b'f') => Kind::Boolean,
+            Some(b'"') => Kind::String,
+            Some(b'[') => Kind::List,
+            Some(b'{') => Kind::Object,
+            Some(_) => Kind::Number,
         }
     }
 
-    /// What kind of value it is.
-    pub(crate) fn kind(self) -> Kind {
-        Scanner::new(self.0.as_bytes()).kind().unwrap_or(Kind::Null)
-    }
-
-    /// The text as it stands.
+    /// The text as it stands in the document.
     pub(crate) fn text(self) -> &'a str {
         self.0
     }
 
-    /// `None` for a null.
-    fn present(self) -> Option<Self> {
-        (self.0 != "null").then_some(self)
+    /// The members of an object in their order, equal keys included; `None` if it is none.
+    pub(crate) fn members(self) -> Option<Vec<(Cow<'a, str>, Self)>> {
+        serde_json::Deserializer::from_str(self.0)
+            .deserialize_map(Members(PhantomData))
+            .ok()
+    }
+
+    /// The items of a list; `None` if it is none.
+    pub(crate) fn items(self) -> Option<Vec<Self>> {
+        serde_json::Deserializer::from_str(self.0)
+            .deserialize_seq(Items(PhantomData))
+            .ok()
+    }
+
+    /// The text of a string; `None` if it is none.
+    pub(crate) fn string(self) -> Option<String> {
+        serde_json::from_str(self.0).ok()
+    }
+
+    /// Whether two values mean the same, whatever the order of their keys and the blanks between them.
+    ///
+    /// Values that are written in another way than the API server writes them (escapes, `1.0` for `1`) count as
+    /// different, and so does what is nested deeper than anything that is judged: then they are judged.
+    pub(crate) fn means_the_same_as(self, other: Self) -> bool {
+        const DEPTH: usize = 32;
+        self.is_equal(other, DEPTH)
+    }
+
+    fn is_equal(self, other: Self, depth: usize) -> bool {
+        if self.0 == other.0 {
+            return true;
+        }
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        match (self.kind(), other.kind()) {
+            (Kind::List, Kind::List) => match (self.items(), other.items()) {
+                (Some(one), Some(other)) => {
+                    one.len() == other.len()
+                        && one
+                            .into_iter()
+                            .zip(other)
+                            .all(|(one, other)| one.is_equal(other, depth))
+                }
+                _ => false,
+            },
+            (Kind::Object, Kind::Object) => match (self.members(), other.members()) {
+                (Some(one), Some(other)) => {
+                    let (one, other) = (sorted::map(one), sorted::map(other));
+                    one.len() == other.len()
+                        && one
+                            .into_iter()
+                            .zip(other)
+                            .all(|((key, one), (other_key, other))| {
+                                key == other_key && one.is_equal(other, depth)
+                            })
+                }
+                _ => false,
+            },
+            _ => false,
+        }
     }
 }
 
-/// A value that is not of the type that HCO reads there.
+impl<'a> From<&'a RawValue> for Json<'a> {
+    fn from(raw: &'a RawValue) -> Self {
+        Self(raw.get())
+    }
+}
+
+/// A key, borrowed from the document unless it is written with escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+struct Members<'a>(PhantomData<&'a ()>);
+
+impl<'a> Visitor<'a> for Members<'a> {
+    type Value = Vec<(Cow<'a, str>, Json<'a>)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(Key(key)) = map.next_key()? {
+            members.push((key, map.next_value::<&RawValue>()?.into()));
+        }
+        Ok(members)
+    }
+}
+
+struct Items<'a>(PhantomData<&'a ()>);
+
+impl<'a> Visitor<'a> for Items<'a> {
+    type Value = Vec<Json<'a>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element::<&RawValue>()? {
+            items.push(item.into());
+        }
+        Ok(items)
+    }
+}
+
+/// A value that is not of the type that is expected there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unreadable {
-    /// Path from where the reader stands; every level that it passes on the way up is put before it.
-    pub(crate) path: String,
+pub(crate) struct WrongType {
+    pub(crate) path: FieldPath,
     expected: Kind,
     pub(crate) found: Kind,
 }
 
-impl Unreadable {
-    fn new(expected: Kind, found: Raw<'_>) -> Self {
-        Self {
-            path: String::new(),
-            expected,
-            found: found.kind(),
-        }
-    }
-
-    /// The same error, seen from one level further up.
-    pub(crate) fn under(mut self, segment: &str) -> Self {
-        let dot = if self.path.is_empty() || self.path.starts_with('[') {
-            ""
-        } else {
-            "."
-        };
-        self.path = format!("{segment}{dot}{}", self.path);
-        self
-    }
-}
-
-impl fmt::Display for Unreadable {
+impl fmt::Display for WrongType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             path,
             expected,
             found,
         } = self;
-        write!(f, "{path} is {found}, not {expected}")
+        write!(f, "{path} must be {expected}, but it is {found}")
     }
 }
 
-/// The members of an object that bear one of `names`, in that order; `null` counts as absent.
-pub(crate) fn members<'a, const N: usize>(
-    raw: Raw<'a>,
-    names: [&str; N],
-) -> Result<[Option<Raw<'a>>; N], Unreadable> {
-    let mut found = [None; N];
-    find_members(raw, &names, &mut found, |name, key| name == key)?;
-    Ok(found)
-}
-
-/// Finds the members whose keys are the same as one of `names`; of two the last one counts.
-pub(crate) fn find_members<'a>(
-    raw: Raw<'a>,
-    names: &[&str],
-    found: &mut [Option<Raw<'a>>],
-    is_same: fn(&str, &str) -> bool,
-) -> Result<(), Unreadable> {
-    each_member(raw, &mut |key, value| {
-        for (slot, name) in found.iter_mut().zip(names) {
-            if is_same(name, key) {
-                *slot = value.present();
-            }
-        }
-    })
-}
-
-/// Shows every member of an object to `visit`, in the order in which they stand.
+/// The members of an object, and its path.
 ///
-/// `null` has no members: Go's decoder leaves a struct as it was when it meets one.
-pub(crate) fn each_member<'a>(
-    raw: Raw<'a>,
-    visit: &mut dyn FnMut(&str, Raw<'a>),
-) -> Result<(), Unreadable> {
-    let Some(Raw(text)) = raw.present() else {
-        return Ok(());
-    };
-    Scanner::new(text.as_bytes())
-        .object(
-            |key| key.decode().map(Some),
-            |scanner, key| {
-                let span = scanner.span()?;
-                visit(&key, Raw(text.get(span).unwrap_or_default()));
-                Ok::<(), Fault>(())
-            },
-        )
-        .map_err(|_| Unreadable::new(Kind::Object, raw))
+/// Looking up never fails, so that two objects can be compared before anything of them is read. Where something
+/// is no object, reading a field below it fails.
+#[derive(Debug)]
+pub(crate) struct Object<'a> {
+    path: FieldPath,
+    content: Content<'a>,
 }
 
-/// The items of a list.
-pub(crate) fn items(raw: Raw<'_>) -> Result<Vec<Raw<'_>>, Unreadable> {
-    let mut items = Vec::new();
-    Scanner::new(raw.0.as_bytes())
-        .list(|scanner| {
-            let span = scanner.span()?;
-            items.push(Raw(raw.0.get(span).unwrap_or_default()));
-            Ok::<(), Fault>(())
-        })
-        .map_err(|_| Unreadable::new(Kind::List, raw))?;
-    Ok(items)
+#[derive(Debug)]
+enum Content<'a> {
+    Members(Vec<(Cow<'a, str>, Json<'a>)>),
+    /// Something else, here or above.
+    Obstacle(FieldPath, Json<'a>),
 }
 
-/// Decodes every item of a list, and names the one that cannot be read.
-pub(crate) fn each<'a, T>(
-    raw: Raw<'a>,
-    mut decode: impl FnMut(usize, Raw<'a>) -> Result<T, Unreadable>,
-) -> Result<Vec<T>, Unreadable> {
-    let mut decoded = Vec::new();
-    for (index, item) in items(raw)?.into_iter().enumerate() {
-        decoded.push(decode(index, item).map_err(|error| error.under(&format!("[{index}]")))?);
+impl<'a> Object<'a> {
+    /// The object of a whole document.
+    pub(crate) fn root(json: Json<'a>) -> Self {
+        Self::at(FieldPath::default(), json)
     }
-    Ok(decoded)
-}
 
-/// A string.
-pub(crate) fn string(raw: Raw<'_>) -> Result<String, Unreadable> {
-    let decoded = Scanner::new(raw.0.as_bytes())
-        .text()
-        .and_then(super::scan::Text::decode);
-    decoded.map_or_else(
-        |_| Err(Unreadable::new(Kind::String, raw)),
-        |text| Ok(text.into_owned()),
-    )
-}
-
-/// A string in a map or list of strings, where Go reads a null as an empty one.
-pub(crate) fn string_or_null(raw: Raw<'_>) -> Result<String, Unreadable> {
-    raw.present().map_or_else(|| Ok(String::new()), string)
-}
-
-/// A boolean.
-pub(crate) fn boolean(raw: Raw<'_>) -> Result<bool, Unreadable> {
-    match raw.0 {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err(Unreadable::new(Kind::Boolean, raw)),
+    fn at(path: FieldPath, json: Json<'a>) -> Self {
+        let content = match json.members() {
+            Some(members) => Content::Members(members),
+            // Go's decoder leaves a struct as it is when it meets a null.
+            None if json.kind() == Kind::Null => Content::Members(Vec::new()),
+            None => Content::Obstacle(path.clone(), json),
+        };
+        Self { path, content }
     }
-}
 
-/// Decodes a member that may be absent, and names it if it cannot be read.
-pub(crate) fn optional<'a, T>(
-    segment: &str,
-    raw: Option<Raw<'a>>,
-    decode: impl FnOnce(Raw<'a>) -> Result<T, Unreadable>,
-) -> Result<Option<T>, Unreadable> {
-    match raw.map(decode) {
-        None => Ok(None),
-        Some(Ok(value)) => Ok(Some(value)),
-        Some(Err(error)) => Err(error.under(segment)),
+    /// The field of this name.
+    pub(crate) fn field(&self, key: &'static str) -> Field<'a> {
+        self.field_where(key, |name| name == key)
     }
-}
 
-/// Whether two values are the same, whatever the order of their keys and the blanks between them.
-///
-/// Values that are written otherwise than the API server writes them (escapes, `1.0` for `1`) count as
-/// different: then they are judged, which is what happens to a change.
-pub(crate) fn same(one: Option<Raw<'_>>, other: Option<Raw<'_>>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => are_equal(one, other),
-        (None, None) => true,
-        _ => false,
-    }
-}
-
-/// Goes no deeper than the scanner, which has passed over both values.
-fn are_equal(one: Raw<'_>, other: Raw<'_>) -> bool {
-    if one == other {
-        return true;
-    }
-    if let (Ok(one), Ok(other)) = (items(one), items(other)) {
-        let mut pairs = one.iter().zip(&other);
-        return one.len() == other.len() && pairs.all(|(one, other)| are_equal(*one, *other));
-    }
-    match (map(one), map(other)) {
-        (Some(one), Some(other)) => {
-            let mut pairs = one.iter().zip(&other);
-            one.len() == other.len()
-                && pairs.all(|((left, one), (right, other))| {
-                    left == right && are_equal(Raw(one), Raw(other))
-                })
-        }
-        _ => false,
-    }
-}
-
-/// The members by key. Copies, since maps of strings are there anyway and each further type of map is
-/// 2 kB of the module.
-fn map(raw: Raw<'_>) -> Option<BTreeMap<String, String>> {
-    let mut map = BTreeMap::new();
-    each_member(raw, &mut |key, value| {
-        map.insert(key.to_owned(), value.text().to_owned());
-    })
-    .ok()?;
-    // A null has no members either.
-    raw.present().map(|_| map)
-}
-
-/// A field of an object, found by its path.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Leaf<'a> {
-    path: &'static [&'static str],
-    raw: Option<Raw<'a>>,
-    /// How far down `raw` stands: less than the length of `path` if something on the way is no object.
-    depth: usize,
-}
-
-impl<'a> Leaf<'a> {
-    /// Finds the fields at `paths`, all in one pass over the object.
+    /// The field whose name folds to this one, which is ASCII.
     ///
-    /// It never fails: where something on the way is no object, that something is the leaf, so that
-    /// two objects can be compared before anything of them is decoded.
-    pub(crate) fn all<const N: usize>(
-        object: Raw<'a>,
-        paths: [&'static [&'static str]; N],
-    ) -> [Self; N] {
-        let mut leaves = paths.map(|path| Leaf {
-            path,
-            raw: None,
-            depth: 0,
-        });
-        descend(object, 0, &mut leaves.iter_mut().collect::<Vec<_>>());
-        leaves
+    /// MIRRORS: Go encoding/json, foldName: besides the ASCII letters, the long s (U+017F) folds to s and the
+    /// Kelvin sign (U+212A) to k.
+    pub(crate) fn field_of_any_case(&self, key: &'static str) -> Field<'a> {
+        let fold = |character: char| match character {
+            '\u{17f}' => 's',
+            '\u{212a}' => 'k',
+            other => other.to_ascii_lowercase(),
+        };
+        self.field_where(key, |name| {
+            name.chars().map(fold).eq(key.chars().map(fold))
+        })
     }
 
-    /// Whether the field is the same in another object.
-    pub(crate) fn same_as(&self, other: &Self) -> bool {
-        self.depth == other.depth && same(self.raw, other.raw)
+    fn field_where(&self, key: &'static str, is_it: impl Fn(&str) -> bool) -> Field<'a> {
+        let content = match &self.content {
+            Content::Members(members) => members
+                .iter()
+                .rev()
+                .find(|(name, _)| is_it(name))
+                .map_or(Value::Absent, |(_, value)| Value::of(*value)),
+            Content::Obstacle(path, json) => Value::Obstacle(path.clone(), *json),
+        };
+        Field {
+            path: self.path.key(key),
+            value: content,
+        }
     }
 
-    /// Decodes the field; `None` if it is absent or `null`.
-    pub(crate) fn read<T>(
+    /// The text of an entry in a map of strings, where Go reads null as an empty string.
+    pub(crate) fn entry(&self, key: &'static str) -> Result<Option<String>, WrongType> {
+        let is_there = match &self.content {
+            Content::Members(members) => members.iter().any(|(name, _)| name == key),
+            Content::Obstacle(..) => false,
+        };
+        let text = self.field(key).string()?;
+        Ok(text.or_else(|| is_there.then(String::new)))
+    }
+
+    /// The object in the field of this name; one without members if it is absent.
+    pub(crate) fn object(&self, key: &'static str) -> Self {
+        self.field(key).object()
+    }
+
+    /// All fields, the last of equal keys alone.
+    pub(crate) fn fields(&self) -> Result<BTreeMap<Cow<'a, str>, Field<'a>>, WrongType> {
+        match &self.content {
+            Content::Members(members) => Ok(sorted::map(members.iter().map(|(key, value)| {
+                let path = self.path.key(key.clone().into_owned());
+                let value = Value::of(*value);
+                (key.clone(), Field { path, value })
+            }))),
+            Content::Obstacle(path, json) => Err(WrongType {
+                path: path.clone(),
+                expected: Kind::Object,
+                found: json.kind(),
+            }),
+        }
+    }
+}
+
+/// A field: where it is, and its value if it has one.
+#[derive(Debug, Clone)]
+pub(crate) struct Field<'a> {
+    pub(crate) path: FieldPath,
+    value: Value<'a>,
+}
+
+#[derive(Debug, Clone)]
+enum Value<'a> {
+    /// Not there, or null.
+    Absent,
+    Present(Json<'a>),
+    /// Something above the field is no object.
+    Obstacle(FieldPath, Json<'a>),
+}
+
+impl<'a> Value<'a> {
+    fn of(json: Json<'a>) -> Self {
+        match json.kind() {
+            Kind::Null => Self::Absent,
+            _ => Self::Present(json),
+        }
+    }
+}
+
+impl<'a> Field<'a> {
+    /// A value that is read apart from any object.
+    pub(crate) fn root(json: Json<'a>) -> Self {
+        Self {
+            path: FieldPath::default(),
+            value: Value::of(json),
+        }
+    }
+
+    /// A field that no object has.
+    pub(crate) fn nowhere() -> Self {
+        Self {
+            path: FieldPath::default(),
+            value: Value::Absent,
+        }
+    }
+
+    /// The value, if there is one.
+    pub(crate) fn json(&self) -> Option<Json<'a>> {
+        match self.value {
+            Value::Present(json) => Some(json),
+            Value::Absent | Value::Obstacle(..) => None,
+        }
+    }
+
+    /// Whether the field has a value.
+    pub(crate) fn is_present(&self) -> bool {
+        self.json().is_some()
+    }
+
+    /// The object in the field; one without members if it is absent.
+    pub(crate) fn object(self) -> Object<'a> {
+        let content = match self.value {
+            Value::Absent => Content::Members(Vec::new()),
+            Value::Present(json) => return Object::at(self.path, json),
+            Value::Obstacle(path, json) => Content::Obstacle(path, json),
+        };
+        Object {
+            path: self.path,
+            content,
+        }
+    }
+
+    /// Reads the field; `None` if it is absent.
+    fn read<T>(
         &self,
-        decode: impl FnOnce(Raw<'a>) -> Result<T, Unreadable>,
-    ) -> Result<Option<T>, Unreadable> {
-        let Some(raw) = self.raw else {
+        expected: Kind,
+        read: impl FnOnce(Json<'a>) -> Option<T>,
+    ) -> Result<Option<T>, WrongType> {
+        let wrong = |path: &FieldPath, expected, found: Json<'_>| WrongType {
+            path: path.clone(),
+            expected,
+            found: found.kind(),
+        };
+        match &self.value {
+            Value::Absent => Ok(None),
+            Value::Obstacle(path, json) => Err(wrong(path, Kind::Object, *json)),
+            Value::Present(json) => read(*json)
+                .map(Some)
+                .ok_or_else(|| wrong(&self.path, expected, *json)),
+        }
+    }
+
+    /// Reads a string.
+    pub(crate) fn string(&self) -> Result<Option<String>, WrongType> {
+        self.read(Kind::String, Json::string)
+    }
+
+    /// Reads a boolean.
+    pub(crate) fn boolean(&self) -> Result<Option<bool>, WrongType> {
+        self.read(Kind::Boolean, |json| match json.text() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        })
+    }
+
+    /// Reads each item of a list, with its index; `None` if the field is absent. Among the items null is an absent
+    /// value, which Go reads as an empty one.
+    pub(crate) fn list<T>(
+        &self,
+        mut read: impl FnMut(usize, Field<'a>) -> Result<T, WrongType>,
+    ) -> Result<Option<Vec<T>>, WrongType> {
+        let Some(items) = self.read(Kind::List, Json::items)? else {
             return Ok(None);
         };
-        if self.depth < self.path.len() {
-            let above = path_text(self.path.get(..self.depth).unwrap_or_default());
-            return Err(Unreadable::new(Kind::Object, raw).under(&above));
+        let mut list = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            let path = self.path.index(index);
+            let value = Value::of(item);
+            list.push(read(index, Field { path, value })?);
         }
-        optional(&path_text(self.path), Some(raw), decode)
+        Ok(Some(list))
+    }
+
+    /// Reads a list of strings.
+    pub(crate) fn strings(&self) -> Result<Option<Vec<String>>, WrongType> {
+        self.list(|_, item| Ok(item.string()?.unwrap_or_default()))
     }
 }
 
-fn descend<'a>(raw: Raw<'a>, depth: usize, leaves: &mut [&mut Leaf<'a>]) {
-    for leaf in leaves.iter_mut() {
-        leaf.raw = None;
-    }
-    if raw.present().is_none() {
-        return;
-    }
-    let walked = each_member(raw, &mut |key, value| {
-        let mut below: Vec<&mut Leaf<'a>> = Vec::new();
-        for leaf in leaves.iter_mut() {
-            if leaf.path.get(depth) == Some(&key) {
-                if leaf.path.len() == depth + 1 {
-                    leaf.raw = value.present();
-                    leaf.depth = if leaf.raw.is_some() { depth + 1 } else { 0 };
-                } else {
-                    below.push(leaf);
-                }
+/// Two fields are equal if their values mean the same, wherever they are.
+impl PartialEq for Field<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Absent, Value::Absent) => true,
+            (Value::Present(one), Value::Present(other)) => one.means_the_same_as(*other),
+            (Value::Obstacle(path, one), Value::Obstacle(other_path, other)) => {
+                path == other_path && one.means_the_same_as(*other)
             }
-        }
-        if !below.is_empty() {
-            descend(value, depth + 1, &mut below);
-        }
-    });
-    if walked.is_err() {
-        for leaf in leaves {
-            leaf.raw = Some(raw);
-            leaf.depth = depth;
+            _ => false,
         }
     }
 }
 
-/// `spec.workloads` or `metadata.annotations[ssp.kubevirt.io/jsonpatch]`: keys with a dot or a
-/// slash stand in brackets.
-pub(crate) fn path_text(path: &[&str]) -> String {
-    let mut text = String::new();
-    for segment in path {
-        if segment.contains(['.', '/']) {
-            text.push('[');
-            text.push_str(segment);
-            text.push(']');
-        } else {
-            if !text.is_empty() {
-                text.push('.');
-            }
-            text.push_str(segment);
-        }
+/// A JSON text inside a string, as Go reads it: half of a surrogate pair is U+FFFD.
+///
+/// MIRRORS: Go encoding/json, unquote. `serde_json` does not read such a string.
+pub(crate) fn with_whole_characters(text: &str) -> Cow<'_, str> {
+    let mut whole = String::new();
+    let mut rest = text;
+    // A backslash and what follows belong together, so that `\\ud800` is no escape of a surrogate.
+    while let Some((before, escape)) = rest.split_once('\\') {
+        let unit = |text: &str| {
+            let digits = text.strip_prefix('u')?.get(..4)?;
+            u16::from_str_radix(digits, 16).ok()
+        };
+        let is_pair = || {
+            let second = escape.get(5..)?.strip_prefix('\\').and_then(unit)?;
+            Some((0xdc00..0xe000).contains(&second))
+        };
+        let (kept, length) = match unit(escape) {
+            Some(0xd800..0xdc00) if is_pair() == Some(true) => (true, 11),
+            Some(0xd800..0xe000) => (false, 5),
+            _ => (true, escape.chars().next().map_or(0, char::len_utf8)),
+        };
+        let (escape, behind) = escape.split_at_checked(length).unwrap_or((escape, ""));
+        whole.push_str(before);
+        whole.push('\\');
+        whole.push_str(if kept { escape } else { "ufffd" });
+        rest = behind;
     }
-    if text.is_empty() {
-        text.push_str("the object");
+    if whole.is_empty() {
+        Cow::Borrowed(text)
+    } else {
+        whole.push_str(rest);
+        Cow::Owned(whole)
     }
-    text
 }
 
 #[cfg(test)]
@@ -353,52 +481,83 @@ mod tests {
 
     use super::*;
 
-    fn raw(text: &str) -> Raw<'_> {
-        Raw::document(text.as_bytes()).unwrap()
+    fn json(text: &str) -> Json<'_> {
+        Json::parse(text.as_bytes()).unwrap()
     }
 
     #[test]
     fn null_is_absent_and_the_last_of_two_equal_keys_wins() {
-        let [a, b, c] =
-            members(raw(r#"{"a":1,"b":null,"a":2,"\u0063":3}"#), ["a", "b", "c"]).unwrap();
-        assert_eq!(a.unwrap().text(), "2");
-        assert!(b.is_none());
-        assert_eq!(c.unwrap().text(), "3");
+        let object = Object::root(json(r#"{"a":1,"b":null,"a":"2","\u0063":true}"#));
+        assert_eq!(object.field("a").string(), Ok(Some("2".to_owned())));
+        assert!(!object.field("b").is_present());
+        assert_eq!(object.field("c").boolean(), Ok(Some(true)));
+        assert_eq!(object.fields().unwrap().len(), 3);
     }
 
     #[test]
-    fn a_leaf_under_something_that_is_no_object_is_that_something() {
-        let [leaf] = Leaf::all(
-            raw(r#"{"spec":{"workloads":"here"}}"#),
-            [&["spec", "workloads", "nodePlacement", "nodeSelector"]],
-        );
-        let error = leaf.read(string).unwrap_err();
+    fn a_value_of_the_wrong_type_is_an_error_with_its_path() {
+        let object = Object::root(json(r#"{"spec":{"workloads":[],"items":[{"x":1}]}}"#));
+        let spec = object.object("spec");
+        let error = spec.object("workloads").object("y").field("z").string();
         assert_eq!(
-            error.to_string(),
-            "spec.workloads is a string, not an object"
+            error.unwrap_err().to_string(),
+            "spec.workloads must be an object, but it is a list"
         );
-        let [same] = Leaf::all(
-            raw(r#"{"metadata":{},"spec":{"workloads":"here"}}"#),
-            [&["spec", "workloads", "nodePlacement", "nodeSelector"]],
-        );
-        assert!(leaf.same_as(&same));
-    }
-
-    #[test]
-    fn two_values_are_the_same_whatever_the_order_of_keys() {
-        let one = Some(raw(r#"{"a":[1,2],"b":{}}"#));
-        assert!(same(one, Some(raw(r#"{ "b": {}, "a": [1, 2] }"#))));
-        assert!(!same(one, Some(raw(r#"{"b":{},"a":[2,1]}"#))));
-        assert!(!same(one, None));
-        assert!(!same(Some(raw("{}")), Some(raw(r#"{"a":null}"#))));
-        assert!(!same(Some(raw("null")), Some(raw("{}"))));
-    }
-
-    #[test]
-    fn keys_with_dots_stand_in_brackets() {
+        let error = spec
+            .field("items")
+            .list(|_, item| item.object().field("x").string());
         assert_eq!(
-            path_text(&["metadata", "annotations", "ssp.kubevirt.io/jsonpatch"]),
-            "metadata.annotations[ssp.kubevirt.io/jsonpatch]"
+            error.unwrap_err().to_string(),
+            "spec.items[0].x must be a string, but it is a number"
         );
+    }
+
+    #[test]
+    fn fields_are_equal_if_their_values_mean_the_same() {
+        let field = |text| Object::root(json(text)).object("a").field("b");
+        let one = field(r#"{"a":{"b":{"x":[1,2],"y":{}}}}"#);
+        assert_eq!(one, field(r#"{"a":{"b":{ "y": {}, "x": [1, 2] }}}"#));
+        assert_ne!(one, field(r#"{"a":{"b":{"x":[2,1],"y":{}}}}"#));
+        assert_ne!(one, field(r#"{"a":{"b":{"x":[1,2],"y":{},"z":null}}}"#));
+        assert_ne!(one, field(r#"{"a":{}}"#));
+        assert_eq!(field(r#"{"a":{"b":null}}"#), field("{}"));
+    }
+
+    #[test]
+    fn below_something_that_is_no_object_that_is_compared() {
+        let field = |text| Object::root(json(text)).object("a").field("b");
+        assert_eq!(field(r#"{"a":[1]}"#), field(r#"{"a":[1],"c":2}"#));
+        assert_ne!(field(r#"{"a":[1]}"#), field(r#"{"a":[2]}"#));
+        assert_ne!(field(r#"{"a":[1]}"#), field("{}"));
+        assert_ne!(field("[1]"), field(r#"{"a":[1]}"#));
+    }
+
+    #[test]
+    fn values_that_are_nested_deeper_than_anything_judged_are_different() {
+        let nested = |depth: usize, blank: &str| "[".repeat(depth) + blank + &"]".repeat(depth);
+        let same = |depth| json(&nested(depth, "")).means_the_same_as(json(&nested(depth, " ")));
+        assert!(same(8));
+        assert!(!same(100_000));
+    }
+
+    #[test]
+    fn a_lone_surrogate_is_read_as_go_reads_it() {
+        for (text, read) in [
+            (r#""a""#, "a"),
+            (r#""\ud83d""#, "\u{fffd}"),
+            (r#""\ud83dx""#, "\u{fffd}x"),
+            (r#""\ude00\ud83d""#, "\u{fffd}\u{fffd}"),
+            (r#""\ud83d\ud83d\ude00""#, "\u{fffd}\u{1f600}"),
+            (r#""\ud83d\u0061""#, "\u{fffd}a"),
+            (r#""\\ud83d\n""#, "\\ud83d\n"),
+            (r#""\\\ud83d""#, "\\\u{fffd}"),
+        ] {
+            let whole = with_whole_characters(text);
+            assert_eq!(json(&whole).string().as_deref(), Some(read), "{text}");
+        }
+        // What is cut off stays what it is: no valid JSON.
+        for text in [r#""\"#, r#""\ud8"#, r#""\ud83d\"#] {
+            assert!(Json::parse(with_whole_characters(text).as_bytes()).is_err());
+        }
     }
 }

@@ -1,20 +1,19 @@
-//! From a request to a report: what is judged at all, by which rules, and what an update inherits.
-
-use std::collections::BTreeSet;
+//! From a request to a report: what is judged at all, and by which rules.
 
 use crate::facts::{Cluster, Facts, Nodes};
+use crate::findings;
 use crate::golden_image;
 use crate::hyperconverged::{self, HyperConverged, Sent};
-use crate::json::Raw;
-use crate::report::{Judged, JudgedFinding, Report};
+use crate::json::{Field, Json, Object};
+use crate::report::{Detail, ObjectName, Report};
 use crate::request::{Kind, Operation, Request, Version};
-use crate::rule::{Finding, Level};
-use crate::rules::{NEVER_CARRIED, RULES};
-use crate::settings::{Settings, Updates};
+use crate::rules::RULES;
+use crate::settings::Settings;
+use crate::text::quote;
 
 /// Judges the payload of waPC's `validate`: `{"request": …, "settings": …}`.
 ///
-/// Never fails: what cannot be judged is a report that says so.
+/// Never fails: if the object cannot be judged, the report says so.
 ///
 /// ```
 /// struct Unreachable;
@@ -22,7 +21,7 @@ use crate::settings::{Settings, Updates};
 ///     fn nodes(&self) -> Result<Vec<u8>, String> {
 ///         Err("no route to host".to_owned())
 ///     }
-///     fn may(&self, _: &engine::ServiceAccount, _: &str) -> Option<Vec<u8>> {
+///     fn can_i(&self, _: &engine::ServiceAccount, _: &str) -> Option<Vec<u8>> {
 ///         None
 ///     }
 /// }
@@ -30,129 +29,120 @@ use crate::settings::{Settings, Updates};
 /// assert!(engine::judge(pod.as_bytes(), &Unreachable).allowed);
 /// ```
 pub fn judge(payload: &[u8], cluster: &dyn Cluster) -> Report {
-    let payload = match Raw::document(payload) {
-        Ok(payload) => payload,
-        Err(fault) => return Report::undecodable("", "", &format!("the request: {fault}")),
+    judge_payload(payload, cluster, Detail::Verdict)
+}
+
+/// The same for the `report` operation: the report also has the golden images.
+pub fn report(payload: &[u8], cluster: &dyn Cluster) -> Report {
+    judge_payload(payload, cluster, Detail::Everything)
+}
+
+/// Judges settings, as waPC's `validate_settings` asks.
+///
+/// # Errors
+///
+/// Every problem in them, a line each.
+pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
+    let settings =
+        Json::parse(payload).map_err(|error| format!("the settings are not valid JSON: {error}"))?;
+    Settings::read(Some(settings)).map(drop)
+}
+
+fn judge_payload(payload: &[u8], cluster: &dyn Cluster, detail: Detail) -> Report {
+    let payload = match Json::parse(payload) {
+        Ok(payload) => Object::root(payload),
+        Err(error) => return Report::no_request(&format!("it is not valid JSON: {error}")),
     };
-    let (request, settings) = match Request::parse(payload) {
-        Ok((Some(request), settings)) => (request, settings),
-        Ok((None, _)) => return Report::undecodable("", "", "the payload has no request"),
-        Err(error) => return Report::undecodable("", "", &error.to_string()),
-    };
-    if request.operation == Operation::Other || request.sub_resource {
+    let request = payload.field("request");
+    if payload.fields().is_ok() && !request.is_present() {
+        return Report::no_request("the payload has no request");
+    }
+    match Request::read(request) {
+        Ok(request) => judge_request(&request, &payload.field("settings"), cluster, detail),
+        Err(error) => Report::no_request(&error.to_string()),
+    }
+}
+
+fn judge_request(
+    request: &Request<'_>,
+    settings: &Field<'_>,
+    cluster: &dyn Cluster,
+    detail: Detail,
+) -> Report {
+    if request.operation == Operation::Other || !request.sub_resource.is_empty() {
         return Report::accepted();
     }
-    let undecodable = |what: &str| Report::undecodable(&request.namespace, &request.name, what);
     let kind = match &request.kind {
         Kind::HyperConverged { version } => version,
         Kind::Other => return Report::accepted(),
-        Kind::Missing => return undecodable("the request does not say of what kind it is"),
+        Kind::Missing => return Report::no_request("the request has no kind"),
     };
-    let Some(object) = request.object else {
-        return undecodable("the request has no object");
+    let name = ObjectName {
+        namespace: &request.namespace,
+        name: &request.name,
+    };
+    let Some(object) = request.object.json() else {
+        return Report::no_request("the request has no object");
     };
     let api_version = hyperconverged::api_version(object);
     let Some(version) = Version::of(api_version.as_deref(), kind) else {
-        return undecodable(&format!(
-            "its version {} is none of v1beta1 and v1, which this policy knows",
-            crate::text::quote(api_version.as_deref().unwrap_or(kind))
-        ));
+        let version = quote(api_version.as_deref().unwrap_or(kind));
+        let reason = format!("version {version} is unknown; the policy knows v1beta1 and v1");
+        return Report::undecodable(&name, &reason);
     };
     let sent = Sent::new(object, version);
     let old = request
         .old_object
+        .json()
         .filter(|_| request.operation == Operation::Update)
         .and_then(|old| {
             let version = Version::of(hyperconverged::api_version(old).as_deref(), kind)?;
             Some(Sent::new(old, version))
         });
-    if sent.is_being_deleted() || old.as_ref().is_some_and(|old| sent.judged_same_as(old)) {
+    if sent.is_being_deleted() || old.as_ref().is_some_and(|old| sent.is_judged_like(old)) {
         return Report::accepted();
     }
-    let settings = match Settings::parse(settings) {
+    let settings = match Settings::read(settings.json()) {
         Ok(settings) => settings,
-        Err(message) => {
-            return Report::invalid_settings(&request.namespace, &request.name, &message);
-        }
+        Err(problems) => return Report::invalid_settings(&name, &problems),
     };
-    let hco = match sent.decode() {
+    let hco = match sent.read() {
         Ok(hco) => hco,
-        Err(error) => return undecodable(&error.to_string()),
+        Err(error) => return Report::undecodable(&name, &error.to_string()),
     };
-    let old = old.and_then(|old| old.decode().ok());
-    judge_object(&request, &settings, &hco, old.as_ref(), cluster)
+    // An old object that cannot be read is no reason to reject the new one.
+    let old = old.and_then(|old| old.read().ok());
+    let name = ObjectName {
+        namespace: first_non_empty(&request.namespace, &hco.namespace),
+        name: first_non_empty(&request.name, &hco.name),
+    };
+    judge_object(&name, &hco, old.as_ref(), &settings, cluster, detail)
 }
 
 fn judge_object(
-    request: &Request<'_>,
+    name: &ObjectName<'_>,
+    hco: &HyperConverged<'_>,
+    old: Option<&HyperConverged<'_>>,
     settings: &Settings,
-    hco: &HyperConverged,
-    old: Option<&HyperConverged>,
     cluster: &dyn Cluster,
+    detail: Detail,
 ) -> Report {
-    let nodes = Nodes::new(cluster, settings, hco, old);
-    let common = golden_image::common_templates(hco, settings.common_templates.as_ref());
-    let facts = Facts::new(hco, old, &common, &nodes);
-
-    let mut findings = Vec::new();
-    for rule in RULES {
-        let level = settings.level(rule);
-        if level != Level::Ignore {
-            let judged = Judged::by(level);
-            let found = (rule.check)(&facts).into_iter();
-            findings.extend(found.map(|finding| (rule.id, judged, finding)));
-        }
-    }
-    if let Some(old) = old
-        && settings.updates == Updates::Ratchet
-    {
-        let common = golden_image::common_templates(old, settings.common_templates.as_ref());
-        carry(&mut findings, &Facts::new(old, None, &common, &nodes));
-    }
-
-    let or = |said: &String, other: &String| if said.is_empty() { other } else { said }.clone();
-    Report::judged(
-        &or(&request.namespace, &hco.namespace),
-        &or(&request.name, &hco.name),
-        &facts,
-        findings
-            .into_iter()
-            .map(|(rule, level, finding)| JudgedFinding::new(rule, level, finding))
-            .collect(),
-    )
+    let objects = [Some(hco), old].into_iter().flatten();
+    let nodes = Nodes::new(cluster, settings, objects.map(|object| &object.placement));
+    let common = |object| golden_image::common_templates(object, settings.common_templates.as_ref());
+    let common_before = old.map(common);
+    let before = old
+        .zip(common_before.as_ref())
+        .map(|(old, common)| Facts::new(old, None, common, settings, &nodes));
+    let common = common(hco);
+    let facts = Facts::new(hco, before.as_ref(), &common, settings, &nodes);
+    let judged: Vec<_> = RULES
+        .iter()
+        .map(|rule| findings::judge(rule, &facts))
+        .collect();
+    Report::judged(name, &facts, &judged, detail)
 }
 
-/// Marks as carried what the old object had already, judged against the same nodes: an update is never
-/// denied for what was so before it.
-fn carry(findings: &mut [(&'static str, Judged, Finding)], old: &Facts<'_>) {
-    // No name or value has a NUL that matters: what is told apart by one only is the same to a reader.
-    let key = |finding: &Finding| {
-        let part = |part: &Option<String>| part.clone().unwrap_or_default();
-        format!("{}\0{}", part(&finding.template), part(&finding.value))
-    };
-    for rule in RULES {
-        let fired = |(id, _, _): &(&str, Judged, Finding)| *id == rule.id;
-        if NEVER_CARRIED.contains(&rule.id) || !findings.iter().any(fired) {
-            continue;
-        }
-        let mut before = BTreeSet::new();
-        for finding in (rule.check)(old) {
-            before.insert(key(&finding));
-        }
-        for (_, level, finding) in findings.iter_mut().filter(|finding| fired(finding)) {
-            if before.contains(&key(finding)) {
-                *level = Judged::Carried;
-            }
-        }
-    }
-}
-
-/// Judges settings alone, as waPC's `validate_settings` asks.
-///
-/// # Errors
-///
-/// Every mistake in them, a line each.
-pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
-    let settings = Raw::document(payload).map_err(|fault| format!("the settings: {fault}"))?;
-    Settings::parse(Some(settings)).map(drop)
+fn first_non_empty<'a>(one: &'a str, other: &'a str) -> &'a str {
+    if one.is_empty() { other } else { one }
 }

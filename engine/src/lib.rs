@@ -1,21 +1,24 @@
-//! What HCO would do with a HyperConverged on the nodes of a cluster, said before it happens.
+//! What HCO would do with a HyperConverged on the nodes of a cluster, before it happens.
 //!
-//! Everything here is pure: a request and the nodes go in, a [`Report`] comes out. The Kubewarden module
-//! around it talks to the host, the preflight to people; neither decides anything.
+//! Everything here is pure: a request and the nodes go in, a [`Report`] comes out. The Kubewarden module around it
+//! talks to the host, the preflight to people; neither decides anything.
 //!
 //! | word | meaning |
 //! | --- | --- |
 //! | workload nodes | nodes that match the workloads' placement if it restricts anything, else the workers |
 //! | workload architectures | the architectures that these nodes report, empty ones left out |
-//! | import | the multi-architecture boot image import, on or off |
-//! | template | an entry of dataImportCronTemplates; *common* if HCO ships one of its name |
+//! | import | the multi-architecture import of golden images, on or off |
+//! | template | an entry of dataImportCronTemplates; *common* if HCO ships one with its name |
 //! | golden image | what HCO makes of a template |
-//! | finding | something wrong or doubtful in the user's object |
-//! | error | we could not judge |
+//! | finding | a problem or doubt in the user's object |
+//! | remedy | a way to resolve a finding, as data |
+//! | error | the policy cannot judge |
 #![forbid(unsafe_code)]
 
 mod architecture;
+mod edit;
 mod facts;
+mod findings;
 mod golden_image;
 mod hyperconverged;
 mod import;
@@ -23,19 +26,24 @@ mod json;
 mod judge;
 mod name;
 pub mod node;
+mod path;
 pub mod placement;
+mod remedy;
 mod report;
 mod request;
 mod rule;
 mod rules;
 mod scan;
 mod settings;
+mod sorted;
 mod text;
 
+pub use edit::Operation;
 pub use facts::Cluster;
-pub use hyperconverged::ARCHITECTURES;
-pub use judge::{judge, validate_settings};
-pub use report::{Import, Judged, JudgedFinding, JudgedTemplate, Report};
-pub use rule::{Level, Rule};
+pub use findings::Outcome;
+pub use import::Import;
+pub use judge::{judge, report, validate_settings};
+pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
+pub use rule::{Level, Rule, Subject};
 pub use rules::RULES;
 pub use settings::ServiceAccount;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::error::ListError;
 
 use self::error::Problem;
-use self::wanted::{CONTROL_PLANE, MASTER, Values, WORKER, Wanted};
+use self::wanted::{ARCHITECTURE, CONTROL_PLANE, MASTER, Values, WORKER, Wanted};
 use crate::placement::{NodeView, Placement};
 use crate::scan::{Fault, Kind, Scanner, Text};
 
@@ -23,6 +23,8 @@ pub struct Census {
     pub workload: BTreeMap<String, usize>,
     /// The architectures of the control-plane nodes, whatever the placement.
     pub control_plane: BTreeSet<String>,
+    /// What the workload architectures become if the nodeSelector also asks for `kubernetes.io/arch` with this value.
+    pub by_label: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Counts the nodes of a list as Kubernetes writes it, once for each
@@ -215,12 +217,13 @@ impl<'a, 'p> Reader<'a, 'p> {
         let has = |slot: usize| values.get(slot).is_some_and(Option::is_some);
         let is_control_plane = has(CONTROL_PLANE) || has(MASTER);
         for ((placement, slots), census) in self.placements.iter().zip(&mut self.censuses) {
-            let is_workload = if placement.restricts() {
-                let name = name.as_deref().unwrap_or_default();
-                placement.matches(&NodeView::new(name, values, slots))
-            } else {
-                has(WORKER)
-            };
+            let name = name.as_deref().unwrap_or_default();
+            let is_placed = placement.matches(&NodeView::new(name, values, slots));
+            if is_placed && let Some(Some(label)) = values.get(ARCHITECTURE) {
+                let labelled = census.by_label.entry(label.clone().into_owned()).or_default();
+                labelled.insert(architecture.to_owned());
+            }
+            let is_workload = if placement.restricts() { is_placed } else { has(WORKER) };
             if is_workload {
                 match census.workload.get_mut(architecture) {
                     Some(count) => *count += 1,

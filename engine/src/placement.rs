@@ -13,6 +13,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
 
 use self::term::{Term, names_any_of, parse_terms};
+use crate::path::FieldPath;
 
 /// The labels by which a placement can ask for an architecture.
 const ARCHITECTURE_LABELS: [&str; 2] = ["kubernetes.io/arch", "beta.kubernetes.io/arch"];
@@ -132,22 +133,74 @@ pub fn check_required(selector: &NodeSelector) -> Vec<SelectorError> {
     parse_terms(selector, &mut Slots::default()).1
 }
 
-/// A fault in a required node affinity.
+/// A requirement of a node affinity that Kubernetes rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorError {
-    /// Where, below the required affinity, as Kubernetes writes it:
-    /// `nodeSelectorTerms[0].matchExpressions[1].values[0]`.
-    pub path: String,
-    /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`: neither
-    /// shortened nor escaped, for two are the same fault if this is the same.
+    pub(crate) place: Place,
+    /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`: neither shortened nor escaped, for two errors
+    /// are the same if this is the same.
     pub requirement: Arc<str>,
     /// What is wrong with it.
     pub reason: &'static str,
 }
 
+/// Where in a required node affinity an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    term: usize,
+    pub(crate) list: List,
+    requirement: usize,
+    part: Part,
+}
+
+/// A list of requirements of a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Expressions,
+    Fields,
+}
+
+/// The part of a requirement that is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Key,
+    Operator,
+    Values,
+    Value(usize),
+}
+
+impl SelectorError {
+    /// The path, as Kubernetes writes it: `nodeSelectorTerms[0].matchExpressions[1].values[0]` below the path of the
+    /// required affinity.
+    pub(crate) fn path(&self, required: &FieldPath) -> FieldPath {
+        let Place {
+            term,
+            list,
+            requirement,
+            part,
+        } = self.place;
+        let list = match list {
+            List::Expressions => "matchExpressions",
+            List::Fields => "matchFields",
+        };
+        let requirement = required
+            .key("nodeSelectorTerms")
+            .index(term)
+            .key(list)
+            .index(requirement);
+        match part {
+            Part::Key => requirement.key("key"),
+            Part::Operator => requirement.key("operator"),
+            Part::Values => requirement.key("values"),
+            Part::Value(index) => requirement.key("values").index(index),
+        }
+    }
+}
+
 impl fmt::Display for SelectorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.reason)
+        let path = self.path(&FieldPath::default());
+        write!(f, "{path}: {}", self.reason)
     }
 }
 
@@ -214,6 +267,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{NodeView, Placement, check_required};
+    use crate::path::FieldPath;
 
     #[rstest]
     #[case::nothing(json!(null), json!(null), false)]
@@ -361,7 +415,7 @@ mod tests {
         let paths: Vec<_> = placement
             .errors()
             .iter()
-            .map(|error| error.path.as_str())
+            .map(|error| error.path(&FieldPath::default()).to_string())
             .collect();
         assert_eq!(
             paths,
@@ -389,7 +443,7 @@ mod tests {
         let errors = check_required(&selector.unwrap());
         assert_eq!(errors.len(), 1);
         assert_eq!(
-            errors[0].path,
+            errors[0].path(&FieldPath::default()).to_string(),
             "nodeSelectorTerms[0].matchExpressions[0].key"
         );
     }

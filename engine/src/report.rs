@@ -1,43 +1,46 @@
-//! What we say: one report, rendered for people (message, warnings) and for machines (audit annotations,
-//! JSON).
+//! The answer to a request as data. Its renderings are in files of their own: the message and the warnings for people,
+//! the audit annotations for machines; the JSON of the `report` operation is this type itself.
+
+mod audit;
+mod message;
+mod warnings;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use crate::architecture::is_accepted_by_ssp;
+use crate::edit::{Edit, Operation};
 use crate::facts::Facts;
+use crate::findings::{Finding, Judged, Outcome};
 use crate::golden_image::GoldenImage;
+use crate::import::Import;
 use crate::node::Census;
-use crate::rule::{Finding, Level};
-use crate::text::{cut, percent_encode, plain, quote};
+use crate::remedy::{self, Remedy};
+use crate::rules::NODES_UNREADABLE;
+use crate::sorted;
+use crate::text::{cut, escape};
 
-/// The most that a message holds.
-const MESSAGE: usize = 4096;
-/// The most that one warning holds, and all of them together.
-const WARNING: usize = 256;
-const WARNINGS: usize = 4096;
-/// The most that the audit annotation `findings` holds.
-const FINDINGS: usize = 16 * 1024;
-/// The longest name of a template in it: what Kubernetes allows for a name.
+/// The longest name in Kubernetes.
 const NAME: usize = 253;
-/// The most that a paragraph of the message holds, so that one rule does not drown the others.
-const PARAGRAPH: usize = 1800;
-/// How many further templates a paragraph names before it counts the rest, and how many fixes it gives.
-const NAMED: usize = 5;
-const FIXES: usize = 3;
 
-/// What a request is told.
+/// The status code of a denial because of the object.
+///
+/// Not 422: `kubectl edit` takes that for the API server's own validation and hides the message.
+const FORBIDDEN: u16 = 403;
+const BAD_REQUEST: u16 = 400;
+const INTERNAL_ERROR: u16 = 500;
+
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Whether the request passes.
+    /// Whether the request is allowed.
     pub allowed: bool,
-    /// The HTTP status of a denial: 422 for the user's object, 400 for one that we cannot read, 500 if we could
-    /// not judge.
+    /// The HTTP status of a denial: 403 because of the object, 400 if it cannot be read, 500 if the policy cannot
+    /// judge it.
     pub code: Option<u16>,
-    /// The denial in words.
+    /// The denial for people.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were read.
     pub nodes: Option<BTreeMap<String, usize>>,
@@ -45,12 +48,15 @@ pub struct Report {
     pub workload_architectures: Option<Vec<String>>,
     /// The architectures of the control plane, sorted.
     pub control_plane_architectures: Option<Vec<String>>,
-    /// Whether HCO will import for several architectures; `None` if nothing was judged.
+    /// The import, as HCO resolves it; `None` if nothing was judged.
     pub multi_arch_import: Option<Import>,
-    /// Where VMs boot from each golden image, those of the spec first; `None` if no nodes were read.
-    pub templates: Option<Vec<JudgedTemplate>>,
-    /// What was found, by rule in the order of the table, then by place in the object.
-    pub findings: Vec<JudgedFinding>,
+    /// The architectures on which VMs boot from each golden image, those of the spec first; `None` if no nodes were
+    /// read, or if nobody asked.
+    pub templates: Option<Vec<TemplateReport>>,
+    /// The findings, by rule in the order of the table, then by place in the object.
+    pub findings: Vec<FindingReport>,
+    /// How many findings there are beyond those in the list.
+    pub more_findings: usize,
     /// Lines for the user beside the verdict.
     #[serde(skip)]
     pub warnings: Vec<String>,
@@ -59,123 +65,67 @@ pub struct Report {
     pub audit_annotations: BTreeMap<String, String>,
 }
 
-/// The import, as HCO resolves it.
+/// A golden image, and whether VMs boot from it on each workload architecture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TemplateReport {
+    /// The name of its template.
+    pub name: String,
+    /// By workload architecture.
+    pub architectures: BTreeMap<String, Boot>,
+}
+
+/// Whether VMs boot from a golden image on nodes of an architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Import {
-    /// On.
-    Enabled,
-    /// Off.
-    Disabled,
+pub enum Boot {
+    /// They do.
+    Boots,
+    /// They do not.
+    DoesNotBoot,
+    /// The object does not tell.
+    Unknown,
 }
 
-impl Import {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Enabled => "enabled",
-            Self::Disabled => "disabled",
-        }
-    }
-}
-
-/// A golden image against the workload architectures.
+/// A finding, and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct JudgedTemplate {
-    /// Its name.
-    pub name: String,
-    /// `boots`, `doesNotBoot` or `notSaid`, by workload architecture. Words, because a map of an enum would be
-    /// 2 kB of the module.
-    pub architectures: BTreeMap<String, String>,
-}
-
-impl JudgedTemplate {
-    fn new(image: &GoldenImage<'_>, import: bool, census: &Census) -> Self {
-        // With the import off CDI takes whatever the importer's node is.
-        let value = image
-            .annotation
-            .value()
-            .filter(|_| import || census.workload.len() == 1);
-        let mut architectures = BTreeMap::new();
-        for name in census.workload.keys() {
-            let word = match value {
-                None => "notSaid",
-                Some(value)
-                    if is_accepted_by_ssp(name) && value.split(',').any(|entry| entry == name) =>
-                {
-                    "boots"
-                }
-                Some(_) => "doesNotBoot",
-            };
-            architectures.insert(name.clone(), word.to_owned());
-        }
-        Self {
-            name: image.name.to_owned(),
-            architectures,
-        }
-    }
-}
-
-/// What came of a finding, the gravest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Judged {
-    /// It denies the request.
-    Deny,
-    /// It warns.
-    Warn,
-    /// It was there before the update.
-    Carried,
-}
-
-impl Judged {
-    pub(crate) fn by(level: Level) -> Self {
-        match level {
-            Level::Deny => Self::Deny,
-            Level::Warn | Level::Ignore => Self::Warn,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Deny => "deny",
-            Self::Warn => "warn",
-            Self::Carried => "carried",
-        }
-    }
-}
-
-/// A finding and what came of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct JudgedFinding {
-    /// Id of the rule.
+pub struct FindingReport {
+    /// The id of the rule.
     pub rule: &'static str,
-    /// What came of it.
-    pub level: Judged,
+    /// What becomes of it.
+    pub level: Outcome,
     /// Where the user has to look.
     pub path: String,
     /// The template that it is about.
     pub template: Option<String>,
-    /// What is so.
+    /// The state, then the consequence.
     pub fact: String,
-    /// What to type or paste.
+    /// What to do, made from the remedies.
     pub fix: String,
+    /// Ways to resolve it; the first one is recommended.
+    pub remedies: Vec<RemedyReport>,
 }
 
-impl JudgedFinding {
-    pub(crate) fn new(rule: &'static str, level: Judged, finding: Finding) -> Self {
-        Self {
-            rule,
-            level,
-            path: finding.path,
-            template: finding.template.map(|mut name| {
-                // No longer name can be one; as it stands otherwise, because machines compare it.
-                name.truncate(name.floor_char_boundary(NAME));
-                name
-            }),
-            fact: finding.fact,
-            fix: finding.fix,
-        }
-    }
+/// A way to resolve a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RemedyReport {
+    /// What to do.
+    pub summary: String,
+    /// Whether the patch resolves the finding without anybody's judgement.
+    pub complete: bool,
+    /// A JSON Patch of the object in the version that was sent. The patches of the recommended remedies fit when they
+    /// are applied in the order of the findings.
+    pub patch: Vec<Operation>,
+    /// A command to paste.
+    pub command: Option<String>,
+}
+
+/// How much of the report is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What the API server needs.
+    Verdict,
+    /// The golden images too.
+    Everything,
 }
 
 impl Report {
@@ -191,308 +141,225 @@ impl Report {
             multi_arch_import: None,
             templates: None,
             findings: Vec::new(),
+            more_findings: 0,
             warnings: Vec::new(),
             audit_annotations: BTreeMap::new(),
         }
     }
 
-    fn refused(code: u16, message: String) -> Self {
+    fn rejected(code: u16, message: String) -> Self {
         Self {
             allowed: false,
             code: Some(code),
-            message: Some(cut(message, MESSAGE)),
+            message: Some(cut(message, message::LIMIT)),
             ..Self::accepted()
         }
     }
 
-    /// An object that we cannot read, which is never silently accepted.
-    pub(crate) fn undecodable(namespace: &str, name: &str, what: &str) -> Self {
-        let object = object_name(namespace, name);
-        let what = plain(what, 1024);
-        Self::refused(
-            400,
+    /// An object that cannot be read, which is never silently accepted.
+    pub(crate) fn undecodable(object: &ObjectName<'_>, reason: &str) -> Self {
+        let reason = escape(reason, 1024);
+        Self::rejected(
+            BAD_REQUEST,
             format!(
-                "HyperConverged {object} cannot be read: {what}\n\
-                 fix: give it the type that HCO documents: kubectl explain hyperconverged --recursive --api-version=hco.kubevirt.io/v1beta1 (or v1)"
+                "HyperConverged {object} cannot be read: {reason}.\n\
+                 fix: correct the type of the field; to see the types that HCO expects:\n  \
+                 kubectl explain hyperconvergeds --recursive --api-version=hco.kubevirt.io/v1beta1 (or v1)"
             ),
         )
     }
 
-    /// Settings that should never have got this far.
-    pub(crate) fn invalid_settings(namespace: &str, name: &str, mistakes: &str) -> Self {
-        let object = object_name(namespace, name);
-        Self::refused(
-            500,
+    /// A payload that is no admission request.
+    pub(crate) fn no_request(reason: &str) -> Self {
+        let reason = escape(reason, 1024);
+        Self::rejected(
+            BAD_REQUEST,
             format!(
-                "HyperConverged {object} cannot be judged: {mistakes}\n\
+                "The admission request cannot be read: {reason}.\n\
+                 fix: send an AdmissionRequest of a HyperConverged, as the API server does"
+            ),
+        )
+    }
+
+    /// Settings that the policy was deployed with in spite of `validate_settings`.
+    pub(crate) fn invalid_settings(object: &ObjectName<'_>, problems: &str) -> Self {
+        Self::rejected(
+            INTERNAL_ERROR,
+            format!(
+                "HyperConverged {object} cannot be judged: {problems}\n\
                  fix: correct spec.settings of the ClusterAdmissionPolicy"
             ),
         )
     }
 
-    /// What the rules said.
+    /// What the rules found.
     pub(crate) fn judged(
-        namespace: &str,
-        name: &str,
+        object: &ObjectName<'_>,
         facts: &Facts<'_>,
-        findings: Vec<JudgedFinding>,
+        judged: &[Judged<'_>],
+        detail: Detail,
     ) -> Self {
-        let census = facts.census_if_read();
-        let denies = |finding: &&JudgedFinding| finding.level == Judged::Deny;
-        let denying: Vec<&JudgedFinding> = findings.iter().filter(denies).collect();
-        let code = if denying.is_empty() {
-            None
-        } else if denying
+        let rules: Vec<RuleReport> = RuleReport::all(judged);
+        let denying: Vec<&RuleReport> = rules
             .iter()
-            .all(|finding| finding.rule == crate::rules::NODES_UNREADABLE)
-        {
-            Some(500)
-        } else {
-            Some(422)
+            .filter(|rule| rule.count(Outcome::Deny) > 0)
+            .collect();
+        let code = match denying.as_slice() {
+            [] => None,
+            [rule] if rule.id == NODES_UNREADABLE => Some(INTERNAL_ERROR),
+            _ => Some(FORBIDDEN),
         };
+        let census = facts.census_if_read();
+        let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
         let mut report = Self {
-            allowed: denying.is_empty(),
+            allowed: code.is_none(),
             code,
-            message: code.map(|_| message(&object_name(namespace, name), &denying)),
-            nodes: census.map(|census| {
-                let mut nodes = BTreeMap::new();
-                for (name, count) in &census.workload {
-                    nodes.insert(name.clone(), *count);
-                }
-                nodes
-            }),
-            workload_architectures: census.map(|census| census.workload.keys().cloned().collect()),
+            message: code.map(|_| message::message(object, &denying)),
+            nodes: census.map(|census| census.workload.clone()),
+            workload_architectures: census.map(|census| list(census.workload.keys().collect())),
             control_plane_architectures: census
-                .map(|census| census.control_plane.iter().cloned().collect()),
-            multi_arch_import: Some(if facts.import {
-                Import::Enabled
-            } else {
-                Import::Disabled
-            }),
-            templates: census.map(|census| {
-                let images = facts.images.iter();
-                images
-                    .map(|image| JudgedTemplate::new(image, facts.import, census))
-                    .collect()
-            }),
-            warnings: warnings(&findings),
+                .map(|census| list(census.control_plane.iter().collect())),
+            multi_arch_import: Some(facts.import),
+            templates: census
+                .filter(|_| detail == Detail::Everything)
+                .map(|census| templates(facts, census)),
+            warnings: warnings::warnings(&rules),
+            more_findings: rules
+                .iter()
+                .map(|rule| rule.counts.values().sum::<usize>() - rule.shown.len())
+                .sum(),
+            findings: Vec::new(),
             audit_annotations: BTreeMap::new(),
-            findings,
         };
-        report.audit_annotations = report.annotations();
+        report.audit_annotations = audit::annotations(&report, judged);
+        report.findings = rules.into_iter().flat_map(|rule| rule.shown).collect();
         report
     }
+}
 
-    fn annotations(&self) -> BTreeMap<String, String> {
-        let architectures = |key: &str, list: &Option<Vec<String>>| {
-            let encoded: Vec<String> = list
-                .as_ref()?
-                .iter()
-                .map(|name| percent_encode(name, NAME))
-                .collect();
-            let value = if encoded.is_empty() {
-                "none".to_owned()
-            } else {
-                cut(encoded.join(","), FINDINGS)
-            };
-            Some((key.to_owned(), value))
-        };
-        let import = self.multi_arch_import.map(Import::name);
-        let pairs = [
-            architectures("workload-architectures", &self.workload_architectures),
-            architectures(
-                "control-plane-architectures",
-                &self.control_plane_architectures,
-            ),
-            import.map(|import| ("multi-arch-import".to_owned(), import.to_owned())),
-            words(&self.findings).map(|words| ("findings".to_owned(), words)),
-        ];
-        let mut annotations = BTreeMap::new();
-        for (key, value) in pairs.into_iter().flatten() {
-            annotations.insert(key, value);
+/// The name of the object, for people.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ObjectName<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+}
+
+impl std::fmt::Display for ObjectName<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.namespace.is_empty() {
+            write!(f, "{}/", escape(self.namespace, NAME))?;
         }
-        annotations
+        match self.name {
+            "" => f.write_str("(without a name)"),
+            name => f.write_str(&escape(name, NAME)),
+        }
     }
 }
 
-fn object_name(namespace: &str, name: &str) -> String {
-    let name = if name.is_empty() {
-        "(without a name)"
-    } else {
-        name
+/// The findings of one rule, rendered.
+struct RuleReport {
+    id: &'static str,
+    shown: Vec<FindingReport>,
+    counts: BTreeMap<Outcome, usize>,
+}
+
+impl RuleReport {
+    fn all(judged: &[Judged<'_>]) -> Vec<Self> {
+        // What one recommended remedy does once and for all, a later one does not do again.
+        let mut done = Vec::new();
+        let reports = judged.iter().filter(|judged| !judged.shown.is_empty());
+        reports
+            .map(|judged| Self {
+                id: judged.rule.id,
+                shown: judged
+                    .shown
+                    .iter()
+                    .map(|(outcome, template, finding)| {
+                        FindingReport::new(judged.rule.id, *outcome, *template, finding, &mut done)
+                    })
+                    .collect(),
+                counts: judged.counts.clone(),
+            })
+            .collect()
+    }
+
+    /// How many findings have this outcome.
+    fn count(&self, outcome: Outcome) -> usize {
+        self.counts.get(&outcome).copied().unwrap_or_default()
+    }
+
+    /// The findings with this outcome that are shown, and how many more there are.
+    fn with(&self, outcome: Outcome) -> (Vec<&FindingReport>, usize) {
+        let shown = self.shown.iter();
+        let shown: Vec<_> = shown.filter(|finding| finding.level == outcome).collect();
+        let more = self.count(outcome) - shown.len();
+        (shown, more)
+    }
+}
+
+impl FindingReport {
+    fn new(
+        rule: &'static str,
+        level: Outcome,
+        template: Option<&str>,
+        finding: &Finding,
+        done: &mut Vec<Edit>,
+    ) -> Self {
+        let mut remedies = Vec::new();
+        for remedy in &finding.remedies {
+            remedies.push(RemedyReport::new(remedy, done));
+        }
+        if let Some(recommended) = finding.remedies.first() {
+            let edits = recommended.edits.iter();
+            done.extend(edits.filter(|edit| edit.is_once_only()).cloned());
+        }
+        Self {
+            rule,
+            level,
+            path: finding.path.to_string(),
+            // As it is otherwise, because machines compare it.
+            template: template.map(|name| name.get(..name.floor_char_boundary(NAME)).unwrap_or(name).to_owned()),
+            fact: finding.fact.clone(),
+            fix: remedy::text(&finding.remedies),
+            remedies,
+        }
+    }
+}
+
+impl RemedyReport {
+    fn new(remedy: &Remedy, done: &[Edit]) -> Self {
+        let edits = remedy.edits.iter().filter(|edit| !done.contains(edit));
+        Self {
+            summary: remedy.summary.clone(),
+            complete: remedy.complete,
+            patch: edits.map(Edit::operation).collect(),
+            command: remedy.command.clone(),
+        }
+    }
+}
+
+fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
+    /// More templates than anybody reads in a table.
+    const SHOWN: usize = 1000;
+    let images = facts.images.iter().take(SHOWN);
+    images
+        .map(|image| TemplateReport {
+            name: image.name.to_owned(),
+            architectures: boots(facts, image, census),
+        })
+        .collect()
+}
+
+fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> BTreeMap<String, Boot> {
+    // With the import off, the image is for the architecture of whatever node imports it.
+    let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
+    let value = image.annotation.value().filter(|_| is_determined);
+    let supported = value.map(|value| value.supported(&census.workload));
+    let boot = |name: &String| match &supported {
+        None => Boot::Unknown,
+        Some(names) if is_accepted_by_ssp(name) && names.contains(name.as_str()) => Boot::Boots,
+        Some(_) => Boot::DoesNotBoot,
     };
-    let slash = if namespace.is_empty() { "" } else { "/" };
-    format!("{}{slash}{}", plain(namespace, NAME), plain(name, NAME))
-}
-
-/// `rule-id/template=deny rule-id=warn`: sorted, one word for a rule and template, the gravest of them.
-fn words(findings: &[JudgedFinding]) -> Option<String> {
-    // The equals sign belongs to the key, so that the words stand in order as a whole. The gravest level
-    // comes last and stays.
-    let mut worst: BTreeMap<String, String> = BTreeMap::new();
-    let at = |level| {
-        findings
-            .iter()
-            .filter(move |finding| finding.level == level)
-    };
-    for finding in at(Judged::Carried)
-        .chain(at(Judged::Warn))
-        .chain(at(Judged::Deny))
-    {
-        let mut word = finding.rule.to_owned();
-        if let Some(template) = finding.template.as_deref().filter(|name| !name.is_empty()) {
-            word.push('/');
-            word.push_str(&percent_encode(template, NAME));
-        }
-        word.push('=');
-        worst.insert(word, finding.level.name().to_owned());
-    }
-    let mut words: Vec<String> = worst
-        .iter()
-        .map(|(word, level)| format!("{word}{level}"))
-        .collect();
-    let length = |words: &[String]| words.iter().map(|word| word.len() + 1).sum::<usize>();
-    if length(&words) > FINDINGS + 1 {
-        let all = words.len();
-        // Enough room for `truncated=` and any number.
-        let mut room = FINDINGS - "truncated=".len() - 20;
-        let fitting = words.iter().take_while(|word| {
-            let fits = word.len() < room;
-            room = room.saturating_sub(word.len() + 1);
-            fits
-        });
-        let fitting = fitting.count();
-        words.truncate(fitting);
-        words.push(format!("truncated={}", all - fitting));
-    }
-    (!words.is_empty()).then(|| words.join(" "))
-}
-
-/// Groups findings by rule, in the order in which the rules come.
-fn by_rule<'f>(findings: &[&'f JudgedFinding]) -> Vec<Vec<&'f JudgedFinding>> {
-    let mut groups: Vec<Vec<&JudgedFinding>> = Vec::new();
-    for finding in findings {
-        match groups.last_mut() {
-            Some(group)
-                if group
-                    .first()
-                    .is_some_and(|first| first.rule == finding.rule) =>
-            {
-                group.push(finding);
-            }
-            _ => groups.push(vec![finding]),
-        }
-    }
-    groups
-}
-
-/// The denial in words: a paragraph for each rule.
-fn message(object: &str, denying: &[&JudgedFinding]) -> String {
-    /// Room for the line that counts what was left out.
-    const REST: usize = 64;
-    let count = denying.len();
-    let mut message = format!(
-        "HyperConverged {object}: {count} problem{}",
-        if count == 1 { "" } else { "s" }
-    );
-    let groups = by_rule(denying);
-    for (told, group) in groups.iter().enumerate() {
-        let paragraph = paragraph(group);
-        if message.len() + paragraph.len() > MESSAGE - REST {
-            let left: usize = groups.iter().skip(told).map(Vec::len).sum();
-            let _ = write!(message, "\n\nand {left} more");
-            break;
-        }
-        message.push_str(&paragraph);
-    }
-    message
-}
-
-fn paragraph(group: &[&JudgedFinding]) -> String {
-    let mut text = String::new();
-    let Some((first, others)) = group.split_first() else {
-        return text;
-    };
-    let _ = write!(text, "\n\n[{}] {}: {}", first.rule, first.path, first.fact);
-    // Another entry of the same template stands in the same place and has the same fix.
-    let elsewhere = others.iter().filter(|finding| finding.path != first.path);
-    let mut places: Vec<&str> = Vec::new();
-    let mut more = 0_usize;
-    for finding in elsewhere {
-        if places.last() == Some(&finding.path.as_str()) {
-            continue;
-        }
-        if places.len() == NAMED {
-            more += 1;
-            continue;
-        }
-        text.push_str(if places.is_empty() { "\nalso: " } else { ", " });
-        places.push(&finding.path);
-        match &finding.template {
-            Some(name) => {
-                let _ = write!(text, "{} ({})", quote(name), short_path(&finding.path));
-            }
-            None => text.push_str(&finding.path),
-        }
-    }
-    if more > 0 {
-        let _ = write!(text, " and {more} more");
-    }
-    let mut fixes: Vec<&str> = Vec::new();
-    for finding in group {
-        if fixes.len() < FIXES && !fixes.contains(&finding.fix.as_str()) {
-            fixes.push(&finding.fix);
-        }
-    }
-    for fix in fixes {
-        let _ = write!(text, "\nfix: {fix}");
-    }
-    cut(text, PARAGRAPH)
-}
-
-/// `dataImportCronTemplates[3]` is enough to find what stands under the same key as the first.
-fn short_path(path: &str) -> &str {
-    path.find(']')
-        .and_then(|end| path.get(..=end))
-        .and_then(|path| path.rsplit_once('.'))
-        .map_or(path, |(_, last)| last)
-}
-
-/// A line for each finding that warns, and one for each rule whose findings were there before.
-fn warnings(findings: &[JudgedFinding]) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut left = 0_usize;
-    let mut room = WARNINGS - 32;
-    let mut push = |line: String| {
-        let line = cut(line, WARNING);
-        if left == 0 && line.len() <= room {
-            room -= line.len();
-            lines.push(line);
-        } else {
-            left += 1;
-        }
-    };
-    for finding in findings
-        .iter()
-        .filter(|finding| finding.level == Judged::Warn)
-    {
-        push(format!("[{}] {}", finding.rule, finding.fact));
-    }
-    let carried: Vec<&JudgedFinding> = findings
-        .iter()
-        .filter(|finding| finding.level == Judged::Carried)
-        .collect();
-    for group in by_rule(&carried) {
-        if let Some(first) = group.first() {
-            let more = match group.len() - 1 {
-                0 => String::new(),
-                more => format!(" (and {more} more)"),
-            };
-            push(format!("[{}] as before{more}: {}", first.rule, first.fact));
-        }
-    }
-    if left > 0 {
-        lines.push(format!("and {left} more"));
-    }
-    lines
+    let architectures = census.workload.keys();
+    sorted::map(architectures.map(|name| (name.clone(), boot(name))))
 }

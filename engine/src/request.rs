@@ -1,6 +1,6 @@
-//! The admission request, as the host hands it over.
+//! The admission request, as the host sends it.
 
-use crate::json::{self, Raw, Unreadable};
+use crate::json::{Field, Object, WrongType};
 
 /// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
@@ -12,21 +12,21 @@ const KIND: &str = "HyperConverged";
 pub(crate) enum Operation {
     Create,
     Update,
-    /// DELETE and CONNECT: nothing that could be judged comes to be.
+    /// DELETE and CONNECT: there is no object to judge.
     Other,
 }
 
-/// A version of HyperConverged that we can read.
+/// A version of HyperConverged that the policy knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
     V1beta1,
     V1,
 }
 
-/// What the request says it is about.
+/// The kind that the request names.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It does not say, which no API server does.
+    /// None, which no API server sends.
     Missing,
     /// Not a HyperConverged.
     Other,
@@ -40,81 +40,61 @@ pub(crate) enum Kind {
 pub(crate) struct Request<'a> {
     pub(crate) operation: Operation,
     pub(crate) kind: Kind,
-    pub(crate) sub_resource: bool,
+    pub(crate) sub_resource: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
-    pub(crate) object: Option<Raw<'a>>,
-    pub(crate) old_object: Option<Raw<'a>>,
+    pub(crate) object: Field<'a>,
+    pub(crate) old_object: Field<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// Cuts the request out of the payload of `validate`: the request and the settings.
-    pub(crate) fn parse(payload: Raw<'a>) -> Result<(Option<Self>, Option<Raw<'a>>), Unreadable> {
-        let [request, settings] =
-            json::members(payload, ["request", "settings"]).map_err(|e| e.under("the payload"))?;
-        let request = json::optional("request", request, Self::from_raw)?;
-        Ok((request, settings))
-    }
-
-    fn from_raw(raw: Raw<'a>) -> Result<Self, Unreadable> {
-        // Both spellings of the subresource: the host's own type writes camel case, the SDK's snake.
-        let [
-            kind,
-            operation,
-            sub_resource,
-            sub_resource_snake,
-            namespace,
-            name,
-            object,
-            old_object,
-        ] = json::members(
-            raw,
-            [
-                "kind",
-                "operation",
-                "subResource",
-                "sub_resource",
-                "namespace",
-                "name",
-                "object",
-                "oldObject",
-            ],
-        )?;
-        let text = |segment, raw| {
-            Ok::<_, Unreadable>(json::optional(segment, raw, json::string)?.unwrap_or_default())
+    pub(crate) fn read(field: Field<'a>) -> Result<Self, WrongType> {
+        let request = field.object();
+        let text = |key| Ok::<_, WrongType>(request.field(key).string()?.unwrap_or_default());
+        // The host's own type writes camel case, the SDK's snake case.
+        let sub_resource = match text("subResource")? {
+            camel if camel.is_empty() => text("sub_resource")?,
+            camel => camel,
         };
         Ok(Self {
-            // The audit scanner writes the kind where the resource should be, so the kind decides.
-            kind: json::optional("kind", kind, |raw| {
-                let [group, version, kind] = json::members(raw, ["group", "version", "kind"])?;
-                if text("group", group)? == GROUP && text("kind", kind)? == KIND {
-                    let version = text("version", version)?;
-                    Ok(Kind::HyperConverged { version })
-                } else {
-                    Ok(Kind::Other)
-                }
-            })?
-            .unwrap_or(Kind::Missing),
-            operation: match text("operation", operation)?.as_str() {
+            operation: match text("operation")?.as_str() {
                 "DELETE" | "CONNECT" => Operation::Other,
                 "UPDATE" => Operation::Update,
-                // What we do not know brings an object about, until somebody shows otherwise.
+                // An operation that we do not know is judged like a creation.
                 _ => Operation::Create,
             },
-            sub_resource: !text("subResource", sub_resource.or(sub_resource_snake))?.is_empty(),
-            namespace: text("namespace", namespace)?,
-            name: text("name", name)?,
-            object,
-            old_object,
+            // The audit scanner writes the kind where the resource should be, so the kind decides.
+            kind: Kind::read(request.field("kind"))?,
+            sub_resource,
+            namespace: text("namespace")?,
+            name: text("name")?,
+            object: request.field("object"),
+            old_object: request.field("oldObject"),
         })
     }
 }
 
+impl Kind {
+    fn read(field: Field<'_>) -> Result<Self, WrongType> {
+        if !field.is_present() {
+            return Ok(Self::Missing);
+        }
+        let kind: Object<'_> = field.object();
+        let text = |key| Ok::<_, WrongType>(kind.field(key).string()?.unwrap_or_default());
+        if text("group")? == GROUP && text("kind")? == KIND {
+            let version = text("version")?;
+            Ok(Self::HyperConverged { version })
+        } else {
+            Ok(Self::Other)
+        }
+    }
+}
+
 impl Version {
-    /// Reads the version out of an object's `apiVersion` and the request's kind.
+    /// The version of an object, by its `apiVersion` and the request's kind.
     ///
-    /// The API server makes both the same; offline one of them may be missing. A version that we do not
-    /// know is refused, whichever of them names it.
+    /// The API server makes both the same; offline one of them may be missing. A version that we do not know is
+    /// rejected, whichever of them names it.
     pub(crate) fn of(api_version: Option<&str>, kind: &str) -> Option<Self> {
         let Some(api_version) = api_version else {
             return Self::parse(kind);

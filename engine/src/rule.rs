@@ -1,20 +1,21 @@
-//! The vocabulary of judging: rule, level, finding.
+//! The vocabulary of judging: rule, level, subject.
 
 use crate::facts::Facts;
+use crate::findings::Findings;
 
 /// What a finding of a rule does to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The request is denied.
     Deny,
-    /// The request passes with a warning.
+    /// The request is allowed with a warning.
     Warn,
     /// The rule is not judged.
     Ignore,
 }
 
 impl Level {
-    /// All levels, the gravest first.
+    /// All levels, the strictest first.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Ignore];
 
     /// The level's name in the settings.
@@ -27,28 +28,69 @@ impl Level {
     }
 }
 
+/// What the findings of a rule are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// The object as a whole.
+    Object,
+    /// Single templates, so that the level can be set for a template.
+    Template,
+}
+
+impl Subject {
+    /// Both subjects.
+    pub const ALL: [Self; 2] = [Self::Object, Self::Template];
+}
+
+/// Whether an update can carry over a finding that the old object has too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ratchet {
+    Applies,
+    /// The finding is not about the state of the object.
+    Exempt,
+}
+
 /// A rule: a plain value, one in each file of `rules/`, listed in [`crate::RULES`].
 #[derive(Debug)]
 pub struct Rule {
-    /// Its name for ever: in settings, messages, audit annotations, and of its page in the docs.
+    /// Its permanent name: in settings, messages, audit annotations, and of its page in the docs.
     pub id: &'static str,
-    /// What it does unless the settings say otherwise.
+    /// Its level unless the settings change it.
     pub level: Level,
-    /// Looks at the facts of one object and says what is wrong.
-    pub(crate) check: fn(&Facts<'_>) -> Vec<Finding>,
+    /// What its findings are about.
+    pub subject: Subject,
+    pub(crate) ratchet: Ratchet,
+    pub(crate) check: Check,
 }
 
-/// Something wrong or doubtful in the user's object.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Finding {
-    /// Where the user has to look.
-    pub(crate) path: String,
-    /// The template that it is about.
-    pub(crate) template: Option<String>,
-    /// What tells it from others of the same rule and template on an update.
-    pub(crate) value: Option<String>,
-    /// What is so: lower case, one line, no full stop.
-    pub(crate) fact: String,
-    /// What to type or paste.
-    pub(crate) fix: String,
+/// Looks at one object and adds what is wrong with it.
+pub(crate) type Check = for<'a> fn(&Facts<'a>, &mut Findings<'a, '_>);
+
+impl Rule {
+    /// A rule about the object as a whole.
+    pub(crate) const fn about_object(id: &'static str, level: Level, check: Check) -> Self {
+        Self {
+            id,
+            level,
+            subject: Subject::Object,
+            ratchet: Ratchet::Applies,
+            check,
+        }
+    }
+
+    /// A rule about single templates.
+    pub(crate) const fn about_templates(id: &'static str, level: Level, check: Check) -> Self {
+        Self {
+            subject: Subject::Template,
+            ..Self::about_object(id, level, check)
+        }
+    }
+
+    /// The same rule with findings that no update carries over.
+    pub(crate) const fn exempt_from_ratchet(self) -> Self {
+        Self {
+            ratchet: Ratchet::Exempt,
+            ..self
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! The table of rules. A rule is a file here and a page beside it; its line in the table is all that
-//! makes it run. CONTRIBUTING.md tells how to add one.
+//! The table of rules. A rule is a file here and a page beside it; its line in the table is all that makes it run.
+//! CONTRIBUTING.md explains how to add one.
 
 use crate::rule::Rule;
 
@@ -11,7 +11,6 @@ mod architectures_unsupported;
 mod architectures_untidy;
 mod cluster_architecture_unknown;
 mod control_plane_architecture_differs;
-mod fix;
 mod import_contradiction;
 mod import_gate_misspelled;
 mod jsonpatch_overrides_architectures;
@@ -20,18 +19,16 @@ mod no_workload_nodes;
 mod nodes_unreadable;
 mod placement_invalid;
 mod placement_only_preferred;
+mod remedies;
 mod template_duplicated;
 mod template_invalid;
 mod template_name_invalid;
 mod v1_only_fields_unreadable;
 
-/// The rule that is about us, not about the object: it has a code of its own.
+/// The rule that is about the policy, not about the object: it has a status code of its own.
 pub(crate) const NODES_UNREADABLE: &str = nodes_unreadable::RULE.id;
 
-/// Rules of which an update inherits nothing: the one above, and one that is about the change itself.
-pub(crate) const NEVER_CARRIED: [&str; 2] = [NODES_UNREADABLE, import_contradiction::RULE.id];
-
-/// All rules, in the order in which they are judged and told.
+/// All rules, in the order in which they are judged and reported.
 ///
 /// The last three look at nodes that were read for the others.
 pub static RULES: &[&Rule] = &[

@@ -27,7 +27,6 @@ mod scalar;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Range;
 
 use self::block::{BLOCK, special_in};
 use self::escape::unescaped;
@@ -208,12 +207,6 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a value of any kind and says where it stood, without the blanks around it.
-    pub(crate) fn span(&mut self) -> Result<Range<usize>, Fault> {
-        self.kind()?;
-        let start = self.at;
-        self.skip()?;
-        Ok(start..self.at)
-    }
 
     /// Seeks in a copy and gives it back, whatever the result.
     #[inline(never)]

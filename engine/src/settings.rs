@@ -1,50 +1,81 @@
-//! The policy's settings: read whole, every mistake told at once with its path.
+//! The policy's settings. Every problem in them is reported at once, with its path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::json::{self, Raw};
-use crate::rule::{Level, Rule};
+use crate::json::{Field, Json, Kind};
+use crate::rule::{Level, Rule, Subject};
 use crate::rules::RULES;
-use crate::scan::Kind;
 use crate::text::{self, quote};
 
-/// The settings that there are; `description` is what the Rancher form sends beside them.
-const KEYS: [&str; 6] = [
+/// All settings; the Rancher form also sends `description`.
+const KEYS: [&str; 7] = [
     "commonTemplates",
     "images",
     "levels",
     "repair",
     "serviceAccount",
+    "templates",
     "updates",
 ];
 
-/// Rules that need a registry: they come with `images: verify`, but their levels may be set already.
+/// Rules that come with `images: verify`. Their levels can be set already.
 const IMAGE_RULES: [&str; 2] = ["image-architectures-mismatch", "image-unreadable"];
 
 /// What the user wants of the policy. The default is right without any settings.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
-    /// Of two for a rule the last one counts.
-    levels: Vec<(String, Level)>,
+    levels: Levels,
+    /// Levels for single templates, the most specific pattern first.
+    templates: Vec<(Pattern, Levels)>,
     pub(crate) updates: Updates,
     pub(crate) service_account: Option<ServiceAccount>,
-    /// Name and registry of the common templates, instead of those that upstream ships.
+    /// Name and registry URL of the common templates, instead of those that upstream ships.
     pub(crate) common_templates: Option<BTreeMap<String, String>>,
-    // `images` and `repair` find their place here when they come.
 }
 
-/// What an update is held to.
+/// Levels by the id of a rule.
+type Levels = BTreeMap<&'static str, Level>;
+
+/// Which templates a setting is for: a name, or the beginning of names.
+///
+/// In this order the most specific pattern comes first: names, then prefixes, the longest first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pattern {
+    Name(String),
+    Prefix(std::cmp::Reverse<usize>, String),
+}
+
+impl Pattern {
+    fn parse(text: &str) -> Option<Self> {
+        let pattern = match text.strip_suffix('*') {
+            Some(prefix) => Self::Prefix(std::cmp::Reverse(prefix.len()), prefix.to_owned()),
+            None => Self::Name(text.to_owned()),
+        };
+        let (Self::Name(fixed) | Self::Prefix(_, fixed)) = &pattern;
+        let is_valid = !text.is_empty() && !fixed.contains('*');
+        is_valid.then_some(pattern)
+    }
+
+    fn matches(&self, template: &str) -> bool {
+        match self {
+            Self::Name(name) => name == template,
+            Self::Prefix(_, prefix) => template.starts_with(prefix),
+        }
+    }
+}
+
+/// Which problems an update is denied for.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Updates {
-    /// Only to what it makes worse.
+    /// Only new ones.
     #[default]
     Ratchet,
-    /// To everything.
+    /// All.
     Strict,
 }
 
-/// The service account that the policy-server runs as.
+/// The service account of the policy-server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceAccount {
     /// Its namespace.
@@ -54,60 +85,91 @@ pub struct ServiceAccount {
 }
 
 impl Settings {
-    /// The level of a rule.
-    pub(crate) fn level(&self, rule: &Rule) -> Level {
-        let set = self.levels.iter().rev().find(|(id, _)| id == rule.id);
-        set.map_or(rule.level, |(_, level)| *level)
+    /// The level of a rule for a template, or for the object as a whole.
+    pub(crate) fn level(&self, rule: &Rule, template: Option<&str>) -> Level {
+        let matching = self
+            .templates
+            .iter()
+            .filter(|(pattern, _)| template.is_some_and(|name| pattern.matches(name)));
+        matching
+            .map(|(_, levels)| levels)
+            .chain([&self.levels])
+            .find_map(|levels| levels.get(rule.id))
+            .copied()
+            .unwrap_or(rule.level)
     }
 
-    /// Reads the settings as the host sends them; nothing at all is the default.
+    /// Whether a rule is judged at all.
+    pub(crate) fn judges(&self, rule: &Rule) -> bool {
+        let of_templates = self.templates.iter().map(|(_, levels)| levels);
+        self.level(rule, None) != Level::Ignore
+            || of_templates
+                .filter_map(|levels| levels.get(rule.id))
+                .any(|level| *level != Level::Ignore)
+    }
+
+    /// Reads the settings as the host sends them; no settings at all are the default.
     ///
-    /// The error has a line for every mistake.
-    pub(crate) fn parse(settings: Option<Raw<'_>>) -> Result<Self, String> {
+    /// The error has a line for each problem.
+    pub(crate) fn read(settings: Option<Json<'_>>) -> Result<Self, String> {
         let mut reader = Reader::default();
         let mut read = Self::default();
-        if let Some(raw) = settings {
-            reader.each("settings", raw, |reader, key, value| {
-                read.set(reader, key, value);
-            });
+        if let Some(json) = settings {
+            for (key, value) in reader.fields("settings", Field::root(json)) {
+                read.set(&mut reader, &key, &value);
+            }
         }
+        read.templates.sort_by(|(one, _), (other, _)| one.cmp(other));
         reader.finish(read)
     }
 
-    fn set(&mut self, reader: &mut Reader, key: &str, value: Raw<'_>) {
+    fn set(&mut self, reader: &mut Reader, key: &str, field: &Field<'_>) {
+        let kind = field.json().map_or(Kind::Null, Json::kind);
         match key {
-            "description" if matches!(value.kind(), Kind::Null | Kind::String) => {}
+            "description" if matches!(kind, Kind::Null | Kind::String) => {}
+            "description" => reader.problem("description", "must be a string or null"),
             // A key without a value is a key that is not there.
-            known if KEYS.contains(&known) && value.kind() == Kind::Null => {}
-            "levels" => reader.each("levels", value, |reader, id, level| {
-                self.levels.extend(reader.level(id, level));
-            }),
+            known if KEYS.contains(&known) && kind == Kind::Null => {}
+            "levels" => self.levels = reader.levels("levels", field, &Subject::ALL),
+            "templates" => {
+                for (pattern, levels) in reader.fields("templates", field.clone()) {
+                    let path = format!("templates.{}", text::escape(&pattern, 80));
+                    let levels = reader.levels(&path, &levels, &[Subject::Template]);
+                    match Pattern::parse(&pattern) {
+                        Some(pattern) => self.templates.push((pattern, levels)),
+                        None => reader.problem(
+                            &path,
+                            "must be the name of a template, or the beginning of names followed by `*`",
+                        ),
+                    }
+                }
+            }
             "updates" => {
-                self.updates = match reader.word("updates", value, &["ratchet", "strict"]) {
+                self.updates = match reader.word("updates", field, &["ratchet", "strict"]) {
                     Some("strict") => Updates::Strict,
                     _ => Updates::Ratchet,
                 };
             }
             "images" => {
-                if reader.word("images", value, &["ignore", "verify"]) == Some("verify") {
-                    reader.mistake(
+                if reader.word("images", field, &["ignore", "verify"]) == Some("verify") {
+                    reader.problem(
                         "images",
-                        "`verify` is not in this version of the policy: it does not look at registries yet; use `ignore` or leave it out",
+                        "this version of the policy does not support `verify`; use `ignore` or remove the setting",
                     );
                 }
             }
-            "repair" => reader.mistake(
+            "repair" => reader.problem(
                 "repair",
-                "not in this version of the policy: it never changes an object; leave it out",
+                "this version of the policy does not change objects; remove the setting",
             ),
-            "serviceAccount" => self.service_account = reader.account(value),
+            "serviceAccount" => self.service_account = reader.account(field),
             "commonTemplates" => {
                 let mut table = BTreeMap::new();
-                reader.each("commonTemplates", value, |reader, name, url| {
-                    if let Some(url) = reader.registry(name, url) {
-                        table.insert(name.to_owned(), url);
+                for (name, url) in reader.fields("commonTemplates", field.clone()) {
+                    if let Some(url) = reader.registry(&name, &url) {
+                        table.insert(name, url);
                     }
-                });
+                }
                 self.common_templates = Some(table);
             }
             unknown => {
@@ -118,79 +180,110 @@ impl Settings {
     }
 }
 
-/// Collects mistakes while it reads, in an order that does not depend on that of the keys.
+/// Collects the problems while the settings are read, in an order that does not depend on that of the keys.
 #[derive(Default)]
 struct Reader {
-    mistakes: BTreeSet<String>,
+    problems: BTreeSet<String>,
 }
 
 impl Reader {
     fn finish(self, settings: Settings) -> Result<Settings, String> {
-        /// More mistakes than anybody corrects in one go.
-        const TOLD: usize = 20;
-        let count = self.mistakes.len();
+        /// More problems than anybody corrects at once.
+        const SHOWN: usize = 20;
+        let count = self.problems.len();
         if count == 0 {
             return Ok(settings);
         }
         let s = if count == 1 { "" } else { "s" };
-        let mut message = format!("the settings have {count} mistake{s}:");
-        for mistake in self.mistakes.iter().take(TOLD) {
+        let mut message = format!("{count} problem{s} in the settings:");
+        for problem in self.problems.iter().take(SHOWN) {
             // Writing to a String cannot fail.
-            let _ = write!(message, "\n- {mistake}");
+            let _ = write!(message, "\n- {problem}");
         }
-        if let Some(more @ 1..) = count.checked_sub(TOLD) {
+        if let Some(more @ 1..) = count.checked_sub(SHOWN) {
             let _ = write!(message, "\n- and {more} more");
         }
         Err(message)
     }
 
-    fn mistake(&mut self, path: &str, what: &str) {
-        self.mistakes.insert(format!("{path}: {what}"));
+    fn problem(&mut self, path: &str, what: &str) {
+        self.problems.insert(format!("{path}: {what}"));
     }
 
     fn unknown(&mut self, path: &str, what: &str, written: &str, known: &[&str]) {
         let hint = text::nearest(written, known).map_or_else(String::new, |nearest| {
             format!("; did you mean `{nearest}`?")
         });
-        self.mistake(path, &format!("{what}{hint}"));
+        self.problem(path, &format!("{what}{hint}"));
     }
 
-    /// Reads the members of an object.
-    fn each(&mut self, path: &str, raw: Raw<'_>, mut read: impl FnMut(&mut Self, &str, Raw<'_>)) {
-        if let Err(error) = json::each_member(raw, &mut |key, value| read(self, key, value)) {
-            self.mistake(path, &format!("must be an object, not {}", error.found));
+    /// The fields of an object.
+    fn fields<'a>(&mut self, path: &str, field: Field<'a>) -> Vec<(String, Field<'a>)> {
+        match field.object().fields() {
+            Ok(fields) => fields
+                .into_iter()
+                .map(|(key, value)| (key.into_owned(), value))
+                .collect(),
+            Err(error) => {
+                self.problem(path, &format!("must be an object, not {}", error.found));
+                Vec::new()
+            }
         }
     }
 
-    fn level(&mut self, id: &str, value: Raw<'_>) -> Option<(String, Level)> {
-        let mut rules = IMAGE_RULES.to_vec();
-        rules.extend(RULES.iter().map(|rule| rule.id));
-        let path = format!("levels.{}", text::plain(id, 80));
-        if !rules.contains(&id) {
-            self.unknown(&path, "no rule has this name", id, &rules);
+    /// Levels for rules about these subjects.
+    fn levels(&mut self, path: &str, field: &Field<'_>, subjects: &[Subject]) -> Levels {
+        let of_rules = RULES.iter().map(|rule| (rule.id, rule.subject));
+        let of_images = IMAGE_RULES.map(|id| (id, Subject::Template));
+        let rules: Vec<_> = of_rules.chain(of_images).collect();
+        let ids: Vec<&str> = rules.iter().map(|(id, _)| *id).collect();
+        let mut levels = Levels::new();
+        for (id, level) in self.fields(path, field.clone()) {
+            let path = format!("{path}.{}", text::escape(&id, 80));
+            let level = self.level(&path, &level);
+            match rules.iter().find(|(known, _)| *known == id) {
+                None => self.unknown(&path, "there is no rule with this name", &id, &ids),
+                Some((_, subject)) if !subjects.contains(subject) => self.problem(
+                    &path,
+                    "this rule is not about single templates; set its level in `levels`",
+                ),
+                Some((id, _)) => {
+                    if let Some(level) = level {
+                        levels.insert(id, level);
+                    }
+                }
+            }
         }
-        let name = self.word(&path, value, &Level::ALL.map(Level::name))?;
-        let level = Level::ALL.into_iter().find(|level| level.name() == name)?;
-        Some((id.to_owned(), level))
+        levels
+    }
+
+    fn level(&mut self, path: &str, field: &Field<'_>) -> Option<Level> {
+        let name = self.word(path, field, &Level::ALL.map(Level::name))?;
+        Level::ALL.into_iter().find(|level| level.name() == name)
     }
 
     /// One of a few words.
-    fn word(&mut self, path: &str, value: Raw<'_>, words: &[&'static str]) -> Option<&'static str> {
-        let written = json::string(value).ok();
+    fn word(
+        &mut self,
+        path: &str,
+        field: &Field<'_>,
+        words: &[&'static str],
+    ) -> Option<&'static str> {
+        let written = field.string().ok().flatten();
         let known = words.iter().find(|word| written.as_deref() == Some(**word));
         if known.is_none() {
-            let found = shown(value, written.as_deref());
             let what = format!(
-                "must be one of {}, not {found}",
-                text::list(words, words.len())
+                "must be one of {}, not {}",
+                text::list(words, words.len()),
+                shown(field)
             );
             self.unknown(path, &what, written.as_deref().unwrap_or_default(), words);
         }
         known.copied()
     }
 
-    fn account(&mut self, value: Raw<'_>) -> Option<ServiceAccount> {
-        let written = json::string(value).ok();
+    fn account(&mut self, field: &Field<'_>) -> Option<ServiceAccount> {
+        let written = field.string().ok().flatten();
         if let Some((namespace, name)) = written.as_deref().and_then(|it| it.split_once('/'))
             && crate::name::is_dns1123_label(namespace)
             && crate::name::is_dns1123_subdomain(name)
@@ -200,37 +293,44 @@ impl Reader {
                 name: name.to_owned(),
             });
         }
-        let found = shown(value, written.as_deref());
-        self.mistake(
+        self.problem(
             "serviceAccount",
-            &format!("must be NAMESPACE/NAME of the policy-server's service account, as in kubewarden/policy-server, not {found}"),
+            &format!(
+                "must be NAMESPACE/NAME of the policy-server's service account, for example kubewarden/policy-server, not {}",
+                shown(field)
+            ),
         );
         None
     }
 
-    fn registry(&mut self, name: &str, value: Raw<'_>) -> Option<String> {
-        let path = format!("commonTemplates.{}", text::plain(name, 80));
+    fn registry(&mut self, name: &str, field: &Field<'_>) -> Option<String> {
+        let path = format!("commonTemplates.{}", text::escape(name, 80));
         if !crate::name::is_dns1123_subdomain(name) {
-            self.mistake(
+            self.problem(
                 &path,
-                "not the name of a template: lower case letters, digits, - and . are",
+                "must be the name of a template: lowercase letters, digits, `-` and `.`",
             );
         }
-        let url = json::string(value).ok();
+        let url = field.string().ok().flatten();
         if url.as_deref().is_none_or(|url| url.trim().is_empty()) {
-            let found = shown(value, url.as_deref());
-            self.mistake(
+            self.problem(
                 &path,
-                &format!("must be the url of the registry, as in docker://quay.io/containerdisks/fedora:latest, not {found}"),
+                &format!(
+                    "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, not {}",
+                    shown(field)
+                ),
             );
         }
         url
     }
 }
 
-/// What was found, for a sentence that says what must be.
-fn shown(value: Raw<'_>, string: Option<&str>) -> String {
-    string.map_or_else(|| value.kind().to_string(), quote)
+/// The value that was found, for a sentence that tells what must be there.
+fn shown(field: &Field<'_>) -> String {
+    match (field.string(), field.json()) {
+        (Ok(Some(text)), _) => quote(&text),
+        (_, json) => json.map_or(Kind::Null, Json::kind).to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -241,16 +341,16 @@ mod tests {
     use super::*;
 
     fn parse(json: &str) -> Result<Settings, String> {
-        Settings::parse(Some(Raw::document(json.as_bytes()).unwrap()))
+        Settings::read(Some(Json::parse(json.as_bytes()).unwrap()))
     }
 
-    fn mistakes(json: &str) -> String {
+    fn problems(json: &str) -> String {
         parse(json).unwrap_err()
     }
 
     #[test]
     fn no_settings_at_all_are_the_default() {
-        assert!(Settings::parse(None).is_ok());
+        assert!(Settings::read(None).is_ok());
         for json in ["null", "{}", r#"{"description":null,"levels":null}"#] {
             let settings = parse(json).unwrap();
             assert_eq!(settings.updates, Updates::Ratchet, "{json:?}");
@@ -269,10 +369,10 @@ mod tests {
         assert_eq!(settings.updates, Updates::Strict);
         assert_eq!(
             settings.levels,
-            [
-                ("architectures-partial".to_owned(), Level::Ignore),
-                ("image-unreadable".to_owned(), Level::Deny)
-            ]
+            Levels::from([
+                ("architectures-partial", Level::Ignore),
+                ("image-unreadable", Level::Deny)
+            ])
         );
         assert_eq!(settings.service_account.unwrap().name, "policy-server");
         assert_eq!(settings.common_templates.unwrap().len(), 1);
@@ -289,37 +389,81 @@ mod tests {
             .iter()
             .find(|rule| rule.id == "template-invalid")
             .unwrap();
-        assert_eq!(settings.level(rule), Level::Ignore);
+        assert_eq!(settings.level(rule, None), Level::Ignore);
     }
 
     #[test]
-    fn every_mistake_is_told_at_once() {
+    fn every_problem_is_reported_at_once() {
         assert_eq!(
-            mistakes(
+            problems(
                 r#"{"level":{},"levels":{"architecture-missing":"warn","no-workload-nodes":"wran","placement-invalid":1},
                     "updates":"stirct","images":"verify","repair":{},"serviceAccount":"policy-server",
-                    "commonTemplates":{"Fedora":""},"description":1}"#
+                    "commonTemplates":{"Fedora":""},"description":1,
+                    "templates":{"a*b":{"template-invalid":"warn"},"x":{"import-contradiction":"warn","template-bad":"warn"},"y":1}}"#
             ),
-            "the settings have 11 mistakes:\n\
-             - commonTemplates.Fedora: must be the url of the registry, as in docker://quay.io/containerdisks/fedora:latest, not ``\n\
-             - commonTemplates.Fedora: not the name of a template: lower case letters, digits, - and . are\n\
-             - images: `verify` is not in this version of the policy: it does not look at registries yet; use `ignore` or leave it out\n\
-             - levels.architecture-missing: no rule has this name; did you mean `architectures-missing`?\n\
+            "15 problems in the settings:\n\
+             - commonTemplates.Fedora: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, not ``\n\
+             - commonTemplates.Fedora: must be the name of a template: lowercase letters, digits, `-` and `.`\n\
+             - description: must be a string or null\n\
+             - images: this version of the policy does not support `verify`; use `ignore` or remove the setting\n\
+             - levels.architecture-missing: there is no rule with this name; did you mean `architectures-missing`?\n\
              - levels.no-workload-nodes: must be one of deny, warn, ignore, not `wran`; did you mean `warn`?\n\
              - levels.placement-invalid: must be one of deny, warn, ignore, not a number\n\
-             - repair: not in this version of the policy: it never changes an object; leave it out\n\
-             - serviceAccount: must be NAMESPACE/NAME of the policy-server's service account, as in kubewarden/policy-server, not `policy-server`\n\
-             - settings: unknown setting `description`\n\
+             - repair: this version of the policy does not change objects; remove the setting\n\
+             - serviceAccount: must be NAMESPACE/NAME of the policy-server's service account, for example kubewarden/policy-server, not `policy-server`\n\
              - settings: unknown setting `level`; did you mean `levels`?\n\
+             - templates.a*b: must be the name of a template, or the beginning of names followed by `*`\n\
+             - templates.x.import-contradiction: this rule is not about single templates; set its level in `levels`\n\
+             - templates.x.template-bad: there is no rule with this name; did you mean `template-invalid`?\n\
+             - templates.y: must be an object, not a number\n\
              - updates: must be one of ratchet, strict, not `stirct`; did you mean `strict`?"
         );
     }
 
     #[test]
-    fn settings_that_are_no_mapping_are_one_mistake() {
+    fn settings_that_are_no_object_are_one_problem() {
         assert_eq!(
-            mistakes("[1]"),
-            "the settings have 1 mistake:\n- settings: must be an object, not a list"
+            problems("[1]"),
+            "1 problem in the settings:\n- settings: must be an object, not a list"
         );
+    }
+
+    #[test]
+    fn for_a_template_its_name_wins_then_the_longest_prefix_rule_by_rule() {
+        let settings = parse(
+            r#"{"levels":{"architectures-missing":"warn"},
+                "templates":{"*":{"architectures-partial":"deny"},
+                    "windows-*":{"architectures-partial":"ignore","architectures-missing":"ignore"},
+                    "windows-2*":{"architectures-missing":"deny"},
+                    "windows-22":{"architectures-malformed":"warn"}}}"#,
+        )
+        .unwrap();
+        let level = |rule: &str, template: Option<&str>| {
+            let rule = RULES.iter().find(|known| known.id == rule).unwrap();
+            settings.level(rule, template)
+        };
+        for (rule, template, wanted) in [
+            ("architectures-malformed", Some("windows-22"), Level::Warn),
+            ("architectures-malformed", Some("windows-23"), Level::Deny),
+            ("architectures-missing", Some("windows-22"), Level::Deny),
+            ("architectures-missing", Some("windows-10"), Level::Ignore),
+            ("architectures-missing", Some("linux"), Level::Warn),
+            ("architectures-partial", Some("windows-22"), Level::Ignore),
+            ("architectures-partial", Some("linux"), Level::Deny),
+            ("architectures-partial", None, Level::Warn),
+        ] {
+            assert_eq!(level(rule, template), wanted, "{rule} {template:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_is_ignored_everywhere_but_for_one_template_is_judged() {
+        let rule = RULES.iter().find(|rule| rule.id == "template-invalid");
+        let judges = |json: &str| parse(json).unwrap().judges(rule.unwrap());
+        assert!(judges("{}"));
+        assert!(!judges(r#"{"levels":{"template-invalid":"ignore"}}"#));
+        assert!(judges(
+            r#"{"levels":{"template-invalid":"ignore"},"templates":{"x":{"template-invalid":"warn"}}}"#
+        ));
     }
 }

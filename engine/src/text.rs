@@ -1,4 +1,4 @@
-//! Words of users inside our sentences: escaped, bounded, and told from ours by backticks.
+//! Text of users inside our sentences: escaped, bounded, and marked by backticks.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub(crate) fn quote(value: &str) -> String {
             text.push('…');
             break;
         }
-        if character == '`' || is_unseen(character) {
+        if character == '`' || is_invisible(character) {
             push_escaped(&mut text, character);
         } else {
             text.push(character);
@@ -24,15 +24,15 @@ pub(crate) fn quote(value: &str) -> String {
     text
 }
 
-/// Text that comes from a machine (a host's error, a name): one line, escaped and bounded, no backticks.
-pub(crate) fn plain(value: &str, limit: usize) -> String {
+/// Text from outside without backticks (a host's error, a name): one line, escaped and bounded.
+pub(crate) fn escape(value: &str, limit: usize) -> String {
     let mut text = String::new();
     for character in value.chars() {
         if text.len() + character.len_utf8() > limit {
             text.push('…');
             break;
         }
-        if is_unseen(character) {
+        if is_invisible(character) {
             push_escaped(&mut text, character);
         } else {
             text.push(character);
@@ -47,7 +47,7 @@ fn push_escaped(text: &mut String, character: char) {
 }
 
 /// Characters that a terminal obeys, hides or reorders instead of showing them.
-fn is_unseen(character: char) -> bool {
+fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -101,13 +101,6 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
     text
 }
 
-/// Whether a text has a part. A plain search: that of `str` is made for long texts and takes 3 kB.
-pub(crate) fn contains(text: &str, part: &str) -> bool {
-    text.as_bytes()
-        .windows(part.len())
-        .any(|window| window == part.as_bytes())
-}
-
 /// Lower case as Go's `strings.ToLower` sees it, for comparing with an ASCII word.
 ///
 /// MIRRORS: strings.ToLower, unicode.ToLower. Of all characters outside ASCII only two have a lower
@@ -127,18 +120,25 @@ pub(crate) fn ascii_lower(value: &str) -> String {
 /// Edit distance (Levenshtein), or `None` if it is more than `most`.
 pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let other: Vec<char> = other.chars().collect();
-    // A word that is longer by more than `most` need not be walked, however long it is.
-    if one.chars().take(other.len() + most + 1).count() > other.len() + most {
+    // A word that is longer or shorter by more than `most` need not be compared, however long it is.
+    let length = one.chars().take(other.len() + most + 1).count();
+    if length.abs_diff(other.len()) > most {
         return None;
     }
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (line, left) in one.chars().enumerate() {
-        let mut diagonal = line;
-        let mut before = line + 1;
-        if let Some(first) = row.first_mut() {
-            *first = before;
-        }
-        for (cell, right) in row.iter_mut().skip(1).zip(&other) {
+        // Further from the diagonal than `most`, the distance is more than `most` too.
+        let start = line.saturating_sub(most);
+        let (mut diagonal, mut before) = match row.get_mut(start) {
+            Some(first) if start == 0 => {
+                let diagonal = std::mem::replace(first, line + 1);
+                (diagonal, line + 1)
+            }
+            Some(first) => (*first, most + 1),
+            None => return None,
+        };
+        let cells = row.iter_mut().zip([' '].iter().chain(&other));
+        for (cell, right) in cells.skip(start + 1).take(2 * most + 1) {
             let replaced = diagonal + usize::from(left != *right);
             diagonal = *cell;
             before = replaced.min(before + 1).min(diagonal + 1);
@@ -209,6 +209,9 @@ mod tests {
         assert_eq!(distance("kitten", "sitting", 2), None);
         assert_eq!(distance(&"x".repeat(1_000_000), "sitting", 2), None);
         assert_eq!(distance("", "ab", 2), Some(2));
+        assert_eq!(distance("ab", "", 2), Some(2));
+        assert_eq!(distance("abcdef", "bcdefa", 2), Some(2));
+        assert_eq!(distance("abcdef", "fabcde", 1), None);
     }
 
     #[test]

@@ -1,64 +1,58 @@
-//! A node affinity in Kubernetes' own types, filled by our own reader: their `Deserialize` takes 15 kB of
-//! the module and cannot say where something is wrong.
+//! A node affinity in Kubernetes' own types. They are filled by hand, because their `Deserialize` does not tell
+//! where a value of the wrong type is.
 
 use k8s_openapi::api::core::v1::{
     NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm,
 };
 
 use super::{PREFERRED, REQUIRED};
-use crate::json::{self, Raw, Unreadable};
+use crate::json::{Field, WrongType};
 
-/// Reads a node affinity. The weights of preferred terms are left at zero: nothing asks for them.
-pub(super) fn node_affinity(raw: Raw<'_>) -> Result<NodeAffinity, Unreadable> {
-    let [required, preferred] = json::members(raw, [REQUIRED, PREFERRED])?;
-    Ok(NodeAffinity {
-        required_during_scheduling_ignored_during_execution: json::optional(
-            REQUIRED,
-            required,
-            node_selector,
+/// Reads a node affinity. The weights of preferred terms stay zero: no rule looks at them.
+pub(super) fn node_affinity(field: &Field<'_>) -> Result<Option<NodeAffinity>, WrongType> {
+    let affinity = field.clone().object();
+    let preferred = affinity.field(PREFERRED).list(|_, item| {
+        Ok(PreferredSchedulingTerm {
+            preference: term(item.object().field("preference"))?,
+            ..PreferredSchedulingTerm::default()
+        })
+    })?;
+    let affinity = NodeAffinity {
+        required_during_scheduling_ignored_during_execution: node_selector(
+            &affinity.field(REQUIRED),
         )?,
-        preferred_during_scheduling_ignored_during_execution: list(PREFERRED, preferred, |raw| {
-            let [preference] = json::members(raw, ["preference"])?;
-            Ok(PreferredSchedulingTerm {
-                preference: json::optional("preference", preference, term)?.unwrap_or_default(),
-                ..PreferredSchedulingTerm::default()
-            })
-        })?,
-    })
+        preferred_during_scheduling_ignored_during_execution: preferred,
+    };
+    Ok(field.is_present().then_some(affinity))
 }
 
 /// Reads a node selector.
-pub(super) fn node_selector(raw: Raw<'_>) -> Result<NodeSelector, Unreadable> {
-    let [terms] = json::members(raw, ["nodeSelectorTerms"])?;
-    Ok(NodeSelector {
-        node_selector_terms: list("nodeSelectorTerms", terms, term)?.unwrap_or_default(),
-    })
+pub(super) fn node_selector(field: &Field<'_>) -> Result<Option<NodeSelector>, WrongType> {
+    let terms = field
+        .clone()
+        .object()
+        .field("nodeSelectorTerms")
+        .list(|_, item| term(item))?;
+    let node_selector_terms = terms.unwrap_or_default();
+    Ok(field.is_present().then_some(NodeSelector {
+        node_selector_terms,
+    }))
 }
 
-fn term(raw: Raw<'_>) -> Result<NodeSelectorTerm, Unreadable> {
-    let [expressions, fields] = json::members(raw, ["matchExpressions", "matchFields"])?;
+fn term(field: Field<'_>) -> Result<NodeSelectorTerm, WrongType> {
+    let term = field.object();
+    let requirements = |key| term.field(key).list(|_, item| requirement(item));
     Ok(NodeSelectorTerm {
-        match_expressions: list("matchExpressions", expressions, requirement)?,
-        match_fields: list("matchFields", fields, requirement)?,
+        match_expressions: requirements("matchExpressions")?,
+        match_fields: requirements("matchFields")?,
     })
 }
 
-fn requirement(raw: Raw<'_>) -> Result<NodeSelectorRequirement, Unreadable> {
-    let [key, operator, values] = json::members(raw, ["key", "operator", "values"])?;
-    let text = |name, raw| {
-        Ok::<_, Unreadable>(json::optional(name, raw, json::string)?.unwrap_or_default())
-    };
+fn requirement(field: Field<'_>) -> Result<NodeSelectorRequirement, WrongType> {
+    let requirement = field.object();
     Ok(NodeSelectorRequirement {
-        key: text("key", key)?,
-        operator: text("operator", operator)?,
-        values: list("values", values, json::string_or_null)?,
+        key: requirement.field("key").string()?.unwrap_or_default(),
+        operator: requirement.field("operator").string()?.unwrap_or_default(),
+        values: requirement.field("values").strings()?,
     })
-}
-
-fn list<T>(
-    name: &str,
-    raw: Option<Raw<'_>>,
-    decode: impl Fn(Raw<'_>) -> Result<T, Unreadable>,
-) -> Result<Option<Vec<T>>, Unreadable> {
-    json::optional(name, raw, |raw| json::each(raw, |_, item| decode(item)))
 }

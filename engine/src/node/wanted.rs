@@ -13,14 +13,16 @@ use crate::scan::{Fault, Text};
 
 /// The role labels have the first slots.
 /// MIRRORS: hyperconverged-cluster-operator, pkg/internal/nodeinfo/nodeinfo.go.
-const ROLES: [&str; 3] = [
+const ROLES: [&str; 4] = [
     "node-role.kubernetes.io/worker",
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
+    "kubernetes.io/arch",
 ];
 pub(super) const WORKER: usize = 0;
 pub(super) const CONTROL_PLANE: usize = 1;
 pub(super) const MASTER: usize = 2;
+pub(super) const ARCHITECTURE: usize = 3;
 
 /// The labels that are wanted, each with its slot.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 
 use super::label::{key_fault, value_fault};
-use super::{NodeView, SelectorError, Slots};
+use super::{NodeView, Part, Place, SelectorError, Slots};
 
 /// How many errors of one requirement are kept. They all name the same
 /// requirement, and a list of values can be as long as the request.
@@ -43,11 +43,11 @@ impl LabelRequirement {
     /// no field and as long as the user likes, so it is left out here.
     pub(super) fn parse(
         requirement: &NodeSelectorRequirement,
-        path: &str,
+        place: Place,
         slots: &mut Slots,
     ) -> Result<Self, Vec<SelectorError>> {
         let values = requirement.values.as_deref().unwrap_or_default();
-        let mut faults = Faults::new(path);
+        let mut faults = Faults::new(place);
         let test = match requirement.operator.as_str() {
             "In" => Some(Test::In(set_of(values))),
             "NotIn" => Some(Test::NotIn(set_of(values))),
@@ -57,30 +57,30 @@ impl LabelRequirement {
             "Lt" => integer(values).map(Test::Lt),
             _ => {
                 faults.add(
-                    "operator",
+                    Part::Operator,
                     "the operator is none of In, NotIn, Exists, DoesNotExist, Gt and Lt",
                 );
                 return Err(faults.of(requirement));
             }
         };
         if let Some(fault) = key_fault(&requirement.key) {
-            faults.add("key", fault);
+            faults.add(Part::Key, fault);
         }
         match (&test, values) {
             (Some(Test::In(_) | Test::NotIn(_)), []) => {
-                faults.add("values", "In and NotIn need at least one value");
+                faults.add(Part::Values, "In and NotIn need at least one value");
             }
             (Some(Test::Exists | Test::DoesNotExist), [_, ..]) => {
-                faults.add("values", "Exists and DoesNotExist take no values");
+                faults.add(Part::Values, "Exists and DoesNotExist take no values");
             }
             (None, values) => {
                 if values.len() != 1 {
-                    faults.add("values", "Gt and Lt need exactly one value");
+                    faults.add(Part::Values, "Gt and Lt need exactly one value");
                 }
                 for (index, value) in values.iter().enumerate() {
                     if value.parse::<i64>().is_err() {
-                        faults.add_value(
-                            index,
+                        faults.add(
+                            Part::Value(index),
                             "the value is not an integer of 64 bits, which Gt and Lt need",
                         );
                     }
@@ -90,7 +90,7 @@ impl LabelRequirement {
         }
         for (index, value) in values.iter().enumerate() {
             if let Some(fault) = value_fault(value) {
-                faults.add_value(index, fault);
+                faults.add(Part::Value(index), fault);
             }
         }
         match test {
@@ -134,15 +134,15 @@ impl FieldRequirement {
     /// `nodeSelectorRequirementsAsFieldSelector`.
     pub(super) fn parse(
         requirement: &NodeSelectorRequirement,
-        path: &str,
+        place: Place,
     ) -> Result<Self, Vec<SelectorError>> {
-        let mut faults = Faults::new(path);
+        let mut faults = Faults::new(place);
         let is_equal = match requirement.operator.as_str() {
             "In" => true,
             "NotIn" => false,
             _ => {
                 faults.add(
-                    "operator",
+                    Part::Operator,
                     "the operator is neither In nor NotIn, and a field takes no other",
                 );
                 return Err(faults.of(requirement));
@@ -155,7 +155,7 @@ impl FieldRequirement {
                 value: value.clone(),
             })
         } else {
-            faults.add("values", "a field needs exactly one value");
+            faults.add(Part::Values, "a field needs exactly one value");
             Err(faults.of(requirement))
         }
     }
@@ -169,15 +169,15 @@ impl FieldRequirement {
 }
 
 /// Collects what is wrong with one requirement.
-struct Faults<'a> {
-    path: &'a str,
-    found: Vec<(String, &'static str)>,
+struct Faults {
+    place: Place,
+    found: Vec<(Place, &'static str)>,
 }
 
-impl<'a> Faults<'a> {
-    fn new(path: &'a str) -> Self {
+impl Faults {
+    fn new(place: Place) -> Self {
         Self {
-            path,
+            place,
             found: Vec::new(),
         }
     }
@@ -186,15 +186,9 @@ impl<'a> Faults<'a> {
         self.found.is_empty()
     }
 
-    fn add(&mut self, field: &str, reason: &'static str) {
+    fn add(&mut self, part: Part, reason: &'static str) {
         if self.found.len() < ERRORS_PER_REQUIREMENT {
-            self.found.push((format!("{}.{field}", self.path), reason));
-        }
-    }
-
-    fn add_value(&mut self, index: usize, reason: &'static str) {
-        if self.found.len() < ERRORS_PER_REQUIREMENT {
-            self.add(&format!("values[{index}]"), reason);
+            self.found.push((Place { part, ..self.place }, reason));
         }
     }
 
@@ -202,8 +196,8 @@ impl<'a> Faults<'a> {
         let text: Arc<str> = one_line(requirement).into();
         self.found
             .into_iter()
-            .map(|(path, reason)| SelectorError {
-                path,
+            .map(|(place, reason)| SelectorError {
+                place,
                 requirement: Arc::clone(&text),
                 reason,
             })

@@ -4,7 +4,7 @@
 use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 
 use super::requirement::{FieldRequirement, LabelRequirement};
-use super::{NodeView, SelectorError, Slots};
+use super::{List, NodeView, Part, Place, SelectorError, Slots};
 
 /// A term that parsed. At least one of the lists has an entry.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,16 +31,21 @@ pub(super) fn parse_terms(
             continue;
         }
         let before = errors.len();
-        let path = format!("nodeSelectorTerms[{index}]");
+        let place = |list| Place {
+            term: index,
+            list,
+            requirement: 0,
+            part: Part::Key,
+        };
         let labels = parse_all(
             expressions,
-            &format!("{path}.matchExpressions"),
+            place(List::Expressions),
             &mut errors,
-            |requirement, path| LabelRequirement::parse(requirement, path, slots),
+            |requirement, place| LabelRequirement::parse(requirement, place, slots),
         );
         let fields = parse_all(
             fields,
-            &format!("{path}.matchFields"),
+            place(List::Fields),
             &mut errors,
             FieldRequirement::parse,
         );
@@ -78,13 +83,17 @@ pub(super) fn names_any_of(term: &NodeSelectorTerm, labels: &[&str]) -> bool {
 
 fn parse_all<R>(
     requirements: &[NodeSelectorRequirement],
-    path: &str,
+    first: Place,
     errors: &mut Vec<SelectorError>,
-    mut parse: impl FnMut(&NodeSelectorRequirement, &str) -> Result<R, Vec<SelectorError>>,
+    mut parse: impl FnMut(&NodeSelectorRequirement, Place) -> Result<R, Vec<SelectorError>>,
 ) -> Vec<R> {
     let mut parsed = Vec::new();
     for (index, requirement) in requirements.iter().enumerate() {
-        match parse(requirement, &format!("{path}[{index}]")) {
+        let place = Place {
+            requirement: index,
+            ..first
+        };
+        match parse(requirement, place) {
             Ok(requirement) => parsed.push(requirement),
             Err(faults) => errors.extend(faults),
         }

@@ -1,72 +1,78 @@
 //! See `architectures-ignored.md`.
 
-use super::fix;
+use super::remedies;
 use crate::facts::Facts;
+use crate::findings::{Finding, Findings, Identity};
 use crate::golden_image::{Annotation, invalid};
-use crate::rule::{Finding, Level, Rule};
+use crate::import::Import;
+use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "architectures-ignored",
-    level: Level::Warn,
-    check,
-};
+pub(crate) static RULE: Rule =
+    Rule::about_templates("architectures-ignored", Level::Warn, check);
 
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    if facts.import {
-        overridden(facts)
-    } else {
-        unused(facts)
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    match facts.import {
+        Import::Disabled => without_import(facts, findings),
+        Import::Enabled => overridden(facts, findings),
     }
 }
 
-/// While the import is off HCO strips the annotation from what it gives to SSP.
+/// While the import is off, HCO removes the annotation from what it gives to the SSP operator.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// hcoDictToSSP.
-fn unused(facts: &Facts<'_>) -> Vec<Finding> {
-    let annotated = facts.hco.templates.iter().filter_map(|template| {
-        let value = template.architectures.as_ref()?;
-        let judged = template.is_enabled() && invalid(template, facts.hco, facts.common).is_none();
-        judged.then_some((template, value))
-    });
-    annotated
-        .map(|(template, value)| Finding {
-            path: facts.annotation_path(template),
-            template: Some(template.name.clone()),
-            value: Some(value.clone()),
-            fact: format!(
-                "the architectures of template {} have no effect while the import is off",
-                quote(&template.name)
-            ),
-            fix: format!("{}, or remove the annotation", fix::enable_import(facts)),
-        })
-        .collect()
+fn without_import<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    for template in &facts.hco.templates {
+        let Some(value) = &template.architectures else {
+            continue;
+        };
+        if !template.is_enabled() || invalid(template, facts.hco, facts.common).is_some() {
+            continue;
+        }
+        findings.add(Identity::template(&template.name).with_value(value), || {
+            Finding {
+                path: facts.architectures_path(template),
+                fact: format!(
+                    "The architectures annotation of template {} has no effect while the multi-architecture import is off.",
+                    quote(&template.name)
+                ),
+                remedies: vec![
+                    // Unless another finding needs the import, which of the two is a choice.
+                    remedies::enable_import_if_needed(facts),
+                    remedies::remove_annotation(facts, template),
+                ],
+            }
+        });
+    }
 }
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// adoptOrigCommonDictAnnotation.
-fn overridden(facts: &Facts<'_>) -> Vec<Finding> {
-    let annotated = facts.images.iter().filter_map(|image| {
-        let template = image.template?;
-        let value = template.architectures.as_deref()?;
-        match image.annotation {
-            Annotation::Hcos(own) if own != Some(value) => Some((template, value, own)),
-            _ => None,
+fn overridden<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    for image in &facts.images {
+        let Some((template, Annotation::Shipped(shipped))) =
+            image.template.zip(Some(image.annotation))
+        else {
+            continue;
+        };
+        let Some(value) = template.architectures.as_deref() else {
+            continue;
+        };
+        if shipped == Some(value) {
+            continue;
         }
-    });
-    annotated
-        .map(|(template, value, own)| Finding {
-            path: facts.annotation_path(template),
-            template: Some(template.name.clone()),
-            value: Some(value.to_owned()),
-            fact: format!(
-                "HCO uses {} for the common template {}, not {}: its registry is HCO's own",
-                own.map_or_else(|| "no architectures".to_owned(), quote),
-                quote(&template.name),
-                quote(value)
-            ),
-            fix: "remove the annotation; only an image from another registry has architectures of its own".to_owned(),
-        })
-        .collect()
+        findings.add(Identity::template(&template.name).with_value(value), || {
+            Finding {
+                path: facts.architectures_path(template),
+                fact: format!(
+                    "HCO ignores {} for common template {} and uses {}, because the template does not change the registry.",
+                    quote(value),
+                    quote(&template.name),
+                    shipped.map_or_else(|| "no architectures".to_owned(), quote)
+                ),
+                remedies: vec![remedies::remove_annotation(facts, template).complete_if(true)],
+            }
+        });
+    }
 }

@@ -1,54 +1,75 @@
 //! See `architectures-missing.md`.
 
-use super::fix;
+use super::remedies;
 use crate::facts::Facts;
+use crate::findings::{Finding, Findings, Identity};
 use crate::golden_image::Annotation;
-use crate::rule::{Finding, Level, Rule};
+use crate::hyperconverged::{ARCHITECTURES, Template};
+use crate::import::Import;
+use crate::remedy::{Remedy, annotation};
+use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "architectures-missing",
-    level: Level::Deny,
-    check,
-};
+pub(crate) static RULE: Rule =
+    Rule::about_templates("architectures-missing", Level::Deny, check);
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-/// validateMultiArchDict: no original value, so an empty annotation counts as a missing one.
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    if !facts.import {
-        return Vec::new();
+/// validateMultiArchDict: there is no original value, so an empty annotation counts as a missing one.
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    if facts.import == Import::Disabled {
+        return;
     }
-    let missing = facts.images.iter().filter_map(|image| {
-        let template = image.template?;
-        let none = match image.annotation {
-            Annotation::Users(value) | Annotation::Hcos(value) => value.is_none_or(str::is_empty),
-            Annotation::Unknown => false,
+    for image in &facts.images {
+        let Some(template) = image.template else {
+            continue;
         };
-        none.then_some((image, template))
-    });
-    missing
-        .map(|(image, template)| {
-            let value = facts
-                .workload()
-                .map_or_else(String::new, fix::workload_value);
-            let value = if value.is_empty() {
-                "amd64,arm64".to_owned()
+        let is_shipped = match image.annotation {
+            Annotation::Spec(None | Some("")) => false,
+            Annotation::Shipped(None | Some("")) => true,
+            _ => continue,
+        };
+        if !findings.wants(image.name) {
+            continue;
+        }
+        // The remedy names the architectures of the nodes.
+        facts.census();
+        findings.add(Identity::template(image.name), || Finding {
+            path: facts.architectures_path(template),
+            fact: fact(image.name, is_shipped),
+            remedies: if is_shipped {
+                // HCO would delete an annotation in the spec.
+                let own = "import an image from a registry of your own, with the architectures annotation";
+                vec![remedies::disable(facts, template), Remedy::advice(own)]
             } else {
-                value
-            };
-            Finding {
-                path: facts.annotation_path(template),
-                template: Some(image.name.to_owned()),
-                value: None,
-                fact: format!(
-                    "template {} does not say for which architectures its image is",
-                    quote(image.name)
-                ),
-                fix: format!(
-                    "annotate the template with {}, and keep of it what the image has",
-                    fix::annotation(&value)
-                ),
-            }
-        })
-        .collect()
+                vec![add_annotation(facts, template)]
+            },
+        });
+    }
+}
+
+/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch: one import that
+/// sets no platform.
+fn fact(name: &str, is_shipped: bool) -> String {
+    let name = quote(name);
+    if is_shipped {
+        format!(
+            "HCO ships common template {name} without an architectures annotation: the golden image is imported for only one architecture."
+        )
+    } else {
+        format!(
+            "Template {name} has no architectures annotation: the golden image is imported for only one architecture."
+        )
+    }
+}
+
+fn add_annotation(facts: &Facts<'_>, template: &Template<'_>) -> Remedy {
+    match facts.workload() {
+        Some(census) => {
+            remedies::list_architectures(facts, template, census, "add the annotation")
+        }
+        None => Remedy::advice(format!(
+            "add the annotation with the architectures of the image, for example {}",
+            annotation(ARCHITECTURES, "amd64,arm64")
+        )),
+    }
 }

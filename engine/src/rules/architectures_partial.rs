@@ -1,45 +1,46 @@
 //! See `architectures-partial.md`.
 
-use super::fix;
+use super::remedies;
 use crate::facts::Facts;
-use crate::rule::{Finding, Level, Rule};
+use crate::findings::{Finding, Findings, Identity};
+use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "architectures-partial",
-    level: Level::Warn,
-    check,
-};
+pub(crate) static RULE: Rule =
+    Rule::about_templates("architectures-partial", Level::Warn, check);
 
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (template, value) in facts.read_annotations() {
-        if value.is_empty() {
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    for (template, value) in facts.annotations() {
+        if value.0.is_empty() || !findings.wants(&template.name) {
             continue;
         }
         let Some(census) = facts.workload() else {
-            return findings;
+            return;
         };
-        let architectures = census.workload.keys();
-        let (kept, missing): (Vec<&String>, Vec<&String>) =
-            architectures.partition(|name| value.split(',').any(|entry| entry == name.as_str()));
-        if kept.is_empty() || missing.is_empty() {
+        let supported = value.supported(&census.workload);
+        if supported.is_empty() || supported.len() == census.workload.len() {
             continue;
         }
-        findings.push(Finding {
-            path: facts.annotation_path(template),
-            template: Some(template.name.clone()),
-            value: Some(value.to_owned()),
-            fact: format!(
-                "template {} is not imported for {}: no VM boots from it there",
-                quote(&template.name),
-                fix::names(missing)
-            ),
-            fix: format!(
-                "if the image has them all, write {}",
-                fix::annotation(&fix::workload_value(census))
-            ),
-        });
+        findings.add(
+            Identity::template(&template.name).with_value(value.0),
+            || {
+                let all = census.workload.keys();
+                let missing = all.filter(|name| !supported.contains(name.as_str()));
+                Finding {
+                    path: facts.architectures_path(template),
+                    fact: format!(
+                        "The golden image of template {} is not imported for {}: VMs cannot boot from it there.",
+                        quote(&template.name),
+                        remedies::names(missing)
+                    ),
+                    remedies: vec![remedies::list_architectures(
+                        facts,
+                        template,
+                        census,
+                        "add the architectures that the image supports",
+                    )],
+                }
+            },
+        );
     }
-    findings
 }

@@ -1,89 +1,115 @@
 //! See `architectures-unsupported.md`.
 
-use super::fix;
+use serde_json::json;
+
+use super::remedies;
+use crate::edit::Edits;
 use crate::facts::Facts;
+use crate::findings::{Finding, Findings, Identity};
 use crate::golden_image::{Annotation, GoldenImage};
-use crate::hyperconverged::{ENABLE, Field};
+use crate::hyperconverged::ENABLE;
+use crate::architecture::Architectures;
+use crate::import::Import;
 use crate::name::is_dns1123_subdomain;
 use crate::node::Census;
-use crate::rule::{Finding, Level, Rule};
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "architectures-unsupported",
-    level: Level::Deny,
-    check,
-};
+pub(crate) static RULE: Rule =
+    Rule::about_templates("architectures-unsupported", Level::Deny, check);
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-/// setDataImportCronTemplateStatusMultiArch and removeUnsupportedArchs: split at commas, compared exactly,
-/// nothing trimmed; validateMultiArchDict: an empty value is missing, not unsupported.
+/// setDataImportCronTemplateStatusMultiArch; validateMultiArchDict: an empty value is missing, not unsupported.
 ///
-/// DIVERGES: with no workload architecture at all HCO raises the alert for every template; we say
+/// DIVERGES: with no workload architecture at all, HCO raises the alert for every template; we report
 /// `no-workload-nodes` once.
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if !facts.import {
-        return findings;
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    if facts.import == Import::Disabled {
+        return;
     }
     for image in &facts.images {
-        let Some(value) = image.annotation.value().filter(|value| !value.is_empty()) else {
+        let value = image.annotation.value();
+        let Some(value) = value.filter(|value| !value.0.is_empty()) else {
             continue;
         };
+        if !findings.wants(image.name) {
+            continue;
+        }
         let Some(census) = facts.workload() else {
-            return findings;
+            return;
         };
-        if !value
-            .split(',')
-            .any(|entry| census.workload.contains_key(entry))
-        {
-            findings.push(finding(facts, image, value, census));
+        if value.supported(&census.workload).is_empty() {
+            let identity = Identity::template(image.name).with_value(value.0);
+            findings.add(identity, || describe(facts, image, value, census));
         }
     }
-    findings
 }
 
-fn finding(facts: &Facts<'_>, image: &GoldenImage<'_>, value: &str, census: &Census) -> Finding {
-    let name = quote(image.name);
-    let (path, whose, fix) = match (image.template, image.annotation) {
-        (Some(template), Annotation::Users(_)) => (
-            facts.annotation_path(template),
-            "template",
-            format!(
-                "name an architecture of the workload nodes that the image has, as in {}, or switch the template off with the annotation {ENABLE}: \"false\"",
-                fix::annotation(&fix::workload_value(census))
-            ),
-        ),
+fn describe(
+    facts: &Facts<'_>,
+    image: &GoldenImage<'_>,
+    value: Architectures<'_>,
+    census: &Census,
+) -> Finding {
+    let (what, path, remedies) = match (image.template, image.annotation) {
+        (Some(template), Annotation::Spec(_)) => {
+            let corrected = value.corrected(&census.workload);
+            let corrected = Architectures(&corrected.value).supported(&census.workload);
+            let first = if corrected.is_empty() {
+                let summary = "list the architectures of the workload nodes";
+                remedies::list_architectures(facts, template, census, summary)
+            } else {
+                remedies::correct(facts, template, value, census)
+            };
+            (
+                "Template",
+                facts.architectures_path(template),
+                vec![first, remedies::disable(facts, template)],
+            )
+        }
         (Some(template), _) => (
-            facts.template_path(template, "metadata.annotations"),
-            "the common template",
-            format!(
-                "switch the template off with the annotation {ENABLE}: \"false\", or import an image that has one of these architectures"
-            ),
+            "Common template",
+            facts.path_of(template).keys(&["metadata", "annotations"]),
+            vec![
+                remedies::disable(facts, template),
+                Remedy::advice("import an image that supports one of these architectures"),
+            ],
         ),
         (None, _) => (
-            facts.hco.path(Field::CommonImport),
-            "the common template",
-            format!(
-                "switch the template off: add {{metadata: {{name: {}, annotations: {{{ENABLE}: \"false\"}}}}}} to {}",
-                if is_dns1123_subdomain(image.name) {
-                    image.name
-                } else {
-                    "NAME"
-                },
-                facts.hco.path(Field::Templates)
-            ),
+            "Common template",
+            facts.hco.fields.common_import.path.clone(),
+            vec![disable_common(facts, image.name)],
         ),
     };
     Finding {
         path,
-        template: Some(image.name.to_owned()),
-        value: Some(value.to_owned()),
         fact: format!(
-            "{whose} {name} is for {}, the workload nodes are {}: HCO leaves it out",
-            quote(value),
-            fix::names(census.workload.keys())
+            "{what} {} supports {}, but the workload nodes have {}: HCO does not deploy the golden image.",
+            quote(image.name),
+            quote(value.0),
+            remedies::names(census.workload.keys())
         ),
-        fix,
+        remedies,
     }
+}
+
+/// Adds an entry that disables a common template. Its name can come from the status, which nobody validates.
+fn disable_common(facts: &Facts<'_>, name: &str) -> Remedy {
+    let templates = &facts.hco.fields.templates;
+    let list = &templates.path;
+    let end = list.index(facts.hco.templates.len());
+    if !is_dns1123_subdomain(name) {
+        return Remedy::advice(format!(
+            "disable the template: add an entry with its name and the annotation {ENABLE}: \"false\" to {list}"
+        ));
+    }
+    let entry = json!({"metadata": {"name": name, "annotations": {ENABLE: "false"}}});
+    let edits = Edits::default();
+    let edits = if templates.is_present() {
+        edits.add(end, entry)
+    } else {
+        edits.set(&facts.hco.object, &end, entry)
+    };
+    Remedy::edits("disable the template", edits.finish())
 }

@@ -1,51 +1,57 @@
 //! See `architectures-untidy.md`.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::fix;
+use super::remedies;
 use crate::facts::Facts;
-use crate::rule::{Finding, Level, Rule};
+use crate::findings::{Finding, Findings, Identity};
+use crate::node::Census;
+use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "architectures-untidy",
-    level: Level::Warn,
-    check,
-};
+pub(crate) static RULE: Rule =
+    Rule::about_templates("architectures-untidy", Level::Warn, check);
 
-/// More entries than this of one annotation are not looked at: there are 24 architectures.
-const LOOKED_AT: usize = 512;
-
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (template, value) in facts.read_annotations() {
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    for (template, value) in facts.annotations() {
         // An empty annotation is a missing one.
-        if value.is_empty() {
+        if value.0.is_empty() {
             continue;
         }
-        let (mut seen, mut told) = (BTreeSet::new(), BTreeSet::new());
-        for entry in value.split(',').take(LOOKED_AT) {
-            let empty = entry.trim().is_empty();
-            let twice = !seen.insert(entry.to_owned());
-            if !(empty || twice) || !told.insert(entry.to_owned()) {
+        let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in value.entries() {
+            *times.entry(entry).or_default() += 1;
+        }
+        let mut reported = BTreeSet::new();
+        // It is the same for all entries, and an annotation can be long.
+        let remedy = OnceCell::new();
+        let correct = || {
+            let none = Census::default();
+            let census = facts.census_if_read().unwrap_or(&none);
+            remedies::correct(facts, template, value, census)
+        };
+        for entry in value.entries() {
+            let is_empty = entry.trim().is_empty();
+            let is_twice = times.get(entry).is_some_and(|times| *times > 1);
+            if !(is_empty || is_twice) || !reported.insert(entry) {
                 continue;
             }
-            let name = quote(&template.name);
-            findings.push(Finding {
-                path: facts.annotation_path(template),
-                template: Some(template.name.clone()),
-                value: Some(entry.to_owned()),
-                fact: if empty {
-                    format!("the architectures of template {name} have an empty entry")
-                } else {
-                    format!(
-                        "the architectures of template {name} have {} twice",
-                        quote(entry)
-                    )
-                },
-                fix: fix::write_cleaned(value, facts.census_if_read()),
+            findings.add(Identity::template(&template.name).with_value(entry), || {
+                let name = quote(&template.name);
+                Finding {
+                    path: facts.architectures_path(template),
+                    fact: if is_empty {
+                        format!("The architectures annotation of template {name} has an empty entry.")
+                    } else {
+                        format!(
+                            "The architectures annotation of template {name} lists {} more than once.",
+                            quote(entry)
+                        )
+                    },
+                    remedies: vec![remedy.get_or_init(correct).clone()],
+                }
             });
         }
     }
-    findings
 }

@@ -1,67 +1,51 @@
 //! See `cluster-architecture-unknown.md`.
 
-use super::fix;
+use super::remedies;
 use crate::architecture::is_accepted_by_ssp;
 use crate::facts::Facts;
+use crate::findings::{Finding, Findings, Identity};
 use crate::node::Census;
-use crate::rule::{Finding, Level, Rule};
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
+use crate::sorted;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "cluster-architecture-unknown",
-    level: Level::Deny,
-    check,
-};
+pub(crate) static RULE: Rule =
+    Rule::about_object("cluster-architecture-unknown", Level::Deny, check);
 
-/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster: HCO always sends the architectures of
-/// the cluster, and SSP refuses one that it does not know, with the import on or off.
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
+/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster: HCO always sends the architectures of the
+/// cluster, and the SSP operator rejects one that it does not know, with the import on or off.
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(census) = facts.census_if_read() else {
-        return Vec::new();
+        return;
     };
-    let mut names: Vec<&String> = Vec::new();
-    for name in unknown(census) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let all = census.workload.keys().chain(&census.control_plane);
+    let names = sorted::set(all.filter(|name| !is_accepted_by_ssp(name)));
     if names.is_empty() {
-        return Vec::new();
+        return;
     }
-    let in_control_plane = census
-        .control_plane
-        .iter()
-        .any(|name| !is_accepted_by_ssp(name));
-    let usable = fix::default_architecture(census)
-        .filter(|name| is_accepted_by_ssp(name))
-        .or_else(|| {
-            census
-                .workload
-                .keys()
-                .map(String::as_str)
-                .find(|name| is_accepted_by_ssp(name))
-        });
-    let fix = match usable {
-        Some(usable) if !in_control_plane => {
-            format!("keep the workloads off these nodes: {}", fix::place_on(facts, usable))
-        }
-        // A placement does not change what the control plane is.
-        _ => "no field of this object mends it: KubeVirt's boot images need nodes of amd64, arm64 or s390x alone; \
-              where no boot images are wanted set the level of this rule to warn"
-            .to_owned(),
-    };
-    vec![Finding {
-        path: fix::placement_path(facts),
+    findings.add(Identity::only(), || Finding {
+        path: remedies::placement_path(facts),
         fact: format!(
-            "SSP refuses a cluster with {}: it knows amd64, arm64 and s390x, and takes no configuration",
-            fix::names(names)
+            "The cluster has nodes of architecture {}: the SSP operator supports amd64, arm64 and s390x only and rejects its whole configuration.",
+            remedies::names(names.iter().copied())
         ),
-        fix,
-        ..Finding::default()
-    }]
+        remedies: ways_out(facts, census),
+    });
 }
 
-/// The architectures of the cluster that SSP does not know.
-pub(super) fn unknown(census: &Census) -> impl Iterator<Item = &String> {
-    let all = census.workload.keys().chain(&census.control_plane);
-    all.filter(|name| !is_accepted_by_ssp(name))
+fn ways_out(facts: &Facts<'_>, census: &Census) -> Vec<Remedy> {
+    // A placement does not change which nodes are the control plane.
+    let is_placement_enough = census.control_plane.iter().all(|name| is_accepted_by_ssp(name));
+    let mut ways = if is_placement_enough {
+        remedies::place(facts, census, "keep the workloads off these nodes")
+    } else {
+        Vec::new()
+    };
+    if ways.is_empty() {
+        ways.push(Remedy::advice(
+            "no change to this object fixes this: golden images need nodes of amd64, arm64 and s390x only; \
+             if you do not need golden images, set the level of this rule to warn",
+        ));
+    }
+    ways
 }

@@ -1,24 +1,24 @@
 //! See `control-plane-architecture-differs.md`.
 
-use super::fix;
+use super::remedies;
 use crate::facts::Facts;
-use crate::rule::{Finding, Level, Rule};
-use crate::text::plain;
+use crate::findings::{Finding, Findings, Identity};
+use crate::import::Import;
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
+use crate::text::escape;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "control-plane-architecture-differs",
-    level: Level::Warn,
-    check,
-};
+pub(crate) static RULE: Rule =
+    Rule::about_object("control-plane-architecture-differs", Level::Warn, check);
 
-/// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`: without several architectures
-/// SSP takes the first of the control plane, else the first of the workloads.
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    if facts.import || facts.images.is_empty() {
-        return Vec::new();
+/// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`: with the import off, the SSP operator
+/// takes the first architecture of the control plane, else the first one of the workloads, for its VM templates.
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    if facts.import == Import::Enabled || facts.images.is_empty() {
+        return;
     }
     let Some(census) = facts.census() else {
-        return Vec::new();
+        return;
     };
     let mut workload = census.workload.keys();
     let (Some(workload), None, Some(first)) = (
@@ -26,19 +26,23 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
         workload.next(),
         census.control_plane.first(),
     ) else {
-        return Vec::new();
+        return;
     };
     if workload == first {
-        return Vec::new();
+        return;
     }
-    vec![Finding {
-        path: facts.hco.path(crate::hyperconverged::Field::Import),
+    findings.add(Identity::only(), || Finding {
+        path: facts.hco.fields.import.path.clone(),
         fact: format!(
-            "the import is off, so boot sources are for the control plane's {}, the workload nodes are {}",
-            plain(first, 32),
-            plain(workload, 32)
+            "The multi-architecture import is off, so VM templates ask for {}, the architecture of the control plane; the workload nodes have {}.",
+            escape(first, 32),
+            escape(workload, 32)
         ),
-        fix: fix::enable_import(facts),
-        ..Finding::default()
-    }]
+        remedies: vec![if remedies::has_known_architectures(census) {
+            remedies::enable_import(facts)
+        } else {
+            // The import does not help: the SSP operator rejects its configuration either way.
+            Remedy::advice("resolve cluster-architecture-unknown first")
+        }],
+    });
 }

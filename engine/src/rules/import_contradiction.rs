@@ -1,30 +1,46 @@
 //! See `import-contradiction.md`.
 
+use serde_json::json;
+
+use crate::edit::Edits;
 use crate::facts::Facts;
-use crate::hyperconverged::Field;
+use crate::findings::{Finding, Findings, Identity};
 use crate::import::GATE;
-use crate::rule::{Finding, Level, Rule};
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
 
-pub(crate) static RULE: Rule = Rule {
-    id: "import-contradiction",
-    level: Level::Deny,
-    check,
-};
+/// The rule is about the change itself, and HCO denies the change.
+pub(crate) static RULE: Rule =
+    Rule::about_object("import-contradiction", Level::Deny, check).exempt_from_ratchet();
 
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let import = &facts.hco.import;
-    if !import.contradicts_itself(facts.old.map(|old| &old.import)) {
-        return Vec::new();
+    if !import.contradicts_itself(facts.old.map(|old| &old.hco.import)) {
+        return;
     }
-    let field = facts.hco.path(Field::Import);
-    vec![Finding {
-        path: format!(
-            "{}[{}]",
-            facts.hco.path(Field::Gates),
-            import.gate_index().unwrap_or_default()
-        ),
-        fact: format!("the deprecated gate {GATE} and the field {field} say different things"),
-        fix: format!("remove the gate, and let {field} say what you want"),
-        ..Finding::default()
-    }]
+    let Some(index) = import.gate_indices().next() else {
+        return;
+    };
+    let gate = facts.hco.fields.gates.path.index(index);
+    let field = &facts.hco.fields.import.path;
+    findings.add(Identity::only(), || {
+        // An absent field reads as off here.
+        let wanted = import.field.unwrap_or(false);
+        let state = if wanted { "Enabled" } else { "Disabled" };
+        let agree = Edits::default()
+            .replace(gate.clone(), json!({"name": GATE, "state": state}))
+            .finish();
+        Finding {
+            path: gate.clone(),
+            fact: format!(
+                "The deprecated feature gate {GATE} and the field {field} contradict each other: HCO denies the change."
+            ),
+            remedies: vec![
+                Remedy::edits("if the field has the value that you want, change the feature gate", agree),
+                Remedy::advice(format!(
+                    "remove the feature gate, and set {field} to the value that you want"
+                )),
+            ],
+        }
+    });
 }

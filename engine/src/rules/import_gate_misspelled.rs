@@ -1,44 +1,63 @@
 //! See `import-gate-misspelled.md`.
 
+use crate::edit::Edits;
 use crate::facts::Facts;
-use crate::hyperconverged::Field;
-use crate::import::GATE;
-use crate::rule::{Finding, Level, Rule};
+use crate::findings::{Finding, Findings, Identity};
+use crate::import::{GATE, Gate};
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
 use crate::text::{ascii_lower, distance, quote};
 
-pub(crate) static RULE: Rule = Rule {
-    id: "import-gate-misspelled",
-    level: Level::Warn,
-    check,
-};
+pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn, check);
 
 /// How many letters may be wrong.
 const TYPOS: usize = 2;
 
-/// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case
-/// from main on, exact in v1.18. No other gate of HCO is within two letters of this one (a test holds it).
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let wanted = ascii_lower(GATE);
-    let gates = facts.hco.import.gates.iter().enumerate();
-    let misspelled = gates.filter_map(|(index, gate)| {
-        if gate.name == GATE {
-            return None;
-        }
-        let effect = match distance(&ascii_lower(&gate.name), &wanted, TYPOS)? {
-            0 => "HCO up to 1.18 does not know it in this letter case",
-            _ => "HCO knows no gate of this name",
+/// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case on main,
+/// exact in v1.18. No other feature gate of HCO is within two letters of this one (see the test below).
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let gates = &facts.hco.import.gates;
+    let is_alone = gates.iter().filter_map(typos).count() == 1;
+    for (index, gate) in gates.iter().enumerate() {
+        let Some(typos) = typos(gate).filter(|_| gate.name != GATE) else {
+            continue;
         };
-        Some((index, gate, effect))
-    });
-    misspelled
-        .map(|(index, gate, effect)| Finding {
-            path: format!("{}[{index}].name", facts.hco.path(Field::Gates)),
-            template: None,
-            value: Some(gate.name.clone()),
-            fact: format!("the gate {} is misspelled: {effect}", quote(&gate.name)),
-            fix: format!("write {GATE}"),
-        })
-        .collect()
+        let name = facts.hco.fields.gates.path.index(index).key("name");
+        findings.add(Identity::value(&gate.name), || {
+            let edits = if gate.has_plain_key {
+                Edits::default().replace(name.clone(), GATE).finish()
+            } else {
+                Vec::new()
+            };
+            Finding {
+                path: name.clone(),
+                fact: match typos {
+                    0 => format!(
+                        "The feature gate {} is in the wrong letter case: HCO 1.18 and earlier ignore it.",
+                        quote(&gate.name)
+                    ),
+                    _ => format!(
+                        "HCO has no feature gate {}; it ignores the entry.",
+                        quote(&gate.name)
+                    ),
+                },
+                // Another name can change the import, and a name that is listed twice is invalid.
+                remedies: vec![
+                    Remedy::edits(format!("use the name {GATE}"), edits)
+                        .complete_if(typos == 0 && is_alone && gate.has_plain_key),
+                ],
+            }
+        });
+    }
+}
+
+/// How many letters of a gate's name are wrong, if it is a near miss.
+fn typos(gate: &Gate) -> Option<usize> {
+    // A character has at most four bytes; most names are much too short or too long.
+    let is_near = gate.name.len().abs_diff(GATE.len()) <= 4 * TYPOS;
+    is_near
+        .then(|| distance(&ascii_lower(&gate.name), &ascii_lower(GATE), TYPOS))
+        .flatten()
 }
 
 #[cfg(test)]

@@ -1,128 +1,142 @@
 //! See `jsonpatch-overrides-architectures.md`.
 
 use crate::facts::Facts;
-use crate::hyperconverged::Field;
-use crate::json::{self, Raw, Unreadable};
-use crate::rule::{Finding, Level, Rule};
-use crate::scan::Kind;
+use crate::findings::{Finding, Findings, Identity};
+use crate::json::{Field, Json, with_whole_characters};
+use crate::path::FieldPath;
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "jsonpatch-overrides-architectures",
-    level: Level::Warn,
-    check,
-};
+pub(crate) static RULE: Rule =
+    Rule::about_object("jsonpatch-overrides-architectures", Level::Warn, check);
 
-/// The annotations, and where in the resource that each patches the architectures are.
-const PATCHES: [(Field, &str, &[&str]); 3] = [
-    (
-        Field::SspPatch,
-        "SSP",
-        &[
-            "/spec/enableMultipleArchitectures",
-            "/spec/cluster",
-            "/spec/commonTemplates/dataImportCronTemplates",
-        ],
-    ),
-    (
-        Field::KubevirtPatch,
-        "KubeVirt",
-        &[
-            "/spec/workloads",
-            "/spec/configuration/architectureConfiguration",
-        ],
-    ),
-    (Field::CdiPatch, "CDI", &["/spec/workload"]),
+const IN_SSP: [&str; 3] = [
+    "/spec/enableMultipleArchitectures",
+    "/spec/cluster",
+    "/spec/commonTemplates/dataImportCronTemplates",
 ];
+const IN_KUBEVIRT: [&str; 2] = [
+    "/spec/workloads",
+    "/spec/configuration/architectureConfiguration",
+];
+const IN_CDI: [&str; 1] = ["/spec/workload"];
 
-/// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch: what
-/// HCO decides is patched over, so nothing that we say of it holds.
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for ((field, resource, guarded), patch) in PATCHES.into_iter().zip(&facts.hco.patches) {
-        let Some(patch) = patch else {
-            continue;
-        };
-        let path = facts.hco.path(field);
-        let finding = |value: String, fact: String| Finding {
-            path: path.clone(),
-            template: None,
-            value: Some(value),
-            fact,
-            fix: "remove the operation: what it patches, HCO sets by the fields of this object"
-                .to_owned(),
-        };
-        let Some(operations) = operations(patch) else {
-            findings.push(finding(
-                patch.clone(),
-                format!("the patch of {resource} cannot be read, so HCO refuses it"),
-            ));
-            continue;
-        };
-        let touching = operations
-            .iter()
-            .filter_map(|operation| Some((operation, operation.touched(guarded)?)));
-        findings.extend(touching.map(|(operation, pointer)| {
-            finding(
-                operation.text.to_owned(),
-                format!(
-                    "the patch of {resource} touches {}, which HCO sets from this object and the nodes",
-                    quote(pointer)
-                ),
-            )
-        }));
+/// HCO applies the patch to what it decided, so nothing that the other rules report about that is certain.
+///
+/// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let paths = &facts.hco.fields.patches;
+    let patches = &facts.hco.patches;
+    for (path, patch, resource, fields) in [
+        (&paths.ssp.path, &patches.ssp, "SSP", &IN_SSP[..]),
+        (&paths.kubevirt.path, &patches.kubevirt, "KubeVirt", &IN_KUBEVIRT),
+        (&paths.cdi.path, &patches.cdi, "CDI", &IN_CDI),
+    ] {
+        if let Some(patch) = patch {
+            check_patch(findings, path, patch, resource, fields);
+        }
     }
-    findings
 }
 
-/// An operation of a JSON patch.
+fn check_patch<'a>(
+    findings: &mut Findings<'a, '_>,
+    path: &FieldPath,
+    patch: &'a str,
+    resource: &str,
+    fields: &[&str],
+) {
+    let finding = |fact: String| Finding {
+        path: path.clone(),
+        fact,
+        remedies: vec![Remedy::advice(
+            "remove the operation; set the fields of the HyperConverged instead",
+        )],
+    };
+    let text = with_whole_characters(patch);
+    let Some(operations) = operations(&text) else {
+        findings.add(Identity::value(patch), || {
+            finding(format!(
+                "The {resource} patch is not a valid JSON Patch, so HCO rejects it."
+            ))
+        });
+        return;
+    };
+    for operation in operations {
+        let value = || Identity::value(operation.text.to_owned());
+        if !operation.is_applicable() {
+            findings.add(value(), || {
+                finding(format!(
+                    "The {resource} patch has an operation with path {}, so HCO rejects the patch: paths must begin with /spec/.",
+                    quote(operation.path.as_deref().unwrap_or_default())
+                ))
+            });
+        } else if let Some(touched) = operation.touched(fields) {
+            findings.add(value(), || {
+                finding(format!(
+                    "The {resource} patch changes {}, which HCO sets from this object and the nodes.",
+                    quote(touched)
+                ))
+            });
+        }
+    }
+}
+
+/// An operation of a JSON Patch.
 struct Operation<'a> {
     text: &'a str,
-    op: String,
-    /// `path` and `from`, as far as they are strings.
-    pointers: [Option<String>; 2],
+    op: Option<String>,
+    path: Option<String>,
+    from: Option<String>,
 }
 
-/// The operations of a patch; `None` if it does not parse as one.
+/// The operations of a patch; `None` if it is none.
 fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
-    match Raw::document(patch.as_bytes()).ok()? {
-        raw if raw.kind() == Kind::Null => Some(Vec::new()),
-        raw => json::each(raw, |_, operation| Operation::parse(operation)).ok(),
-    }
+    let patch = Field::root(Json::parse(patch.as_bytes()).ok()?);
+    let operations = patch.list(|_, item| {
+        let text = item.json().map_or("null", Json::text);
+        let operation = item.object();
+        // This also fails on what is no object.
+        operation.fields()?;
+        let string = |key| operation.field(key).string().ok().flatten();
+        Ok(Operation {
+            text,
+            op: string("op"),
+            path: string("path"),
+            from: string("from"),
+        })
+    });
+    operations.ok().map(Option::unwrap_or_default)
 }
 
-impl<'a> Operation<'a> {
-    fn parse(raw: Raw<'a>) -> Result<Self, Unreadable> {
-        let [op, path, from] = json::members(raw, ["op", "path", "from"])?;
-        let text = |raw: Option<Raw<'_>>| raw.and_then(|raw| json::string(raw).ok());
-        Ok(Self {
-            text: raw.text(),
-            op: text(op).unwrap_or_default(),
-            pointers: [text(path), text(from)],
-        })
+impl Operation<'_> {
+    /// Whether HCO accepts the path.
+    fn is_applicable(&self) -> bool {
+        self.path
+            .as_ref()
+            .is_some_and(|path| path.starts_with("/spec/"))
     }
 
-    /// Where the operation touches something guarded: on it, above it or below it.
-    fn touched(&self, guarded: &[&str]) -> Option<&str> {
-        if self.op == "test" {
+    /// The pointer that is on, above or below one of these fields, if the operation changes anything.
+    fn touched(&self, fields: &[&str]) -> Option<&str> {
+        if self.op.as_deref() == Some("test") {
             return None;
         }
-        let mut pointers = self.pointers.iter().flatten();
+        let mut pointers = [&self.path, &self.from].into_iter().flatten();
         pointers
-            .find(|pointer| guarded.iter().any(|guarded| are_related(pointer, guarded)))
+            .find(|pointer| fields.iter().any(|field| are_related(pointer, field)))
             .map(String::as_str)
     }
 }
 
-/// Whether one JSON pointer is the other, or above or below it.
-fn are_related(pointer: &str, guarded: &str) -> bool {
-    // What stands before the first slash is nothing to HCO's patch library. Nothing is unescaped: no
-    // segment that is guarded has a `/` or a `~`.
+/// Whether one JSON pointer is the other one, or above or below it.
+fn are_related(pointer: &str, field: &str) -> bool {
+    // HCO's patch library ignores what is before the first slash. No segment of the fields is written with an escape.
     let mut segments = pointer.split('/').skip(1);
-    guarded
+    field
         .split('/')
         .skip(1)
-        .all(|guarded| segments.next().is_none_or(|segment| segment == guarded))
+        .all(|of_field| segments.next().is_none_or(|segment| segment == of_field))
 }
 
 #[cfg(test)]
@@ -156,9 +170,9 @@ mod tests {
     #[test]
     fn a_test_changes_nothing_and_a_from_does() {
         let touched = |operation: &str| {
-            let raw = Raw::document(operation.as_bytes()).unwrap();
-            let operation = Operation::parse(raw).unwrap();
-            operation.touched(&["/spec/cluster"]).map(str::to_owned)
+            let patch = format!("[{operation}]");
+            let operations = operations(&patch).unwrap();
+            operations[0].touched(&["/spec/cluster"]).map(str::to_owned)
         };
         assert_eq!(
             touched(r#"{"op":"test","path":"/spec/cluster","value":1}"#),
@@ -171,7 +185,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_operations_does_not_parse() {
+    fn hco_applies_only_operations_below_the_spec() {
+        for (operation, applies) in [
+            (r#"{"op":"add","path":"/spec/x","value":1}"#, true),
+            (r#"{"op":"test","path":"/metadata/name","value":1}"#, false),
+            (r#"{"op":"add","path":"/spec","value":1}"#, false),
+            (r#"{"op":"add","path":1}"#, false),
+            (r#"{"op":"add"}"#, false),
+            ("null", false),
+        ] {
+            let patch = format!("[{operation}]");
+            let operations = operations(&patch).unwrap();
+            assert_eq!(operations[0].is_applicable(), applies, "{operation}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_operations_is_invalid() {
         for patch in ["", "{}", "[1]", "nonsense"] {
             assert!(operations(patch).is_none(), "{patch}");
         }

@@ -1,51 +1,55 @@
 //! See `multi-arch-import-disabled.md`.
 
-use super::{cluster_architecture_unknown, fix};
+use super::remedies;
 use crate::facts::Facts;
-use crate::hyperconverged::Field;
-use crate::rule::{Finding, Level, Rule};
+use crate::findings::{Finding, Findings, Identity};
+use crate::import::Import;
+use crate::node::Census;
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
 
-pub(crate) static RULE: Rule = Rule {
-    id: "multi-arch-import-disabled",
-    level: Level::Deny,
-    check,
-};
+pub(crate) static RULE: Rule =
+    Rule::about_object("multi-arch-import-disabled", Level::Deny, check);
 
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
-/// getMultiArchBootImagesStatusCallback, for the alert
-/// `HCOMultiArchGoldenImagesDisabled`: several workload architectures and at least one golden image.
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    if facts.import || facts.images.is_empty() {
-        return Vec::new();
+/// getMultiArchBootImagesStatusCallback, for the alert `HCOMultiArchGoldenImagesDisabled`: several workload
+/// architectures and at least one golden image.
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    if facts.import == Import::Enabled || facts.images.is_empty() {
+        return;
     }
     let Some(census) = facts.census().filter(|census| census.workload.len() > 1) else {
-        return Vec::new();
+        return;
     };
-    let path = match (facts.hco.import.field, facts.hco.import.gate_index()) {
-        (None, Some(index)) => format!("{}[{index}]", facts.hco.path(Field::Gates)),
-        _ => facts.hco.path(Field::Import),
-    };
-    let place = fix::place_on(facts, fix::default_architecture(census).unwrap_or_default());
-    let fix = if cluster_architecture_unknown::unknown(census)
-        .next()
-        .is_some()
-    {
-        // With the import on, SSP would be refused just the same.
-        place
-    } else {
-        format!(
-            "{}; or keep the workloads on one architecture: {place}",
-            fix::enable_import(facts)
-        )
-    };
-    vec![Finding {
-        path,
-        fact: format!(
-            "the import is off, but the workload nodes have {} architectures ({}): a boot image is imported for one only",
-            census.workload.len(),
-            fix::names(census.workload.keys())
-        ),
-        fix,
-        ..Finding::default()
-    }]
+    findings.add(Identity::only(), || {
+        let import = &facts.hco.import;
+        let fields = &facts.hco.fields;
+        Finding {
+            path: match (import.field, import.gate_indices().next()) {
+                (None, Some(index)) => fields.gates.path.index(index),
+                _ => fields.import.path.clone(),
+            },
+            fact: format!(
+                "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them.",
+                census.workload.len(),
+                remedies::names(census.workload.keys())
+            ),
+            remedies: ways_out(facts, census),
+        }
+    });
+}
+
+fn ways_out(facts: &Facts<'_>, census: &Census) -> Vec<Remedy> {
+    let place = remedies::place(facts, census, "keep the workloads on one architecture");
+    let mut ways = Vec::new();
+    if remedies::has_known_architectures(census) {
+        ways.push(remedies::enable_import(facts));
+    }
+    ways.extend(place);
+    if ways.is_empty() {
+        ways.push(Remedy::advice(
+            "keep the workloads on one architecture: correct the workloads' node placement",
+        ));
+    }
+    ways
 }

@@ -1,39 +1,39 @@
 //! See `no-workload-nodes.md`.
 
-use super::fix;
+use super::remedies;
 use crate::facts::Facts;
-use crate::rule::{Finding, Level, Rule};
+use crate::findings::{Finding, Findings, Identity};
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
 
-pub(crate) static RULE: Rule = Rule {
-    id: "no-workload-nodes",
-    level: Level::Warn,
-    check,
-};
+pub(crate) static RULE: Rule = Rule::about_object("no-workload-nodes", Level::Warn, check);
 
-/// DIVERGES: with no workload architecture HCO raises its alerts for every template; this says it once, and
-/// the rules that compare with the workload architectures stay silent.
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    if facts
-        .census_if_read()
-        .is_none_or(|census| !census.workload.is_empty())
-    {
-        return Vec::new();
+/// DIVERGES: with no workload architecture, HCO raises its alerts for every template; this reports it once, and the
+/// rules that compare with the workload architectures stay silent.
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let census = facts.census_if_read();
+    if census.is_none_or(|census| !census.workload.is_empty()) {
+        return;
     }
-    let (fact, fix) = if facts.hco.placement.restricts() {
-        (
-            "no node that says its architecture matches the workloads' placement: no VM can run",
-            "correct the placement; `kubectl get nodes --show-labels` shows what it can match",
-        )
-    } else {
-        (
-            "no node that says its architecture has the label node-role.kubernetes.io/worker",
-            "label the nodes that run VMs: kubectl label node NODE node-role.kubernetes.io/worker=",
-        )
-    };
-    vec![Finding {
-        path: fix::placement_path(facts),
-        fact: fact.to_owned(),
-        fix: fix.to_owned(),
-        ..Finding::default()
-    }]
+    findings.add(Identity::only(), || {
+        let (fact, summary, command) = if facts.hco.placement.restricts() {
+            (
+                "No node that matches the workloads' placement reports an architecture: no VM can run.",
+                "correct the placement to match the labels of your nodes",
+                "kubectl get nodes --show-labels",
+            )
+        } else {
+            (
+                "No node with the label node-role.kubernetes.io/worker reports an architecture.",
+                "label the nodes that run VMs",
+                "kubectl label node NODE node-role.kubernetes.io/worker=",
+            )
+        };
+        let remedy = Remedy::advice(summary).with_command(Some(command.to_owned()));
+        Finding {
+            path: remedies::placement_path(facts),
+            fact: fact.to_owned(),
+            remedies: vec![remedy],
+        }
+    });
 }

@@ -1,71 +1,109 @@
 //! See `nodes-unreadable.md`.
 
 use crate::facts::{Facts, NodesError};
-use crate::rule::{Finding, Level, Rule};
-use crate::text::{contains, plain};
+use crate::findings::{Finding, Findings, Identity};
+use crate::path::FieldPath;
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
+use crate::settings::ServiceAccount;
+use crate::text::escape;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "nodes-unreadable",
-    level: Level::Deny,
-    check,
-};
+/// The rule is about the policy, not about the object: it has a status code of its own.
+pub(crate) static RULE: Rule =
+    Rule::about_object("nodes-unreadable", Level::Deny, check).exempt_from_ratchet();
 
-/// The manifest that brings the grant.
-const MANIFEST: &str = "deploy/rbac.yaml";
-
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(error) = facts.nodes_error() else {
-        return Vec::new();
+        return;
     };
-    let (fact, fix) = match error {
-        NodesError::Forbidden { account, verb } => {
-            let (namespace, name) = (plain(&account.namespace, 63), plain(&account.name, 63));
-            (
-                format!("the service account {namespace}/{name} of the policy-server may not {verb} nodes"),
+    let account = facts.settings.service_account.as_ref();
+    findings.add(Identity::only(), || {
+        let (fact, remedy) = match (error, account) {
+            (NodesError::Forbidden { verb }, account) => (
                 format!(
-                    "bind it to a ClusterRole with get, list and watch of nodes: kubectl apply -f {MANIFEST}, with this account \
-                     as its subject; to check: kubectl auth can-i {verb} nodes --as=system:serviceaccount:{namespace}:{name}"
+                    "The policy cannot judge the object: the service account {} of the policy-server cannot {verb} nodes.",
+                    account.map_or_else(|| "(unknown)".to_owned(), name)
                 ),
-            )
+                grant(account, verb),
+            ),
+            (NodesError::Host(error), account) => {
+                // The causes and, where backtraces are on, a backtrace follow on further lines.
+                let first = error.lines().next().unwrap_or_default();
+                let error = escape(first.trim_end_matches('.'), 160);
+                (
+                    format!("The policy cannot judge the object: it cannot read the nodes: {error}."),
+                    resolve(first, account),
+                )
+            }
+            (NodesError::List(error), _) => (
+                format!(
+                    "The policy cannot judge the object: the node list is invalid: {}.",
+                    escape(error, 160)
+                ),
+                Remedy::advice(
+                    "see the log of the policy-server, which reads the list from the API server",
+                ),
+            ),
+        };
+        Finding {
+            path: FieldPath::of(&["nodes"]),
+            fact,
+            remedies: vec![remedy],
         }
-        NodesError::Host(error) => {
-            // The causes and, where backtraces are on, a backtrace follow on lines of their own.
-            let first = error.lines().next().unwrap_or_default();
-            (
-                format!("the nodes cannot be read: {}", plain(first.trim_end_matches('.'), 160)),
-                remedy(first),
-            )
-        }
-        NodesError::List(error) => (
-            format!("the list of nodes cannot be read: {}", plain(error, 160)),
-            "look at the policy-server's log; the list comes from the API server by its Kubernetes cache".to_owned(),
-        ),
-    };
-    vec![Finding {
-        path: "nodes".to_owned(),
-        fact,
-        fix,
-        ..Finding::default()
-    }]
+    });
 }
 
-/// What to do about a host's error, told by the host's own words.
+fn name(account: &ServiceAccount) -> String {
+    format!("{}/{}", account.namespace, account.name)
+}
+
+/// Grant the service account access to nodes.
+///
+/// The manifest in deploy/ binds the account of its own overlay, so where we know another one, it is not the manifest
+/// to apply.
+fn grant(account: Option<&ServiceAccount>, verb: &str) -> Remedy {
+    let Some(account) = account else {
+        return Remedy::advice(
+            "grant the policy-server's service account list and watch of nodes; \
+             the overlay that deployed the policy does (kubectl apply -k), and so does the output of this command",
+        )
+        .with_command(Some(
+            "hco-preflight rbac --service-account NAMESPACE/NAME".to_owned(),
+        ));
+    };
+    Remedy::advice(format!(
+        "grant it list and watch of nodes; to check: kubectl auth can-i {verb} nodes --as=system:serviceaccount:{}:{}",
+        account.namespace, account.name
+    ))
+    .with_command(Some(format!(
+        "kubectl create clusterrole hco-architecture-guard-nodes --verb=get,list,watch --resource=nodes && \
+         kubectl create clusterrolebinding hco-architecture-guard-nodes-{}-{} --clusterrole=hco-architecture-guard-nodes --serviceaccount={}:{}",
+        account.namespace, account.name, account.namespace, account.name
+    )))
+}
+
+/// What to do about a host's error.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs and
-/// `src/callback_handler/mod.rs`.
-fn remedy(error: &str) -> String {
-    if contains(error, "access to Kubernetes") {
-        "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy".to_owned()
-    } else if contains(error, "granted access to the") {
-        "allow the policy kubernetes/list_resources_all: hostCapabilities in policy-server's policies.yml, or kwctl's --allowed-host-capabilities".to_owned()
-    } else if contains(error, "not initialized") {
-        "the policy-server has no connection to a cluster: give it a kubeconfig or a service account".to_owned()
-    } else if contains(error, "(Connect)") {
-        "the policy-server does not reach the API server: look at its log and at the network"
-            .to_owned()
-    } else {
-        format!(
-            "grant the policy-server's service account get, list and watch of nodes: kubectl apply -f {MANIFEST}"
+/// `src/callback_handler/mod.rs`, for the words that the errors are recognised by.
+fn resolve(error: &str, account: Option<&ServiceAccount>) -> Remedy {
+    if error.contains("access to Kubernetes") {
+        Remedy::advice(
+            "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy",
         )
+    } else if error.contains("granted access to the") {
+        Remedy::advice(
+            "allow the host capability kubernetes/list_resources_all: in hostCapabilities of policies.yml, or with --allowed-host-capabilities of kwctl",
+        )
+    } else if error.contains("not initialized") {
+        Remedy::advice(
+            "connect the policy-server to a cluster: it needs a service account or a kubeconfig",
+        )
+    } else if error.contains("(Connect)") {
+        Remedy::advice(
+            "make the API server reachable from the policy-server; the log of the policy-server has the cause",
+        )
+    } else {
+        grant(account, "list")
     }
 }

@@ -1,52 +1,47 @@
 //! See `placement-invalid.md`.
 
 use crate::facts::Facts;
-use crate::hyperconverged::{Field, REQUIRED};
-use crate::placement::SelectorError;
-use crate::rule::{Finding, Level, Rule};
-use crate::text::{contains, plain, quote};
+use crate::findings::{Finding, Findings, Identity};
+use crate::hyperconverged::REQUIRED;
+use crate::path::FieldPath;
+use crate::placement::{List, SelectorError};
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
+use crate::text::quote;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "placement-invalid",
-    level: Level::Deny,
-    check,
-};
+pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny, check);
 
-/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the
-/// required affinity of the workloads and of the infrastructure; nothing preferred, no nodeSelector.
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let workloads = format!("{}.{REQUIRED}", facts.hco.path(Field::NodeAffinity));
-    let infra = facts.hco.path(Field::InfraRequired);
-    let workload_errors = facts
-        .hco
-        .placement
-        .errors()
-        .iter()
-        .map(|error| (&workloads, error));
-    let infra_errors = facts.hco.infra_errors.iter().map(|error| (&infra, error));
-    workload_errors
-        .chain(infra_errors)
-        .map(|(required, error)| finding(required, error))
-        .collect()
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the required
+/// affinity of the workloads and of the infrastructure; nothing preferred, no nodeSelector.
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let fields = &facts.hco.fields;
+    let workloads = fields.node_affinity.path.key(REQUIRED);
+    for (affinity, required, errors) in [
+        ("workloads", &workloads, facts.hco.placement.errors()),
+        ("infra", &fields.infra_required.path, &facts.hco.infra_errors),
+    ] {
+        for error in errors {
+            // The same requirement is another problem in the other affinity.
+            let value = format!("{affinity} {}", error.requirement);
+            findings.add(Identity::value(value), || describe(required, error));
+        }
+    }
 }
 
-fn finding(required: &str, error: &SelectorError) -> Finding {
-    let path = plain(&error.path, 128);
-    // Kubernetes counts terms, then requirements: the first is where people look.
-    let legal = if contains(&error.path, "matchFields") {
-        "{key: metadata.name, operator: In, values: [NODE]}"
-    } else {
-        "{key: kubernetes.io/arch, operator: In, values: [amd64]}"
+fn describe(required: &FieldPath, error: &SelectorError) -> Finding {
+    let example = match error.place.list {
+        List::Fields => "{key: metadata.name, operator: In, values: [NODE]}",
+        List::Expressions => "{key: kubernetes.io/arch, operator: In, values: [amd64]}",
     };
     Finding {
-        path: format!("{required}.{path}"),
-        template: None,
-        value: Some(error.requirement.to_string()),
+        path: error.path(required),
         fact: format!(
-            "Kubernetes refuses the requirement {}: {}",
+            "Kubernetes rejects the requirement {}: {}.",
             quote(&error.requirement),
             error.reason
         ),
-        fix: format!("write it as in {legal}"),
+        remedies: vec![Remedy::advice(format!(
+            "correct the requirement, for example {example}"
+        ))],
     }
 }

@@ -1,39 +1,39 @@
 //! See `placement-only-preferred.md`.
 
-use super::fix;
+use super::remedies;
 use crate::facts::Facts;
-use crate::hyperconverged::{Field, PREFERRED, REQUIRED};
-use crate::rule::{Finding, Level, Rule};
+use crate::findings::{Finding, Findings, Identity};
+use crate::hyperconverged::{PREFERRED, REQUIRED};
+use crate::import::Import;
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
 
-pub(crate) static RULE: Rule = Rule {
-    id: "placement-only-preferred",
-    level: Level::Warn,
-    check,
-};
+pub(crate) static RULE: Rule = Rule::about_object("placement-only-preferred", Level::Warn, check);
 
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let placement = &facts.hco.placement;
     let Some(index) = placement.architecture_preference() else {
-        return Vec::new();
+        return;
     };
-    if facts.import || placement.names_architecture() {
-        return Vec::new();
+    if facts.import == Import::Enabled || placement.names_architecture() {
+        return;
     }
     let Some(census) = facts.census().filter(|census| census.workload.len() > 1) else {
-        return Vec::new();
+        return;
     };
-    let affinity = facts.hco.path(Field::NodeAffinity);
-    let architecture = fix::default_architecture(census).unwrap_or_default();
-    vec![Finding {
-        path: format!("{affinity}.{PREFERRED}[{index}]"),
-        fact: format!(
-            "the architecture is only preferred, which limits nothing: the workload nodes are {}",
-            fix::names(census.workload.keys())
-        ),
-        fix: format!(
-            "{}, or move the term to {REQUIRED}.nodeSelectorTerms",
-            fix::place_on(facts, architecture)
-        ),
-        ..Finding::default()
-    }]
+    let affinity = &facts.hco.fields.node_affinity.path;
+    findings.add(Identity::only(), || {
+        let mut ways = remedies::place(facts, census, "require the architecture");
+        ways.push(Remedy::advice(format!(
+            "move the term to {REQUIRED}.nodeSelectorTerms"
+        )));
+        Finding {
+            path: affinity.key(PREFERRED).index(index),
+            fact: format!(
+                "The placement only prefers an architecture, which excludes no node: the workload nodes have {}.",
+                remedies::names(census.workload.keys())
+            ),
+            remedies: ways,
+        }
+    });
 }

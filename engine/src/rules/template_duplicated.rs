@@ -3,39 +3,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
-use crate::rule::{Finding, Level, Rule};
+use crate::findings::{Finding, Findings, Identity};
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "template-duplicated",
-    level: Level::Deny,
-    check,
-};
+pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny, check);
 
-/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-/// getDicMapFromCr: names are compared before anybody asks whether a template is enabled.
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let (mut first, mut told) = (BTreeMap::new(), BTreeSet::new());
-    let mut findings = Vec::new();
+/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, getDicMapFromCr:
+/// names are compared whether or not a template is enabled.
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let mut first = BTreeMap::new();
+    let mut reported = BTreeSet::new();
     for template in &facts.hco.templates {
-        let Some(index) = first.get(&template.name) else {
-            first.insert(template.name.clone(), template.index);
-            continue;
-        };
-        // A name that stands there three times is one problem.
-        if !told.insert(template.name.clone()) {
+        let name = template.name.as_str();
+        let index = *first.entry(name).or_insert(template.index);
+        // A name that is there three times is one problem.
+        if index == template.index || !reported.insert(name) {
             continue;
         }
-        findings.push(Finding {
-            path: facts.template_path(template, "metadata.name"),
-            template: Some(template.name.clone()),
-            value: None,
+        findings.add(Identity::template(name), || Finding {
+            path: facts.path_of(template).keys(&["metadata", "name"]),
             fact: format!(
-                "the name {} stands at [{index}] already: HCO stops reconciling",
-                quote(&template.name)
+                "Duplicate template name {}; entry [{index}] already uses it: HCO stops reconciling.",
+                quote(name)
             ),
-            fix: "give every template a name of its own, or remove one of them; switching one off does not help".to_owned(),
+            remedies: vec![Remedy::advice(
+                "rename or remove one of the templates; a disabled template counts too",
+            )],
         });
     }
-    findings
 }

@@ -1,49 +1,67 @@
 //! See `template-invalid.md`.
 
+use super::remedies;
 use crate::facts::Facts;
+use crate::findings::{Finding, Findings, Identity};
 use crate::golden_image::{Invalid, invalid};
-use crate::hyperconverged::ENABLE;
-use crate::rule::{Finding, Level, Rule};
+use crate::hyperconverged::{ENABLE, Template};
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "template-invalid",
-    level: Level::Deny,
-    check,
-};
+pub(crate) static RULE: Rule = Rule::about_templates("template-invalid", Level::Deny, check);
 
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let templates = facts.hco.templates.iter();
-    let wrong = templates.filter_map(|template| {
-        invalid(template, facts.hco, facts.common).map(|invalid| (template, invalid))
-    });
-    wrong
-        .map(|(template, invalid)| {
-            let name = quote(&template.name);
-            let (below, fact, fix) = match invalid {
-                Invalid::OddEnable(value) => (
-                    format!("metadata.annotations[{ENABLE}]"),
-                    format!("template {name} is neither on nor off: {}", quote(value)),
-                    format!("write {ENABLE}: \"true\" or \"false\", or remove the annotation"),
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    for template in &facts.hco.templates {
+        if let Some(invalid) = invalid(template, facts.hco, facts.common) {
+            findings.add(Identity::template(&template.name), || {
+                describe(facts, template, invalid)
+            });
+        }
+    }
+}
+
+fn describe(facts: &Facts<'_>, template: &Template<'_>, invalid: Invalid<'_>) -> Finding {
+    let name = quote(&template.name);
+    let (path, fact, remedies) = match invalid {
+        Invalid::Enable(value) => {
+            let path = facts.annotation_path(template, ENABLE);
+            (
+                path,
+                format!(
+                    "The enable annotation of template {name} must be \"true\" or \"false\", not {}: HCO denies the object.",
+                    quote(value)
                 ),
-                Invalid::NoSpec => (
-                    "spec".to_owned(),
-                    format!("template {name} is enabled and has no spec"),
-                    format!("give it a spec, or switch it off with the annotation {ENABLE}: \"false\""),
+                vec![
+                    remedies::enable(facts, template),
+                    remedies::disable(facts, template),
+                ],
+            )
+        }
+        Invalid::NoSpec => (
+            facts.path_of(template).key("spec"),
+            format!("Template {name} is enabled and has no spec: HCO denies the object."),
+            vec![
+                Remedy::advice("add the spec"),
+                remedies::disable(facts, template),
+            ],
+        ),
+        Invalid::NoSource => (
+            facts
+                .path_of(template)
+                .keys(&["spec", "template", "spec", "source"]),
+            format!("Common template {name} has no source: HCO panics."),
+            vec![
+                Remedy::advice(
+                    "add the source, for example {registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}}",
                 ),
-                Invalid::NoSource => (
-                    "spec.template.spec.source".to_owned(),
-                    format!("the common template {name} has no source: HCO crashes over it"),
-                    "name the image, as in source: {registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}}".to_owned(),
-                ),
-            };
-            Finding {
-                path: facts.template_path(template, &below),
-                template: Some(template.name.clone()),
-                value: None,
-                fact,
-                fix,
-            }
-        })
-        .collect()
+                remedies::disable(facts, template),
+            ],
+        ),
+    };
+    Finding {
+        path,
+        fact,
+        remedies,
+    }
 }

@@ -1,27 +1,32 @@
 //! See `v1-only-fields-unreadable.md`.
 
+use crate::edit::Edits;
 use crate::facts::Facts;
-use crate::rule::{Finding, Level, Rule};
+use crate::findings::{Finding, Findings, Identity};
+use crate::remedy::Remedy;
+use crate::rule::{Level, Rule};
+use crate::text::escape;
 
-pub(crate) static RULE: Rule = Rule {
-    id: "v1-only-fields-unreadable",
-    level: Level::Deny,
-    check,
-};
+pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", Level::Deny, check);
 
-fn check(facts: &Facts<'_>) -> Vec<Finding> {
+fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Err(error) = &facts.hco.import.v1_only else {
-        return Vec::new();
+        return;
     };
-    vec![Finding {
-        path: facts.hco.path(crate::hyperconverged::Field::V1Only),
-        fact: format!(
-            "HCO cannot convert the object to v1: {}",
-            crate::text::plain(&error.0, 120)
-        ),
-        fix:
-            "remove the annotation, HCO writes it itself; what it carries is set in the version v1"
-                .to_owned(),
-        ..Finding::default()
-    }]
+    let path = &facts.hco.fields.v1_only.path;
+    findings.add(Identity::only(), || {
+        let removed = Edits::default().remove(path.clone()).finish();
+        Finding {
+            path: path.clone(),
+            fact: format!(
+                "HCO cannot convert the object to v1: {}.",
+                escape(&error.0, 120)
+            ),
+            // What the annotation holds is lost.
+            remedies: vec![Remedy::edits(
+                "remove the annotation, which HCO writes itself, and set its fields in version v1",
+                removed,
+            )],
+        }
+    });
 }

@@ -4,10 +4,10 @@
 //! if it is there. How the columns map to our answer is told in `../shared/conformance/README.md`.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::Read;
 
-use engine::{Cluster, Judged, Report, ServiceAccount};
-use flate2::read::GzDecoder;
+use e2e_tests::FakeCluster;
+use engine::{Outcome, Report};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -19,18 +19,6 @@ const SAMPLE: &[u8] = include_bytes!("data/hco-sample.jsonl.gz");
 const FOLDED: [&str; 8] = [
     "s1-03999", "s1-09939", "s1-11667", "s1-11858", "s1-12834", "s1-13472", "s1-13923", "s1-16212",
 ];
-
-struct Nodes(Vec<u8>);
-
-impl Cluster for Nodes {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        Ok(self.0.clone())
-    }
-
-    fn may(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
-        None
-    }
-}
 
 #[test]
 fn the_sample_agrees_with_hco() {
@@ -45,21 +33,7 @@ fn the_corpus_agrees_with_hco() {
 }
 
 fn agree(compressed: impl Read) -> usize {
-    let (mut rows, mut wrong) = (0, Vec::new());
-    for line in BufReader::new(GzDecoder::new(compressed)).lines() {
-        let row: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        rows += 1;
-        if let Err(difference) = compare(&row) {
-            wrong.push(format!("{}: {difference}", row["id"]));
-        }
-    }
-    let first: Vec<_> = wrong.iter().take(20).collect();
-    assert!(
-        wrong.is_empty(),
-        "{} of {rows} rows differ: {first:#?}",
-        wrong.len()
-    );
-    rows
+    super::all_agree(super::rows(compressed), compare)
 }
 
 fn compare(row: &Value) -> Result<(), String> {
@@ -76,7 +50,7 @@ fn compare(row: &Value) -> Result<(), String> {
     let list = json!({"apiVersion": "v1", "kind": "NodeList", "items": row["nodes"]});
     let report = engine::judge(
         payload.to_string().as_bytes(),
-        &Nodes(list.to_string().into_bytes()),
+        &FakeCluster::returning(Ok(list.to_string().into_bytes())),
     );
     if matches!(report.code, Some(400 | 500)) {
         return Err(format!("we could not judge: {:?}", report.message));
@@ -161,7 +135,7 @@ fn compare_decisions(row: &Value, report: &Report) -> Result<(), String> {
             .iter()
             .filter(|finding| finding.rule == rule);
         findings
-            .inspect(|finding| assert_eq!(finding.level, Judged::Deny))
+            .inspect(|finding| assert_eq!(finding.level, Outcome::Deny))
             .map(|finding| finding.template.clone().unwrap_or_default())
             .collect()
     };

@@ -14,13 +14,48 @@ mod affinity;
 mod cases;
 mod catalogue;
 mod conformance;
+#[cfg(not(target_arch = "wasm32"))]
+mod generated;
 mod grants;
 mod pages;
 #[cfg(not(target_arch = "wasm32"))]
 mod properties;
+#[cfg(not(target_arch = "wasm32"))]
+mod ratchet;
+#[cfg(not(target_arch = "wasm32"))]
+mod remedies;
 mod templates;
+mod updates;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
+
+/// The rows of a corpus.
+fn rows(compressed: impl std::io::Read) -> impl Iterator<Item = serde_json::Value> {
+    let text = std::io::BufReader::new(flate2::read::GzDecoder::new(compressed));
+    let lines = std::io::BufRead::lines(text);
+    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+}
+
+/// Compares all rows, and returns how many there are.
+fn all_agree(
+    rows: impl Iterator<Item = serde_json::Value>,
+    compare: impl Fn(&serde_json::Value) -> Result<(), String>,
+) -> usize {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for row in rows {
+        count += 1;
+        if let Err(difference) = compare(&row) {
+            wrong.push(format!("{}: {difference}", row["id"]));
+        }
+    }
+    let first: Vec<_> = wrong.iter().take(10).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {count} rows differ: {first:#?}",
+        wrong.len()
+    );
+    count
+}
 
 /// Checks the whole corpus of a name, if `../shared` is there, and says how it went.
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,7 +1,7 @@
 //! The pages of the rules are executed: the first example raises exactly its rule, the fix raises nothing.
 
-use e2e_tests::{ClusterOf, pages};
-use engine::{Cluster, Report, ServiceAccount};
+use e2e_tests::{ClusterOf, FakeCluster, pages};
+use engine::Report;
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -16,24 +16,16 @@ const HEADINGS: [&str; 6] = [
     "Settings",
 ];
 
-/// The cluster of a page; `unreachable` is one that says what a host says without the grant.
-struct PageCluster(ClusterOf);
-
-impl Cluster for PageCluster {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        match &self.0 {
-            ClusterOf::Name(name) if name == "unreachable" => Err(
-                "error invoking host capability kubernetes.list_resources_all: Host error: Policy has not been \
-                 granted access to Kubernetes v1/Node resources. The violation has been reported."
-                    .to_owned(),
-            ),
-            cluster => cluster.list().map(String::into_bytes),
-        }
+/// The cluster of a page; `unreachable` is one whose host lacks the permission.
+fn cluster_of(name: &str) -> FakeCluster {
+    if name == "unreachable" {
+        return FakeCluster::returning(Err(
+            "error invoking host capability kubernetes.list_resources_all: Host error: Policy has not been \
+             granted access to Kubernetes v1/Node resources. The violation has been reported."
+                .to_owned(),
+        ));
     }
-
-    fn may(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
-        None
-    }
+    FakeCluster::of(&ClusterOf::Name(name.to_owned()))
 }
 
 fn judge(object: &Value, cluster: &str) -> Report {
@@ -47,8 +39,7 @@ fn judge(object: &Value, cluster: &str) -> Report {
         "operation": "CREATE",
         "object": object,
     }});
-    let cluster = PageCluster(ClusterOf::Name(cluster.to_owned()));
-    engine::judge(payload.to_string().as_bytes(), &cluster)
+    engine::judge(payload.to_string().as_bytes(), &cluster_of(cluster))
 }
 
 #[test]

@@ -1,21 +1,10 @@
 //! What holds of every input: no panic, bounded output, no dependence on order.
 
-use engine::{Cluster, Report, ServiceAccount};
+use e2e_tests::FakeCluster;
+use engine::Report;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-struct Nodes(Result<Vec<u8>, String>);
-
-impl Cluster for Nodes {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        self.0.clone()
-    }
-
-    fn may(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
-        None
-    }
-}
 
 /// The words that fields of a HyperConverged have, so that random objects reach the code behind them.
 const WORDS: [&str; 36] = [
@@ -159,10 +148,8 @@ fn node() -> impl Strategy<Value = Value> {
         })
 }
 
-fn list(nodes: &[Value]) -> Nodes {
-    Nodes(Ok(json!({"kind": "NodeList", "items": nodes})
-        .to_string()
-        .into_bytes()))
+fn list(nodes: &[Value]) -> FakeCluster {
+    FakeCluster::with_nodes(nodes.iter().cloned())
 }
 
 proptest! {
@@ -170,14 +157,14 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(payload: Vec<u8>, nodes: Vec<u8>) {
-        holds(&engine::judge(&payload, &Nodes(Ok(nodes))))?;
+        holds(&engine::judge(&payload, &FakeCluster::returning(Ok(nodes))))?;
         let _ = engine::validate_settings(&payload);
     }
 
     #[test]
     fn no_json_makes_it_panic(object in value(), old in value(), settings in value(), nodes in value()) {
         for version in ["v1beta1", "v1"] {
-            let nodes = Nodes(Ok(nodes.to_string().into_bytes()));
+            let nodes = FakeCluster::returning(Ok(nodes.to_string().into_bytes()));
             holds(&engine::judge(&payload(version, &object, &old, &json!({})), &nodes))?;
             holds(&engine::judge(&payload(version, &object, &old, &settings), &nodes))?;
         }
@@ -199,7 +186,7 @@ proptest! {
     fn an_update_that_changes_nothing_passes(parts in vec(value(), 7)) {
         for version in ["v1beta1", "v1"] {
             let object = filled(version, &parts);
-            let nodes = Nodes(Err("nobody may ask".to_owned()));
+            let nodes = FakeCluster::returning(Err("nobody may ask".to_owned()));
             let report = engine::judge(&payload(version, &object, &object, &json!({})), &nodes);
             prop_assert!(report.allowed && report.findings.is_empty(), "{:?}", report);
         }

@@ -1,32 +1,13 @@
-//! Where VMs boot from each golden image: what the preflight draws as a matrix.
+//! On which architectures VMs boot from each golden image: the matrix of the preflight.
 
-use engine::{Cluster, ServiceAccount};
-use serde_json::{Value, json};
+use e2e_tests::FakeCluster;
+use engine::Boot;
+use serde_json::json;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// Workers of these architectures.
-struct Workers<'a>(&'a [&'a str]);
-
-impl Cluster for Workers<'_> {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        let node = |architecture| {
-            json!({
-                "metadata": {"labels": {"node-role.kubernetes.io/worker": ""}},
-                "status": {"nodeInfo": {"architecture": architecture}},
-            })
-        };
-        let items: Vec<Value> = self.0.iter().map(node).collect();
-        Ok(json!({ "items": items }).to_string().into_bytes())
-    }
-
-    fn may(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-/// One custom template with this annotation, and what is said of it: `amd64=boots`.
-fn said(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
+/// What is reported of one custom template with this annotation: `amd64=boots`.
+fn boots(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
     let annotations = match annotation {
         Some(value) => json!({"ssp.kubevirt.io/dict.architectures": value}),
         None => json!({}),
@@ -44,48 +25,52 @@ fn said(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
             ],
         }},
     }});
-    let report = engine::judge(payload.to_string().as_bytes(), &Workers(workers));
+    let report = engine::report(payload.to_string().as_bytes(), &FakeCluster::with_workers(workers));
     let templates = report.templates.unwrap();
     assert_eq!(templates.len(), 1, "the disabled one is no golden image");
-    let words = templates[0].architectures.iter();
-    words
-        .map(|(name, word)| format!("{name}={word}"))
-        .collect::<Vec<_>>()
-        .join(" ")
+    let boots = templates[0].architectures.iter();
+    let words: Vec<String> = boots
+        .map(|(name, boot)| match boot {
+            Boot::Boots => format!("{name}=boots"),
+            Boot::DoesNotBoot => format!("{name}=doesNotBoot"),
+            Boot::Unknown => format!("{name}=unknown"),
+        })
+        .collect();
+    words.join(" ")
 }
 
 #[test]
-fn with_the_import_on_the_annotation_says_where_an_image_boots_by_exact_comparison() {
+fn with_the_import_on_an_image_boots_where_the_annotation_matches_exactly() {
     let mixed = ["amd64", "arm64"];
     assert_eq!(
-        said(true, Some("amd64, arm64"), &mixed),
+        boots(true, Some("amd64, arm64"), &mixed),
         "amd64=boots arm64=doesNotBoot"
     );
-    assert_eq!(said(true, None, &mixed), "amd64=notSaid arm64=notSaid");
-    assert_eq!(said(true, Some(""), &["amd64"]), "amd64=doesNotBoot");
+    assert_eq!(boots(true, None, &mixed), "amd64=unknown arm64=unknown");
+    assert_eq!(boots(true, Some(""), &["amd64"]), "amd64=doesNotBoot");
 }
 
 #[test]
 fn an_architecture_that_ssp_does_not_know_gets_no_image() {
     assert_eq!(
-        said(true, Some("amd64,ppc64le"), &["amd64", "ppc64le"]),
+        boots(true, Some("amd64,ppc64le"), &["amd64", "ppc64le"]),
         "amd64=boots ppc64le=doesNotBoot"
     );
 }
 
 #[test]
-fn with_the_import_off_the_annotation_is_believed_only_where_there_is_no_choice() {
-    assert_eq!(said(false, Some("amd64"), &["amd64"]), "amd64=boots");
-    assert_eq!(said(false, Some("amd64"), &["arm64"]), "arm64=doesNotBoot");
+fn with_the_import_off_the_annotation_counts_only_where_there_is_one_architecture() {
+    assert_eq!(boots(false, Some("amd64"), &["amd64"]), "amd64=boots");
+    assert_eq!(boots(false, Some("amd64"), &["arm64"]), "arm64=doesNotBoot");
     assert_eq!(
-        said(false, Some("amd64,arm64"), &["amd64", "arm64"]),
-        "amd64=notSaid arm64=notSaid"
+        boots(false, Some("amd64,arm64"), &["amd64", "arm64"]),
+        "amd64=unknown arm64=unknown"
     );
 }
 
 #[test]
-fn without_nodes_nothing_is_said() {
+fn without_nodes_there_is_no_matrix() {
     let pod = json!({"request": {"kind": {"kind": "Pod"}}, "settings": {}}).to_string();
-    let report = engine::judge(pod.as_bytes(), &Workers(&[]));
+    let report = engine::report(pod.as_bytes(), &FakeCluster::with_workers(&[]));
     assert_eq!(report.templates, None);
 }

@@ -1,0 +1,400 @@
+//! Changes to an object as data: JSON Patch (RFC 6902) with `add`, `replace` and `remove`.
+//!
+//! Edits are applied to the text of the object: what no edit names stays byte for byte, unknown fields, the
+//! order of keys and large numbers included.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::json::{Json, Kind};
+use crate::path::{FieldPath, Segment};
+
+/// A value of an object, and its path.
+#[derive(Debug, Clone)]
+pub(crate) struct Located<'a> {
+    pub(crate) path: FieldPath,
+    pub(crate) json: Json<'a>,
+}
+
+/// One change to an object.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Edit {
+    pub(crate) path: FieldPath,
+    pub(crate) change: Change,
+}
+
+/// What happens at the path of an edit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Change {
+    Add(Value),
+    Replace(Value),
+    Remove,
+}
+
+/// An edit as an operation of a JSON Patch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Operation {
+    /// `add`, `replace` or `remove`.
+    pub op: &'static str,
+    /// A JSON pointer.
+    pub path: String,
+    /// The new value; absent for `remove`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+impl Edit {
+    /// Whether a second edit like this one changes the object once more: it empties a parent, inserts another item, or
+    /// has nothing to remove.
+    pub(crate) fn is_once_only(&self) -> bool {
+        let is_item = matches!(self.path.segments().last(), Some(Segment::Index(_)));
+        match self.change {
+            Change::Add(_) => is_item || self.adds_a_parent(),
+            Change::Replace(_) => self.adds_a_parent(),
+            Change::Remove => true,
+        }
+    }
+
+    /// Whether the edit only makes room for another one below it.
+    pub(crate) fn adds_a_parent(&self) -> bool {
+        match &self.change {
+            Change::Add(value) | Change::Replace(value) => {
+                value.as_object().is_some_and(serde_json::Map::is_empty)
+                    || value.as_array().is_some_and(Vec::is_empty)
+            }
+            Change::Remove => false,
+        }
+    }
+
+    /// The operation of a JSON Patch.
+    pub(crate) fn operation(&self) -> Operation {
+        let (op, value) = match &self.change {
+            Change::Add(value) => ("add", Some(value.clone())),
+            Change::Replace(value) => ("replace", Some(value.clone())),
+            Change::Remove => ("remove", None),
+        };
+        Operation {
+            op,
+            path: self.path.pointer(),
+            value,
+        }
+    }
+}
+
+/// Edits of one object.
+#[derive(Debug, Default)]
+pub(crate) struct Edits {
+    edits: Vec<Edit>,
+}
+
+impl Edits {
+    /// Gives the field at `path` below an object a value. Objects and lists that are missing above it are added by
+    /// edits of their own, so that nothing that is there is replaced.
+    pub(crate) fn set(
+        mut self,
+        object: &Located<'_>,
+        path: &FieldPath,
+        value: impl Into<Value>,
+    ) -> Self {
+        let mut there = Some(object.json);
+        let mut at = object.path.clone();
+        let segments = path.segments();
+        let Some((last, parents)) = segments.split_last() else {
+            return self;
+        };
+        for (segment, below) in parents.iter().zip(segments.iter().skip(1)) {
+            let parent = there.and_then(|parent| child(parent, segment));
+            at = at.below(segment);
+            let empty = match below {
+                Segment::Key(_) => json!({}),
+                Segment::Index(_) => json!([]),
+            };
+            there = parent.filter(|parent| parent.kind() != Kind::Null);
+            if there.is_none() && !self.edits.iter().any(|edit| edit.path == at) {
+                self = match parent {
+                    None => self.with(at.clone(), Change::Add(empty)),
+                    Some(_null) => self.with(at.clone(), Change::Replace(empty)),
+                };
+            }
+        }
+        let change = match there.and_then(|parent| child(parent, last)) {
+            None => Change::Add(value.into()),
+            Some(_) => Change::Replace(value.into()),
+        };
+        self.with(at.below(last), change)
+    }
+
+    /// Adds a value where there is none.
+    pub(crate) fn add(self, path: FieldPath, value: impl Into<Value>) -> Self {
+        self.with(path, Change::Add(value.into()))
+    }
+
+    /// Replaces a value that is there.
+    pub(crate) fn replace(self, path: FieldPath, value: impl Into<Value>) -> Self {
+        self.with(path, Change::Replace(value.into()))
+    }
+
+    /// Removes a field that is there.
+    pub(crate) fn remove(self, path: FieldPath) -> Self {
+        self.with(path, Change::Remove)
+    }
+
+    fn with(mut self, path: FieldPath, change: Change) -> Self {
+        self.edits.push(Edit { path, change });
+        self
+    }
+
+    pub(crate) fn finish(self) -> Vec<Edit> {
+        self.edits
+    }
+}
+
+/// The value in an object or list; null is a value here.
+fn child<'a>(parent: Json<'a>, segment: &Segment) -> Option<Json<'a>> {
+    match segment {
+        Segment::Key(key) => {
+            let members = parent.members()?.into_iter().rev();
+            members
+                .into_iter()
+                .find_map(|(name, value)| (name == *key).then_some(value))
+        }
+        Segment::Index(index) => parent.items()?.get(*index).copied(),
+    }
+}
+
+/// The object after the edits; `None` if one of them does not fit it.
+pub(crate) fn apply(object: Json<'_>, edits: &[Edit]) -> Option<String> {
+    let mut tree = Tree::Text(object);
+    for edit in edits {
+        tree.apply(&edit.path.segments(), &edit.change)?;
+    }
+    let mut text = String::new();
+    tree.write(&mut text)?;
+    Some(text)
+}
+
+/// An object that is taken apart only where it is edited.
+enum Tree<'a> {
+    Text(Json<'a>),
+    New(Value),
+    Object(Vec<(Cow<'a, str>, Tree<'a>)>),
+    List(Vec<Tree<'a>>),
+}
+
+impl<'a> Tree<'a> {
+    fn apply(&mut self, path: &[&Segment], change: &Change) -> Option<()> {
+        let (segment, below) = path.split_first()?;
+        match (self.open()?, segment) {
+            (Self::Object(members), Segment::Key(key)) => {
+                let place = members.iter().rposition(|(name, _)| name == key);
+                if !below.is_empty() {
+                    return members.get_mut(place?)?.1.apply(below, change);
+                }
+                match (change, place) {
+                    (Change::Add(value), None) => {
+                        members.push((key.clone(), Self::New(value.clone())));
+                    }
+                    (Change::Add(value) | Change::Replace(value), Some(place)) => {
+                        members.get_mut(place)?.1 = Self::New(value.clone());
+                    }
+                    (Change::Replace(_) | Change::Remove, None) => return None,
+                    (Change::Remove, Some(_)) => members.retain(|(name, _)| name != key),
+                }
+            }
+            (Self::List(items), Segment::Index(index)) => {
+                if !below.is_empty() {
+                    return items.get_mut(*index)?.apply(below, change);
+                }
+                match change {
+                    Change::Add(value) if *index <= items.len() => {
+                        items.insert(*index, Self::New(value.clone()));
+                    }
+                    Change::Replace(value) => *items.get_mut(*index)? = Self::New(value.clone()),
+                    Change::Remove if *index < items.len() => drop(items.remove(*index)),
+                    Change::Add(_) | Change::Remove => return None,
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Takes the value apart, one level deep; `None` if it is no object and no list.
+    fn open(&mut self) -> Option<&mut Self> {
+        let opened = match self {
+            Self::Text(json) => match json.kind() {
+                Kind::Object => {
+                    let members = json.members()?.into_iter();
+                    Self::Object(members.map(|(key, json)| (key, Self::Text(json))).collect())
+                }
+                _ => Self::List(json.items()?.into_iter().map(Self::Text).collect()),
+            },
+            Self::New(Value::Object(members)) => {
+                let members = std::mem::take(members).into_iter();
+                let members = members.map(|(key, value)| (Cow::Owned(key), Self::New(value)));
+                Self::Object(members.collect())
+            }
+            Self::New(Value::Array(items)) => {
+                let items = std::mem::take(items).into_iter();
+                Self::List(items.map(Self::New).collect())
+            }
+            Self::New(_) => return None,
+            Self::Object(_) | Self::List(_) => return Some(self),
+        };
+        *self = opened;
+        Some(self)
+    }
+
+    fn write(&self, text: &mut String) -> Option<()> {
+        match self {
+            Self::Text(json) => text.push_str(json.text()),
+            Self::New(value) => text.push_str(&value.to_string()),
+            Self::Object(members) => {
+                text.push('{');
+                for (place, (key, value)) in members.iter().enumerate() {
+                    if place > 0 {
+                        text.push(',');
+                    }
+                    text.push_str(&serde_json::to_string(key).ok()?);
+                    text.push(':');
+                    value.write(text)?;
+                }
+                text.push('}');
+            }
+            Self::List(items) => {
+                text.push('[');
+                for (place, item) in items.iter().enumerate() {
+                    if place > 0 {
+                        text.push(',');
+                    }
+                    item.write(text)?;
+                }
+                text.push(']');
+            }
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn root(text: &str) -> Located<'_> {
+        Located {
+            path: FieldPath::default(),
+            json: Json::parse(text.as_bytes()).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_value_is_set_below_an_object_inside_the_document() {
+        let object = Located {
+            path: FieldPath::of(&["items"]).index(1),
+            json: Json::parse(br#"{"a":{}}"#).unwrap(),
+        };
+        let edits = Edits::default().set(&object, &FieldPath::of(&["a", "b"]), 1);
+        let text = r#"{"items":[{},{"a":{}}]}"#;
+        assert_eq!(
+            edited(text, &edits.finish()).unwrap(),
+            r#"{"items":[{},{"a":{"b":1}}]}"#
+        );
+    }
+
+    fn edited(text: &str, edits: &[Edit]) -> Option<String> {
+        apply(Json::parse(text.as_bytes()).unwrap(), edits)
+    }
+
+    fn set(text: &str, path: &FieldPath, value: impl Into<Value>) -> (Vec<String>, String) {
+        let edits = Edits::default().set(&root(text), path, value).finish();
+        let operations = edits.iter().map(Edit::operation);
+        let operations = operations
+            .map(|operation| serde_json::to_string(&operation).unwrap())
+            .collect();
+        (operations, edited(text, &edits).unwrap())
+    }
+
+    #[test]
+    fn what_is_not_edited_stays_byte_for_byte() {
+        let text = r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"}"#;
+        let (_, after) = set(text, &FieldPath::of(&["a", "b"]), true);
+        assert_eq!(
+            after,
+            r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x":[1, 2 ,3],"b":true},"u":"\u00e9"}"#
+        );
+    }
+
+    #[test]
+    fn missing_parents_are_added_by_edits_of_their_own() {
+        let path = FieldPath::of(&["spec", "list"]).index(0).key("a/b");
+        let (operations, after) = set(r#"{"spec":null}"#, &path, "x");
+        assert_eq!(
+            operations,
+            [
+                r#"{"op":"replace","path":"/spec","value":{}}"#,
+                r#"{"op":"add","path":"/spec/list","value":[]}"#,
+                r#"{"op":"add","path":"/spec/list/0","value":{}}"#,
+                r#"{"op":"add","path":"/spec/list/0/a~1b","value":"x"}"#,
+            ]
+        );
+        assert_eq!(after, r#"{"spec":{"list":[{"a/b":"x"}]}}"#);
+    }
+
+    #[test]
+    fn a_value_that_is_there_is_replaced() {
+        let (operations, after) = set(r#"{"a":null,"a":1}"#, &FieldPath::of(&["a"]), 2);
+        assert_eq!(operations, [r#"{"op":"replace","path":"/a","value":2}"#]);
+        assert_eq!(after, r#"{"a":null,"a":2}"#);
+    }
+
+    #[test]
+    fn a_field_is_removed_with_all_its_duplicates() {
+        let text = r#"{"a":1,"b":2,"a":3}"#;
+        let edits = Edits::default().remove(FieldPath::of(&["a"])).finish();
+        assert_eq!(edited(text, &edits).unwrap(), r#"{"b":2}"#);
+    }
+
+    #[test]
+    fn items_of_a_list_are_added_replaced_and_removed() {
+        let path = FieldPath::default();
+        let text = r#"["a","b"]"#;
+        let edits = Edits::default()
+            .set(&root(text), &path.index(2), "c")
+            .replace(path.index(0), "x")
+            .remove(path.index(1))
+            .finish();
+        assert_eq!(edited(text, &edits).unwrap(), r#"["x","c"]"#);
+    }
+
+    #[test]
+    fn an_edit_that_does_not_fit_changes_nothing() {
+        let edits = Edits::default;
+        let item = FieldPath::default().index(1);
+        for (text, edits) in [
+            ("{}", edits().remove(FieldPath::of(&["a"]))),
+            ("{}", edits().replace(FieldPath::of(&["a", "b"]), 1)),
+            (r#"{"a":1}"#, edits().replace(FieldPath::of(&["a", "b"]), 1)),
+            ("[1]", edits().replace(item.clone(), 1)),
+            ("[1]", edits().remove(item)),
+            ("[1]", edits().replace(FieldPath::of(&["a"]), 1)),
+            ("{}", edits().remove(FieldPath::default())),
+        ] {
+            assert_eq!(edited(text, &edits.finish()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_parent_is_added_once() {
+        let edits = Edits::default()
+            .set(&root("{}"), &FieldPath::of(&["spec", "a"]), 1)
+            .set(&root("{}"), &FieldPath::of(&["spec", "b"]), 2)
+            .finish();
+        assert_eq!(edits.len(), 3);
+        assert_eq!(edited("{}", &edits).unwrap(), r#"{"spec":{"a":1,"b":2}}"#);
+    }
+}

@@ -1,0 +1,212 @@
+//! The findings of one rule: the levels of the settings, the ratchet of updates, and a bound on how many are kept.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::facts::Facts;
+use crate::path::FieldPath;
+use crate::remedy::Remedy;
+use crate::rule::{Level, Ratchet, Rule};
+use crate::settings::{Settings, Updates};
+use crate::sorted;
+
+/// A problem or doubt in the user's object.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    /// Where the user has to look.
+    pub(crate) path: FieldPath,
+    /// The state, then the consequence: one line, a sentence.
+    pub(crate) fact: String,
+    /// Ways to resolve it; the first one is recommended.
+    pub(crate) remedies: Vec<Remedy>,
+}
+
+/// What tells the findings of a rule apart: two findings with the same identity are the same, wherever they are in
+/// the object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Identity<'a> {
+    pub(crate) template: Option<&'a str>,
+    pub(crate) value: Cow<'a, str>,
+}
+
+impl<'a> Identity<'a> {
+    /// The only finding of a rule.
+    pub(crate) fn only() -> Self {
+        Self::value("")
+    }
+
+    /// The only finding about a template.
+    pub(crate) fn template(name: &'a str) -> Self {
+        Self {
+            template: Some(name),
+            ..Self::only()
+        }
+    }
+
+    /// One of several findings.
+    pub(crate) fn value(value: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            template: None,
+            value: value.into(),
+        }
+    }
+
+    /// The same identity with a value that tells it from other findings about the template.
+    pub(crate) fn with_value(self, value: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            value: value.into(),
+            ..self
+        }
+    }
+}
+
+/// What becomes of a finding, the gravest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// It denies the request.
+    Deny,
+    /// It warns.
+    Warn,
+    /// It existed before the update.
+    Carried,
+}
+
+impl Outcome {
+    /// All outcomes, the gravest first.
+    pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Carried];
+
+    /// Its name in the audit annotations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Carried => "carried",
+        }
+    }
+}
+
+/// Takes the findings of one rule about one object.
+pub(crate) struct Findings<'a, 'v> {
+    rule: &'static Rule,
+    settings: &'v Settings,
+    visit: &'v mut Visit<'a, 'v>,
+}
+
+/// Sees each finding: its identity, its level, and how to describe it.
+type Visit<'a, 'v> = dyn FnMut(Identity<'a>, Level, &dyn Fn() -> Finding) + 'v;
+
+impl<'a> Findings<'a, '_> {
+    /// Whether the settings want findings about this template. A rule asks before it asks for the nodes.
+    pub(crate) fn wants(&self, template: &str) -> bool {
+        self.settings.level(self.rule, Some(template)) != Level::Ignore
+    }
+
+    /// Adds a finding. It is described only if somebody is going to read it.
+    pub(crate) fn add(&mut self, identity: Identity<'a>, describe: impl Fn() -> Finding) {
+        let level = self.settings.level(self.rule, identity.template);
+        if level != Level::Ignore {
+            (self.visit)(identity, level, &describe);
+        }
+    }
+}
+
+fn check<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) {
+    let settings = facts.settings;
+    if settings.judges(rule) {
+        let mut findings = Findings {
+            rule,
+            settings,
+            visit,
+        };
+        (rule.check)(facts, &mut findings);
+    }
+}
+
+/// Which findings a rule has about an object, and their levels.
+pub(crate) fn identities<'a>(
+    rule: &'static Rule,
+    facts: &Facts<'a>,
+) -> BTreeMap<Identity<'a>, Level> {
+    let mut identities = BTreeMap::new();
+    check(rule, facts, &mut |identity, level, _| {
+        identities.insert(identity, level);
+    });
+    identities
+}
+
+/// The findings of a rule that deny the request.
+pub(crate) fn denials<'a>(rule: &'static Rule, facts: &Facts<'a>) -> BTreeSet<Identity<'a>> {
+    let mut denials = identities(rule, facts);
+    denials.retain(|_, level| *level == Level::Deny);
+    if let Some(old) = inherited(rule, facts).filter(|_| !denials.is_empty()) {
+        let existing = identities(rule, old);
+        denials.retain(|identity, _| !existing.contains_key(identity));
+    }
+    sorted::set(denials.into_keys())
+}
+
+/// The old object, if an update carries over what the rule finds in it.
+fn inherited<'a, 'f>(rule: &Rule, facts: &'f Facts<'a>) -> Option<&'f Facts<'a>> {
+    let carries = rule.ratchet == Ratchet::Applies && facts.settings.updates == Updates::Ratchet;
+    facts.old.filter(|_| carries)
+}
+
+/// The findings of one rule, and what becomes of them.
+#[derive(Debug)]
+pub(crate) struct Judged<'a> {
+    pub(crate) rule: &'static Rule,
+    /// The first ones in full.
+    pub(crate) shown: Vec<(Outcome, Option<&'a str>, Finding)>,
+    /// How many there are of each outcome.
+    pub(crate) counts: BTreeMap<Outcome, usize>,
+    /// The gravest outcome for each template; findings without a template are under the empty name.
+    pub(crate) gravest: BTreeMap<&'a str, Outcome>,
+}
+
+/// What a rule finds in an object, and what becomes of it: a finding that the old object has too is carried over,
+/// so that an update is never denied for an existing problem.
+pub(crate) fn judge<'a>(
+    rule: &'static Rule,
+    facts: &Facts<'a>,
+) -> Judged<'a> {
+    /// Most findings of a rule and outcome that are kept in full. The others are counted.
+    const SHOWN: usize = 128;
+    let old = inherited(rule, facts);
+    // The old object is judged only by rules that find something in the new one.
+    let existing = OnceCell::new();
+    let is_existing = |identity: &Identity<'a>| {
+        let existing = existing.get_or_init(|| old.map(|old| identities(rule, old)));
+        existing
+            .as_ref()
+            .is_some_and(|existing| existing.contains_key(identity))
+    };
+    let mut judged = Judged {
+        rule,
+        shown: Vec::new(),
+        counts: BTreeMap::new(),
+        gravest: BTreeMap::new(),
+    };
+    check(rule, facts, &mut |identity, level, describe| {
+        let outcome = if is_existing(&identity) {
+            Outcome::Carried
+        } else if level == Level::Deny {
+            Outcome::Deny
+        } else {
+            Outcome::Warn
+        };
+        let template = identity.template.unwrap_or_default();
+        judged
+            .gravest
+            .entry(template)
+            .and_modify(|gravest| *gravest = outcome.min(*gravest))
+            .or_insert(outcome);
+        let count = judged.counts.entry(outcome).or_default();
+        *count += 1;
+        if *count <= SHOWN {
+            judged.shown.push((outcome, identity.template, describe()));
+        }
+    });
+    judged
+}

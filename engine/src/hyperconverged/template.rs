@@ -1,0 +1,179 @@
+//! The entries of dataImportCronTemplates, in the spec and in the status.
+
+use crate::json::{Field, Json, WrongType};
+use crate::text::ascii_lower;
+
+/// Annotation with the architectures of a template's image.
+pub(crate) const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
+/// Annotation that enables or disables a template.
+pub(crate) const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
+
+/// An entry of dataImportCronTemplates.
+#[derive(Debug)]
+pub(crate) struct Template<'a> {
+    pub(crate) index: usize,
+    /// The entry itself, for remedies; `None` if it is null.
+    pub(crate) json: Option<Json<'a>>,
+    pub(crate) name: String,
+    /// The architectures annotation.
+    pub(crate) architectures: Option<String>,
+    pub(crate) enable: Enable,
+    pub(crate) source: Source,
+}
+
+/// The enable annotation.
+///
+/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
+/// isDataImportCronTemplateEnabled; pkg/webhooks/validator/validator.go, validateDataImportCronTemplates.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Enable {
+    /// Absent, or true in any letter case.
+    Enabled,
+    Disabled,
+    /// Neither true nor false: HCO's webhook denies it.
+    Invalid(String),
+}
+
+/// Where the image of a template comes from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// The template has no spec.
+    NoSpec,
+    /// There is a spec, but no `spec.template.spec.source`, which HCO needs of a common template.
+    Missing,
+    /// A source that is no registry.
+    Other,
+    Registry(Box<Registry>),
+}
+
+impl<'a> Template<'a> {
+    /// Reads an entry of the list.
+    pub(crate) fn read(index: usize, item: Field<'a>) -> Result<Self, WrongType> {
+        let json = item.json();
+        let template = item.object();
+        let metadata = template.object("metadata");
+        let annotations = metadata.object("annotations");
+        let enable = annotations.entry(ENABLE)?;
+        Ok(Self {
+            index,
+            json,
+            name: metadata.field("name").string()?.unwrap_or_default(),
+            architectures: annotations.entry(ARCHITECTURES)?,
+            enable: match enable {
+                None => Enable::Enabled,
+                Some(value) => match ascii_lower(&value).as_str() {
+                    "true" => Enable::Enabled,
+                    "false" => Enable::Disabled,
+                    _ => Enable::Invalid(value),
+                },
+            },
+            source: Source::read(&template.field("spec"))?,
+        })
+    }
+
+    /// Whether HCO makes a golden image of the template.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enable == Enable::Enabled
+    }
+}
+
+impl Source {
+    fn read(spec: &Field<'_>) -> Result<Self, WrongType> {
+        if !spec.is_present() {
+            return Ok(Self::NoSpec);
+        }
+        let source = spec
+            .clone()
+            .object()
+            .object("template")
+            .object("spec")
+            .field("source");
+        let registry = source.clone().object().field("registry");
+        let is_present = source.is_present();
+        match Registry::read(registry)? {
+            Some(registry) => Ok(Self::Registry(Box::new(registry))),
+            None if is_present => Ok(Self::Other),
+            None => Ok(Self::Missing),
+        }
+    }
+
+    /// The registry, if the image comes from one.
+    pub(crate) fn registry(&self) -> Option<&Registry> {
+        match self {
+            Self::Registry(registry) => Some(registry),
+            Self::NoSpec | Self::Missing | Self::Other => None,
+        }
+    }
+}
+
+/// Where an image is pulled from: every field, because HCO compares them all.
+///
+/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataVolumeSourceRegistry`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Registry {
+    pub(crate) url: Option<String>,
+    image_stream: Option<String>,
+    pull_method: Option<String>,
+    secret_ref: Option<String>,
+    cert_config_map: Option<String>,
+    platform_architecture: Option<String>,
+}
+
+impl Registry {
+    pub(crate) fn at(url: &str) -> Self {
+        Self {
+            url: Some(url.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    fn read(field: Field<'_>) -> Result<Option<Self>, WrongType> {
+        let is_present = field.is_present();
+        let registry = field.object();
+        let platform = registry.field("platform");
+        // A platform without an architecture has an empty one: it is a Go string.
+        let has_platform = platform.is_present();
+        let architecture = platform.object().field("architecture").string()?;
+        let read = Self {
+            url: registry.field("url").string()?,
+            image_stream: registry.field("imageStream").string()?,
+            pull_method: registry.field("pullMethod").string()?,
+            secret_ref: registry.field("secretRef").string()?,
+            cert_config_map: registry.field("certConfigMap").string()?,
+            platform_architecture: has_platform.then(|| architecture.unwrap_or_default()),
+        };
+        Ok(is_present.then_some(read))
+    }
+}
+
+/// A common template as HCO's status shows it.
+#[derive(Debug)]
+pub(crate) struct StatusTemplate {
+    pub(crate) name: String,
+    pub(crate) modified: bool,
+    pub(crate) registry: Option<Registry>,
+    pub(crate) architectures: Option<String>,
+}
+
+impl StatusTemplate {
+    /// Reads an entry of the status; `None` if it is no common template.
+    pub(crate) fn read(index: usize, item: Field<'_>) -> Result<Option<Self>, WrongType> {
+        let status = item.clone().object().object("status");
+        let is_common = status.field("commonTemplate").boolean()?;
+        let modified = status.field("modified").boolean()?;
+        let original = status.field("originalSupportedArchitectures").string()?;
+        if is_common != Some(true) {
+            return Ok(None);
+        }
+        let template = Template::read(index, item)?;
+        Ok(Some(Self {
+            name: template.name,
+            modified: modified.unwrap_or(false),
+            registry: template.source.registry().cloned(),
+            // With the import on, the annotation is filtered and the original is not.
+            architectures: original
+                .filter(|original| !original.is_empty())
+                .or(template.architectures),
+        }))
+    }
+}

@@ -1,0 +1,156 @@
+//! The path of a field: one type for messages, JSON Patch and errors.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::rc::Rc;
+
+use crate::text::escape;
+
+/// The path of a field in an object.
+///
+/// It displays as users write it, `spec.dataImportCronTemplates[0].metadata.annotations[a.b/c]`, and
+/// [`FieldPath::pointer`] is the same path as a JSON pointer. A path shares its parents with other paths, so it
+/// is cheap to extend and to clone.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct FieldPath(Option<Rc<Link>>);
+
+/// The last step comes first, because paths that differ mostly differ there.
+#[derive(PartialEq, Eq)]
+struct Link {
+    segment: Segment,
+    parent: FieldPath,
+}
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Segment {
+    Key(Cow<'static, str>),
+    Index(usize),
+}
+
+impl FieldPath {
+    /// The path of a field below the object.
+    pub(crate) fn of(keys: &[&'static str]) -> Self {
+        keys.iter()
+            .fold(Self::default(), |path, key| path.key(*key))
+    }
+
+    /// The path of a member of this object.
+    pub(crate) fn key(&self, key: impl Into<Cow<'static, str>>) -> Self {
+        self.below(&Segment::Key(key.into()))
+    }
+
+    /// The path of a member of a member of this object, and so on.
+    pub(crate) fn keys(&self, keys: &[&'static str]) -> Self {
+        keys.iter().fold(self.clone(), |path, key| path.key(*key))
+    }
+
+    /// The path of an item of this list.
+    pub(crate) fn index(&self, index: usize) -> Self {
+        self.below(&Segment::Index(index))
+    }
+
+    /// The path one step below this one.
+    pub(crate) fn below(&self, segment: &Segment) -> Self {
+        Self(Some(Rc::new(Link {
+            segment: segment.clone(),
+            parent: self.clone(),
+        })))
+    }
+
+    /// The path of the object or list that holds this field; `None` for the whole object.
+    pub(crate) fn parent(&self) -> Option<&Self> {
+        self.0.as_deref().map(|link| &link.parent)
+    }
+
+    /// The steps from the object to the field.
+    pub(crate) fn segments(&self) -> Vec<&Segment> {
+        let mut segments = Vec::new();
+        let mut path = self;
+        while let Some(link) = &path.0 {
+            segments.push(&link.segment);
+            path = &link.parent;
+        }
+        segments.reverse();
+        segments
+    }
+
+    /// The path as a JSON pointer (RFC 6901).
+    pub(crate) fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        for segment in self.segments() {
+            pointer.push('/');
+            match segment {
+                Segment::Key(key) => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
+                Segment::Index(index) => pointer.push_str(&index.to_string()),
+            }
+        }
+        pointer
+    }
+}
+
+impl fmt::Display for FieldPath {
+    /// Keys with a dot or a slash are in brackets. A key can come from the user, so it is escaped and bounded.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const KEY: usize = 128;
+        let segments = self.segments();
+        if segments.is_empty() {
+            return f.write_str("the object");
+        }
+        for (place, segment) in segments.into_iter().enumerate() {
+            match segment {
+                Segment::Index(index) => write!(f, "[{index}]")?,
+                Segment::Key(key) if key.contains(['.', '/']) => {
+                    write!(f, "[{}]", escape(key, KEY))?;
+                }
+                Segment::Key(key) => {
+                    let dot = if place == 0 { "" } else { "." };
+                    write!(f, "{dot}{}", escape(key, KEY))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn a_path_reads_as_users_write_it_and_as_a_json_pointer() {
+        let path = FieldPath::of(&["spec", "dataImportCronTemplates"])
+            .index(2)
+            .keys(&["metadata", "annotations", "a.b/c~d"]);
+        assert_eq!(
+            path.to_string(),
+            "spec.dataImportCronTemplates[2].metadata.annotations[a.b/c~d]"
+        );
+        assert_eq!(
+            path.pointer(),
+            "/spec/dataImportCronTemplates/2/metadata/annotations/a.b~1c~0d"
+        );
+    }
+
+    #[test]
+    fn the_whole_object_has_an_empty_pointer() {
+        assert_eq!(FieldPath::default().to_string(), "the object");
+        assert_eq!(FieldPath::default().pointer(), "");
+        assert_eq!(FieldPath::default().parent(), None);
+    }
+
+    #[test]
+    fn a_key_of_the_user_is_escaped() {
+        let path = FieldPath::of(&["spec"]).key("a\n\u{202e}".to_owned());
+        assert_eq!(path.to_string(), "spec.a\\u{a}\\u{202e}");
+    }
+}

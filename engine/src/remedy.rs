@@ -1,0 +1,190 @@
+//! Ways to resolve a finding, as data: the text of `fix:`, the command and the JSON Patch are made from the same
+//! edits.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::edit::{Change, Edit};
+use crate::hyperconverged::HyperConverged;
+use crate::name::{is_dns1123_label, is_dns1123_subdomain};
+use crate::path::{FieldPath, Segment};
+use crate::text::escape;
+
+/// One way to resolve a finding.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Remedy {
+    /// What to do: an imperative, one line, no full stop.
+    pub(crate) summary: String,
+    /// Whether the edits resolve the finding without anybody's judgement.
+    pub(crate) complete: bool,
+    pub(crate) edits: Vec<Edit>,
+    /// A command to paste.
+    pub(crate) command: Option<String>,
+}
+
+impl Remedy {
+    /// Something that only a person can do.
+    pub(crate) fn advice(summary: impl Into<String>) -> Self {
+        Self {
+            summary: summary.into(),
+            complete: false,
+            edits: Vec::new(),
+            command: None,
+        }
+    }
+
+    /// Edits that a person has to confirm.
+    pub(crate) fn edits(summary: impl Into<String>, edits: Vec<Edit>) -> Self {
+        Self {
+            edits,
+            ..Self::advice(summary)
+        }
+    }
+
+    /// The same remedy, marked as complete if it is.
+    pub(crate) fn complete_if(self, complete: bool) -> Self {
+        Self { complete, ..self }
+    }
+
+    /// The same remedy with a command to paste.
+    pub(crate) fn with_command(self, command: Option<String>) -> Self {
+        Self { command, ..self }
+    }
+
+    /// The remedy for people: the summary, and what to type or paste. The lines after the first are indented.
+    pub(crate) fn text(&self) -> String {
+        /// Most changes that are listed.
+        const SHOWN: usize = 4;
+        let mut text = self.summary.clone();
+        let mut changes = self.edits.iter().filter(|edit| !edit.adds_a_parent());
+        match (changes.next(), changes.next()) {
+            (Some(only), None) if annotation_of(only).is_none() => {
+                let _ = write!(text, ": {}", describe(only));
+            }
+            (Some(only), None) => {
+                let _ = write!(text, ":\n  {}", annotation_of(only).unwrap_or_default());
+            }
+            (Some(first), Some(second)) => {
+                text.push(':');
+                for edit in [first, second].into_iter().chain(changes.by_ref().take(SHOWN - 2)) {
+                    let _ = write!(text, "\n  {}", describe(edit));
+                }
+                let more = changes.count();
+                if more > 0 {
+                    let _ = write!(text, "\n  and {more} more");
+                }
+            }
+            (None, _) => {}
+        }
+        if let Some(command) = &self.command {
+            let _ = write!(text, "\n  {command}");
+        }
+        text
+    }
+}
+
+/// All remedies of a finding as the text behind `fix: `; alternatives begin with `or: ` on a line of their own.
+pub(crate) fn text(remedies: &[Remedy]) -> String {
+    /// The report has all of them; people need the recommended one and an alternative.
+    const SHOWN: usize = 2;
+    let shown: Vec<String> = remedies.iter().take(SHOWN).map(Remedy::text).collect();
+    shown.join("\nor: ")
+}
+
+/// An annotation as it is typed, if that is what the edit sets.
+fn annotation_of(edit: &Edit) -> Option<String> {
+    let (Change::Add(Value::String(value)) | Change::Replace(Value::String(value))) = &edit.change
+    else {
+        return None;
+    };
+    match edit.path.segments().as_slice() {
+        [.., Segment::Key(map), Segment::Key(key)] if map == "annotations" => {
+            Some(annotation(key, value))
+        }
+        _ => None,
+    }
+}
+
+/// `ssp.kubevirt.io/dict.architectures: "amd64,arm64"`.
+pub(crate) fn annotation(key: &str, value: &str) -> String {
+    format!("{key}: {}", quoted(value))
+}
+
+/// A string in YAML, shortened for people.
+fn quoted(value: &str) -> String {
+    format!("\"{}\"", escape(value, 120))
+}
+
+fn describe(edit: &Edit) -> String {
+    let path = &edit.path;
+    match (&edit.change, path.segments().last()) {
+        (Change::Remove, _) => format!("remove {path}"),
+        (Change::Add(value), Some(Segment::Index(_))) => {
+            let list = path.parent().cloned().unwrap_or_default();
+            format!("add {} to {list}", flow(value))
+        }
+        (Change::Add(value) | Change::Replace(value), _) => {
+            format!("set {path} to {}", flow(value))
+        }
+    }
+}
+
+/// A value in YAML's flow style.
+fn flow(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let members: Vec<String> = members
+                .iter()
+                .map(|(key, value)| format!("{}: {}", escape(key, 120), flow(value)))
+                .collect();
+            format!("{{{}}}", members.join(", "))
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(flow).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::String(text) if is_plain(text) => text.clone(),
+        Value::String(text) => quoted(text),
+        other => other.to_string(),
+    }
+}
+
+/// Whether a string needs no quotes in YAML: it begins with a letter and is no word that YAML reads as something
+/// else.
+fn is_plain(text: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(is_word)
+        && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
+            .iter()
+            .any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// The `kubectl` command that merges a patch into the live object.
+///
+/// It names the version: the preferred one is v1 from HCO 1.18 on, which does not have the fields of v1beta1.
+pub(crate) fn merge_command(hco: &HyperConverged<'_>, path: &FieldPath, value: impl Into<Value>) -> String {
+    let mut patch: Value = value.into();
+    for segment in path.segments().into_iter().rev() {
+        if let Segment::Key(key) = segment {
+            let mut object = serde_json::Map::new();
+            object.insert(key.clone().into_owned(), patch);
+            patch = Value::Object(object);
+        }
+    }
+    let name = if is_dns1123_subdomain(&hco.name) {
+        &hco.name
+    } else {
+        "NAME"
+    };
+    let namespace = if is_dns1123_label(&hco.namespace) {
+        &hco.namespace
+    } else {
+        "NAMESPACE"
+    };
+    let version = hco.version.name();
+    format!(
+        "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p '{patch}'"
+    )
+}

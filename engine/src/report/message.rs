@@ -1,0 +1,100 @@
+//! The denial for people: the object, then a paragraph for each rule.
+
+use std::fmt::Write as _;
+
+use super::{FindingReport, ObjectName, RuleReport};
+use crate::findings::Outcome;
+use crate::text::{cut, quote};
+
+/// The most that a message holds.
+pub(super) const LIMIT: usize = 4096;
+/// The most that a paragraph holds, so that one rule does not displace the others.
+const PARAGRAPH: usize = 1800;
+/// How many further templates a paragraph names, and how many different fixes it gives.
+const NAMED: usize = 5;
+const FIXES: usize = 3;
+
+/// The message about rules that deny.
+pub(super) fn message(object: &ObjectName<'_>, denying: &[&RuleReport]) -> String {
+    /// Room for the line that counts the rest.
+    const REST: usize = 64;
+    let count = |rules: &[&RuleReport]| -> usize {
+        rules.iter().map(|rule| rule.count(Outcome::Deny)).sum()
+    };
+    let all = count(denying);
+    let s = if all == 1 { "" } else { "s" };
+    let mut message = format!("HyperConverged {object}: {all} problem{s}");
+    for (place, rule) in denying.iter().enumerate() {
+        let paragraph = paragraph(rule);
+        if message.len() + paragraph.len() > LIMIT - REST {
+            let rest = count(denying.get(place..).unwrap_or_default());
+            let _ = write!(message, "\n\nand {rest} more");
+            break;
+        }
+        message.push_str(&paragraph);
+    }
+    message
+}
+
+fn paragraph(rule: &RuleReport) -> String {
+    let (findings, more) = rule.with(Outcome::Deny);
+    let Some((first, others)) = findings.split_first() else {
+        return String::new();
+    };
+    let mut text = format!("\n\n[{}] {}\n{}", rule.id, first.path, first.fact);
+    text.push_str(&also(first, others, more));
+    let mut fixes = vec![first.fix.as_str()];
+    for finding in others {
+        if fixes.len() < FIXES && !fixes.contains(&finding.fix.as_str()) {
+            fixes.push(&finding.fix);
+        }
+    }
+    for fix in fixes {
+        let _ = write!(text, "\nfix: {fix}");
+    }
+    cut(text, PARAGRAPH)
+}
+
+/// The line that names the other places, or nothing.
+fn also(first: &FindingReport, others: &[&FindingReport], mut more: usize) -> String {
+    let mut text = String::new();
+    // Findings with one path are about one template, one after the other.
+    let mut last = first.path.as_str();
+    let mut named = 0;
+    for finding in others {
+        if finding.path == last {
+            continue;
+        }
+        last = &finding.path;
+        if named == NAMED {
+            more += 1;
+            continue;
+        }
+        text.push_str(if named == 0 { "\nAlso: " } else { ", " });
+        named += 1;
+        match &finding.template {
+            Some(name) => {
+                let _ = write!(text, "{} ({})", quote(name), short(&finding.path));
+            }
+            None => text.push_str(&finding.path),
+        }
+    }
+    match (named, more) {
+        (_, 0) => {}
+        (0, more) => {
+            let _ = write!(text, "\nAlso: {more} more");
+        }
+        (_, more) => {
+            let _ = write!(text, " and {more} more");
+        }
+    }
+    text
+}
+
+/// `dataImportCronTemplates[3]` is enough to find a template.
+fn short(path: &str) -> &str {
+    path.find(']')
+        .and_then(|end| path.get(..=end))
+        .and_then(|path| path.rsplit_once('.'))
+        .map_or(path, |(_, last)| last)
+}

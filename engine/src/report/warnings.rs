@@ -1,0 +1,59 @@
+//! The warnings: a line for each finding that warns, and one for each rule that carries existing problems over.
+
+use super::RuleReport;
+use crate::findings::Outcome;
+use crate::text::cut;
+
+/// The most that one line holds, and all of them together. The API server cuts longer ones.
+const LINE: usize = 256;
+const LINES: usize = 4096;
+
+pub(super) fn warnings(rules: &[RuleReport]) -> Vec<String> {
+    let mut lines = Lines::default();
+    for rule in rules {
+        let (shown, more) = rule.with(Outcome::Warn);
+        for finding in shown {
+            lines.push(format!("[{}] {}", rule.id, finding.fact));
+        }
+        lines.omitted += more;
+    }
+    for rule in rules {
+        if let Some(first) = rule.with(Outcome::Carried).0.first() {
+            let more = match rule.count(Outcome::Carried) - 1 {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            lines.push(format!("[{}] Existing problem{more}: {}", rule.id, first.fact));
+        }
+    }
+    lines.finish()
+}
+
+/// Lines up to the limit; the others are counted.
+#[derive(Default)]
+struct Lines {
+    lines: Vec<String>,
+    length: usize,
+    omitted: usize,
+}
+
+impl Lines {
+    fn push(&mut self, line: String) {
+        /// Room for the line that counts the others.
+        const REST: usize = 32;
+        let line = cut(line, LINE);
+        if self.omitted == 0 && self.length + line.len() <= LINES - REST {
+            self.length += line.len();
+            self.lines.push(line);
+        } else {
+            self.omitted += 1;
+        }
+    }
+
+    fn finish(mut self) -> Vec<String> {
+        if self.omitted > 0 {
+            self.lines.push(format!("and {} more", self.omitted));
+        }
+        self.lines
+    }
+}

@@ -1,0 +1,19 @@
+//! Sorted maps and sets of what an iterator yields.
+//!
+//! `collect` sorts before it builds the tree. Each sort is 6 kB of the module, and there would be a dozen of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A map; of two equal keys the last one counts.
+pub(crate) fn map<K: Ord, V>(entries: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
+    let mut map = BTreeMap::new();
+    map.extend(entries);
+    map
+}
+
+/// A set.
+pub(crate) fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+    let mut set = BTreeSet::new();
+    set.extend(items);
+    set
+}
