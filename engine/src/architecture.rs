@@ -85,7 +85,9 @@ impl<'a> Architectures<'a> {
     /// removeUnsupportedArchs: the comparison is exact, and an entry that equals no workload architecture is
     /// dropped silently.
     pub(crate) fn supported<'w>(self, workload: &'w BTreeMap<String, usize>) -> BTreeSet<&'w str> {
-        let names = self.entries().filter_map(|entry| workload.get_key_value(entry));
+        let names = self
+            .entries()
+            .filter_map(|entry| workload.get_key_value(entry));
         sorted::set(names.map(|(name, _)| name.as_str()))
     }
 

@@ -321,7 +321,8 @@ mod tests {
 
     #[test]
     fn what_is_not_edited_stays_byte_for_byte() {
-        let text = r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"}"#;
+        let text =
+            r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"}"#;
         let (_, after) = set(text, &FieldPath::of(&["a", "b"]), true);
         assert_eq!(
             after,

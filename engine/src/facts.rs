@@ -79,7 +79,10 @@ impl<'a> Nodes<'a> {
 
     /// The nodes counted by one of the placements, if they were read.
     fn by(&self, placement: &Placement) -> Option<&Census> {
-        let place = self.placements.iter().position(|known| *known == placement)?;
+        let place = self
+            .placements
+            .iter()
+            .position(|known| *known == placement)?;
         self.counted.get()?.as_ref().ok()?.get(place)
     }
 }
@@ -171,7 +174,8 @@ impl<'a> Facts<'a> {
 
     /// The path of an annotation of a template.
     pub(crate) fn annotation_path(&self, template: &Template<'_>, name: &'static str) -> FieldPath {
-        self.path_of(template).keys(&["metadata", "annotations", name])
+        self.path_of(template)
+            .keys(&["metadata", "annotations", name])
     }
 
     /// The path of a template's architectures annotation.

@@ -167,10 +167,7 @@ pub(crate) struct Judged<'a> {
 
 /// What a rule finds in an object, and what becomes of it: a finding that the old object has too is carried over,
 /// so that an update is never denied for an existing problem.
-pub(crate) fn judge<'a>(
-    rule: &'static Rule,
-    facts: &Facts<'a>,
-) -> Judged<'a> {
+pub(crate) fn judge<'a>(rule: &'static Rule, facts: &Facts<'a>) -> Judged<'a> {
     /// Most findings of a rule and outcome that are kept in full. The others are counted.
     const SHOWN: usize = 128;
     let old = inherited(rule, facts);

@@ -158,10 +158,7 @@ impl<'a> Sent<'a> {
                 v1_only: V1Only::parse(v1_only.as_deref()),
             },
             imports_common: judged.common_import.boolean()?.unwrap_or(true),
-            templates: judged
-                .templates
-                .list(Template::read)?
-                .unwrap_or_default(),
+            templates: judged.templates.list(Template::read)?.unwrap_or_default(),
             placement: Placement::parse(
                 labels(&judged.node_selector)?,
                 affinity::node_affinity(&judged.node_affinity)?,

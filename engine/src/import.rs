@@ -292,7 +292,8 @@ mod tests {
 
     #[test]
     fn of_a_gate_that_is_listed_twice_only_the_first_entry_is_dropped() {
-        let update = |gates: &[bool]| import(None, gates).resolve_update(&import(Some(true), gates));
+        let update =
+            |gates: &[bool]| import(None, gates).resolve_update(&import(Some(true), gates));
         assert_eq!(update(&[true, true]), Import::Enabled);
         assert_eq!(update(&[true, false]), Import::Disabled);
         assert_eq!(update(&[true]), Import::Disabled);

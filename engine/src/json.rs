@@ -247,9 +247,7 @@ impl<'a> Object<'a> {
             '\u{212a}' => 'k',
             other => other.to_ascii_lowercase(),
         };
-        self.field_where(key, |name| {
-            name.chars().map(fold).eq(key.chars().map(fold))
-        })
+        self.field_where(key, |name| name.chars().map(fold).eq(key.chars().map(fold)))
     }
 
     fn field_where(&self, key: &'static str, is_it: impl Fn(&str) -> bool) -> Field<'a> {

@@ -43,8 +43,8 @@ pub fn report(payload: &[u8], cluster: &dyn Cluster) -> Report {
 ///
 /// Every problem in them, a line each.
 pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
-    let settings =
-        Json::parse(payload).map_err(|error| format!("the settings are not valid JSON: {error}"))?;
+    let settings = Json::parse(payload)
+        .map_err(|error| format!("the settings are not valid JSON: {error}"))?;
     Settings::read(Some(settings)).map(drop)
 }
 
@@ -129,7 +129,8 @@ fn judge_object(
 ) -> Report {
     let objects = [Some(hco), old].into_iter().flatten();
     let nodes = Nodes::new(cluster, settings, objects.map(|object| &object.placement));
-    let common = |object| golden_image::common_templates(object, settings.common_templates.as_ref());
+    let common =
+        |object| golden_image::common_templates(object, settings.common_templates.as_ref());
     let common_before = old.map(common);
     let before = old
         .zip(common_before.as_ref())

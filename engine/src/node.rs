@@ -220,10 +220,17 @@ impl<'a, 'p> Reader<'a, 'p> {
             let name = name.as_deref().unwrap_or_default();
             let is_placed = placement.matches(&NodeView::new(name, values, slots));
             if is_placed && let Some(Some(label)) = values.get(ARCHITECTURE) {
-                let labelled = census.by_label.entry(label.clone().into_owned()).or_default();
+                let labelled = census
+                    .by_label
+                    .entry(label.clone().into_owned())
+                    .or_default();
                 labelled.insert(architecture.to_owned());
             }
-            let is_workload = if placement.restricts() { is_placed } else { has(WORKER) };
+            let is_workload = if placement.restricts() {
+                is_placed
+            } else {
+                has(WORKER)
+            };
             if is_workload {
                 match census.workload.get_mut(architecture) {
                     Some(count) => *count += 1,

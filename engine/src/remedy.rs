@@ -67,7 +67,10 @@ impl Remedy {
             }
             (Some(first), Some(second)) => {
                 text.push(':');
-                for edit in [first, second].into_iter().chain(changes.by_ref().take(SHOWN - 2)) {
+                for edit in [first, second]
+                    .into_iter()
+                    .chain(changes.by_ref().take(SHOWN - 2))
+                {
                     let _ = write!(text, "\n  {}", describe(edit));
                 }
                 let more = changes.count();
@@ -164,7 +167,11 @@ fn is_plain(text: &str) -> bool {
 /// The `kubectl` command that merges a patch into the live object.
 ///
 /// It names the version: the preferred one is v1 from HCO 1.18 on, which does not have the fields of v1beta1.
-pub(crate) fn merge_command(hco: &HyperConverged<'_>, path: &FieldPath, value: impl Into<Value>) -> String {
+pub(crate) fn merge_command(
+    hco: &HyperConverged<'_>,
+    path: &FieldPath,
+    value: impl Into<Value>,
+) -> String {
     let mut patch: Value = value.into();
     for segment in path.segments().into_iter().rev() {
         if let Segment::Key(key) = segment {

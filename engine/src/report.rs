@@ -318,7 +318,11 @@ impl FindingReport {
             level,
             path: finding.path.to_string(),
             // As it is otherwise, because machines compare it.
-            template: template.map(|name| name.get(..name.floor_char_boundary(NAME)).unwrap_or(name).to_owned()),
+            template: template.map(|name| {
+                name.get(..name.floor_char_boundary(NAME))
+                    .unwrap_or(name)
+                    .to_owned()
+            }),
             fact: finding.fact.clone(),
             fix: remedy::text(&finding.remedies),
             remedies,

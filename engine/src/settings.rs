@@ -119,7 +119,8 @@ impl Settings {
                 read.set(&mut reader, &key, &value);
             }
         }
-        read.templates.sort_by(|(one, _), (other, _)| one.cmp(other));
+        read.templates
+            .sort_by(|(one, _), (other, _)| one.cmp(other));
         reader.finish(read)
     }
 

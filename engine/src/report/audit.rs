@@ -23,15 +23,22 @@ pub(super) fn annotations(report: &Report, judged: &[Judged<'_>]) -> BTreeMap<St
         ),
         (
             "multi-arch-import",
-            report.multi_arch_import.map(|import| import.name().to_owned()),
+            report
+                .multi_arch_import
+                .map(|import| import.name().to_owned()),
         ),
     ];
-    let given = pairs.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    let given = pairs
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)));
     sorted::map(given)
 }
 
 fn architectures(names: Option<&[String]>) -> Option<String> {
-    let names: Vec<String> = names?.iter().map(|name| percent_encode(name, NAME)).collect();
+    let names: Vec<String> = names?
+        .iter()
+        .map(|name| percent_encode(name, NAME))
+        .collect();
     Some(match names.as_slice() {
         [] => "none".to_owned(),
         names => cut(names.join(","), LIMIT),

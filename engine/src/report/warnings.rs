@@ -23,7 +23,10 @@ pub(super) fn warnings(rules: &[RuleReport]) -> Vec<String> {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
-            lines.push(format!("[{}] Existing problem{more}: {}", rule.id, first.fact));
+            lines.push(format!(
+                "[{}] Existing problem{more}: {}",
+                rule.id, first.fact
+            ));
         }
     }
     lines.finish()

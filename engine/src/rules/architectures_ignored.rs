@@ -8,8 +8,7 @@ use crate::import::Import;
 use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule =
-    Rule::about_templates("architectures-ignored", Level::Warn, check);
+pub(crate) static RULE: Rule = Rule::about_templates("architectures-ignored", Level::Warn, check);
 
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     match facts.import {

@@ -10,8 +10,7 @@ use crate::findings::{Finding, Findings, Identity};
 use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule =
-    Rule::about_templates("architectures-malformed", Level::Deny, check);
+pub(crate) static RULE: Rule = Rule::about_templates("architectures-malformed", Level::Deny, check);
 
 /// HCO drops silently what equals no workload architecture (see `Architectures::supported`). The SSP operator trims
 /// (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.

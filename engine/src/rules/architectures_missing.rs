@@ -10,8 +10,7 @@ use crate::remedy::{Remedy, annotation};
 use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule =
-    Rule::about_templates("architectures-missing", Level::Deny, check);
+pub(crate) static RULE: Rule = Rule::about_templates("architectures-missing", Level::Deny, check);
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// validateMultiArchDict: there is no original value, so an empty annotation counts as a missing one.
@@ -64,9 +63,7 @@ fn fact(name: &str, is_shipped: bool) -> String {
 
 fn add_annotation(facts: &Facts<'_>, template: &Template<'_>) -> Remedy {
     match facts.workload() {
-        Some(census) => {
-            remedies::list_architectures(facts, template, census, "add the annotation")
-        }
+        Some(census) => remedies::list_architectures(facts, template, census, "add the annotation"),
         None => Remedy::advice(format!(
             "add the annotation with the architectures of the image, for example {}",
             annotation(ARCHITECTURES, "amd64,arm64")

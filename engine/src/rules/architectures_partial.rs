@@ -6,8 +6,7 @@ use crate::findings::{Finding, Findings, Identity};
 use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule =
-    Rule::about_templates("architectures-partial", Level::Warn, check);
+pub(crate) static RULE: Rule = Rule::about_templates("architectures-partial", Level::Warn, check);
 
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for (template, value) in facts.annotations() {

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::remedies;
+use crate::architecture::Architectures;
 use crate::edit::Edits;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
 use crate::golden_image::{Annotation, GoldenImage};
 use crate::hyperconverged::ENABLE;
-use crate::architecture::Architectures;
 use crate::import::Import;
 use crate::name::is_dns1123_subdomain;
 use crate::node::Census;

@@ -10,8 +10,7 @@ use crate::node::Census;
 use crate::rule::{Level, Rule};
 use crate::text::quote;
 
-pub(crate) static RULE: Rule =
-    Rule::about_templates("architectures-untidy", Level::Warn, check);
+pub(crate) static RULE: Rule = Rule::about_templates("architectures-untidy", Level::Warn, check);
 
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for (template, value) in facts.annotations() {

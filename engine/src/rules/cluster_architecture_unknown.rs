@@ -35,7 +35,10 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 
 fn ways_out(facts: &Facts<'_>, census: &Census) -> Vec<Remedy> {
     // A placement does not change which nodes are the control plane.
-    let is_placement_enough = census.control_plane.iter().all(|name| is_accepted_by_ssp(name));
+    let is_placement_enough = census
+        .control_plane
+        .iter()
+        .all(|name| is_accepted_by_ssp(name));
     let mut ways = if is_placement_enough {
         remedies::place(facts, census, "keep the workloads off these nodes")
     } else {

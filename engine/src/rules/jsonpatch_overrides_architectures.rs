@@ -30,7 +30,12 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let patches = &facts.hco.patches;
     for (path, patch, resource, fields) in [
         (&paths.ssp.path, &patches.ssp, "SSP", &IN_SSP[..]),
-        (&paths.kubevirt.path, &patches.kubevirt, "KubeVirt", &IN_KUBEVIRT),
+        (
+            &paths.kubevirt.path,
+            &patches.kubevirt,
+            "KubeVirt",
+            &IN_KUBEVIRT,
+        ),
         (&paths.cdi.path, &patches.cdi, "CDI", &IN_CDI),
     ] {
         if let Some(patch) = patch {

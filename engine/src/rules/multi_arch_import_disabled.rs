@@ -8,8 +8,7 @@ use crate::node::Census;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
 
-pub(crate) static RULE: Rule =
-    Rule::about_object("multi-arch-import-disabled", Level::Deny, check);
+pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", Level::Deny, check);
 
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
 /// getMultiArchBootImagesStatusCallback, for the alert `HCOMultiArchGoldenImagesDisabled`: several workload

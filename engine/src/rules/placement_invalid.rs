@@ -18,7 +18,11 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let workloads = fields.node_affinity.path.key(REQUIRED);
     for (affinity, required, errors) in [
         ("workloads", &workloads, facts.hco.placement.errors()),
-        ("infra", &fields.infra_required.path, &facts.hco.infra_errors),
+        (
+            "infra",
+            &fields.infra_required.path,
+            &facts.hco.infra_errors,
+        ),
     ] {
         for error in errors {
             // The same requirement is another problem in the other affinity.

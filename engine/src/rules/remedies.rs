@@ -42,8 +42,7 @@ pub(super) fn enable_import(facts: &Facts<'_>) -> Remedy {
             summary += " (HCO 1.19 and later read the field, earlier versions the feature gate)";
         }
         if revealed.contains(architectures_missing::RULE.id) {
-            summary +=
-                ", and in the same change add the architectures annotation to each template without one";
+            summary += ", and in the same change add the architectures annotation to each template without one";
         } else if !revealed.is_empty() {
             let rules: Vec<&str> = revealed.iter().copied().collect();
             summary += &format!(
@@ -67,7 +66,9 @@ pub(super) fn enable_import_if_needed(facts: &Facts<'_>) -> Remedy {
         &control_plane_architecture_differs::RULE,
     ];
     let is_needed = facts.census_if_read().is_some_and(has_known_architectures)
-        && needs_import.iter().any(|rule| !findings::identities(rule, facts).is_empty());
+        && needs_import
+            .iter()
+            .any(|rule| !findings::identities(rule, facts).is_empty());
     let remedy = enable_import(facts);
     let complete = remedy.complete && is_needed;
     remedy.complete_if(complete)
@@ -179,7 +180,9 @@ fn is_selectable(census: &Census, architecture: &str) -> bool {
 fn place_on(facts: &Facts<'_>, architecture: &str, summary: &str) -> Remedy {
     let hco = facts.hco;
     let path = hco.fields.node_selector.path.key(ARCHITECTURE_LABEL);
-    let edits = Edits::default().set(&hco.object, &path, architecture).finish();
+    let edits = Edits::default()
+        .set(&hco.object, &path, architecture)
+        .finish();
     let command = merge_command(hco, &path, architecture);
     Remedy::edits(summary, edits).with_command(Some(command))
 }
@@ -210,7 +213,12 @@ pub(super) fn correct(
 ) -> Remedy {
     let correction = value.corrected(&census.workload);
     if correction.value.is_empty() {
-        return list_architectures(facts, template, census, "list the architectures of the image");
+        return list_architectures(
+            facts,
+            template,
+            census,
+            "list the architectures of the image",
+        );
     }
     let summary = if correction.is_certain {
         "correct the annotation"

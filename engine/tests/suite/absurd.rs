@@ -114,7 +114,11 @@ fn characters_that_a_terminal_obeys_are_shown_not_sent() {
 fn deep_nesting_is_judged_or_a_sentence() {
     for depth in [64, 128, 10_000, 1_000_000] {
         let deep = "[".repeat(depth) + &"]".repeat(depth);
-        for (field, code) in [("x", 403), ("workloads", 400), ("dataImportCronTemplates", 400)] {
+        for (field, code) in [
+            ("x", 403),
+            ("workloads", 400),
+            ("dataImportCronTemplates", 400),
+        ] {
             let payload = format!(
                 r#"{{"request":{{"kind":{{"group":"hco.kubevirt.io","version":"v1beta1","kind":"HyperConverged"}},"operation":"CREATE","object":{{"spec":{{"{field}":{deep}}}}}}}}}"#
             );

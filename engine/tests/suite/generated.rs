@@ -139,10 +139,16 @@ impl Parts {
         if let Some(templates) = self.templates {
             sources.insert("dataImportCronTemplates".to_owned(), templates.into());
         }
-        let import = self.field.map(|field| json!({"enableMultiArchBootImageImport": field}));
+        let import = self
+            .field
+            .map(|field| json!({"enableMultiArchBootImageImport": field}));
         let mut spec = Map::new();
         if version == "v1" {
-            sources.extend(import.and_then(|import| import.as_object().cloned()).unwrap_or_default());
+            sources.extend(
+                import
+                    .and_then(|import| import.as_object().cloned())
+                    .unwrap_or_default(),
+            );
             if self.has_parents || !sources.is_empty() {
                 spec.insert("workloadSources".to_owned(), sources.into());
             }
@@ -150,12 +156,18 @@ impl Parts {
                 spec.insert("featureGates".to_owned(), gates.into());
             }
             if self.has_parents || !placement.is_empty() {
-                spec.insert("deployment".to_owned(), json!({"nodePlacements": {"workload": placement}}));
+                spec.insert(
+                    "deployment".to_owned(),
+                    json!({"nodePlacements": {"workload": placement}}),
+                );
             }
         } else {
             spec.extend(sources);
             if self.has_parents || import.is_some() {
-                spec.insert("featureGates".to_owned(), import.unwrap_or_else(|| json!({})));
+                spec.insert(
+                    "featureGates".to_owned(),
+                    import.unwrap_or_else(|| json!({})),
+                );
             }
             if self.has_parents || !placement.is_empty() {
                 spec.insert("workloads".to_owned(), json!({"nodePlacement": placement}));
@@ -179,14 +191,21 @@ impl Parts {
 
 fn architectures() -> impl Strategy<Value = String> {
     let entry = select(vec![
-        "amd64", "arm64", "s390x", "ppc64le", " amd64", "arm64 ", "AMD64", "x86_64", "aarch64", "amd46", "whatever",
-        "", " ",
+        "amd64", "arm64", "s390x", "ppc64le", " amd64", "arm64 ", "AMD64", "x86_64", "aarch64",
+        "amd46", "whatever", "", " ",
     ]);
     vec(entry, 0..4).prop_map(|entries| entries.join(","))
 }
 
 fn name() -> impl Strategy<Value = &'static str> {
-    select(vec!["my-image", "other-image", "fedora-image-cron", "rhel9", "Bad_Name", ""])
+    select(vec![
+        "my-image",
+        "other-image",
+        "fedora-image-cron",
+        "rhel9",
+        "Bad_Name",
+        "",
+    ])
 }
 
 fn registry() -> impl Strategy<Value = Value> {
@@ -246,7 +265,8 @@ fn status_template() -> impl Strategy<Value = Value> {
                 template["metadata"]["annotations"][ARCHITECTURES] = value.into();
             }
             if let Some(registry) = registry {
-                template["spec"] = json!({"template": {"spec": {"source": {"registry": registry}}}});
+                template["spec"] =
+                    json!({"template": {"spec": {"source": {"registry": registry}}}});
             }
             template
         })
@@ -284,7 +304,9 @@ fn affinity() -> impl Strategy<Value = Value> {
         }
         if let Some(terms) = preferred {
             let terms = terms.into_iter();
-            let terms: Vec<Value> = terms.map(|term| json!({"weight": 1, "preference": term})).collect();
+            let terms: Vec<Value> = terms
+                .map(|term| json!({"weight": 1, "preference": term}))
+                .collect();
             affinity.insert(
                 "preferredDuringSchedulingIgnoredDuringExecution".to_owned(),
                 terms.into(),
@@ -312,7 +334,9 @@ fn annotations() -> impl Strategy<Value = Map<String, Value>> {
         let v1_only = v1_only.map(|value| ("hco.kubevirt.io/v1-only-fields", value));
         let patch = patch.map(|value| ("ssp.kubevirt.io/jsonpatch", value));
         let pairs = [v1_only, patch].into_iter().flatten();
-        pairs.map(|(key, value)| (key.to_owned(), value.into())).collect()
+        pairs
+            .map(|(key, value)| (key.to_owned(), value.into()))
+            .collect()
     })
 }
 
@@ -352,10 +376,8 @@ pub(crate) fn settings() -> impl Strategy<Value = Value> {
             "template-invalid",
         ])
     };
-    let levels = || {
-        proptest::collection::btree_map(rule(), level(), 0..3)
-            .prop_map(|levels| json!(levels))
-    };
+    let levels =
+        || proptest::collection::btree_map(rule(), level(), 0..3).prop_map(|levels| json!(levels));
     prop_oneof![
         2 => Just(json!({})),
         1 => levels().prop_map(|levels| json!({"levels": levels})),

@@ -34,7 +34,13 @@ fn denials(report: &Report) -> BTreeSet<(String, Option<String>, String)> {
     let findings = report.findings.iter();
     findings
         .filter(|finding| finding.level == Outcome::Deny)
-        .map(|finding| (finding.rule.to_owned(), finding.template.clone(), finding.fact.clone()))
+        .map(|finding| {
+            (
+                finding.rule.to_owned(),
+                finding.template.clone(),
+                finding.fact.clone(),
+            )
+        })
         .collect()
 }
 

@@ -13,10 +13,7 @@ use super::generated::{nodes, payload, request};
 use super::rows;
 
 /// Checks the law for a request; returns how many remedies were applied.
-fn law(
-    object: &Value,
-    judge: impl Fn(&Value) -> Report,
-) -> Result<usize, String> {
+fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, String> {
     let before = judge(object);
     let applied: Vec<&RemedyReport> = before.findings.iter().filter_map(complete).collect();
     let edited = apply(object, &applied)?;
@@ -80,7 +77,10 @@ fn apply(object: &Value, remedies: &[&RemedyReport]) -> Result<Value, String> {
 /// The JSON pointers of everything that is different.
 fn changes(one: &Value, other: &Value) -> Vec<String> {
     let diff = json_patch::diff(one, other);
-    diff.0.iter().map(|operation| operation.path().to_string()).collect()
+    diff.0
+        .iter()
+        .map(|operation| operation.path().to_string())
+        .collect()
 }
 
 #[test]
@@ -117,7 +117,11 @@ fn the_law_holds_for_the_corpus_of_hco() {
 fn created(compressed: impl std::io::Read) -> usize {
     super::all_agree(rows(compressed), |row| {
         let nodes = row["nodes"].as_array().unwrap();
-        let (_, version) = row["hco"]["apiVersion"].as_str().unwrap().split_once('/').unwrap();
+        let (_, version) = row["hco"]["apiVersion"]
+            .as_str()
+            .unwrap()
+            .split_once('/')
+            .unwrap();
         law(&row["hco"], |object| {
             let request = json!({
                 "kind": {"group": "hco.kubevirt.io", "version": version, "kind": "HyperConverged"},

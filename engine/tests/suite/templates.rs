@@ -25,7 +25,10 @@ fn boots(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
             ],
         }},
     }});
-    let report = engine::report(payload.to_string().as_bytes(), &FakeCluster::with_workers(workers));
+    let report = engine::report(
+        payload.to_string().as_bytes(),
+        &FakeCluster::with_workers(workers),
+    );
     let templates = report.templates.unwrap();
     assert_eq!(templates.len(), 1, "the disabled one is no golden image");
     let boots = templates[0].architectures.iter();

@@ -68,8 +68,14 @@ fn compare(row: &Value, request: &Value, position: Position) -> Result<(), Strin
     let report = judge(request);
     if matches!(report.code, Some(400 | 500)) {
         // An object of the wrong type, which the API server's schema rejects before any webhook.
-        let is_rejected = row["schemaErrors"].as_array().is_some_and(|it| !it.is_empty());
-        return if is_rejected { Ok(()) } else { Err(format!("not judged: {:?}", report.message)) };
+        let is_rejected = row["schemaErrors"]
+            .as_array()
+            .is_some_and(|it| !it.is_empty());
+        return if is_rejected {
+            Ok(())
+        } else {
+            Err(format!("not judged: {:?}", report.message))
+        };
     }
     // Accepted at once: nothing that is judged was changed.
     let Some(import) = report.audit_annotations.get("multi-arch-import") else {
@@ -86,14 +92,22 @@ fn compare(row: &Value, request: &Value, position: Position) -> Result<(), Strin
         && !is_denied_for_something_else
         && !is_listed_twice
     {
-        return Err(format!("{position:?}: contradiction {contradicts}, mutator: {mutator}"));
+        return Err(format!(
+            "{position:?}: contradiction {contradicts}, mutator: {mutator}"
+        ));
     }
     let validator = hco["validator"]["message"].as_str().unwrap_or_default();
     for (error, rule) in [
         ("node placement affinity", "placement-invalid"),
-        ("annotation of a dataImportCronTemplate must be either", "template-invalid"),
+        (
+            "annotation of a dataImportCronTemplate must be either",
+            "template-invalid",
+        ),
         ("spec is empty for an enabled", "template-invalid"),
-        ("DataImportCronTable is already defined", "template-duplicated"),
+        (
+            "DataImportCronTable is already defined",
+            "template-duplicated",
+        ),
         ("v1-only-fields annotation", "v1-only-fields-unreadable"),
     ] {
         if validator.contains(error) && !fires(rule) {
@@ -105,9 +119,15 @@ fn compare(row: &Value, request: &Value, position: Position) -> Result<(), Strin
     if is_denied || is_listed_twice || !is_resolved || hco["import"].is_null() {
         return Ok(());
     }
-    let wanted = if hco["import"] == true { "enabled" } else { "disabled" };
+    let wanted = if hco["import"] == true {
+        "enabled"
+    } else {
+        "disabled"
+    };
     if import != wanted {
-        return Err(format!("{position:?}: the import is {wanted}, ours {import}"));
+        return Err(format!(
+            "{position:?}: the import is {wanted}, ours {import}"
+        ));
     }
     Ok(())
 }
