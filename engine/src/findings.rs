@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::edit::Edit;
 use crate::facts::Facts;
 use crate::path::FieldPath;
 use crate::remedy::Remedy;
+use crate::report::FindingReport;
 use crate::rule::{Level, Ratchet, Rule};
 use crate::settings::{Settings, Updates};
 use crate::sorted;
@@ -157,27 +159,51 @@ fn inherited<'a, 'f>(rule: &Rule, facts: &'f Facts<'a>) -> Option<&'f Facts<'a>>
 #[derive(Debug)]
 pub(crate) struct Judged<'a> {
     pub(crate) rule: &'static Rule,
-    /// The first ones in full.
-    pub(crate) shown: Vec<(Outcome, Option<&'a str>, Finding)>,
-    /// How many there are of each outcome.
-    pub(crate) counts: BTreeMap<Outcome, usize>,
+    /// The first ones of each outcome in full.
+    pub(crate) shown: Vec<FindingReport>,
+    counts: BTreeMap<Outcome, usize>,
     /// The gravest outcome for each template; findings without a template are under the empty name.
     pub(crate) gravest: BTreeMap<&'a str, Outcome>,
 }
 
+impl Judged<'_> {
+    /// How many findings have this outcome.
+    pub(crate) fn count(&self, outcome: Outcome) -> usize {
+        self.counts.get(&outcome).copied().unwrap_or_default()
+    }
+
+    /// The findings with this outcome that are shown, and how many more there are.
+    pub(crate) fn with(&self, outcome: Outcome) -> (Vec<&FindingReport>, usize) {
+        let shown = self.shown.iter();
+        let shown: Vec<_> = shown.filter(|finding| finding.level == outcome).collect();
+        let more = self.count(outcome) - shown.len();
+        (shown, more)
+    }
+
+    /// How many findings are not shown.
+    pub(crate) fn omitted(&self) -> usize {
+        self.counts.values().sum::<usize>() - self.shown.len()
+    }
+}
+
 /// What a rule finds in an object, and what becomes of it: a finding that the old object has too is carried over,
 /// so that an update is never denied for an existing problem.
-pub(crate) fn judge<'a>(rule: &'static Rule, facts: &Facts<'a>) -> Judged<'a> {
+///
+/// `done` are the edits of recommended remedies that are made once for all rules.
+pub(crate) fn judge<'a>(
+    rule: &'static Rule,
+    facts: &Facts<'a>,
+    done: &mut Vec<Edit>,
+) -> Judged<'a> {
     /// Most findings of a rule and outcome that are kept in full. The others are counted.
     const SHOWN: usize = 128;
-    let old = inherited(rule, facts);
     // The old object is judged only by rules that find something in the new one.
+    let old = inherited(rule, facts);
     let existing = OnceCell::new();
     let is_existing = |identity: &Identity<'a>| {
         let existing = existing.get_or_init(|| old.map(|old| identities(rule, old)));
-        existing
-            .as_ref()
-            .is_some_and(|existing| existing.contains_key(identity))
+        let existing = existing.as_ref();
+        existing.is_some_and(|existing| existing.contains_key(identity))
     };
     let mut judged = Judged {
         rule,
@@ -186,23 +212,19 @@ pub(crate) fn judge<'a>(rule: &'static Rule, facts: &Facts<'a>) -> Judged<'a> {
         gravest: BTreeMap::new(),
     };
     check(rule, facts, &mut |identity, level, describe| {
-        let outcome = if is_existing(&identity) {
-            Outcome::Carried
-        } else if level == Level::Deny {
-            Outcome::Deny
-        } else {
-            Outcome::Warn
+        let outcome = match level {
+            _ if is_existing(&identity) => Outcome::Carried,
+            Level::Deny => Outcome::Deny,
+            Level::Warn | Level::Ignore => Outcome::Warn,
         };
         let template = identity.template.unwrap_or_default();
-        judged
-            .gravest
-            .entry(template)
-            .and_modify(|gravest| *gravest = outcome.min(*gravest))
-            .or_insert(outcome);
+        let gravest = judged.gravest.entry(template).or_insert(outcome);
+        *gravest = outcome.min(*gravest);
         let count = judged.counts.entry(outcome).or_default();
         *count += 1;
         if *count <= SHOWN {
-            judged.shown.push((outcome, identity.template, describe()));
+            let finding = FindingReport::new(rule, outcome, identity.template, &describe(), done);
+            judged.shown.push(finding);
         }
     });
     judged

@@ -134,7 +134,7 @@ impl<'a> Sent<'a> {
     }
 
     /// Reads what the rules look at.
-    pub(crate) fn read(self) -> Result<HyperConverged<'a>, WrongType> {
+    pub(crate) fn read(self) -> Result<HyperConverged<'a>, WrongType<'a>> {
         let Self {
             version,
             json,
@@ -158,7 +158,10 @@ impl<'a> Sent<'a> {
                 v1_only: V1Only::parse(v1_only.as_deref()),
             },
             imports_common: judged.common_import.boolean()?.unwrap_or(true),
-            templates: judged.templates.list(Template::read)?.unwrap_or_default(),
+            templates: judged
+                .templates
+                .list(|index, item| Template::read(index, &item))?
+                .unwrap_or_default(),
             placement: Placement::parse(
                 labels(&judged.node_selector)?,
                 affinity::node_affinity(&judged.node_affinity)?,
@@ -174,7 +177,7 @@ impl<'a> Sent<'a> {
             },
             // HCO writes the status, not the user: one that cannot be read counts as absent.
             status_templates: status_templates
-                .list(StatusTemplate::read)
+                .list(|index, item| StatusTemplate::read(index, &item))
                 .ok()
                 .flatten()
                 .map(|templates| templates.into_iter().flatten().collect())
@@ -211,9 +214,9 @@ pub(crate) struct HyperConverged<'a> {
     pub(crate) status_templates: Vec<StatusTemplate>,
 }
 
-fn labels(field: &Field<'_>) -> Result<BTreeMap<String, String>, WrongType> {
+fn labels<'a>(field: &Field<'a>) -> Result<BTreeMap<String, String>, WrongType<'a>> {
     let mut labels = BTreeMap::new();
-    for (key, value) in field.clone().object().fields()? {
+    for (key, value) in field.object().fields()? {
         // Go reads null as an empty string.
         labels.insert(key.into_owned(), value.string()?.unwrap_or_default());
     }

@@ -157,7 +157,7 @@ impl Gate {
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
     /// recoverBadFeatureGates.
-    pub(crate) fn list(field: &Field<'_>) -> Result<Vec<Self>, WrongType> {
+    pub(crate) fn list<'a>(field: &Field<'a>) -> Result<Vec<Self>, WrongType<'a>> {
         let is_empty_object = field.json().is_some_and(|json| {
             json.kind() == Kind::Object && json.members().is_some_and(|members| members.is_empty())
         });
@@ -169,7 +169,7 @@ impl Gate {
 
     /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, `UnmarshalJSON`:
     /// encoding/json, which takes a key in any letter case; no state means Enabled.
-    fn strict_list(field: &Field<'_>) -> Result<Vec<Self>, WrongType> {
+    fn strict_list<'a>(field: &Field<'a>) -> Result<Vec<Self>, WrongType<'a>> {
         let gates = field.list(|_, item| {
             let gate = item.object();
             let state = gate.field_of_any_case("state").string()?;
@@ -208,7 +208,7 @@ impl V1Only {
         Self::read(json).map_err(|error| UnreadableV1Only(format!("in its value, {error}")))
     }
 
-    fn read(json: Json<'_>) -> Result<Self, WrongType> {
+    fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let object = Object::root(json);
         object
             .field_of_any_case("deployNetworkResourcesInjector")

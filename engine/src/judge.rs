@@ -57,7 +57,7 @@ fn judge_payload(payload: &[u8], cluster: &dyn Cluster, detail: Detail) -> Repor
     if payload.fields().is_ok() && !request.is_present() {
         return Report::no_request("the payload has no request");
     }
-    match Request::read(request) {
+    match Request::read(&request) {
         Ok(request) => judge_request(&request, &payload.field("settings"), cluster, detail),
         Err(error) => Report::no_request(&error.to_string()),
     }
@@ -137,11 +137,13 @@ fn judge_object(
         .map(|(old, common)| Facts::new(old, None, common, settings, &nodes));
     let common = common(hco);
     let facts = Facts::new(hco, before.as_ref(), &common, settings, &nodes);
-    let judged: Vec<_> = RULES
+    // What one recommended remedy does once and for all, a later one does not do again.
+    let mut done = Vec::new();
+    let judged = RULES
         .iter()
-        .map(|rule| findings::judge(rule, &facts))
+        .map(|rule| findings::judge(rule, &facts, &mut done))
         .collect();
-    Report::judged(name, &facts, &judged, detail)
+    Report::judged(name, &facts, judged, detail)
 }
 
 fn first_non_empty<'a>(one: &'a str, other: &'a str) -> &'a str {

@@ -17,6 +17,7 @@ use crate::golden_image::GoldenImage;
 use crate::import::Import;
 use crate::node::Census;
 use crate::remedy::{self, Remedy};
+use crate::rule::Rule;
 use crate::rules::NODES_UNREADABLE;
 use crate::sorted;
 use crate::text::{cut, escape};
@@ -196,17 +197,14 @@ impl Report {
     pub(crate) fn judged(
         object: &ObjectName<'_>,
         facts: &Facts<'_>,
-        judged: &[Judged<'_>],
+        judged: Vec<Judged<'_>>,
         detail: Detail,
     ) -> Self {
-        let rules: Vec<RuleReport> = RuleReport::all(judged);
-        let denying: Vec<&RuleReport> = rules
-            .iter()
-            .filter(|rule| rule.count(Outcome::Deny) > 0)
-            .collect();
+        let denies = |judged: &&Judged<'_>| judged.count(Outcome::Deny) > 0;
+        let denying: Vec<_> = judged.iter().filter(denies).collect();
         let code = match denying.as_slice() {
             [] => None,
-            [rule] if rule.id == NODES_UNREADABLE => Some(INTERNAL_ERROR),
+            [judged] if judged.rule.id == NODES_UNREADABLE => Some(INTERNAL_ERROR),
             _ => Some(FORBIDDEN),
         };
         let census = facts.census_if_read();
@@ -223,16 +221,13 @@ impl Report {
             templates: census
                 .filter(|_| detail == Detail::Everything)
                 .map(|census| templates(facts, census)),
-            warnings: warnings::warnings(&rules),
-            more_findings: rules
-                .iter()
-                .map(|rule| rule.counts.values().sum::<usize>() - rule.shown.len())
-                .sum(),
+            warnings: warnings::warnings(&judged),
+            more_findings: judged.iter().map(Judged::omitted).sum(),
             findings: Vec::new(),
             audit_annotations: BTreeMap::new(),
         };
-        report.audit_annotations = audit::annotations(&report, judged);
-        report.findings = rules.into_iter().flat_map(|rule| rule.shown).collect();
+        report.audit_annotations = audit::annotations(&report, &judged);
+        report.findings = judged.into_iter().flat_map(|judged| judged.shown).collect();
         report
     }
 }
@@ -256,50 +251,9 @@ impl std::fmt::Display for ObjectName<'_> {
     }
 }
 
-/// The findings of one rule, rendered.
-struct RuleReport {
-    id: &'static str,
-    shown: Vec<FindingReport>,
-    counts: BTreeMap<Outcome, usize>,
-}
-
-impl RuleReport {
-    fn all(judged: &[Judged<'_>]) -> Vec<Self> {
-        // What one recommended remedy does once and for all, a later one does not do again.
-        let mut done = Vec::new();
-        let reports = judged.iter().filter(|judged| !judged.shown.is_empty());
-        reports
-            .map(|judged| Self {
-                id: judged.rule.id,
-                shown: judged
-                    .shown
-                    .iter()
-                    .map(|(outcome, template, finding)| {
-                        FindingReport::new(judged.rule.id, *outcome, *template, finding, &mut done)
-                    })
-                    .collect(),
-                counts: judged.counts.clone(),
-            })
-            .collect()
-    }
-
-    /// How many findings have this outcome.
-    fn count(&self, outcome: Outcome) -> usize {
-        self.counts.get(&outcome).copied().unwrap_or_default()
-    }
-
-    /// The findings with this outcome that are shown, and how many more there are.
-    fn with(&self, outcome: Outcome) -> (Vec<&FindingReport>, usize) {
-        let shown = self.shown.iter();
-        let shown: Vec<_> = shown.filter(|finding| finding.level == outcome).collect();
-        let more = self.count(outcome) - shown.len();
-        (shown, more)
-    }
-}
-
 impl FindingReport {
-    fn new(
-        rule: &'static str,
+    pub(crate) fn new(
+        rule: &Rule,
         level: Outcome,
         template: Option<&str>,
         finding: &Finding,
@@ -314,7 +268,7 @@ impl FindingReport {
             done.extend(edits.filter(|edit| edit.is_once_only()).cloned());
         }
         Self {
-            rule,
+            rule: rule.id,
             level,
             path: finding.path.to_string(),
             // As it is otherwise, because machines compare it.

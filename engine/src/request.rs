@@ -1,6 +1,6 @@
 //! The admission request, as the host sends it.
 
-use crate::json::{Field, Object, WrongType};
+use crate::json::{Field, WrongType};
 
 /// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
@@ -48,9 +48,9 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    pub(crate) fn read(field: Field<'a>) -> Result<Self, WrongType> {
+    pub(crate) fn read(field: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let request = field.object();
-        let text = |key| Ok::<_, WrongType>(request.field(key).string()?.unwrap_or_default());
+        let text = |key| Ok::<_, WrongType<'a>>(request.field(key).string()?.unwrap_or_default());
         // The host's own type writes camel case, the SDK's snake case.
         let sub_resource = match text("subResource")? {
             camel if camel.is_empty() => text("sub_resource")?,
@@ -64,7 +64,7 @@ impl<'a> Request<'a> {
                 _ => Operation::Create,
             },
             // The audit scanner writes the kind where the resource should be, so the kind decides.
-            kind: Kind::read(request.field("kind"))?,
+            kind: Kind::read(&request.field("kind"))?,
             sub_resource,
             namespace: text("namespace")?,
             name: text("name")?,
@@ -75,12 +75,12 @@ impl<'a> Request<'a> {
 }
 
 impl Kind {
-    fn read(field: Field<'_>) -> Result<Self, WrongType> {
+    fn read<'a>(field: &Field<'a>) -> Result<Self, WrongType<'a>> {
         if !field.is_present() {
             return Ok(Self::Missing);
         }
-        let kind: Object<'_> = field.object();
-        let text = |key| Ok::<_, WrongType>(kind.field(key).string()?.unwrap_or_default());
+        let kind = field.object();
+        let text = |key| Ok::<_, WrongType<'a>>(kind.field(key).string()?.unwrap_or_default());
         if text("group")? == GROUP && text("kind")? == KIND {
             let version = text("version")?;
             Ok(Self::HyperConverged { version })

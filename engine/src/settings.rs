@@ -226,7 +226,10 @@ impl Reader {
                 .map(|(key, value)| (key.into_owned(), value))
                 .collect(),
             Err(error) => {
-                self.problem(path, &format!("must be an object, not {}", error.found));
+                self.problem(
+                    path,
+                    &format!("must be an object, not {}", error.found.kind()),
+                );
                 Vec::new()
             }
         }

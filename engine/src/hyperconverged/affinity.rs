@@ -9,11 +9,11 @@ use super::{PREFERRED, REQUIRED};
 use crate::json::{Field, WrongType};
 
 /// Reads a node affinity. The weights of preferred terms stay zero: no rule looks at them.
-pub(super) fn node_affinity(field: &Field<'_>) -> Result<Option<NodeAffinity>, WrongType> {
-    let affinity = field.clone().object();
+pub(super) fn node_affinity<'a>(field: &Field<'a>) -> Result<Option<NodeAffinity>, WrongType<'a>> {
+    let affinity = field.object();
     let preferred = affinity.field(PREFERRED).list(|_, item| {
         Ok(PreferredSchedulingTerm {
-            preference: term(item.object().field("preference"))?,
+            preference: term(&item.object().field("preference"))?,
             ..PreferredSchedulingTerm::default()
         })
     })?;
@@ -27,28 +27,28 @@ pub(super) fn node_affinity(field: &Field<'_>) -> Result<Option<NodeAffinity>, W
 }
 
 /// Reads a node selector.
-pub(super) fn node_selector(field: &Field<'_>) -> Result<Option<NodeSelector>, WrongType> {
+pub(super) fn node_selector<'a>(field: &Field<'a>) -> Result<Option<NodeSelector>, WrongType<'a>> {
     let terms = field
         .clone()
         .object()
         .field("nodeSelectorTerms")
-        .list(|_, item| term(item))?;
+        .list(|_, item| term(&item))?;
     let node_selector_terms = terms.unwrap_or_default();
     Ok(field.is_present().then_some(NodeSelector {
         node_selector_terms,
     }))
 }
 
-fn term(field: Field<'_>) -> Result<NodeSelectorTerm, WrongType> {
+fn term<'a>(field: &Field<'a>) -> Result<NodeSelectorTerm, WrongType<'a>> {
     let term = field.object();
-    let requirements = |key| term.field(key).list(|_, item| requirement(item));
+    let requirements = |key| term.field(key).list(|_, item| requirement(&item));
     Ok(NodeSelectorTerm {
         match_expressions: requirements("matchExpressions")?,
         match_fields: requirements("matchFields")?,
     })
 }
 
-fn requirement(field: Field<'_>) -> Result<NodeSelectorRequirement, WrongType> {
+fn requirement<'a>(field: &Field<'a>) -> Result<NodeSelectorRequirement, WrongType<'a>> {
     let requirement = field.object();
     Ok(NodeSelectorRequirement {
         key: requirement.field("key").string()?.unwrap_or_default(),

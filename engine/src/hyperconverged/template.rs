@@ -48,7 +48,7 @@ pub(crate) enum Source {
 
 impl<'a> Template<'a> {
     /// Reads an entry of the list.
-    pub(crate) fn read(index: usize, item: Field<'a>) -> Result<Self, WrongType> {
+    pub(crate) fn read(index: usize, item: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let json = item.json();
         let template = item.object();
         let metadata = template.object("metadata");
@@ -78,19 +78,18 @@ impl<'a> Template<'a> {
 }
 
 impl Source {
-    fn read(spec: &Field<'_>) -> Result<Self, WrongType> {
+    fn read<'a>(spec: &Field<'a>) -> Result<Self, WrongType<'a>> {
         if !spec.is_present() {
             return Ok(Self::NoSpec);
         }
         let source = spec
-            .clone()
             .object()
             .object("template")
             .object("spec")
             .field("source");
-        let registry = source.clone().object().field("registry");
+        let registry = source.object().field("registry");
         let is_present = source.is_present();
-        match Registry::read(registry)? {
+        match Registry::read(&registry)? {
             Some(registry) => Ok(Self::Registry(Box::new(registry))),
             None if is_present => Ok(Self::Other),
             None => Ok(Self::Missing),
@@ -127,7 +126,7 @@ impl Registry {
         }
     }
 
-    fn read(field: Field<'_>) -> Result<Option<Self>, WrongType> {
+    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let is_present = field.is_present();
         let registry = field.object();
         let platform = registry.field("platform");
@@ -157,8 +156,8 @@ pub(crate) struct StatusTemplate {
 
 impl StatusTemplate {
     /// Reads an entry of the status; `None` if it is no common template.
-    pub(crate) fn read(index: usize, item: Field<'_>) -> Result<Option<Self>, WrongType> {
-        let status = item.clone().object().object("status");
+    pub(crate) fn read<'a>(index: usize, item: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+        let status = item.object().object("status");
         let is_common = status.field("commonTemplate").boolean()?;
         let modified = status.field("modified").boolean()?;
         let original = status.field("originalSupportedArchitectures").string()?;

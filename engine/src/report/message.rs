@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{FindingReport, ObjectName, RuleReport};
-use crate::findings::Outcome;
+use super::{FindingReport, ObjectName};
+use crate::findings::{Judged, Outcome};
 use crate::text::{cut, quote};
 
 /// The most that a message holds.
@@ -15,17 +15,17 @@ const NAMED: usize = 5;
 const FIXES: usize = 3;
 
 /// The message about rules that deny.
-pub(super) fn message(object: &ObjectName<'_>, denying: &[&RuleReport]) -> String {
+pub(super) fn message(object: &ObjectName<'_>, denying: &[&Judged<'_>]) -> String {
     /// Room for the line that counts the rest.
     const REST: usize = 64;
-    let count = |rules: &[&RuleReport]| -> usize {
-        rules.iter().map(|rule| rule.count(Outcome::Deny)).sum()
+    let count = |rules: &[&Judged<'_>]| -> usize {
+        rules.iter().map(|judged| judged.count(Outcome::Deny)).sum()
     };
     let all = count(denying);
     let s = if all == 1 { "" } else { "s" };
     let mut message = format!("HyperConverged {object}: {all} problem{s}");
-    for (place, rule) in denying.iter().enumerate() {
-        let paragraph = paragraph(rule);
+    for (place, judged) in denying.iter().enumerate() {
+        let paragraph = paragraph(judged);
         if message.len() + paragraph.len() > LIMIT - REST {
             let rest = count(denying.get(place..).unwrap_or_default());
             let _ = write!(message, "\n\nand {rest} more");
@@ -36,12 +36,12 @@ pub(super) fn message(object: &ObjectName<'_>, denying: &[&RuleReport]) -> Strin
     message
 }
 
-fn paragraph(rule: &RuleReport) -> String {
-    let (findings, more) = rule.with(Outcome::Deny);
+fn paragraph(judged: &Judged<'_>) -> String {
+    let (findings, more) = judged.with(Outcome::Deny);
     let Some((first, others)) = findings.split_first() else {
         return String::new();
     };
-    let mut text = format!("\n\n[{}] {}\n{}", rule.id, first.path, first.fact);
+    let mut text = format!("\n\n[{}] {}\n{}", judged.rule.id, first.path, first.fact);
     text.push_str(&also(first, others, more));
     let mut fixes = vec![first.fix.as_str()];
     for finding in others {

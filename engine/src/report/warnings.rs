@@ -1,31 +1,30 @@
 //! The warnings: a line for each finding that warns, and one for each rule that carries existing problems over.
 
-use super::RuleReport;
-use crate::findings::Outcome;
+use crate::findings::{Judged, Outcome};
 use crate::text::cut;
 
 /// The most that one line holds, and all of them together. The API server cuts longer ones.
 const LINE: usize = 256;
 const LINES: usize = 4096;
 
-pub(super) fn warnings(rules: &[RuleReport]) -> Vec<String> {
+pub(super) fn warnings(rules: &[Judged<'_>]) -> Vec<String> {
     let mut lines = Lines::default();
-    for rule in rules {
-        let (shown, more) = rule.with(Outcome::Warn);
+    for judged in rules {
+        let (shown, more) = judged.with(Outcome::Warn);
         for finding in shown {
-            lines.push(format!("[{}] {}", rule.id, finding.fact));
+            lines.push(format!("[{}] {}", judged.rule.id, finding.fact));
         }
         lines.omitted += more;
     }
-    for rule in rules {
-        if let Some(first) = rule.with(Outcome::Carried).0.first() {
-            let more = match rule.count(Outcome::Carried) - 1 {
+    for judged in rules {
+        if let Some(first) = judged.with(Outcome::Carried).0.first() {
+            let more = match judged.count(Outcome::Carried) - 1 {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
             lines.push(format!(
                 "[{}] Existing problem{more}: {}",
-                rule.id, first.fact
+                judged.rule.id, first.fact
             ));
         }
     }
