@@ -22,7 +22,7 @@ impl<'c> Judged<'c> {
     /// Has the engine judge a case.
     pub fn new(case: &'c Case) -> Self {
         let cluster = FakeCluster::of(&case.cluster);
-        let report = engine::judge(&case.payload(), &cluster);
+        let report = engine::report(&case.payload(), &cluster);
         Self {
             case,
             report,

@@ -59,26 +59,25 @@ fn name(account: &ServiceAccount) -> String {
 
 /// Grant the service account access to nodes.
 ///
-/// The manifest in deploy/ binds the account of its own overlay, so where we know another one, it is not the manifest
-/// to apply.
+/// The manifest binds one account. Applied for another one, it would replace the binding of an overlay.
 fn grant(account: Option<&ServiceAccount>, verb: &str) -> Remedy {
-    let Some(account) = account else {
-        return Remedy::advice(
-            "grant the policy-server's service account list and watch of nodes; \
-             the overlay that deployed the policy does (kubectl apply -k), and so does the output of this command",
-        )
+    const MANIFEST: &str = "deploy/rbac.yaml";
+    let Some(ServiceAccount { namespace, name }) = account else {
+        return Remedy::advice(format!(
+            "grant the policy-server's service account list and watch of nodes; {MANIFEST} does that for kubewarden/policy-server, and for any account:"
+        ))
         .with_command(Some(
-            "hco-preflight rbac --service-account NAMESPACE/NAME".to_owned(),
+            "hco-preflight rbac --service-account NAMESPACE/NAME | kubectl apply -f -".to_owned(),
         ));
     };
+    let role = format!("hco-architecture-guard-nodes-{namespace}-{name}");
     Remedy::advice(format!(
-        "grant it list and watch of nodes; to check: kubectl auth can-i {verb} nodes --as=system:serviceaccount:{}:{}",
-        account.namespace, account.name
+        "grant it list and watch of nodes, as {MANIFEST} does for kubewarden/policy-server; \
+         to check: kubectl auth can-i {verb} nodes --as=system:serviceaccount:{namespace}:{name}"
     ))
     .with_command(Some(format!(
-        "kubectl create clusterrole hco-architecture-guard-nodes --verb=get,list,watch --resource=nodes && \
-         kubectl create clusterrolebinding hco-architecture-guard-nodes-{}-{} --clusterrole=hco-architecture-guard-nodes --serviceaccount={}:{}",
-        account.namespace, account.name, account.namespace, account.name
+        "kubectl create clusterrole {role} --verb=get,list,watch --resource=nodes && \
+         kubectl create clusterrolebinding {role} --clusterrole={role} --serviceaccount={namespace}:{name}"
     )))
 }
 

@@ -19,7 +19,7 @@ fn the_words_of_each_rule_are_as_reviewed() {
             let mut of_rule = cases.iter().filter(|case| case.name.starts_with(&format!("{}/", rule.id)));
             let case = of_rule.find(|case| case.expect.findings.iter().any(fires));
             let case = case.unwrap_or_else(|| panic!("no firing case in cases/{}", rule.id));
-            let report = engine::judge(&case.payload(), &FakeCluster::of(&case.cluster));
+            let report = engine::report(&case.payload(), &FakeCluster::of(&case.cluster));
             let text = format!(
                 "{}: {}\n\n=== message ===\n{}\n\n=== warnings ===\n{}\n\n=== audit annotations ===\n{:#?}\n\n=== report ===\n{}\n",
                 case.name,
@@ -69,18 +69,31 @@ fn every_case_stays_inside_the_bounds() {
             );
         }
         for finding in &report.findings {
-            for text in [&finding.path, &finding.fact, &finding.fix] {
+            for text in [&finding.path, &finding.fact] {
                 assert!(
                     !text.is_empty() && !text.chars().any(char::is_control),
                     "{name}: {finding:?}"
                 );
             }
-            assert!(!finding.fact.ends_with('.'), "{name}: {}", finding.fact);
-            assert!(
-                finding.fact.len() + finding.rule.len() + 3 <= 256,
-                "{name}: {}",
-                finding.fact
-            );
+            // A sentence that fits into a warning.
+            let fact = &finding.fact;
+            assert!(fact.ends_with('.'), "{name}: {fact}");
+            assert!(fact.starts_with(char::is_uppercase), "{name}: {fact}");
+            let length = fact.len() + finding.rule.len() + "[] Existing problem: ".len();
+            assert!(length <= 256, "{name}: {fact}");
+            // An imperative, then indented lines to type or paste.
+            assert!(!finding.remedies.is_empty(), "{name}: {finding:?}");
+            for (place, line) in finding.fix.lines().enumerate() {
+                let is_marked = line.starts_with("or: ") || line.starts_with("  ");
+                assert!(place == 0 || is_marked, "{name}: {line}");
+            }
+            for remedy in &finding.remedies {
+                assert!(!remedy.summary.ends_with('.'), "{name}: {}", remedy.summary);
+                assert!(
+                    !remedy.complete || !remedy.patch.is_empty(),
+                    "{name}: {finding:?}"
+                );
+            }
         }
     }
 }
@@ -122,31 +135,62 @@ fn the_readme_and_the_examples_are_of_today() {
     }
 }
 
-/// A patch of the import alone would be denied by `architectures-missing`, so it is not advised.
+/// The first finding of a rule in a template-less or one-template object on a mixed cluster.
+fn fix(rule: &str, spec: &serde_json::Value) -> String {
+    let payload = serde_json::json!({"request": {
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"metadata": {"name": "x"}, "spec": spec},
+    }});
+    let mixed = e2e_tests::ClusterOf::Name("mixed".to_owned());
+    let report = engine::judge(payload.to_string().as_bytes(), &FakeCluster::of(&mixed));
+    let finding = report.findings.iter().find(|finding| finding.rule == rule);
+    finding.unwrap().fix.clone()
+}
+
+/// A patch of the import alone would be denied by `architectures-missing`, so there is no command.
 #[test]
-fn the_fix_of_the_import_is_one_that_passes() {
+fn the_command_that_enables_the_import_is_one_that_passes() {
     let fix = |annotations: serde_json::Value| {
-        let payload = serde_json::json!({"request": {
-            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
-            "operation": "CREATE",
-            "object": {"metadata": {"name": "x"}, "spec": {"dataImportCronTemplates": [{
-                "metadata": {"name": "my-image", "annotations": annotations}, "spec": {},
-            }]}},
-        }});
-        let mixed = e2e_tests::ClusterOf::Name("mixed".to_owned());
-        let report = engine::judge(payload.to_string().as_bytes(), &FakeCluster::of(&mixed));
-        let import =
-            |finding: &&engine::FindingReport| finding.rule == "multi-arch-import-disabled";
-        report.findings.iter().find(import).unwrap().fix.clone()
+        let template = serde_json::json!({"metadata": {"name": "my-image", "annotations": annotations}, "spec": {}});
+        fix(
+            "multi-arch-import-disabled",
+            &serde_json::json!({"dataImportCronTemplates": [template]}),
+        )
     };
     let bare = fix(serde_json::json!({}));
+    let (first, _) = bare.split_once("\nor: ").unwrap();
     assert!(
-        bare.contains("in the same edit annotate") && !bare.contains("kubectl patch"),
-        "{bare}"
+        first.contains("in the same change add the architectures annotation"),
+        "{first}"
     );
+    assert!(!first.contains("kubectl"), "{first}");
     let annotated = fix(serde_json::json!({"ssp.kubevirt.io/dict.architectures": "amd64,arm64"}));
     assert!(
-        annotated.contains("kubectl patch hyperconvergeds.v1beta1."),
+        annotated.contains("\n  kubectl patch hyperconvergeds.v1beta1."),
         "{annotated}"
     );
+}
+
+/// The manifest in deploy/ binds another account under the name of the binding that an overlay has: applying it would
+/// take the permission of the overlay's account away.
+#[test]
+fn an_account_that_is_known_is_never_advised_to_apply_a_manifest_of_another() {
+    for (account, error) in [
+        (
+            "kubewarden/hco-architecture-guard",
+            "some error that nobody knows",
+        ),
+        ("kw/ps", "some error that nobody knows"),
+    ] {
+        let payload = serde_json::json!({"settings": {"serviceAccount": account}, "request": {
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": "CREATE", "object": {"metadata": {"name": "x"}},
+        }});
+        let cluster = FakeCluster::returning(Err(error.to_owned()));
+        let report = engine::judge(payload.to_string().as_bytes(), &cluster);
+        let fix = &report.findings[0].fix;
+        assert!(!fix.contains("kubectl apply"), "{fix}");
+        assert!(fix.contains(&account.replace('/', ":")), "{fix}");
+    }
 }

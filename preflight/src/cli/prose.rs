@@ -3,13 +3,15 @@
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter};
 
-/// A part of a fix.
+/// A line of a fix.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'t> {
-    /// Words, among them values.
-    Prose(&'t str),
-    /// A command of its own.
-    Command(&'t str),
+pub(crate) enum Line<'t> {
+    /// What to do.
+    Fix(&'t str),
+    /// What to do instead.
+    Or(&'t str),
+    /// Something to type or paste.
+    Paste(&'t str),
 }
 
 /// Breaks a text into lines of at most `width`, longer only where a value is.
@@ -77,55 +79,17 @@ impl Open {
     }
 }
 
-/// Takes the commands out of a fix, so that each can stand in a line of its own.
-pub(crate) fn pieces(fix: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let mut rest = fix;
-    while let Some((before, from)) = command(rest) {
-        let (command, after) = from.split_at(command_end(from));
-        // `set … (on a live object: kubectl …); or …`: the brackets go when the command stands alone.
-        let (set, lead, after) = match before.rsplit_once(" (") {
-            Some((set, lead)) if after.starts_with(')') => {
-                (set, lead, after.get(1..).unwrap_or_default())
-            }
-            _ => ("", before, after),
-        };
-        let prose = [set, lead].map(str::trim).into_iter();
-        pieces.extend(prose.filter(|text| !text.is_empty()).map(Piece::Prose));
-        pieces.push(Piece::Command(command));
-        rest = after.trim_start_matches([';', ',', ' ']);
-    }
-    if !rest.is_empty() {
-        pieces.push(Piece::Prose(rest));
-    }
-    pieces
-}
-
-/// What stands before the first command, and the text from it on.
-fn command(text: &str) -> Option<(&str, &str)> {
-    let (at, _) = text.match_indices("kubectl ").find(|(at, _)| {
-        let before = text.get(..*at).unwrap_or_default();
-        before.is_empty() || before.ends_with(": ")
-    })?;
-    Some(text.split_at(at))
-}
-
-/// Where a command ends that a text begins with.
-fn command_end(text: &str) -> usize {
-    let mut open = Open::default();
-    let mut start = 0;
-    for (at, letter) in text.char_indices() {
-        let rest = text.get(at..).unwrap_or_default();
-        let ends = letter == ')' || [", ", "; ", " ("].iter().any(|end| rest.starts_with(end));
-        if ends && !open.is_inside() {
-            return at;
+/// The lines of a fix, as the module marks them.
+pub(crate) fn lines(fix: &str) -> impl Iterator<Item = Line<'_>> {
+    fix.lines().map(|line| {
+        if let Some(paste) = line.strip_prefix("  ") {
+            Line::Paste(paste)
+        } else if let Some(alternative) = line.strip_prefix("or: ") {
+            Line::Or(alternative)
+        } else {
+            Line::Fix(line)
         }
-        open.see(letter, text.get(start..at).unwrap_or_default());
-        if letter == ' ' {
-            start = at + 1;
-        }
-    }
-    text.len()
+    })
 }
 
 #[cfg(test)]
@@ -168,25 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn a_command_stands_alone() {
+    fn the_lines_of_a_fix_are_told_apart() {
+        let fix = "label the nodes:\n  kubectl label node NODE a/b=\nor: do nothing";
         assert_eq!(
-            pieces(
-                "set spec.x: true (on a live object: kubectl patch a -p '{\"a\": (1)}'); or keep the workloads: set spec.y: {a: b}"
-            ),
+            lines(fix).collect::<Vec<_>>(),
             [
-                Piece::Prose("set spec.x: true"),
-                Piece::Prose("on a live object:"),
-                Piece::Command("kubectl patch a -p '{\"a\": (1)}'"),
-                Piece::Prose("or keep the workloads: set spec.y: {a: b}"),
+                Line::Fix("label the nodes:"),
+                Line::Paste("kubectl label node NODE a/b="),
+                Line::Or("do nothing"),
             ]
         );
-        assert_eq!(
-            pieces("label the nodes: kubectl label node NODE a/b="),
-            [
-                Piece::Prose("label the nodes:"),
-                Piece::Command("kubectl label node NODE a/b="),
-            ]
-        );
-        assert_eq!(pieces("write x"), [Piece::Prose("write x")]);
     }
 }

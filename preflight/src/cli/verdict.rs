@@ -58,9 +58,9 @@ pub(crate) enum Boots {
     /// It does not.
     #[serde(rename = "doesNotBoot")]
     No,
-    /// Nothing says for which architectures the image is.
+    /// The object does not tell.
     #[serde(other)]
-    NotSaid,
+    Unknown,
 }
 
 /// A finding, with the line in the user's file.
@@ -76,11 +76,27 @@ pub(crate) struct Finding {
     pub(crate) template: Option<String>,
     /// What is so.
     pub(crate) fact: String,
-    /// What to type or paste.
+    /// What to do; the lines after the first are marked, see `prose::lines`.
     pub(crate) fix: String,
+    /// Ways to resolve it, the recommended one first.
+    #[serde(default)]
+    pub(crate) remedies: Vec<Remedy>,
     /// Where the field is in the file; nothing for an object of the cluster.
     #[serde(default)]
     pub(crate) line: Option<usize>,
+}
+
+/// A way to resolve a finding.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Remedy {
+    /// What to do.
+    pub(crate) summary: String,
+    /// Whether the patch resolves the finding without anybody's judgement.
+    pub(crate) complete: bool,
+    /// A JSON Patch of the object.
+    pub(crate) patch: Vec<serde_json::Value>,
+    /// A command to paste.
+    pub(crate) command: Option<String>,
 }
 
 /// What came of a finding.
@@ -265,7 +281,7 @@ mod tests {
             Verdicts { objects, failures }.exit()
         };
         let accepted = judged(true, None);
-        let denied = judged(false, Some(422));
+        let denied = judged(false, Some(403));
         assert_eq!(exit(vec![accepted.clone()]), Exit::Accepted);
         assert_eq!(exit(vec![denied.clone(), accepted.clone()]), Exit::Denied);
         for code in [400, 500] {

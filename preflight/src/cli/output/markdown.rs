@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{count, text};
 use crate::cli::exit::Exit;
-use crate::cli::prose::{Piece, pieces};
+use crate::cli::prose::{Line, lines};
 use crate::cli::verdict::{Against, Boots, Finding, Judged, Level, Verdicts};
 
 /// Writing to a String cannot fail, and says so nowhere.
@@ -101,7 +101,7 @@ fn matrix(text: &mut String, object: &Judged) {
     if templates.is_empty() || nodes.is_empty() {
         return;
     }
-    let mut head = "| Boot image |".to_owned();
+    let mut head = "| Golden image |".to_owned();
     let mut rule = "| --- |".to_owned();
     for (name, count) in nodes {
         let _ = write!(head, " {} ({count}) |", escape(name));
@@ -114,7 +114,7 @@ fn matrix(text: &mut String, object: &Judged) {
             row.push_str(match template.architectures.get(name) {
                 Some(Boots::Yes) => " ✅ boots |",
                 Some(Boots::No) => " ❌ does not |",
-                Some(Boots::NotSaid) | None => " ❔ not said |",
+                Some(Boots::Unknown) | None => " ❔ unknown |",
             });
         }
         line!(text, "{row}");
@@ -156,15 +156,15 @@ fn fixes(text: &mut String, findings: &[&Finding]) {
         }
         seen.push((&finding.rule, &finding.fix));
         let mut item = format!("- {}:", code(&finding.rule));
-        for piece in pieces(&finding.fix) {
-            match piece {
-                Piece::Prose(prose) => {
-                    let _ = write!(item, " {}", escape(prose));
+        for line in lines(&finding.fix) {
+            let _ = match line {
+                Line::Fix(prose) => write!(item, " {}", escape(prose)),
+                Line::Or(prose) => write!(item, "\n\n  or: {}", escape(prose)),
+                Line::Paste(paste) => {
+                    let fence = fence(paste, 3);
+                    write!(item, "\n  {fence}\n  {paste}\n  {fence}")
                 }
-                Piece::Command(command) => {
-                    let _ = write!(item, "\n  ```sh\n  {command}\n  ```\n ");
-                }
-            }
+            };
         }
         line!(text, "{}", item.trim_end());
     }
@@ -174,14 +174,19 @@ fn fixes(text: &mut String, findings: &[&Finding]) {
 /// A code span that its content cannot end, in a table's cell or outside.
 fn code(value: &str) -> String {
     let value = value.replace('|', "\\|").replace(['\n', '\r'], " ");
-    let longest = value.split(|letter| letter != '`').map(str::len).max();
-    let fence = "`".repeat(longest.unwrap_or_default() + 1);
+    let fence = fence(&value, 1);
     let blank = if value.starts_with('`') || value.ends_with('`') {
         " "
     } else {
         ""
     };
     format!("{fence}{blank}{value}{blank}{fence}")
+}
+
+/// Backticks that no text inside them ends.
+fn fence(text: &str, least: usize) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max();
+    "`".repeat(least.max(longest.unwrap_or_default() + 1))
 }
 
 /// Prose as it stands: what stands in backticks stays code, all else loses its meaning.

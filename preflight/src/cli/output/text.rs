@@ -7,7 +7,7 @@ use anstyle::Style;
 
 use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, one_line, plain};
 use crate::cli::exit::Exit;
-use crate::cli::prose::{Piece, pieces, wrap};
+use crate::cli::prose::{Line, lines, wrap};
 use crate::cli::verdict::{Against, Boots, Finding, Judged, Level, Report, Template, Verdicts};
 
 /// More rows than anybody looks over: above it those that boot everywhere are counted.
@@ -53,16 +53,12 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         matrix(text, templates, object.report.nodes.as_ref());
     }
     if let Some(message) = object.message() {
-        for sentence in plain(message).lines() {
-            match sentence.strip_prefix("fix: ") {
-                Some(it) => fix(text, it, width),
-                None => {
-                    for line in wrap(sentence, width.saturating_sub(4)) {
-                        line!(text, "    {line}");
-                    }
-                }
-            }
+        let message = plain(message);
+        let (sentences, fixes) = message.split_once("\nfix: ").unwrap_or((&message, ""));
+        for line in wrap(sentences, width.saturating_sub(4)) {
+            line!(text, "    {line}");
         }
+        fix(text, fixes, width);
         text.push('\n');
     }
     for level in [Level::Deny, Level::Warn] {
@@ -128,14 +124,14 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
     } else {
         (templates.iter().collect(), Vec::new())
     };
-    let label = "boot images";
+    let label = "golden images";
     let names = shown.iter().map(|template| template.name.chars().count());
     let first = names.chain([label.len()]).max().unwrap_or_default().min(48) + 2;
     let heads: Vec<String> = nodes
         .iter()
         .map(|(name, count)| format!("{name} ({count})"))
         .collect();
-    let wide = |head: &String| head.chars().count().max("? not said".len()) + 2;
+    let wide = |head: &String| head.chars().count().max("? unknown".len()) + 2;
     let mut head = format!("{label:<first$}");
     for column in &heads {
         let _ = write!(head, "{column:<0$}", wide(column));
@@ -145,7 +141,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
         let mut row = format!("  {:<first$}", one_line(&template.name));
         for (name, column) in nodes.keys().zip(&heads) {
             let boots = template.architectures.get(name).copied();
-            let (style, cell) = cell(boots.unwrap_or(Boots::NotSaid));
+            let (style, cell) = cell(boots.unwrap_or(Boots::Unknown));
             let pad = wide(column).saturating_sub(cell.chars().count());
             let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
         }
@@ -165,7 +161,7 @@ fn cell(boots: Boots) -> (Style, &'static str) {
     match boots {
         Boots::Yes => (GREEN, "✔ boots"),
         Boots::No => (RED, "✘ does not"),
-        Boots::NotSaid => (YELLOW, "? not said"),
+        Boots::Unknown => (YELLOW, "? unknown"),
     }
 }
 
@@ -201,16 +197,18 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
 }
 
 fn fix(text: &mut String, fix: &str, width: usize) {
-    let mut label = "fix";
-    for piece in pieces(fix) {
-        match piece {
-            Piece::Command(command) => line!(text, "           {command}"),
-            Piece::Prose(prose) => {
-                for line in wrap(prose, width.saturating_sub(9)) {
-                    line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
-                    label = "";
-                }
+    for line in lines(fix) {
+        let (mut label, prose) = match line {
+            Line::Paste(paste) => {
+                line!(text, "           {paste}");
+                continue;
             }
+            Line::Fix(prose) => ("fix", prose),
+            Line::Or(prose) => ("or", prose),
+        };
+        for line in wrap(prose, width.saturating_sub(9)) {
+            line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
+            label = "";
         }
     }
 }
