@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::sorted;
-use crate::text::{ascii_lower, distance};
+use crate::text::{distance, is_same_in_lower_case};
 
-/// Go's names of architectures. A kubelet reports one of these.
+/// Go's names of architectures, sorted. A kubelet reports one of these.
 ///
 /// MIRRORS: Go src/internal/syslist/syslist.go, `KnownArch` (Go 1.26).
 const KNOWN: [&str; 24] = [
@@ -85,41 +85,49 @@ impl<'a> Architectures<'a> {
     /// removeUnsupportedArchs: the comparison is exact, and an entry that equals no workload architecture is
     /// dropped silently.
     pub(crate) fn supported<'w>(self, workload: &'w BTreeMap<String, usize>) -> BTreeSet<&'w str> {
-        let names = self
-            .entries()
-            .filter_map(|entry| workload.get_key_value(entry));
+        let entries = self.entries().filter(|entry| !entry.is_empty());
+        let names = entries.filter_map(|entry| workload.get_key_value(entry));
         sorted::set(names.map(|(name, _)| name.as_str()))
     }
 
     /// The value as it was meant: each entry by its name in Kubernetes, none empty, none twice.
     pub(crate) fn corrected(self, workload: &BTreeMap<String, usize>) -> Correction {
-        /// There are far fewer architectures than this, so behind it nothing is guessed.
-        const GUESSES: usize = 16;
-        let mut names: Vec<&str> = Vec::new();
-        let mut seen = BTreeSet::new();
-        let mut guesses = 0;
-        for entry in self.entries() {
+        /// Mistakes that are corrected. There are far fewer architectures than this.
+        const MOST: usize = 32;
+        let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
+        let (mut mistakes, mut is_certain) = (0, true);
+        for entry in self.entries().filter(|entry| !entry.is_empty()) {
             let name = if workload.contains_key(entry) || !is_mistake(entry) {
-                entry.trim()
-            } else if let Some(name) = Mistake::certain(entry).and_then(Mistake::meant) {
-                name
+                Some(entry.trim())
             } else {
-                guesses += 1;
-                let guess = (guesses <= GUESSES).then(|| Mistake::of(entry));
-                let Some(name) = guess.and_then(Mistake::meant) else {
-                    continue;
-                };
-                name
+                mistakes += 1;
+                let mistake = (mistakes <= MOST).then(|| Mistake::of(entry));
+                is_certain &= mistake.is_some_and(Mistake::is_certain);
+                mistake.and_then(Mistake::meant)
             };
-            if !name.is_empty() && seen.insert(name) {
+            if let Some(name) = name.filter(|name| !name.is_empty())
+                && seen.insert(name)
+            {
                 names.push(name);
             }
         }
         Correction {
             value: names.join(","),
-            is_certain: guesses == 0,
+            is_certain,
         }
     }
+}
+
+/// An entry as the member of a set: its first bytes as a number, then the whole.
+///
+/// An annotation can have a hundred thousand entries, and in the module it takes a hundred instructions to compare two
+/// texts.
+pub(crate) fn keyed(entry: &str) -> (u64, &str) {
+    let mut head = [0; 8];
+    for (place, byte) in head.iter_mut().zip(entry.bytes()) {
+        *place = byte;
+    }
+    (u64::from_be_bytes(head), entry)
 }
 
 /// An annotation as it was meant.
@@ -146,43 +154,38 @@ pub(crate) enum Mistake {
 
 /// Whether an entry is neither empty nor a name that Go knows.
 pub(crate) fn is_mistake(entry: &str) -> bool {
-    !entry.trim().is_empty() && !KNOWN.contains(&entry)
+    !entry.is_empty() && KNOWN.binary_search(&entry).is_err() && !entry.trim().is_empty()
 }
 
 impl Mistake {
     /// What is wrong with an entry that is a mistake.
     pub(crate) fn of(entry: &str) -> Self {
-        if let Some(mistake) = Self::certain(entry) {
-            return mistake;
+        let entry = entry.trim();
+        let is_it = |name: &&str| is_same_in_lower_case(entry, name);
+        if let Some(name) = KNOWN.into_iter().find(is_it) {
+            return if name == entry {
+                Self::Blanks(name)
+            } else {
+                Self::Case(name)
+            };
+        }
+        if let Some((_, name)) = ALIASES.into_iter().find(|(alias, _)| is_it(alias)) {
+            return Self::Alias(name);
         }
         // A typo is guessed only among the names that KubeVirt supports, and only if one of them is nearest.
-        let entry = ascii_lower(entry.trim());
         let nearest = |most| {
-            let mut names = ACCEPTED_BY_SSP
-                .into_iter()
-                .filter(|name| distance(&entry, name, most).is_some());
+            let is_near = |name: &&str| distance(entry, name, most).is_some();
+            let mut names = ACCEPTED_BY_SSP.into_iter().filter(is_near);
             let first = names.next();
             first.filter(|_| names.next().is_none())
         };
-        match nearest(1).or_else(|| nearest(2)) {
-            Some(name) => Self::Typo(name),
-            None => Self::Unknown,
-        }
+        let typo = nearest(1).or_else(|| nearest(2));
+        typo.map_or(Self::Unknown, Self::Typo)
     }
 
-    /// The mistake in an entry where it is clear what was meant.
-    fn certain(entry: &str) -> Option<Self> {
-        let known = |text: &str| KNOWN.into_iter().find(|name| *name == text);
-        let trimmed = entry.trim();
-        if let Some(name) = known(trimmed) {
-            return Some(Self::Blanks(name));
-        }
-        let lower = ascii_lower(trimmed);
-        if let Some(name) = known(&lower) {
-            return Some(Self::Case(name));
-        }
-        let alias = ALIASES.into_iter().find(|(alias, _)| *alias == lower);
-        alias.map(|(_, name)| Self::Alias(name))
+    /// Whether it is clear what was meant.
+    fn is_certain(self) -> bool {
+        !matches!(self, Self::Typo(_) | Self::Unknown)
     }
 
     /// The name that was meant.
@@ -221,6 +224,11 @@ mod tests {
         for entry in ["arm64", "riscv64", "s390", "", " "] {
             assert!(!is_mistake(entry), "{entry}");
         }
+    }
+
+    #[test]
+    fn the_names_are_sorted() {
+        assert!(KNOWN.is_sorted());
     }
 
     #[test]

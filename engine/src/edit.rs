@@ -8,15 +8,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::json::{Json, Kind};
+use crate::json::{Field, Json, Kind};
 use crate::path::{FieldPath, Segment};
-
-/// A value of an object, and its path.
-#[derive(Debug, Clone)]
-pub(crate) struct Located<'a> {
-    pub(crate) path: FieldPath,
-    pub(crate) json: Json<'a>,
-}
 
 /// One change to an object.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,40 +83,29 @@ pub(crate) struct Edits {
 }
 
 impl Edits {
-    /// Gives the field at `path` below an object a value. Objects and lists that are missing above it are added by
-    /// edits of their own, so that nothing that is there is replaced.
-    pub(crate) fn set(
-        mut self,
-        object: &Located<'_>,
-        path: &FieldPath,
-        value: impl Into<Value>,
-    ) -> Self {
-        let mut there = Some(object.json);
-        let mut at = object.path.clone();
-        let segments = path.segments();
-        let Some((last, parents)) = segments.split_last() else {
-            return self;
-        };
-        for (segment, below) in parents.iter().zip(segments.iter().skip(1)) {
-            let parent = there.and_then(|parent| child(parent, segment));
-            at = at.below(segment);
-            let empty = match below {
-                Segment::Key(_) => json!({}),
-                Segment::Index(_) => json!([]),
-            };
-            there = parent.filter(|parent| parent.kind() != Kind::Null);
-            if there.is_none() && !self.edits.iter().any(|edit| edit.path == at) {
-                self = match parent {
-                    None => self.with(at.clone(), Change::Add(empty)),
-                    Some(_null) => self.with(at.clone(), Change::Replace(empty)),
+    /// Gives a field a value. Objects that are missing above it are added by edits of their own, so that nothing that
+    /// is there is replaced.
+    pub(crate) fn set(mut self, field: &Field<'_>, value: impl Into<Value>) -> Self {
+        let path = field.path();
+        let mut parents = Vec::new();
+        let mut parent = path.parent();
+        for _ in 0..field.missing.count {
+            parents.extend(parent);
+            parent = parent.and_then(FieldPath::parent);
+        }
+        for (place, parent) in parents.into_iter().rev().enumerate() {
+            if !self.edits.iter().any(|edit| edit.path == *parent) {
+                self = match place {
+                    0 if field.missing.is_null => self.replace(parent.clone(), json!({})),
+                    _ => self.add(parent.clone(), json!({})),
                 };
             }
         }
-        let change = match there.and_then(|parent| child(parent, last)) {
-            None => Change::Add(value.into()),
-            Some(_) => Change::Replace(value.into()),
-        };
-        self.with(at.below(last), change)
+        if field.is_present() || field.is_null() {
+            self.replace(path, value)
+        } else {
+            self.add(path, value)
+        }
     }
 
     /// Adds a value where there is none.
@@ -148,19 +130,6 @@ impl Edits {
 
     pub(crate) fn finish(self) -> Vec<Edit> {
         self.edits
-    }
-}
-
-/// The value in an object or list; null is a value here.
-fn child<'a>(parent: Json<'a>, segment: &Segment) -> Option<Json<'a>> {
-    match segment {
-        Segment::Key(key) => {
-            let members = parent.members()?.into_iter().rev();
-            members
-                .into_iter()
-                .find_map(|(name, value)| (name == *key).then_some(value))
-        }
-        Segment::Index(index) => parent.items()?.get(*index).copied(),
     }
 }
 
@@ -284,22 +253,23 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     use super::*;
+    use crate::json::Object;
 
-    fn root(text: &str) -> Located<'_> {
-        Located {
-            path: FieldPath::default(),
-            json: Json::parse(text.as_bytes()).unwrap(),
-        }
+    fn field<'a>(text: &'a str, keys: &[&'static str]) -> Field<'a> {
+        let (last, parents) = keys.split_last().unwrap();
+        let object = Object::root(Json::parse(text.as_bytes()).unwrap());
+        let parent = parents
+            .iter()
+            .fold(object, |object, key| object.object(key));
+        parent.field(last)
     }
 
     #[test]
-    fn a_value_is_set_below_an_object_inside_the_document() {
-        let object = Located {
-            path: FieldPath::of(&["items"]).index(1),
-            json: Json::parse(br#"{"a":{}}"#).unwrap(),
-        };
-        let edits = Edits::default().set(&object, &FieldPath::of(&["a", "b"]), 1);
+    fn a_value_is_set_in_an_item_of_a_list() {
         let text = r#"{"items":[{},{"a":{}}]}"#;
+        let json = Json::parse(br#"{"a":{}}"#).unwrap();
+        let item = Field::item(&FieldPath::of(&["items"]), 1, Some(json));
+        let edits = Edits::default().set(&item.object().object("a").field("b"), 1);
         assert_eq!(
             edited(text, &edits.finish()).unwrap(),
             r#"{"items":[{},{"a":{"b":1}}]}"#
@@ -310,8 +280,8 @@ mod tests {
         apply(Json::parse(text.as_bytes()).unwrap(), edits)
     }
 
-    fn set(text: &str, path: &FieldPath, value: impl Into<Value>) -> (Vec<String>, String) {
-        let edits = Edits::default().set(&root(text), path, value).finish();
+    fn set(text: &str, keys: &[&'static str], value: impl Into<Value>) -> (Vec<String>, String) {
+        let edits = Edits::default().set(&field(text, keys), value).finish();
         let operations = edits.iter().map(Edit::operation);
         let operations = operations
             .map(|operation| serde_json::to_string(&operation).unwrap())
@@ -323,7 +293,7 @@ mod tests {
     fn what_is_not_edited_stays_byte_for_byte() {
         let text =
             r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"}"#;
-        let (_, after) = set(text, &FieldPath::of(&["a", "b"]), true);
+        let (_, after) = set(text, &["a", "b"], true);
         assert_eq!(
             after,
             r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x":[1, 2 ,3],"b":true},"u":"\u00e9"}"#
@@ -332,23 +302,21 @@ mod tests {
 
     #[test]
     fn missing_parents_are_added_by_edits_of_their_own() {
-        let path = FieldPath::of(&["spec", "list"]).index(0).key("a/b");
-        let (operations, after) = set(r#"{"spec":null}"#, &path, "x");
+        let (operations, after) = set(r#"{"spec":null}"#, &["spec", "a", "b/c"], "x");
         assert_eq!(
             operations,
             [
                 r#"{"op":"replace","path":"/spec","value":{}}"#,
-                r#"{"op":"add","path":"/spec/list","value":[]}"#,
-                r#"{"op":"add","path":"/spec/list/0","value":{}}"#,
-                r#"{"op":"add","path":"/spec/list/0/a~1b","value":"x"}"#,
+                r#"{"op":"add","path":"/spec/a","value":{}}"#,
+                r#"{"op":"add","path":"/spec/a/b~1c","value":"x"}"#,
             ]
         );
-        assert_eq!(after, r#"{"spec":{"list":[{"a/b":"x"}]}}"#);
+        assert_eq!(after, r#"{"spec":{"a":{"b/c":"x"}}}"#);
     }
 
     #[test]
     fn a_value_that_is_there_is_replaced() {
-        let (operations, after) = set(r#"{"a":null,"a":1}"#, &FieldPath::of(&["a"]), 2);
+        let (operations, after) = set(r#"{"a":null,"a":1}"#, &["a"], 2);
         assert_eq!(operations, [r#"{"op":"replace","path":"/a","value":2}"#]);
         assert_eq!(after, r#"{"a":null,"a":2}"#);
     }
@@ -365,7 +333,7 @@ mod tests {
         let path = FieldPath::default();
         let text = r#"["a","b"]"#;
         let edits = Edits::default()
-            .set(&root(text), &path.index(2), "c")
+            .add(path.index(2), "c")
             .replace(path.index(0), "x")
             .remove(path.index(1))
             .finish();
@@ -392,8 +360,8 @@ mod tests {
     #[test]
     fn a_parent_is_added_once() {
         let edits = Edits::default()
-            .set(&root("{}"), &FieldPath::of(&["spec", "a"]), 1)
-            .set(&root("{}"), &FieldPath::of(&["spec", "b"]), 2)
+            .set(&field("{}", &["spec", "a"]), 1)
+            .set(&field("{}", &["spec", "b"]), 2)
             .finish();
         assert_eq!(edits.len(), 3);
         assert_eq!(edited("{}", &edits).unwrap(), r#"{"spec":{"a":1,"b":2}}"#);

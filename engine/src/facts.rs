@@ -82,7 +82,7 @@ impl<'a> Nodes<'a> {
         let place = self
             .placements
             .iter()
-            .position(|known| *known == placement)?;
+            .position(|known| std::ptr::eq(*known, placement))?;
         self.counted.get()?.as_ref().ok()?.get(place)
     }
 }
@@ -130,6 +130,19 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The same object with the import on and these images.
+    pub(crate) fn with_import<'b>(&self, images: Vec<GoldenImage<'b>>) -> Facts<'b>
+    where
+        'a: 'b,
+    {
+        Facts {
+            import: Import::Enabled,
+            images,
+            enable_import: OnceCell::new(),
+            ..*self
+        }
+    }
+
     /// The nodes, counted by this object's placement. The host is asked if no rule asked before. `None` if the
     /// nodes cannot be read, which `nodes-unreadable` reports.
     pub(crate) fn census(&self) -> Option<&Census> {
@@ -169,7 +182,7 @@ impl<'a> Facts<'a> {
 
     /// The path of a template.
     pub(crate) fn path_of(&self, template: &Template<'_>) -> FieldPath {
-        self.hco.fields.templates.path.index(template.index)
+        self.hco.fields.templates.path().index(template.index)
     }
 
     /// The path of an annotation of a template.

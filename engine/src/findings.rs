@@ -25,11 +25,11 @@ pub(crate) struct Finding {
 }
 
 /// What tells the findings of a rule apart: two findings with the same identity are the same, wherever they are in
-/// the object.
+/// the object. The value comes first, because that is where most of them differ.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Identity<'a> {
-    pub(crate) template: Option<&'a str>,
     pub(crate) value: Cow<'a, str>,
+    pub(crate) template: Option<&'a str>,
 }
 
 impl<'a> Identity<'a> {
@@ -116,7 +116,7 @@ impl<'a> Findings<'a, '_> {
 
 fn check<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) {
     let settings = facts.settings;
-    if settings.judges(rule) {
+    if settings.has_level(rule, &[Level::Deny, Level::Warn]) {
         let mut findings = Findings {
             rule,
             settings,
@@ -140,6 +140,9 @@ pub(crate) fn identities<'a>(
 
 /// The findings of a rule that deny the request.
 pub(crate) fn denials<'a>(rule: &'static Rule, facts: &Facts<'a>) -> BTreeSet<Identity<'a>> {
+    if !facts.settings.has_level(rule, &[Level::Deny]) {
+        return BTreeSet::new();
+    }
     let mut denials = identities(rule, facts);
     denials.retain(|_, level| *level == Level::Deny);
     if let Some(old) = inherited(rule, facts).filter(|_| !denials.is_empty()) {
@@ -161,7 +164,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) rule: &'static Rule,
     /// The first ones of each outcome in full.
     pub(crate) shown: Vec<FindingReport>,
-    counts: BTreeMap<Outcome, usize>,
+    /// How many there are, in the order of [`Outcome::ALL`].
+    counts: [usize; Outcome::ALL.len()],
     /// The gravest outcome for each template; findings without a template are under the empty name.
     pub(crate) gravest: BTreeMap<&'a str, Outcome>,
 }
@@ -169,7 +173,9 @@ pub(crate) struct Judged<'a> {
 impl Judged<'_> {
     /// How many findings have this outcome.
     pub(crate) fn count(&self, outcome: Outcome) -> usize {
-        self.counts.get(&outcome).copied().unwrap_or_default()
+        let mut counts = Outcome::ALL.iter().zip(self.counts);
+        let found = counts.find_map(|(known, count)| (*known == outcome).then_some(count));
+        found.unwrap_or_default()
     }
 
     /// The findings with this outcome that are shown, and how many more there are.
@@ -182,7 +188,7 @@ impl Judged<'_> {
 
     /// How many findings are not shown.
     pub(crate) fn omitted(&self) -> usize {
-        self.counts.values().sum::<usize>() - self.shown.len()
+        self.counts.iter().sum::<usize>() - self.shown.len()
     }
 }
 
@@ -208,7 +214,7 @@ pub(crate) fn judge<'a>(
     let mut judged = Judged {
         rule,
         shown: Vec::new(),
-        counts: BTreeMap::new(),
+        counts: Default::default(),
         gravest: BTreeMap::new(),
     };
     check(rule, facts, &mut |identity, level, describe| {
@@ -220,7 +226,10 @@ pub(crate) fn judge<'a>(
         let template = identity.template.unwrap_or_default();
         let gravest = judged.gravest.entry(template).or_insert(outcome);
         *gravest = outcome.min(*gravest);
-        let count = judged.counts.entry(outcome).or_default();
+        let mut counts = Outcome::ALL.iter().zip(&mut judged.counts);
+        let Some((_, count)) = counts.find(|(known, _)| **known == outcome) else {
+            return;
+        };
         *count += 1;
         if *count <= SHOWN {
             let finding = FindingReport::new(rule, outcome, identity.template, &describe(), done);

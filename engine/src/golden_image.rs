@@ -93,7 +93,7 @@ pub(crate) fn common_templates(
 }
 
 /// A golden image that HCO keeps.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct GoldenImage<'a> {
     pub(crate) name: &'a str,
     /// The entry of the spec; `None` if HCO adds the image by itself.

@@ -9,10 +9,8 @@ pub(crate) use self::template::{
     ARCHITECTURES, ENABLE, Enable, Registry, Source, StatusTemplate, Template,
 };
 
-use crate::edit::Located;
 use crate::import::{GATE, Gate, ImportFields, V1Only};
 use crate::json::{Field, Json, Object, WrongType};
-use crate::path::FieldPath;
 use crate::placement::{Placement, SelectorError, check_required};
 use crate::request::Version;
 
@@ -106,7 +104,6 @@ impl<'a> JudgedFields<'a> {
 #[derive(Debug)]
 pub(crate) struct Sent<'a> {
     version: Version,
-    json: Json<'a>,
     object: Object<'a>,
     judged: JudgedFields<'a>,
 }
@@ -116,7 +113,6 @@ impl<'a> Sent<'a> {
         let object = Object::root(json);
         Self {
             version,
-            json,
             judged: JudgedFields::of(&object, version),
             object,
         }
@@ -137,7 +133,6 @@ impl<'a> Sent<'a> {
     pub(crate) fn read(self) -> Result<HyperConverged<'a>, WrongType<'a>> {
         let Self {
             version,
-            json,
             object,
             judged,
         } = self;
@@ -146,10 +141,6 @@ impl<'a> Sent<'a> {
         let v1_only = judged.v1_only.string()?;
         Ok(HyperConverged {
             version,
-            object: Located {
-                path: FieldPath::default(),
-                json,
-            },
             name: metadata.field("name").string()?.unwrap_or_default(),
             namespace: metadata.field("namespace").string()?.unwrap_or_default(),
             import: ImportFields {
@@ -196,8 +187,6 @@ pub(crate) fn api_version(object: Json<'_>) -> Option<String> {
 #[derive(Debug)]
 pub(crate) struct HyperConverged<'a> {
     pub(crate) version: Version,
-    /// The whole object, for remedies.
-    pub(crate) object: Located<'a>,
     /// Where the fields are.
     pub(crate) fields: JudgedFields<'a>,
     pub(crate) name: String,

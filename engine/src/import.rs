@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::json::{Field, Json, Kind, Object, WrongType, with_whole_characters};
-use crate::text::ascii_lower;
+use crate::text::is_same_in_lower_case;
 
 /// The name of the feature gate, and of the field that replaces it.
 pub(crate) const GATE: &str = "enableMultiArchBootImageImport";
@@ -110,32 +110,23 @@ impl ImportFields {
     }
 
     fn second_gate(&self) -> bool {
-        let mut entries = self.gate_indices();
-        entries
-            .nth(1)
-            .and_then(|index| self.gates.get(index))
-            .is_some_and(|gate| gate.enabled)
+        let mut entries = self.gates.iter().filter(|gate| gate.is_import);
+        entries.nth(1).is_some_and(|gate| gate.enabled)
     }
 
-    /// The entries of the gate in v1's list; the first one counts.
-    pub(crate) fn gate_indices(&self) -> impl Iterator<Item = usize> {
-        indices(&self.gates)
+    /// Where v1's list has the gate; the first entry counts.
+    pub(crate) fn gate_index(&self) -> Option<usize> {
+        self.gates.iter().position(|gate| gate.is_import)
     }
 }
 
-/// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`,
-/// `IsExplicitlyEnabled` and Index: any letter case, the first of the name wins.
+/// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, `IsExplicitlyEnabled`: the first
+/// of the name wins.
 fn gate(gates: &[Gate]) -> Option<bool> {
-    let index = indices(gates).next()?;
-    gates.get(index).map(|gate| gate.enabled)
-}
-
-fn indices(gates: &[Gate]) -> impl Iterator<Item = usize> {
-    let is_gate = |gate: &Gate| gate.name.len() >= GATE.len() && gate.has_name(GATE);
     gates
         .iter()
-        .enumerate()
-        .filter_map(move |(index, gate)| is_gate(gate).then_some(index))
+        .find(|gate| gate.is_import)
+        .map(|gate| gate.enabled)
 }
 
 /// An entry of v1's list of feature gates.
@@ -143,16 +134,15 @@ fn indices(gates: &[Gate]) -> impl Iterator<Item = usize> {
 pub(crate) struct Gate {
     pub(crate) name: String,
     pub(crate) enabled: bool,
+    /// Whether it is the gate of the import, in any letter case.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index.
+    pub(crate) is_import: bool,
     /// Whether the key of the name is in the letter case of the API.
     pub(crate) has_plain_key: bool,
 }
 
 impl Gate {
-    /// Whether HCO takes the entry for the gate of this name, in any letter case.
-    pub(crate) fn has_name(&self, name: &str) -> bool {
-        ascii_lower(&self.name) == ascii_lower(name)
-    }
-
     /// Reads v1's list. An empty object is an empty list: an upgrade from HCO 1.18 leaves one.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
@@ -173,9 +163,10 @@ impl Gate {
         let gates = field.list(|_, item| {
             let gate = item.object();
             let state = gate.field_of_any_case("state").string()?;
-            let name = gate.field_of_any_case("name").string()?;
+            let name = gate.field_of_any_case("name").string()?.unwrap_or_default();
             Ok(Self {
-                name: name.unwrap_or_default(),
+                is_import: is_same_in_lower_case(&name, GATE),
+                name,
                 has_plain_key: gate.field("name").is_present(),
                 enabled: state.is_none_or(|state| state == "Enabled"),
             })
@@ -242,6 +233,7 @@ mod tests {
         let gate = |enabled: &bool| Gate {
             name: GATE.to_uppercase(),
             enabled: *enabled,
+            is_import: true,
             has_plain_key: true,
         };
         ImportFields {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::path::FieldPath;
+use crate::path::{FieldPath, Segment};
 use crate::sorted;
 
 /// A value as it stands in the document, without blanks around it. Its syntax is valid.
@@ -155,6 +155,7 @@ impl fmt::Display for WrongType<'_> {
 #[derive(Debug)]
 pub(crate) struct Object<'a> {
     path: FieldPath,
+    missing: Missing,
     members: Result<Vec<(Cow<'a, str>, Json<'a>)>, WrongType<'a>>,
 }
 
@@ -188,7 +189,9 @@ impl<'a> Object<'a> {
             matching.next().map(|(_, value)| *value)
         });
         Field {
-            path: self.path.key(key),
+            parent: self.path.clone(),
+            segment: Some(Segment::Key(key.into())),
+            missing: self.missing,
             value,
         }
     }
@@ -209,22 +212,32 @@ impl<'a> Object<'a> {
     pub(crate) fn fields(&self) -> Result<BTreeMap<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
         let members = self.members.as_ref().map_err(Clone::clone)?;
         Ok(sorted::map(members.iter().map(|(key, value)| {
-            let path = self.path.key(key.clone().into_owned());
-            (
-                key.clone(),
-                Field {
-                    path,
-                    value: Ok(Some(*value)),
-                },
-            )
+            let field = Field {
+                parent: self.path.clone(),
+                segment: Some(Segment::Key(key.clone().into_owned().into())),
+                missing: self.missing,
+                value: Ok(Some(*value)),
+            };
+            (key.clone(), field)
         })))
     }
+}
+
+/// How many of the objects above a field are missing, and whether the first one of them is null.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Missing {
+    pub(crate) count: usize,
+    pub(crate) is_null: bool,
 }
 
 /// A field: where it is, and its value if it has one. An error if something above it is no object.
 #[derive(Debug, Clone)]
 pub(crate) struct Field<'a> {
-    pub(crate) path: FieldPath,
+    parent: FieldPath,
+    /// `None` for a whole document.
+    segment: Option<Segment>,
+    /// The objects that are missing above the field.
+    pub(crate) missing: Missing,
     value: Result<Option<Json<'a>>, WrongType<'a>>,
 }
 
@@ -232,23 +245,52 @@ impl<'a> Field<'a> {
     /// A value that is read apart from any object.
     pub(crate) fn root(json: Json<'a>) -> Self {
         Self {
-            path: FieldPath::default(),
             value: Ok(Some(json)),
+            ..Self::nowhere()
         }
     }
 
     /// A field that no object has.
     pub(crate) fn nowhere() -> Self {
         Self {
-            path: FieldPath::default(),
+            parent: FieldPath::default(),
+            segment: None,
+            missing: Missing::default(),
             value: Ok(None),
         }
     }
 
+    /// Where the field is.
+    pub(crate) fn path(&self) -> FieldPath {
+        match &self.segment {
+            Some(segment) => self.parent.below(segment),
+            None => self.parent.clone(),
+        }
+    }
+
+    /// An item of a list.
+    pub(crate) fn item(list: &FieldPath, index: usize, value: Option<Json<'a>>) -> Self {
+        Self {
+            parent: list.clone(),
+            segment: Some(Segment::Index(index)),
+            missing: Missing::default(),
+            value: Ok(value),
+        }
+    }
+
+    /// The text of the value, which can be null.
+    pub(crate) fn text(&self) -> Option<Json<'a>> {
+        self.value.as_ref().ok().copied().flatten()
+    }
+
+    /// Whether the field has the value null, which a JSON Patch has to replace.
+    pub(crate) fn is_null(&self) -> bool {
+        self.text().is_some_and(|json| json.kind() == Kind::Null)
+    }
+
     /// The value, if there is one; null is none.
     pub(crate) fn json(&self) -> Option<Json<'a>> {
-        let value = self.value.as_ref().ok().copied().flatten();
-        value.filter(|json| json.kind() != Kind::Null)
+        self.text().filter(|json| json.kind() != Kind::Null)
     }
 
     /// Whether the field has a value.
@@ -258,12 +300,21 @@ impl<'a> Field<'a> {
 
     /// The object in the field; one without members if it is absent.
     pub(crate) fn object(&self) -> Object<'a> {
-        let members = self
-            .read(Kind::Object, Json::members)
-            .map(Option::unwrap_or_default);
+        let members = self.read(Kind::Object, Json::members);
         Object {
-            path: self.path.clone(),
-            members,
+            path: self.path(),
+            missing: match members {
+                Ok(None) if self.missing.count == 0 => Missing {
+                    count: 1,
+                    is_null: self.is_null(),
+                },
+                Ok(None) => Missing {
+                    count: self.missing.count + 1,
+                    ..self.missing
+                },
+                Ok(Some(_)) | Err(_) => self.missing,
+            },
+            members: members.map(Option::unwrap_or_default),
         }
     }
 
@@ -279,7 +330,7 @@ impl<'a> Field<'a> {
         };
         let value = read(found);
         value.map(Some).ok_or_else(|| WrongType {
-            path: self.path.clone(),
+            path: self.path(),
             expected,
             found,
         })
@@ -304,16 +355,12 @@ impl<'a> Field<'a> {
         let Some(items) = self.read(Kind::List, Json::items)? else {
             return Ok(None);
         };
-        let mut list = Vec::with_capacity(items.len());
-        for (index, item) in items.into_iter().enumerate() {
-            let path = self.path.index(index);
-            list.push(read(
-                index,
-                Field {
-                    path,
-                    value: Ok(Some(item)),
-                },
-            )?);
+        let path = self.path();
+        let mut list = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            list.push(read(index, Field::item(&path, index, Some(*item)))?);
+            // Not before the first item could be read: the items can be small and the results large.
+            list.reserve_exact(items.len() - index - 1);
         }
         Ok(Some(list))
     }

@@ -99,13 +99,11 @@ impl Settings {
             .unwrap_or(rule.level)
     }
 
-    /// Whether a rule is judged at all.
-    pub(crate) fn judges(&self, rule: &Rule) -> bool {
-        let of_templates = self.templates.iter().map(|(_, levels)| levels);
-        self.level(rule, None) != Level::Ignore
-            || of_templates
-                .filter_map(|levels| levels.get(rule.id))
-                .any(|level| *level != Level::Ignore)
+    /// Whether a rule has one of these levels for anything.
+    pub(crate) fn has_level(&self, rule: &Rule, levels: &[Level]) -> bool {
+        let of_templates = self.templates.iter();
+        let mut of_templates = of_templates.filter_map(|(_, levels)| levels.get(rule.id));
+        levels.contains(&self.level(rule, None)) || of_templates.any(|level| levels.contains(level))
     }
 
     /// Reads the settings as the host sends them; no settings at all are the default.
@@ -463,7 +461,11 @@ mod tests {
     #[test]
     fn a_rule_that_is_ignored_everywhere_but_for_one_template_is_judged() {
         let rule = RULES.iter().find(|rule| rule.id == "template-invalid");
-        let judges = |json: &str| parse(json).unwrap().judges(rule.unwrap());
+        let judges = |json: &str| {
+            parse(json)
+                .unwrap()
+                .has_level(rule.unwrap(), &[Level::Deny, Level::Warn])
+        };
         assert!(judges("{}"));
         assert!(!judges(r#"{"levels":{"template-invalid":"ignore"}}"#));
         assert!(judges(

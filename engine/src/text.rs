@@ -107,39 +107,53 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
 /// case inside it: İ (U+0130) and the Kelvin sign (U+212A). The others may stay as they are, since
 /// they equal no ASCII character either way, so the module carries no case tables.
 pub(crate) fn ascii_lower(value: &str) -> String {
-    value
-        .chars()
-        .map(|character| match character {
-            '\u{130}' => 'i',
-            '\u{212a}' => 'k',
-            other => other.to_ascii_lowercase(),
-        })
-        .collect()
+    value.chars().map(lower).collect()
 }
 
-/// Edit distance (Levenshtein), or `None` if it is more than `most`.
+/// Whether two texts are the same in lower case.
+pub(crate) fn is_same_in_lower_case(one: &str, other: &str) -> bool {
+    one.chars().map(lower).eq(other.chars().map(lower))
+}
+
+fn lower(character: char) -> char {
+    match character {
+        '\u{130}' => 'i',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    }
+}
+
+/// Edit distance (Levenshtein) in lower case, or `None` if it is more than `most`.
 pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
-    let other: Vec<char> = other.chars().collect();
-    // A word that is longer or shorter by more than `most` need not be compared, however long it is.
-    let length = one.chars().take(other.len() + most + 1).count();
-    if length.abs_diff(other.len()) > most {
+    let other: Vec<char> = other.chars().map(lower).collect();
+    // A longer word cannot be that near.
+    let one: Vec<char> = one
+        .chars()
+        .map(lower)
+        .take(other.len() + most + 1)
+        .collect();
+    // Words that are near are mostly the same at both ends.
+    let start = one
+        .iter()
+        .zip(&other)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let (one, other) = (one.get(start..)?, other.get(start..)?);
+    let pairs = one.iter().rev().zip(other.iter().rev());
+    let end = pairs.take_while(|(one, other)| one == other).count();
+    let (one, other) = (one.get(..one.len() - end)?, other.get(..other.len() - end)?);
+    if one.len().abs_diff(other.len()) > most {
         return None;
     }
     let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, left) in one.chars().enumerate() {
-        // Further from the diagonal than `most`, the distance is more than `most` too.
-        let start = line.saturating_sub(most);
-        let (mut diagonal, mut before) = match row.get_mut(start) {
-            Some(first) if start == 0 => {
-                let diagonal = std::mem::replace(first, line + 1);
-                (diagonal, line + 1)
-            }
-            Some(first) => (*first, most + 1),
-            None => return None,
-        };
-        let cells = row.iter_mut().zip([' '].iter().chain(&other));
-        for (cell, right) in cells.skip(start + 1).take(2 * most + 1) {
-            let replaced = diagonal + usize::from(left != *right);
+    for (line, left) in one.iter().enumerate() {
+        let mut diagonal = line;
+        let mut before = line + 1;
+        if let Some(first) = row.first_mut() {
+            *first = before;
+        }
+        for (cell, right) in row.iter_mut().skip(1).zip(other) {
+            let replaced = diagonal + usize::from(left != right);
             diagonal = *cell;
             before = replaced.min(before + 1).min(diagonal + 1);
             *cell = before;
@@ -150,11 +164,10 @@ pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
 
 /// The candidate that is nearest to what was written, if one is near enough to be meant.
 pub(crate) fn nearest<'a>(written: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    let written = ascii_lower(written);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let most = candidate.len().div_ceil(3);
-        if let Some(distance) = distance(&written, &ascii_lower(candidate), most)
+        if let Some(distance) = distance(written, candidate, most)
             && best.is_none_or(|(least, _)| distance < least)
         {
             best = Some((distance, candidate));

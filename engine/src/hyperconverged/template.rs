@@ -12,7 +12,7 @@ pub(crate) const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
 #[derive(Debug)]
 pub(crate) struct Template<'a> {
     pub(crate) index: usize,
-    /// The entry itself, for remedies; `None` if it is null.
+    /// The entry itself, for remedies.
     pub(crate) json: Option<Json<'a>>,
     pub(crate) name: String,
     /// The architectures annotation.
@@ -49,14 +49,13 @@ pub(crate) enum Source {
 impl<'a> Template<'a> {
     /// Reads an entry of the list.
     pub(crate) fn read(index: usize, item: &Field<'a>) -> Result<Self, WrongType<'a>> {
-        let json = item.json();
         let template = item.object();
         let metadata = template.object("metadata");
         let annotations = metadata.object("annotations");
         let enable = annotations.entry(ENABLE)?;
         Ok(Self {
             index,
-            json,
+            json: item.text(),
             name: metadata.field("name").string()?.unwrap_or_default(),
             architectures: annotations.entry(ARCHITECTURES)?,
             enable: match enable {

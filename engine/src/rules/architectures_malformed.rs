@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::remedies;
-use crate::architecture::{Mistake, is_mistake};
+use crate::architecture::{Mistake, is_mistake, keyed};
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
 use crate::rule::{Level, Rule};
@@ -16,8 +16,9 @@ pub(crate) static RULE: Rule = Rule::about_templates("architectures-malformed", 
 /// (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for (template, value) in facts.annotations() {
+        let mut mistakes = value.entries().filter(|entry| is_mistake(entry)).peekable();
         // Nodes are needed only if there is something to compare with them.
-        if !value.entries().any(is_mistake) || !findings.wants(&template.name) {
+        if mistakes.peek().is_none() || !findings.wants(&template.name) {
             continue;
         }
         let Some(census) = facts.workload() else {
@@ -27,8 +28,8 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         // It is the same for all entries, and an annotation can be long.
         let remedy = OnceCell::new();
         let correct = || remedies::correct(facts, template, value, census);
-        for entry in value.entries().filter(|entry| is_mistake(entry)) {
-            if census.workload.contains_key(entry) || !seen.insert(entry) {
+        for entry in mistakes {
+            if census.workload.contains_key(entry) || !seen.insert(keyed(entry)) {
                 continue;
             }
             findings.add(Identity::template(&template.name).with_value(entry), || {

@@ -78,7 +78,7 @@ fn describe(
         ),
         (None, _) => (
             "Common template",
-            facts.hco.fields.common_import.path.clone(),
+            facts.hco.fields.common_import.path().clone(),
             vec![disable_common(facts, image.name)],
         ),
     };
@@ -97,19 +97,17 @@ fn describe(
 /// Adds an entry that disables a common template. Its name can come from the status, which nobody validates.
 fn disable_common(facts: &Facts<'_>, name: &str) -> Remedy {
     let templates = &facts.hco.fields.templates;
-    let list = &templates.path;
-    let end = list.index(facts.hco.templates.len());
+    let list = templates.path();
     if !is_dns1123_subdomain(name) {
         return Remedy::advice(format!(
             "disable the template: add an entry with its name and the annotation {ENABLE}: \"false\" to {list}"
         ));
     }
     let entry = json!({"metadata": {"name": name, "annotations": {ENABLE: "false"}}});
-    let edits = Edits::default();
-    let edits = if templates.is_present() {
-        edits.add(end, entry)
-    } else {
-        edits.set(&facts.hco.object, &end, entry)
-    };
+    let mut edits = Edits::default();
+    if !templates.is_present() {
+        edits = edits.set(templates, json!([]));
+    }
+    let edits = edits.add(list.index(facts.hco.templates.len()), entry);
     Remedy::edits("disable the template", edits.finish())
 }

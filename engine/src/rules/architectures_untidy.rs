@@ -1,9 +1,10 @@
 //! See `architectures-untidy.md`.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::remedies;
+use crate::architecture::keyed;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
 use crate::node::Census;
@@ -18,11 +19,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         if value.0.is_empty() {
             continue;
         }
-        let mut times: BTreeMap<&str, usize> = BTreeMap::new();
-        for entry in value.entries() {
-            *times.entry(entry).or_default() += 1;
-        }
-        let mut reported = BTreeSet::new();
+        let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
         // It is the same for all entries, and an annotation can be long.
         let remedy = OnceCell::new();
         let correct = || {
@@ -31,9 +28,9 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             remedies::correct(facts, template, value, census)
         };
         for entry in value.entries() {
-            let is_empty = entry.trim().is_empty();
-            let is_twice = times.get(entry).is_some_and(|times| *times > 1);
-            if !(is_empty || is_twice) || !reported.insert(entry) {
+            let is_empty = entry.is_empty() || entry.trim().is_empty();
+            let is_fine = !is_empty && seen.insert(keyed(entry));
+            if is_fine || !reported.insert(keyed(entry)) {
                 continue;
             }
             findings.add(Identity::template(&template.name).with_value(entry), || {

@@ -18,11 +18,11 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if !import.contradicts_itself(facts.old.map(|old| &old.hco.import)) {
         return;
     }
-    let Some(index) = import.gate_indices().next() else {
+    let Some(index) = import.gate_index() else {
         return;
     };
-    let gate = facts.hco.fields.gates.path.index(index);
-    let field = &facts.hco.fields.import.path;
+    let gate = facts.hco.fields.gates.path().index(index);
+    let field = &facts.hco.fields.import.path();
     findings.add(Identity::only(), || {
         // An absent field reads as off here.
         let wanted = import.field.unwrap_or(false);

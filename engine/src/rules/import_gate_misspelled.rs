@@ -6,7 +6,7 @@ use crate::findings::{Finding, Findings, Identity};
 use crate::import::{GATE, Gate};
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::{ascii_lower, distance, quote};
+use crate::text::{distance, quote};
 
 pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn, check);
 
@@ -22,7 +22,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(typos) = typos(gate).filter(|_| gate.name != GATE) else {
             continue;
         };
-        let name = facts.hco.fields.gates.path.index(index).key("name");
+        let name = facts.hco.fields.gates.path().index(index).key("name");
         findings.add(Identity::value(&gate.name), || {
             let edits = if gate.has_plain_key {
                 Edits::default().replace(name.clone(), GATE).finish()
@@ -55,9 +55,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 fn typos(gate: &Gate) -> Option<usize> {
     // A character has at most four bytes; most names are much too short or too long.
     let is_near = gate.name.len().abs_diff(GATE.len()) <= 4 * TYPOS;
-    is_near
-        .then(|| distance(&ascii_lower(&gate.name), &ascii_lower(GATE), TYPOS))
-        .flatten()
+    is_near.then(|| distance(&gate.name, GATE, TYPOS)).flatten()
 }
 
 #[cfg(test)]
@@ -86,7 +84,7 @@ mod tests {
     #[test]
     fn no_other_gate_of_hco_is_taken_for_a_misspelled_one() {
         for gate in GATES {
-            let distance = distance(&ascii_lower(gate), &ascii_lower(GATE), TYPOS);
+            let distance = distance(gate, GATE, TYPOS);
             assert_eq!(distance, None, "{gate}");
         }
     }

@@ -26,20 +26,15 @@ const IN_CDI: [&str; 1] = ["/spec/workload"];
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let paths = &facts.hco.fields.patches;
+    let sent = &facts.hco.fields.patches;
     let patches = &facts.hco.patches;
-    for (path, patch, resource, fields) in [
-        (&paths.ssp.path, &patches.ssp, "SSP", &IN_SSP[..]),
-        (
-            &paths.kubevirt.path,
-            &patches.kubevirt,
-            "KubeVirt",
-            &IN_KUBEVIRT,
-        ),
-        (&paths.cdi.path, &patches.cdi, "CDI", &IN_CDI),
+    for (field, patch, resource, fields) in [
+        (&sent.ssp, &patches.ssp, "SSP", &IN_SSP[..]),
+        (&sent.kubevirt, &patches.kubevirt, "KubeVirt", &IN_KUBEVIRT),
+        (&sent.cdi, &patches.cdi, "CDI", &IN_CDI),
     ] {
         if let Some(patch) = patch {
-            check_patch(findings, path, patch, resource, fields);
+            check_patch(findings, &field.path(), patch, resource, fields);
         }
     }
 }

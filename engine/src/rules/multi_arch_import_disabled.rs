@@ -24,9 +24,9 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let import = &facts.hco.import;
         let fields = &facts.hco.fields;
         Finding {
-            path: match (import.field, import.gate_indices().next()) {
-                (None, Some(index)) => fields.gates.path.index(index),
-                _ => fields.import.path.clone(),
+            path: match (import.field, import.gate_index()) {
+                (None, Some(index)) => fields.gates.path().index(index),
+                _ => fields.import.path().clone(),
             },
             fact: format!(
                 "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them.",

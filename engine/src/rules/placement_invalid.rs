@@ -15,12 +15,12 @@ pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::De
 /// affinity of the workloads and of the infrastructure; nothing preferred, no nodeSelector.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let fields = &facts.hco.fields;
-    let workloads = fields.node_affinity.path.key(REQUIRED);
+    let workloads = fields.node_affinity.path().key(REQUIRED);
     for (affinity, required, errors) in [
         ("workloads", &workloads, facts.hco.placement.errors()),
         (
             "infra",
-            &fields.infra_required.path,
+            &fields.infra_required.path(),
             &facts.hco.infra_errors,
         ),
     ] {

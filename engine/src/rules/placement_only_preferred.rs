@@ -21,7 +21,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(census) = facts.census().filter(|census| census.workload.len() > 1) else {
         return;
     };
-    let affinity = &facts.hco.fields.node_affinity.path;
+    let affinity = &facts.hco.fields.node_affinity.path();
     findings.add(Identity::only(), || {
         let mut ways = remedies::place(facts, census, "require the architecture");
         ways.push(Remedy::advice(format!(

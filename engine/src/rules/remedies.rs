@@ -9,18 +9,18 @@ use super::{
     control_plane_architecture_differs, multi_arch_import_disabled,
 };
 use crate::architecture::{Architectures, is_accepted_by_ssp};
-use crate::edit::{self, Edit, Edits, Located};
+use crate::edit::Edits;
 use crate::facts::Facts;
 use crate::findings;
-use crate::golden_image::Annotation;
-use crate::hyperconverged::{ARCHITECTURES, ENABLE, HyperConverged, Sent, Template};
-use crate::import::Import;
-use crate::json::{Json, Kind};
+use crate::golden_image::{Annotation, GoldenImage};
+use crate::hyperconverged::{ARCHITECTURES, ENABLE, HyperConverged, Template};
+use crate::import::GATE;
+use crate::json::{Field, Kind};
 use crate::node::Census;
 use crate::path::FieldPath;
 use crate::remedy::{Remedy, merge_command};
 use crate::request::Version;
-use crate::rule::Level;
+use crate::rule::{Level, Rule};
 use crate::sorted;
 use crate::text::{self, escape};
 
@@ -29,34 +29,127 @@ const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
 
 /// Enable the import, and in the same change correct the annotations that HCO reads from then on.
 pub(super) fn enable_import(facts: &Facts<'_>) -> Remedy {
-    let remedy = || {
-        let hco = facts.hco;
-        let flag = set_import(hco, Edits::default()).finish();
-        let edits = correct_all(facts, set_import(hco, Edits::default())).finish();
-        let revealed = revealed(facts, &edits);
+    facts
+        .enable_import
+        .get_or_init(|| new_enable_import(facts))
+        .clone()
+}
 
-        // Before HCO 1.19 the field does not exist; nothing in the object tells which version runs.
-        let needs_gate = hco.version == Version::V1 && hco.import.field.is_none();
-        let mut summary = "enable the multi-architecture import".to_owned();
-        if needs_gate {
-            summary += " (HCO 1.19 and later read the field, earlier versions the feature gate)";
+fn new_enable_import(facts: &Facts<'_>) -> Remedy {
+    let hco = facts.hco;
+    let corrections = corrections(facts);
+    let revealed = revealed(facts, &corrections);
+    let is_flag_alone = corrections.is_empty() && revealed.is_empty();
+    let mut edits = set_import(hco);
+    for (template, value) in corrections {
+        edits = match value {
+            Some(value) => set_annotation(facts, edits, template, ARCHITECTURES, value),
+            None => edits.remove(facts.architectures_path(template)),
+        };
+    }
+
+    // Before HCO 1.19 the field does not exist; nothing in the object tells which version runs.
+    let needs_gate = hco.version == Version::V1 && hco.import.field.is_none();
+    let mut summary = "enable the multi-architecture import".to_owned();
+    if needs_gate {
+        summary += " (HCO 1.19 and later read the field, earlier versions the feature gate)";
+    }
+    if revealed.contains(architectures_missing::RULE.id) {
+        summary += ", and in the same change add the architectures annotation to each template without one";
+    } else if !revealed.is_empty() {
+        let rules: Vec<&str> = revealed.iter().copied().collect();
+        summary += ", and in the same change resolve what is denied with the import (";
+        summary += &text::list(&rules, rules.len());
+        summary += ")";
+    }
+    let command =
+        (is_flag_alone && !needs_gate).then(|| merge_command(hco, &hco.fields.import.path(), true));
+    Remedy::edits(summary, edits.finish())
+        .complete_if(revealed.is_empty())
+        .with_command(command)
+}
+
+/// Sets the field of the import, and in v1 the feature gate if it is listed or if there is no field: HCO 1.18 drops
+/// the field silently, HCO 1.19 accepts both when they agree.
+fn set_import(hco: &HyperConverged<'_>) -> Edits {
+    let gate = |name: &str| json!({"name": name, "state": "Enabled"});
+    let list = &hco.fields.gates;
+    let mut edits = Edits::default().set(&hco.fields.import, true);
+    for (index, entry) in hco.import.gates.iter().enumerate() {
+        if entry.is_import && !entry.enabled {
+            edits = edits.replace(list.path().index(index), gate(&entry.name));
         }
-        if revealed.contains(architectures_missing::RULE.id) {
-            summary += ", and in the same change add the architectures annotation to each template without one";
-        } else if !revealed.is_empty() {
-            let rules: Vec<&str> = revealed.iter().copied().collect();
-            summary += &format!(
-                ", and in the same change resolve what the import makes a problem ({})",
-                text::list(&rules, rules.len())
-            );
+    }
+    let is_nowhere = hco.import.field.is_none() && hco.import.gate_index().is_none();
+    if hco.version == Version::V1 && is_nowhere {
+        // The empty object that an upgrade from HCO 1.18 leaves behind is no list.
+        if list.json().is_none_or(|json| json.kind() == Kind::Object) {
+            edits = edits.set(list, json!([]));
         }
-        let is_flag_alone = edits == flag && revealed.is_empty() && !needs_gate;
-        let command = is_flag_alone.then(|| merge_command(hco, &hco.fields.import.path, true));
-        Remedy::edits(summary, edits)
-            .complete_if(revealed.is_empty())
-            .with_command(command)
+        edits = edits.add(list.path().index(hco.import.gates.len()), gate(GATE));
+    }
+    edits
+}
+
+/// The annotations that HCO reads or ignores with the import on, and what they have to be: corrected where it is clear
+/// what was meant, and removed where HCO ignores them.
+fn corrections<'a>(facts: &Facts<'a>) -> Vec<(&'a Template<'a>, Option<String>)> {
+    /// With more of them, a person has to look.
+    const MOST: usize = 32;
+    let none = BTreeMap::new();
+    let census = facts.census_if_read();
+    let workload = census.map_or(&none, |census| &census.workload);
+    let mut corrections = Vec::new();
+    for image in &facts.images {
+        let Some(template) = image.template else {
+            continue;
+        };
+        let value = template.architectures.as_deref();
+        match (image.annotation, value) {
+            (Annotation::Spec(Some(value)), _) => {
+                let corrected = Architectures(value).corrected(workload);
+                let is_usable = corrected.is_certain && !corrected.value.is_empty();
+                if is_usable && corrected.value != value {
+                    corrections.push((template, Some(corrected.value)));
+                }
+            }
+            (Annotation::Shipped(shipped), Some(_)) if shipped != value => {
+                corrections.push((template, None));
+            }
+            _ => {}
+        }
+        if corrections.len() > MOST {
+            return Vec::new();
+        }
+    }
+    corrections
+}
+
+/// The rules that deny the object with the import on and these corrections for something that they do not deny it for
+/// now. If there are none, the remedy is complete.
+fn revealed(
+    facts: &Facts<'_>,
+    corrections: &[(&Template<'_>, Option<String>)],
+) -> BTreeSet<&'static str> {
+    let mut corrections = corrections.iter().peekable();
+    let images = facts.images.iter().map(|image| {
+        let is_it = |(template, _): &&(&Template<'_>, _)| {
+            image.template.is_some_and(|it| std::ptr::eq(it, *template))
+        };
+        match corrections.next_if(is_it) {
+            Some((_, Some(value))) => GoldenImage {
+                annotation: Annotation::Spec(Some(value)),
+                ..image.clone()
+            },
+            _ => image.clone(),
+        }
+    });
+    let after = facts.with_import(images.collect());
+    let reveals = |rule: &&&'static Rule| {
+        let after = findings::denials(rule, &after);
+        !after.is_empty() && !after.is_subset(&findings::denials(rule, facts))
     };
-    facts.enable_import.get_or_init(remedy).clone()
+    sorted::set(RULES.iter().filter(reveals).map(|rule| rule.id))
 }
 
 /// The same for a rule that does not need the import: complete only if the import is enabled anyway.
@@ -72,88 +165,6 @@ pub(super) fn enable_import_if_needed(facts: &Facts<'_>) -> Remedy {
     let remedy = enable_import(facts);
     let complete = remedy.complete && is_needed;
     remedy.complete_if(complete)
-}
-
-/// Sets the field of the import, and in v1 the feature gate if it is listed or if there is no field: HCO 1.18 drops
-/// the field silently, HCO 1.19 accepts both when they agree.
-fn set_import(hco: &HyperConverged<'_>, edits: Edits) -> Edits {
-    let gate = |name: &str| json!({"name": name, "state": "Enabled"});
-    let list = &hco.fields.gates;
-    let mut edits = edits.set(&hco.object, &hco.fields.import.path, true);
-    for (index, entry) in hco.import.gates.iter().enumerate() {
-        if entry.has_name(crate::import::GATE) && !entry.enabled {
-            edits = edits.replace(list.path.index(index), gate(&entry.name));
-        }
-    }
-    let is_listed = hco.import.gate_indices().next().is_some();
-    if hco.version == Version::V1 && hco.import.field.is_none() && !is_listed {
-        // The empty object that an upgrade from HCO 1.18 leaves behind is no list.
-        if list.json().is_some_and(|json| json.kind() == Kind::Object) {
-            edits = edits.replace(list.path.clone(), json!([]));
-        }
-        let end = list.path.index(hco.import.gates.len());
-        edits = edits.set(&hco.object, &end, gate(crate::import::GATE));
-    }
-    edits
-}
-
-/// Corrects all annotations that HCO reads with the import on, where it is clear what was meant, and removes those
-/// that it ignores.
-fn correct_all(facts: &Facts<'_>, mut edits: Edits) -> Edits {
-    let none = BTreeMap::new();
-    let workload = facts
-        .census_if_read()
-        .map_or(&none, |census| &census.workload);
-    for image in &facts.images {
-        let Some(template) = image.template else {
-            continue;
-        };
-        match (image.annotation, template.architectures.as_deref()) {
-            (Annotation::Spec(Some(value)), _) => {
-                let correction = Architectures(value).corrected(workload);
-                let is_usable = correction.is_certain && !correction.value.is_empty();
-                if is_usable && correction.value != value {
-                    edits = set_annotation(facts, edits, template, ARCHITECTURES, correction.value);
-                }
-            }
-            (Annotation::Shipped(shipped), Some(value)) if shipped != Some(value) => {
-                edits = edits.remove(facts.architectures_path(template));
-            }
-            _ => {}
-        }
-    }
-    edits
-}
-
-/// The rules that deny the object after the edits for something that they do not deny it for now.
-///
-/// This is what makes a remedy complete that changes the meaning of the whole object: the object is edited and judged
-/// again.
-fn revealed(facts: &Facts<'_>, edits: &[Edit]) -> BTreeSet<&'static str> {
-    let failed = sorted::set(["the edits do not fit"]);
-    let Some(text) = edit::apply(facts.hco.object.json, edits) else {
-        return failed;
-    };
-    let edited = Json::parse(text.as_bytes()).ok();
-    let edited = edited.and_then(|json| Sent::new(json, facts.hco.version).read().ok());
-    let Some(edited) = edited else {
-        return failed;
-    };
-    let after = Facts::new(
-        &edited,
-        facts.old,
-        facts.common,
-        facts.settings,
-        facts.nodes,
-    );
-    if after.import != Import::Enabled {
-        return failed;
-    }
-    let reveals = |rule: &&&'static crate::Rule| {
-        let before = findings::denials(rule, facts);
-        !findings::denials(rule, &after).is_subset(&before)
-    };
-    sorted::set(RULES.iter().filter(reveals).map(|rule| rule.id))
 }
 
 /// Place the workloads on one architecture: a remedy for each architecture that golden images support and that a
@@ -179,11 +190,9 @@ fn is_selectable(census: &Census, architecture: &str) -> bool {
 
 fn place_on(facts: &Facts<'_>, architecture: &str, summary: &str) -> Remedy {
     let hco = facts.hco;
-    let path = hco.fields.node_selector.path.key(ARCHITECTURE_LABEL);
-    let edits = Edits::default()
-        .set(&hco.object, &path, architecture)
-        .finish();
-    let command = merge_command(hco, &path, architecture);
+    let label = hco.fields.node_selector.object().field(ARCHITECTURE_LABEL);
+    let edits = Edits::default().set(&label, architecture).finish();
+    let command = merge_command(hco, &label.path(), architecture);
     Remedy::edits(summary, edits).with_command(Some(command))
 }
 
@@ -283,16 +292,14 @@ fn set_annotation(
     name: &'static str,
     value: impl Into<Value>,
 ) -> Edits {
-    let path = facts.path_of(template);
-    let annotation = FieldPath::of(&["metadata", "annotations", name]);
-    match template.json {
-        // The template alone is looked at: a list of templates can be long.
-        Some(json) => edits.set(&Located { path, json }, &annotation, value),
-        None => {
-            let path = path.keys(&["metadata", "annotations", name]);
-            edits.set(&facts.hco.object, &path, value)
-        }
-    }
+    // The template alone is read again: a list of templates can be long.
+    let template = Field::item(
+        &facts.hco.fields.templates.path(),
+        template.index,
+        template.json,
+    );
+    let annotations = template.object().object("metadata").object("annotations");
+    edits.set(&annotations.field(name), value)
 }
 
 /// Remove the architectures annotation of a template.
@@ -311,7 +318,7 @@ pub(super) fn has_known_architectures(census: &Census) -> bool {
 
 /// The path of the workloads' placement as a whole.
 pub(super) fn placement_path(facts: &Facts<'_>) -> FieldPath {
-    let selector = &facts.hco.fields.node_selector.path;
+    let selector = &facts.hco.fields.node_selector.path();
     selector.parent().cloned().unwrap_or_default()
 }
 

@@ -13,7 +13,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Err(error) = &facts.hco.import.v1_only else {
         return;
     };
-    let path = &facts.hco.fields.v1_only.path;
+    let path = &facts.hco.fields.v1_only.path();
     findings.add(Identity::only(), || {
         let removed = Edits::default().remove(path.clone()).finish();
         Finding {
