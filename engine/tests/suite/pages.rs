@@ -53,8 +53,7 @@ fn examples(page: &Page, heading: &str) -> Vec<(String, BTreeSet<&'static str>)>
         .filter_map(|(info, text)| Some((info.strip_prefix("yaml cluster=")?, text)));
     examples
         .map(|(cluster, text)| {
-            let object: Value =
-                yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{}: {error}", page.id));
+            let object: Value = yaml_serde::from_str(text).expect(&page.id);
             let version = object["apiVersion"].as_str().unwrap_or_default();
             let findings = judge(&object, cluster).findings;
             let rules = findings.iter().map(|finding| finding.rule).collect();
