@@ -51,19 +51,51 @@ impl Page {
 
     /// The line `Level: …`.
     pub fn level(&self) -> &str {
-        self.line("Level: `").split('`').next().unwrap()
+        let level = self.code_after("Level: ");
+        level.unwrap_or_else(|| panic!("{} has no line `Level: `", self.id))
     }
 
-    /// Another rule that cannot but fire with it.
+    /// The level of the rule on plain Kubernetes, if it differs from the default.
+    pub fn level_on_plain_kubernetes(&self) -> Option<&str> {
+        self.code_after("Plain Kubernetes: ")
+    }
+
+    /// The only API version that the rule is about, if there is only one.
+    pub fn only_in(&self) -> Option<&str> {
+        self.code_after("Only in: ")
+    }
+
+    /// Another rule that fires with the examples of this page.
     pub fn fires_with(&self) -> Option<&str> {
-        self.text
-            .lines()
-            .find_map(|line| line.strip_prefix("Fires with: "))
+        self.code_after("Fires with: ")
     }
 
-    fn line(&self, start: &str) -> &str {
-        let found = self.text.lines().find_map(|line| line.strip_prefix(start));
-        found.unwrap_or_else(|| panic!("{} has no line `{start}`", self.id))
+    /// The code span in the line that begins with a label.
+    fn code_after(&self, label: &str) -> Option<&str> {
+        let rest = self
+            .text
+            .lines()
+            .find_map(|line| line.strip_prefix(label))?;
+        rest.split('`').nth(1)
+    }
+
+    /// The part of the page below a heading.
+    ///
+    /// # Panics
+    ///
+    /// If the page does not have the heading.
+    #[must_use]
+    pub fn section(&self, heading: &str) -> Self {
+        let sections = self.text.split("\n## ");
+        let text = sections
+            .filter_map(|section| section.split_once('\n'))
+            .find_map(|(title, text)| (title == heading).then_some(text));
+        Self {
+            id: self.id.clone(),
+            text: text
+                .unwrap_or_else(|| panic!("{} has no heading `{heading}`", self.id))
+                .to_owned(),
+        }
     }
 
     /// The fenced blocks: info string and content.

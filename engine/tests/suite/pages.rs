@@ -1,6 +1,8 @@
-//! The pages of the rules are executed: the first example raises exactly its rule, the fix raises nothing.
+//! The pages of the rules are executed: each example raises exactly its rule, each fix raises nothing.
 
-use e2e_tests::{ClusterOf, FakeCluster, pages};
+use std::collections::{BTreeMap, BTreeSet};
+
+use e2e_tests::{ClusterOf, FakeCluster, Page, pages};
 use engine::Report;
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
@@ -42,35 +44,56 @@ fn judge(object: &Value, cluster: &str) -> Report {
     engine::judge(payload.to_string().as_bytes(), &cluster_of(cluster))
 }
 
+/// The examples below a heading: the API version and the rules that fire, both in the order of the page.
+fn examples(page: &Page, heading: &str) -> Vec<(String, BTreeSet<&'static str>)> {
+    let section = page.section(heading);
+    let blocks = section.blocks();
+    let examples = blocks
+        .iter()
+        .filter_map(|(info, text)| Some((info.strip_prefix("yaml cluster=")?, text)));
+    examples
+        .map(|(cluster, text)| {
+            let object: Value = yaml_serde::from_str(text).expect(&page.id);
+            let version = object["apiVersion"].as_str().unwrap_or_default();
+            let findings = judge(&object, cluster).findings;
+            let rules = findings.iter().map(|finding| finding.rule).collect();
+            (version.replace("hco.kubevirt.io/", ""), rules)
+        })
+        .collect()
+}
+
 #[test]
-fn the_examples_do_what_their_pages_say() {
-    let mut wrong = Vec::new();
+fn the_examples_do_what_their_headings_say() {
     for page in pages() {
-        let blocks = page.blocks();
-        let mut examples = blocks
-            .iter()
-            .filter_map(|(info, text)| Some((info.strip_prefix("yaml cluster=")?, text)))
-            .map(|(cluster, text)| {
-                let object: Value =
-                    yaml_serde::from_str(text).unwrap_or_else(|e| panic!("{}: {e}", page.id));
-                let report = judge(&object, cluster);
-                let mut fired: Vec<&str> =
-                    report.findings.iter().map(|finding| finding.rule).collect();
-                fired.dedup();
-                (fired, report.message)
-            });
-        let mut wanted = vec![page.id.as_str()];
-        wanted.extend(page.fires_with());
-        match examples.next() {
-            Some((fired, _)) if fired == wanted => {}
-            other => wrong.push(format!("{}: the example raises {other:?}", page.id)),
-        }
-        match examples.next() {
-            Some((fired, _)) if fired.is_empty() => {}
-            other => wrong.push(format!("{}: the fix raises {other:?}", page.id)),
+        let all: BTreeSet<&str> = [page.id.as_str()]
+            .into_iter()
+            .chain(page.fires_with())
+            .collect();
+        for (heading, wanted) in [("Example that fires", all), ("The fix", BTreeSet::new())] {
+            for (version, fired) in examples(&page, heading) {
+                assert_eq!(fired, wanted, "{}, {heading}, {version}", page.id);
+            }
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_examples_show_both_api_versions_and_v1_first() {
+    for page in pages() {
+        let wanted = match page.only_in() {
+            Some(version) => vec![version],
+            None => vec!["v1", "v1beta1"],
+        };
+        for heading in ["Example that fires", "The fix"] {
+            let examples = examples(&page, heading);
+            let mut versions: Vec<&str> = examples
+                .iter()
+                .map(|(version, _)| version.as_str())
+                .collect();
+            versions.dedup();
+            assert_eq!(versions, wanted, "{}, {heading}", page.id);
+        }
+    }
 }
 
 #[test]
@@ -97,11 +120,32 @@ fn every_page_has_the_same_headings() {
             .filter_map(|line| line.strip_prefix("## "))
             .collect();
         assert_eq!(headings, HEADINGS, "{}", page.id);
+        let summary = page.summary();
+        // It stands in tables and forms.
         assert!(
-            page.summary().len() <= 140,
-            "{}: {}",
-            page.id,
-            page.summary()
+            summary.len() <= 140 && !summary.contains('\n') && !summary.ends_with('.'),
+            "{}: {summary}",
+            page.id
         );
     }
+}
+
+/// The component for plain Kubernetes sets the levels that the pages name.
+#[test]
+fn the_levels_on_plain_kubernetes_are_those_of_the_pages() {
+    let component = include_str!("../../../deploy/components/plain-kubernetes/kustomization.yaml");
+    let component: Value = yaml_serde::from_str(component).unwrap();
+    let patch = component["patches"][0]["patch"].as_str().unwrap();
+    let patch: Value = yaml_serde::from_str(patch).unwrap();
+    let levels: BTreeMap<String, String> =
+        serde_json::from_value(patch[0]["value"].clone()).unwrap();
+    let pages = pages();
+    let of_pages: BTreeMap<String, String> = pages
+        .iter()
+        .filter_map(|page| {
+            let level = page.level_on_plain_kubernetes()?;
+            Some((page.id.clone(), level.to_owned()))
+        })
+        .collect();
+    assert_eq!(levels, of_pages, "left: the component, right: the pages");
 }
