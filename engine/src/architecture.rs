@@ -92,18 +92,17 @@ impl<'a> Architectures<'a> {
 
     /// The value as it was meant: each entry by its name in Kubernetes, none empty, none twice.
     pub(crate) fn corrected(self, workload: &BTreeMap<String, usize>) -> Correction {
-        /// Mistakes that are corrected. There are far fewer architectures than this.
-        const MOST: usize = 32;
+        /// There are far fewer architectures than this. What comes behind it, a person has to look at.
+        const MOST: usize = 64;
         let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
-        let (mut mistakes, mut is_certain) = (0, true);
-        for entry in self.entries().filter(|entry| !entry.is_empty()) {
+        let mut is_certain = self.entries().nth(MOST).is_none();
+        for entry in self.entries().take(MOST) {
             let name = if workload.contains_key(entry) || !is_mistake(entry) {
                 Some(entry.trim())
             } else {
-                mistakes += 1;
-                let mistake = (mistakes <= MOST).then(|| Mistake::of(entry));
-                is_certain &= mistake.is_some_and(Mistake::is_certain);
-                mistake.and_then(Mistake::meant)
+                let mistake = Mistake::of(entry);
+                is_certain &= mistake.is_certain();
+                mistake.meant()
             };
             if let Some(name) = name.filter(|name| !name.is_empty())
                 && seen.insert(name)

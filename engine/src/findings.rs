@@ -63,7 +63,7 @@ impl<'a> Identity<'a> {
     }
 }
 
-/// What becomes of a finding, the gravest first.
+/// The outcome of a finding, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
@@ -76,7 +76,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// All outcomes, the gravest first.
+    /// All outcomes, the worst first.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Carried];
 
     /// Its name in the audit annotations.
@@ -158,7 +158,7 @@ fn inherited<'a, 'f>(rule: &Rule, facts: &'f Facts<'a>) -> Option<&'f Facts<'a>>
     facts.old.filter(|_| carries)
 }
 
-/// The findings of one rule, and what becomes of them.
+/// The findings of one rule, and their outcomes.
 #[derive(Debug)]
 pub(crate) struct Judged<'a> {
     pub(crate) rule: &'static Rule,
@@ -166,8 +166,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) shown: Vec<FindingReport>,
     /// How many there are, in the order of [`Outcome::ALL`].
     counts: [usize; Outcome::ALL.len()],
-    /// The gravest outcome for each template; findings without a template are under the empty name.
-    pub(crate) gravest: BTreeMap<&'a str, Outcome>,
+    /// The worst outcome for each template; findings without a template are under the empty name.
+    pub(crate) worst: BTreeMap<&'a str, Outcome>,
 }
 
 impl Judged<'_> {
@@ -192,7 +192,7 @@ impl Judged<'_> {
     }
 }
 
-/// What a rule finds in an object, and what becomes of it: a finding that the old object has too is carried over,
+/// What a rule finds in an object, and its outcome: a finding that the old object has too is carried over,
 /// so that an update is never denied for an existing problem.
 ///
 /// `done` are the edits of recommended remedies that are made once for all rules.
@@ -215,8 +215,9 @@ pub(crate) fn judge<'a>(
         rule,
         shown: Vec::new(),
         counts: Default::default(),
-        gravest: BTreeMap::new(),
+        worst: BTreeMap::new(),
     };
+    let mut last = None;
     check(rule, facts, &mut |identity, level, describe| {
         let outcome = match level {
             _ if is_existing(&identity) => Outcome::Carried,
@@ -224,8 +225,12 @@ pub(crate) fn judge<'a>(
             Level::Warn | Level::Ignore => Outcome::Warn,
         };
         let template = identity.template.unwrap_or_default();
-        let gravest = judged.gravest.entry(template).or_insert(outcome);
-        *gravest = outcome.min(*gravest);
+        // An annotation can have thousands of findings, one after the other.
+        if last != Some((template.as_ptr(), outcome)) {
+            last = Some((template.as_ptr(), outcome));
+            let worst = judged.worst.entry(template).or_insert(outcome);
+            *worst = outcome.min(*worst);
+        }
         let mut counts = Outcome::ALL.iter().zip(&mut judged.counts);
         let Some((_, count)) = counts.find(|(known, _)| **known == outcome) else {
             return;

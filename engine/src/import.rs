@@ -195,8 +195,8 @@ impl V1Only {
         };
         let annotation = with_whole_characters(annotation);
         let json = Json::parse(annotation.as_bytes())
-            .map_err(|_| UnreadableV1Only("its value is not valid JSON".to_owned()))?;
-        Self::read(json).map_err(|error| UnreadableV1Only(format!("in its value, {error}")))
+            .map_err(|_| UnreadableV1Only("it is no JSON".to_owned()))?;
+        Self::read(json).map_err(|error| UnreadableV1Only(error.to_string()))
     }
 
     fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {

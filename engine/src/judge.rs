@@ -9,7 +9,6 @@ use crate::report::{Detail, ObjectName, Report};
 use crate::request::{Kind, Operation, Request, Version};
 use crate::rules::RULES;
 use crate::settings::Settings;
-use crate::text::quote;
 
 /// Judges the payload of waPC's `validate`: `{"request": …, "settings": …}`.
 ///
@@ -86,9 +85,8 @@ fn judge_request(
     };
     let api_version = hyperconverged::api_version(object);
     let Some(version) = Version::of(api_version.as_deref(), kind) else {
-        let version = quote(api_version.as_deref().unwrap_or(kind));
-        let reason = format!("version {version} is unknown; the policy knows v1beta1 and v1");
-        return Report::undecodable(&name, &reason);
+        let version = api_version.as_deref().unwrap_or(kind);
+        return Report::unknown_version(&name, version);
     };
     let sent = Sent::new(object, version);
     let old = request
@@ -108,7 +106,7 @@ fn judge_request(
     };
     let hco = match sent.read() {
         Ok(hco) => hco,
-        Err(error) => return Report::undecodable(&name, &error.to_string()),
+        Err(error) => return Report::undecodable(&name, version, &error.to_string()),
     };
     // An old object that cannot be read is no reason to reject the new one.
     let old = old.and_then(|old| old.read().ok());

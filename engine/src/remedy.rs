@@ -16,7 +16,7 @@ use crate::text::escape;
 pub(crate) struct Remedy {
     /// What to do: an imperative, one line, no full stop.
     pub(crate) summary: String,
-    /// Whether the edits resolve the finding without anybody's judgement.
+    /// Whether the edits resolve the finding without a human decision.
     pub(crate) complete: bool,
     pub(crate) edits: Vec<Edit>,
     /// A command to paste.

@@ -17,10 +17,11 @@ use crate::golden_image::GoldenImage;
 use crate::import::Import;
 use crate::node::Census;
 use crate::remedy::{self, Remedy};
+use crate::request::Version;
 use crate::rule::Rule;
 use crate::rules::NODES_UNREADABLE;
 use crate::sorted;
-use crate::text::{cut, escape};
+use crate::text::{cut, escape, quote};
 
 /// The longest name in Kubernetes.
 const NAME: usize = 253;
@@ -52,13 +53,13 @@ pub struct Report {
     /// The import, as HCO resolves it; `None` if nothing was judged.
     pub multi_arch_import: Option<Import>,
     /// The architectures on which VMs boot from each golden image, those of the spec first; `None` if no nodes were
-    /// read, or if nobody asked.
+    /// read, or if they are not requested.
     pub templates: Option<Vec<TemplateReport>>,
     /// The findings, by rule in the order of the table, then by place in the object.
     pub findings: Vec<FindingReport>,
     /// How many findings there are beyond those in the list.
     pub more_findings: usize,
-    /// Lines for the user beside the verdict.
+    /// Warnings for the user.
     #[serde(skip)]
     pub warnings: Vec<String>,
     /// The contract with machines that read the audit log.
@@ -87,12 +88,12 @@ pub enum Boot {
     Unknown,
 }
 
-/// A finding, and what becomes of it.
+/// A finding, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FindingReport {
     /// The id of the rule.
     pub rule: &'static str,
-    /// What becomes of it.
+    /// Its outcome.
     pub level: Outcome,
     /// Where the user has to look.
     pub path: String,
@@ -111,7 +112,7 @@ pub struct FindingReport {
 pub struct RemedyReport {
     /// What to do.
     pub summary: String,
-    /// Whether the patch resolves the finding without anybody's judgement.
+    /// Whether the patch resolves the finding without a human decision.
     pub complete: bool,
     /// A JSON Patch of the object in the version that was sent. The patches of the recommended remedies fit when they
     /// are applied in the order of the findings.
@@ -130,7 +131,7 @@ pub(crate) enum Detail {
 }
 
 impl Report {
-    /// Nothing to judge.
+    /// A request that needs no judgement.
     pub(crate) fn accepted() -> Self {
         Self {
             allowed: true,
@@ -157,15 +158,27 @@ impl Report {
         }
     }
 
-    /// An object that cannot be read, which is never silently accepted.
-    pub(crate) fn undecodable(object: &ObjectName<'_>, reason: &str) -> Self {
-        let reason = escape(reason, 1024);
+    /// An object that cannot be decoded, which is never silently accepted.
+    pub(crate) fn undecodable(object: &ObjectName<'_>, version: Version, reason: &str) -> Self {
+        let (reason, version) = (escape(reason, 1024), version.name());
         Self::rejected(
             BAD_REQUEST,
             format!(
-                "HyperConverged {object} cannot be read: {reason}.\n\
+                "HyperConverged {object} cannot be decoded: {reason}.\n\
                  fix: correct the type of the field; to see the types that HCO expects:\n  \
-                 kubectl explain hyperconvergeds --recursive --api-version=hco.kubevirt.io/v1beta1 (or v1)"
+                 kubectl explain hyperconvergeds --recursive --api-version=hco.kubevirt.io/{version}"
+            ),
+        )
+    }
+
+    /// An object of a version that the policy does not know.
+    pub(crate) fn unknown_version(object: &ObjectName<'_>, version: &str) -> Self {
+        Self::rejected(
+            BAD_REQUEST,
+            format!(
+                "HyperConverged {object} cannot be decoded: version {} is unknown.\n\
+                 fix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1",
+                quote(version)
             ),
         )
     }
@@ -176,8 +189,8 @@ impl Report {
         Self::rejected(
             BAD_REQUEST,
             format!(
-                "The admission request cannot be read: {reason}.\n\
-                 fix: send an AdmissionRequest of a HyperConverged, as the API server does"
+                "The admission request cannot be decoded: {reason}.\n\
+                 fix: send an AdmissionRequest that contains a HyperConverged"
             ),
         )
     }
@@ -187,7 +200,7 @@ impl Report {
         Self::rejected(
             INTERNAL_ERROR,
             format!(
-                "HyperConverged {object} cannot be judged: {problems}\n\
+                "HyperConverged {object} was not checked: {problems}\n\
                  fix: correct spec.settings of the ClusterAdmissionPolicy"
             ),
         )
@@ -271,7 +284,7 @@ impl FindingReport {
             rule: rule.id,
             level,
             path: finding.path.to_string(),
-            // As it is otherwise, because machines compare it.
+            // Not escaped, because programs compare it.
             template: template.map(|name| {
                 name.get(..name.floor_char_boundary(NAME))
                     .unwrap_or(name)

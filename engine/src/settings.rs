@@ -22,7 +22,7 @@ const KEYS: [&str; 7] = [
 /// Rules that come with `images: verify`. Their levels can be set already.
 const IMAGE_RULES: [&str; 2] = ["image-architectures-mismatch", "image-unreadable"];
 
-/// What the user wants of the policy. The default is right without any settings.
+/// The policy's settings. The default is right without any.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     levels: Levels,
@@ -138,7 +138,7 @@ impl Settings {
                         Some(pattern) => self.templates.push((pattern, levels)),
                         None => reader.problem(
                             &path,
-                            "must be the name of a template, or the beginning of names followed by `*`",
+                            "must be the name of a template, or a prefix followed by `*`",
                         ),
                     }
                 }
@@ -244,10 +244,10 @@ impl Reader {
             let path = format!("{path}.{}", text::escape(&id, 80));
             let level = self.level(&path, &level);
             match rules.iter().find(|(known, _)| *known == id) {
-                None => self.unknown(&path, "there is no rule with this name", &id, &ids),
+                None => self.unknown(&path, "unknown rule", &id, &ids),
                 Some((_, subject)) if !subjects.contains(subject) => self.problem(
                     &path,
-                    "this rule is not about single templates; set its level in `levels`",
+                    "this rule cannot be set for single templates; use `levels`",
                 ),
                 Some((id, _)) => {
                     if let Some(level) = level {
@@ -408,15 +408,15 @@ mod tests {
              - commonTemplates.Fedora: must be the name of a template: lowercase letters, digits, `-` and `.`\n\
              - description: must be a string or null\n\
              - images: this version of the policy does not support `verify`; use `ignore` or remove the setting\n\
-             - levels.architecture-missing: there is no rule with this name; did you mean `architectures-missing`?\n\
+             - levels.architecture-missing: unknown rule; did you mean `architectures-missing`?\n\
              - levels.no-workload-nodes: must be one of deny, warn, ignore, not `wran`; did you mean `warn`?\n\
              - levels.placement-invalid: must be one of deny, warn, ignore, not a number\n\
              - repair: this version of the policy does not change objects; remove the setting\n\
              - serviceAccount: must be NAMESPACE/NAME of the policy-server's service account, for example kubewarden/policy-server, not `policy-server`\n\
              - settings: unknown setting `level`; did you mean `levels`?\n\
-             - templates.a*b: must be the name of a template, or the beginning of names followed by `*`\n\
-             - templates.x.import-contradiction: this rule is not about single templates; set its level in `levels`\n\
-             - templates.x.template-bad: there is no rule with this name; did you mean `template-invalid`?\n\
+             - templates.a*b: must be the name of a template, or a prefix followed by `*`\n\
+             - templates.x.import-contradiction: this rule cannot be set for single templates; use `levels`\n\
+             - templates.x.template-bad: unknown rule; did you mean `template-invalid`?\n\
              - templates.y: must be an object, not a number\n\
              - updates: must be one of ratchet, strict, not `stirct`; did you mean `strict`?"
         );

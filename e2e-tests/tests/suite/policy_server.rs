@@ -191,7 +191,7 @@ fn serve(
     }
     if let Some(api_server) = api_server {
         let reads = |judged: &&Judged<'_>| {
-            judged.cluster.asked.get() > 0 && judged.case.cluster.refusal().is_none()
+            judged.cluster.lists() > 0 && judged.case.cluster.refusal().is_none()
         };
         let wanted = usize::from(cases.iter().any(reads));
         if let Err(asked) = was_asked_for_nodes(&api_server, wanted) {

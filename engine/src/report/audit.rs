@@ -45,11 +45,11 @@ fn architectures(names: Option<&[String]>) -> Option<String> {
     })
 }
 
-/// `rule-id/template=deny rule-id=warn`: sorted, one word for a rule and template, the gravest outcome of them.
+/// `rule-id/template=deny rule-id=warn`: sorted, one word for a rule and template, the worst outcome of them.
 fn findings(judged: &[Judged<'_>]) -> Option<String> {
     let mut words: BTreeMap<String, Outcome> = BTreeMap::new();
     for judged in judged {
-        for (template, outcome) in &judged.gravest {
+        for (template, outcome) in &judged.worst {
             let mut word = judged.rule.id.to_owned();
             if !template.is_empty() {
                 word.push('/');
@@ -60,7 +60,7 @@ fn findings(judged: &[Judged<'_>]) -> Option<String> {
             word.push('=');
             words
                 .entry(word)
-                .and_modify(|gravest| *gravest = (*outcome).min(*gravest))
+                .and_modify(|worst| *worst = (*outcome).min(*worst))
                 .or_insert(*outcome);
         }
     }

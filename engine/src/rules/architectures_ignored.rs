@@ -65,10 +65,13 @@ fn overridden<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             Finding {
                 path: facts.architectures_path(template),
                 fact: format!(
-                    "HCO ignores {} for common template {} and uses {}, because the template does not change the registry.",
+                    "HCO ignores {} in common template {} and {}, because the template does not change the registry.",
                     quote(value),
                     quote(&template.name),
-                    shipped.map_or_else(|| "no architectures".to_owned(), quote)
+                    shipped.map_or_else(
+                        || "removes the annotation".to_owned(),
+                        |shipped| format!("uses {}", quote(shipped))
+                    )
                 ),
                 remedies: vec![remedies::remove_annotation(facts, template).complete_if(true)],
             }

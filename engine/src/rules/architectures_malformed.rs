@@ -50,8 +50,8 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 
 fn reason(mistake: Mistake) -> String {
     match mistake {
-        Mistake::Blanks(_) => "it has blanks around it".to_owned(),
-        Mistake::Case(name) => format!("the name of the architecture is {name}"),
+        Mistake::Blanks(_) => "it has leading or trailing blanks".to_owned(),
+        Mistake::Case(name) => format!("names of architectures are lowercase: {name}"),
         Mistake::Alias(name) => format!("Kubernetes calls this architecture {name}"),
         Mistake::Typo(name) => {
             format!("there is no architecture with this name; did you mean {name}?")

@@ -22,11 +22,14 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(template) = image.template else {
             continue;
         };
-        let is_shipped = match image.annotation {
-            Annotation::Spec(None | Some("")) => false,
-            Annotation::Shipped(None | Some("")) => true,
-            _ => continue,
+        let (is_shipped, value) = match image.annotation {
+            Annotation::Spec(value) => (false, value),
+            Annotation::Shipped(value) => (true, value),
+            Annotation::Unknown => continue,
         };
+        if value.is_some_and(|value| !value.is_empty()) {
+            continue;
+        }
         if !findings.wants(image.name) {
             continue;
         }
@@ -34,7 +37,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         facts.census();
         findings.add(Identity::template(image.name), || Finding {
             path: facts.architectures_path(template),
-            fact: fact(image.name, is_shipped),
+            fact: fact(image.name, is_shipped, value.is_some()),
             remedies: if is_shipped {
                 // HCO would delete an annotation in the spec.
                 let own = "import an image from a registry of your own, with the architectures annotation";
@@ -46,11 +49,16 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     }
 }
 
-/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch: one import that
-/// sets no platform.
-fn fact(name: &str, is_shipped: bool) -> String {
+/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch: without the
+/// annotation, one import that sets no platform. hyperconverged-cluster-operator
+/// controllers/handlers/golden-images/golden_images.go, hcoDictToSSP: with an empty one, none.
+fn fact(name: &str, is_shipped: bool, is_empty: bool) -> String {
     let name = quote(name);
-    if is_shipped {
+    if is_empty {
+        format!(
+            "The architectures annotation of template {name} is empty: HCO does not deploy the golden image."
+        )
+    } else if is_shipped {
         format!(
             "HCO ships common template {name} without an architectures annotation: the golden image is imported for only one architecture."
         )

@@ -28,7 +28,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 Finding {
                     path: facts.architectures_path(template),
                     fact: format!(
-                        "The golden image of template {} is not imported for {}: VMs cannot boot from it there.",
+                        "The golden image of template {} is not imported for {}: VMs cannot boot from it on those nodes.",
                         quote(&template.name),
                         remedies::names(missing)
                     ),
@@ -36,7 +36,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                         facts,
                         template,
                         census,
-                        "add the architectures that the image supports",
+                        "set the annotation",
                     )],
                 }
             },

@@ -57,7 +57,7 @@ fn describe(
             let corrected = value.corrected(&census.workload);
             let corrected = Architectures(&corrected.value).supported(&census.workload);
             let first = if corrected.is_empty() {
-                let summary = "list the architectures of the workload nodes";
+                let summary = "set the annotation";
                 remedies::list_architectures(facts, template, census, summary)
             } else {
                 remedies::correct(facts, template, value, census)

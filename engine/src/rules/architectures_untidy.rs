@@ -38,10 +38,10 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 Finding {
                     path: facts.architectures_path(template),
                     fact: if is_empty {
-                        format!("The architectures annotation of template {name} has an empty entry.")
+                        format!("The architectures annotation of template {name} has an empty entry, which HCO ignores.")
                     } else {
                         format!(
-                            "The architectures annotation of template {name} lists {} more than once.",
+                            "The architectures annotation of template {name} lists {} more than once, which has no effect.",
                             quote(entry)
                         )
                     },

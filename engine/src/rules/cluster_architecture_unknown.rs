@@ -46,8 +46,7 @@ fn ways_out(facts: &Facts<'_>, census: &Census) -> Vec<Remedy> {
     };
     if ways.is_empty() {
         ways.push(Remedy::advice(
-            "no change to this object fixes this: golden images need nodes of amd64, arm64 and s390x only; \
-             if you do not need golden images, set the level of this rule to warn",
+            "no change to this object fixes this; if you do not need golden images, set the level of this rule to warn",
         ));
     }
     ways

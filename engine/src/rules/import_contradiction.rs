@@ -33,10 +33,10 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         Finding {
             path: gate.clone(),
             fact: format!(
-                "The deprecated feature gate {GATE} and the field {field} contradict each other: HCO denies the change."
+                "The deprecated feature gate {GATE} and the field {field} contradict each other: HCO denies the request."
             ),
             remedies: vec![
-                Remedy::edits("if the field has the value that you want, change the feature gate", agree),
+                Remedy::edits("set the feature gate to the value of the field", agree),
                 Remedy::advice(format!(
                     "remove the feature gate, and set {field} to the value that you want"
                 )),

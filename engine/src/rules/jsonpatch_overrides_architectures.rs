@@ -66,9 +66,10 @@ fn check_patch<'a>(
         let value = || Identity::value(operation.text.to_owned());
         if !operation.is_applicable() {
             findings.add(value(), || {
+                let path = operation.path.as_deref();
                 finding(format!(
-                    "The {resource} patch has an operation with path {}, so HCO rejects the patch: paths must begin with /spec/.",
-                    quote(operation.path.as_deref().unwrap_or_default())
+                    "HCO rejects the {resource} patch: it has an operation {}, and paths must begin with /spec/.",
+                    path.map_or("without a path".to_owned(), |path| format!("with path {}", quote(path)))
                 ))
             });
         } else if let Some(touched) = operation.touched(fields) {

@@ -18,13 +18,13 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     findings.add(Identity::only(), || {
         let (fact, summary, command) = if facts.hco.placement.restricts() {
             (
-                "No node that matches the workloads' placement reports an architecture: no VM can run.",
+                "No node that matches the workloads' placement reports an architecture: HCO finds no workload architecture.",
                 "correct the placement to match the labels of your nodes",
                 "kubectl get nodes --show-labels",
             )
         } else {
             (
-                "No node with the label node-role.kubernetes.io/worker reports an architecture.",
+                "No node with the label node-role.kubernetes.io/worker reports an architecture: HCO finds no workload architecture.",
                 "label the nodes that run VMs",
                 "kubectl label node NODE node-role.kubernetes.io/worker=",
             )

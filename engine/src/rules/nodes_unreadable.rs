@@ -24,14 +24,15 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                     "The policy cannot judge the object: the service account {} of the policy-server cannot {verb} nodes.",
                     account.map_or_else(|| "(unknown)".to_owned(), name)
                 ),
-                grant(account, verb),
+                grant(account, verb, ""),
             ),
             (NodesError::Host(error), account) => {
                 // The causes and, where backtraces are on, a backtrace follow on further lines.
                 let first = error.lines().next().unwrap_or_default();
                 let error = escape(first.trim_end_matches('.'), 160);
+                let colon = if error.is_empty() { "" } else { ": " };
                 (
-                    format!("The policy cannot judge the object: it cannot read the nodes: {error}."),
+                    format!("The policy cannot judge the object: it cannot read the nodes{colon}{error}."),
                     resolve(first, account),
                 )
             }
@@ -59,25 +60,23 @@ fn name(account: &ServiceAccount) -> String {
 
 /// Grant the service account access to nodes.
 ///
-/// The manifest binds one account. Applied for another one, it would replace the binding of an overlay.
-fn grant(account: Option<&ServiceAccount>, verb: &str) -> Remedy {
-    const MANIFEST: &str = "deploy/rbac.yaml";
-    let Some(ServiceAccount { namespace, name }) = account else {
-        return Remedy::advice(format!(
-            "grant the policy-server's service account list and watch of nodes; {MANIFEST} does that for kubewarden/policy-server, and for any account:"
-        ))
-        .with_command(Some(
-            "hco-preflight rbac --service-account NAMESPACE/NAME | kubectl apply -f -".to_owned(),
-        ));
+/// Not by the manifest itself: it binds one account, and applied for another one it would replace the binding of an
+/// overlay.
+fn grant(account: Option<&ServiceAccount>, verb: &str, condition: &str) -> Remedy {
+    let (account, check) = match account {
+        Some(ServiceAccount { namespace, name }) => (
+            format!("{namespace}/{name}"),
+            format!(
+                "; to check: kubectl auth can-i {verb} nodes --as=system:serviceaccount:{namespace}:{name}"
+            ),
+        ),
+        None => ("NAMESPACE/NAME".to_owned(), String::new()),
     };
-    let role = format!("hco-architecture-guard-nodes-{namespace}-{name}");
     Remedy::advice(format!(
-        "grant it list and watch of nodes, as {MANIFEST} does for kubewarden/policy-server; \
-         to check: kubectl auth can-i {verb} nodes --as=system:serviceaccount:{namespace}:{name}"
+        "{condition}grant the policy-server's service account list and watch of nodes, as deploy/rbac.yaml does for kubewarden/policy-server{check}"
     ))
     .with_command(Some(format!(
-        "kubectl create clusterrole {role} --verb=get,list,watch --resource=nodes && \
-         kubectl create clusterrolebinding {role} --clusterrole={role} --serviceaccount={namespace}:{name}"
+        "hco-preflight rbac --service-account {account} | kubectl apply -f -"
     )))
 }
 
@@ -103,6 +102,10 @@ fn resolve(error: &str, account: Option<&ServiceAccount>) -> Remedy {
             "make the API server reachable from the policy-server; the log of the policy-server has the cause",
         )
     } else {
-        grant(account, "list")
+        grant(
+            account,
+            "list",
+            "see the log of the policy-server; if it lacks permission, ",
+        )
     }
 }

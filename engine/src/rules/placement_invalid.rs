@@ -40,7 +40,7 @@ fn describe(required: &FieldPath, error: &SelectorError) -> Finding {
     Finding {
         path: error.path(required),
         fact: format!(
-            "Kubernetes rejects the requirement {}: {}.",
+            "The requirement {} is not valid, so HCO denies the object: {}.",
             quote(&error.requirement),
             error.reason
         ),

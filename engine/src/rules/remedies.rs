@@ -58,7 +58,7 @@ fn new_enable_import(facts: &Facts<'_>) -> Remedy {
         summary += ", and in the same change add the architectures annotation to each template without one";
     } else if !revealed.is_empty() {
         let rules: Vec<&str> = revealed.iter().copied().collect();
-        summary += ", and in the same change resolve what is denied with the import (";
+        summary += ", and in the same change fix the problems that then occur (";
         summary += &text::list(&rules, rules.len());
         summary += ")";
     }
@@ -232,7 +232,7 @@ pub(super) fn correct(
     let summary = if correction.is_certain {
         "correct the annotation"
     } else {
-        "correct the annotation, if this is what it means"
+        "correct the annotation; check that this is what you mean"
     };
     let denies = |rule| facts.settings.level(rule, Some(&template.name)) == Level::Deny;
     let before = value.supported(&census.workload);
@@ -262,7 +262,7 @@ pub(super) fn list_architectures(
     let value = workload_list(census);
     let edits = set_annotation(facts, Edits::default(), template, ARCHITECTURES, value);
     Remedy::edits(
-        format!("{summary}; remove architectures that the image does not support"),
+        format!("{summary}, and keep only the architectures that the image supports"),
         edits.finish(),
     )
 }

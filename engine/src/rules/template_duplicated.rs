@@ -25,11 +25,11 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(name), || Finding {
             path: facts.path_of(template).keys(&["metadata", "name"]),
             fact: format!(
-                "Duplicate template name {}; entry [{index}] already uses it: HCO stops reconciling.",
+                "Duplicate template name {}; entry [{index}] already uses it: HCO's reconcile fails.",
                 quote(name)
             ),
             remedies: vec![Remedy::advice(
-                "rename or remove one of the templates; a disabled template counts too",
+                "rename or remove one of the templates; disabled templates also count",
             )],
         });
     }

@@ -2,6 +2,7 @@
 
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
+use crate::import::Import;
 use crate::name::is_dns1123_subdomain;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
@@ -9,26 +10,48 @@ use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny, check);
 
-/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name. The API
-/// server rejects a DataImportCron whose name is no DNS-1123 subdomain.
+/// The longest name of a DataImportCron, and what the SSP operator adds to it for each architecture: `-amd64`.
+const LONGEST: usize = 63;
+const SUFFIX: usize = 6;
+
+/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name;
+/// internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch, for the suffix.
+/// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go for the length. The API server
+/// rejects a name that is no DNS-1123 subdomain.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for template in &facts.hco.templates {
-        if !template.is_enabled() || is_dns1123_subdomain(&template.name) {
+        let is_annotated = template
+            .architectures
+            .as_ref()
+            .is_some_and(|it| !it.is_empty());
+        let longest = if facts.import == Import::Enabled && is_annotated {
+            LONGEST - SUFFIX
+        } else {
+            LONGEST
+        };
+        let name = template.name.as_str();
+        let is_valid = is_dns1123_subdomain(name) && name.len() <= longest;
+        if is_valid || !template.is_enabled() {
             continue;
         }
-        findings.add(Identity::template(&template.name), || Finding {
+        findings.add(Identity::template(name), || Finding {
             path: facts.path_of(template).keys(&["metadata", "name"]),
-            fact: if template.name.is_empty() {
-                "The template has no name: the SSP operator rejects all templates.".to_owned()
+            fact: if name.is_empty() {
+                "The template has no name: the SSP operator rejects its whole configuration.".to_owned()
+            } else if is_dns1123_subdomain(name) {
+                format!(
+                    "Template name {} is longer than {longest} characters: CDI rejects the DataImportCron.",
+                    quote(name)
+                )
             } else {
                 format!(
-                    "Template name {} is no DNS-1123 subdomain: no DataImportCron can have it.",
-                    quote(&template.name)
+                    "Template name {} is not a valid DNS-1123 subdomain: the DataImportCron cannot be created.",
+                    quote(name)
                 )
             },
-            remedies: vec![Remedy::advice(
-                "use lowercase letters, digits, `-` and `.`, for example my-image-cron",
-            )],
+            remedies: vec![Remedy::advice(format!(
+                "use at most {longest} lowercase letters, digits, `-` and `.`, for example my-image-cron"
+            ))],
         });
     }
 }

@@ -19,12 +19,12 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         Finding {
             path: path.clone(),
             fact: format!(
-                "HCO cannot convert the object to v1: {}.",
+                "HCO cannot convert the object to v1, because the annotation is not valid: {}.",
                 escape(&error.0, 120)
             ),
             // What the annotation holds is lost.
             remedies: vec![Remedy::edits(
-                "remove the annotation, which HCO writes itself, and set its fields in version v1",
+                "remove the annotation, which HCO writes itself, and set its fields in v1",
                 removed,
             )],
         }

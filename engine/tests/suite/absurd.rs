@@ -130,16 +130,16 @@ fn deep_nesting_is_judged_or_a_sentence() {
 
 #[test]
 fn a_list_of_findings_is_cut_at_its_limit_and_not_before() {
-    // Names as long as they can be: 2 words of 18 + 253 bytes each.
+    // Names as long as they can be with the import on.
     let templates = |count: usize| -> Value {
-        let name = |number: usize| format!("{number:0>253}");
+        let name = |number: usize| format!("{number:0>57}");
         (0..count)
             .map(|number| template(&name(number), "amd64,arm64,AMD64"))
             .collect()
     };
     let findings = |count| create(&templates(count)).audit_annotations["findings"].clone();
     // rule-id, slash, name, =deny, and a blank between two.
-    let word = "architectures-malformed".len() + 1 + 253 + "=deny".len();
+    let word = "architectures-malformed".len() + 1 + 57 + "=deny".len();
     let fitting = (16 * 1024 + 1) / (word + 1);
     assert_eq!(findings(fitting).len(), fitting * (word + 1) - 1);
     let cut = findings(fitting + 1);
