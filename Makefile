@@ -110,9 +110,9 @@ fmt: ## Format the code
 deny: ## Licences, advisories, bans and sources of the dependencies (needs cargo-deny)
 	$(CARGO) deny --locked check $(or $(DENY),licenses bans sources)
 
-.PHONY: readme
-readme: ## Write the table of rules in README.md from the pages
-	UPDATE_README=1 $(CARGO) test -q --locked -p hco-architecture-engine --test suite readme
+.PHONY: generate
+generate: ## Write what repeats the rules from the rules and their pages
+	GENERATE=1 $(TEST) --test suite generated
 
 .PHONY: snapshots
 snapshots: ## Write the snapshots of the wording and the picture anew; read the diff before you commit it

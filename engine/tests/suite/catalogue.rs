@@ -1,8 +1,6 @@
-//! What a new rule needs, asked for by name: a page, its level, its row in the README.
+//! What a new rule needs, asked for by name: a page, and its level.
 
 use std::collections::BTreeSet;
-#[cfg(not(target_arch = "wasm32"))]
-use std::fmt::Write as _;
 
 use e2e_tests::pages;
 use engine::RULES;
@@ -30,46 +28,4 @@ fn every_page_tells_the_level_of_its_rule() {
             .expect("a page without a rule");
         assert_eq!(page.level(), rule.level.name(), "{}", page.id);
     }
-}
-
-/// The README's table of rules, made from the pages. `UPDATE_README=1 cargo test` writes it.
-#[cfg(not(target_arch = "wasm32"))]
-#[test]
-fn the_table_in_the_readme_is_up_to_date() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-    let readme = std::fs::read_to_string(path).unwrap();
-    let (before, rest) = readme
-        .split_once("<!-- rules -->\n")
-        .expect("<!-- rules --> in README.md");
-    let (_, after) = rest
-        .split_once("<!-- /rules -->")
-        .expect("<!-- /rules --> in README.md");
-    let wanted = format!("{before}<!-- rules -->\n{}<!-- /rules -->{after}", table());
-    if std::env::var_os("UPDATE_README").is_some() {
-        std::fs::write(path, &wanted).unwrap();
-    }
-    assert!(
-        readme == wanted || std::env::var_os("UPDATE_README").is_some(),
-        "the table of rules in README.md is not that of the pages; write it with: make readme"
-    );
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-fn table() -> String {
-    let mut table = String::from("| Rule | Level | What it says |\n| --- | --- | --- |\n");
-    let pages = pages();
-    for rule in RULES {
-        let page = pages
-            .iter()
-            .find(|page| page.id == rule.id)
-            .expect("a rule without a page");
-        let (id, level) = (rule.id, page.level());
-        writeln!(
-            table,
-            "| [`{id}`](engine/src/rules/{id}.md) | {level} | {} |",
-            page.summary()
-        )
-        .unwrap();
-    }
-    table
 }

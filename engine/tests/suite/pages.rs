@@ -129,23 +129,3 @@ fn every_page_has_the_same_headings() {
         );
     }
 }
-
-/// The component for plain Kubernetes sets the levels that the pages name.
-#[test]
-fn the_levels_on_plain_kubernetes_are_those_of_the_pages() {
-    let component = include_str!("../../../deploy/components/plain-kubernetes/kustomization.yaml");
-    let component: Value = yaml_serde::from_str(component).unwrap();
-    let patch = component["patches"][0]["patch"].as_str().unwrap();
-    let patch: Value = yaml_serde::from_str(patch).unwrap();
-    let levels: BTreeMap<String, String> =
-        serde_json::from_value(patch[0]["value"].clone()).unwrap();
-    let pages = pages();
-    let of_pages: BTreeMap<String, String> = pages
-        .iter()
-        .filter_map(|page| {
-            let level = page.level_on_plain_kubernetes()?;
-            Some((page.id.clone(), level.to_owned()))
-        })
-        .collect();
-    assert_eq!(levels, of_pages, "left: the component, right: the pages");
-}

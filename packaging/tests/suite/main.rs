@@ -10,6 +10,7 @@
 
 mod artifact_hub;
 mod form;
+mod generated;
 mod manifests;
 mod names;
 

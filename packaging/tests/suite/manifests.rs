@@ -254,20 +254,6 @@ fn each_overlay_is_for_the_namespace_of_its_hco() {
     }
 }
 
-#[test]
-fn the_levels_for_plain_kubernetes_are_those_of_the_readme() {
-    let Some(manifests) = rendered().remove("overlays/plain-kubernetes") else {
-        return;
-    };
-    let readme = text("README.md");
-    let (_, after) = readme.split_once("**On plain Kubernetes**").unwrap();
-    let (_, example) = after.split_once("```yaml\n").unwrap();
-    let (example, _) = example.split_once("```").unwrap();
-    let example: Value = yaml_serde::from_str(example).unwrap();
-    let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
-    assert_eq!(spec["settings"]["levels"], example["levels"]);
-}
-
 /// As the API server evaluates them.
 #[test]
 fn the_match_conditions_leave_out_what_is_being_deleted() {

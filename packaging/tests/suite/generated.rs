@@ -1,0 +1,101 @@
+//! What repeats the rules is generated from the rules and their pages: `make generate` writes it, and this test checks
+//! it. A generated part stands between two lines that name it.
+
+use std::fmt::Write as _;
+
+use e2e_tests::{Page, pages};
+use engine::{Level, RULES, Rule};
+
+use crate::{root, text};
+
+/// The rules in their order, each with its page.
+fn rules() -> Vec<(&'static Rule, Page)> {
+    let mut pages = pages();
+    let page = |rule: &Rule| {
+        let place = pages.iter().position(|page| page.id == rule.id);
+        pages.swap_remove(place.unwrap_or_else(|| panic!("{} has no page", rule.id)))
+    };
+    let mut page = page;
+    RULES.iter().map(|rule| (*rule, page(rule))).collect()
+}
+
+/// Compares the part of a file between the lines `begin` and `end` with what it has to be, or writes it.
+fn generated(path: &str, begin: &str, end: &str, wanted: &str) {
+    let file = text(path);
+    let parts = file
+        .split_once(begin)
+        .and_then(|(before, rest)| Some((before, rest.split_once(end)?)));
+    let Some((before, (_, after))) = parts else {
+        panic!("{path} has no lines `{begin}` and `{end}`");
+    };
+    let wanted = format!("{before}{begin}\n{wanted}{end}{after}");
+    if std::env::var_os("GENERATE").is_some() {
+        std::fs::write(root().join(path), &wanted).unwrap();
+    } else {
+        assert!(file == wanted, "{path} is out of date; run: make generate");
+    }
+}
+
+#[test]
+fn the_tables_in_the_readme() {
+    let mut table = "| Rule | Level | What it reports |\n| --- | --- | --- |\n".to_owned();
+    for (rule, page) in rules() {
+        let (id, level, summary) = (rule.id, rule.level.name(), page.summary());
+        writeln!(
+            table,
+            "| [`{id}`](engine/src/rules/{id}.md) | {level} | {summary} |"
+        )
+        .unwrap();
+    }
+    generated("README.md", "<!-- rules -->", "<!-- /rules -->", &table);
+    generated(
+        "README.md",
+        "<!-- plain-kubernetes -->",
+        "<!-- /plain-kubernetes -->",
+        &format!("```yaml\nlevels:\n{}```\n", plain_kubernetes("  ")),
+    );
+}
+
+/// The levels of the rules that matter to golden images alone.
+fn plain_kubernetes(indent: &str) -> String {
+    let mut levels = String::new();
+    for (rule, page) in rules() {
+        if let Some(level) = page.level_on_plain_kubernetes() {
+            writeln!(levels, "{indent}{}: {level}", rule.id).unwrap();
+        }
+    }
+    levels
+}
+
+#[test]
+fn the_levels_on_plain_kubernetes() {
+    generated(
+        "deploy/components/plain-kubernetes/kustomization.yaml",
+        "          # generated: levels",
+        "          # /generated",
+        &plain_kubernetes("          "),
+    );
+}
+
+#[test]
+fn the_levels_in_the_form() {
+    let mut form = String::new();
+    for (rule, page) in rules() {
+        let (id, level, summary) = (rule.id, rule.level.name(), page.summary());
+        let options = Level::ALL
+            .map(|level| format!("      - {}\n", level.name()))
+            .concat();
+        write!(
+            form,
+            "  - default: {level}\n    group: Rules\n    label: {id}\n    description: >-\n      {summary}\n    \
+             required: false\n    type: enum\n    options:\n{options}    variable: levels.{id}\n"
+        )
+        .unwrap();
+    }
+    generated(
+        "questions-ui.yml",
+        "  # generated: rules",
+        "  # /generated",
+        &form,
+    );
+}
