@@ -330,7 +330,7 @@ fn only_the_cluster_is_asked(#[case] namespace: &str, #[case] operation: &str, #
 fn the_module_judges_by_a_live_cluster() {
     let server = ApiServer::start(recorded());
     let verdict = POLICY.validate(&payload(&json!({})), Arc::new(server.connect()));
-    assert_eq!(verdict.result.unwrap().code, Some(422));
+    assert_eq!(verdict.result.unwrap().code, Some(403));
     let limited = server.connect_as("limited").unwrap();
     let verdict = POLICY.validate(&payload(&json!({})), Arc::new(limited));
     let verdict = verdict.result.unwrap();

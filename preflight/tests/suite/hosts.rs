@@ -175,9 +175,9 @@ fn granted(resources: &[Resource], patterns: &[&str]) -> Arc<dyn HostCalls> {
 }
 
 #[rstest]
-#[case::both(&[Resource::node()], &["kubernetes/list_resources_all"], 422, "more than one")]
-#[case::everything(&[Resource::node()], &["*"], 422, "more than one")]
-#[case::a_prefix(&[Resource::node()], &["oci/*", "kubernetes/*"], 422, "more than one")]
+#[case::both(&[Resource::node()], &["kubernetes/list_resources_all"], 403, "more than one")]
+#[case::everything(&[Resource::node()], &["*"], 403, "more than one")]
+#[case::a_prefix(&[Resource::node()], &["oci/*", "kubernetes/*"], 403, "more than one")]
 #[case::no_node(&[], &["*"], 500, "Policy has not been granted access to Kubernetes v1/Node resources. The violation has been reported")]
 #[case::no_call(&[Resource::node()], &[], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported")]
 #[case::another_call(&[Resource::node()], &["kubernetes/can_i"], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported")]

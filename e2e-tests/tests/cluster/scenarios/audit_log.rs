@@ -18,9 +18,9 @@ pub(crate) fn run(world: &World<'_>) {
         ])
     };
     for (spec, status) in [
-        (json!({}), 422),
-        (with(None), 422),
-        (with(Some("amd64, arm64")), 422),
+        (json!({}), 403),
+        (with(None), 403),
+        (with(Some("amd64, arm64")), 403),
         (with(Some("amd64")), 201),
     ] {
         let object = world.hyperconverged(&spec);
