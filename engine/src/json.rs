@@ -22,13 +22,13 @@ pub(crate) struct Raw<'a>(&'a str);
 impl<'a> Raw<'a> {
     /// The whole document as one value.
     pub(crate) fn document(document: &'a [u8]) -> Result<Self, Fault> {
-        let text = str::from_utf8(document).map_err(|_| Fault::Undecodable)?;
+        let text = str::from_utf8(document).map_err(|_| Fault::InvalidString)?;
         let mut scanner = Scanner::new(document);
         let span = scanner.span()?;
         if scanner.is_at_end() {
             Ok(Self(text.get(span).unwrap_or_default()))
         } else {
-            Err(Fault::Malformed)
+            Err(Fault::Syntax)
         }
     }
 

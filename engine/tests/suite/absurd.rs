@@ -135,7 +135,12 @@ fn what_nests_too_deep_is_a_sentence() {
         let report = engine::judge(payload.as_bytes(), &Mixed);
         if depth >= 65 {
             assert_eq!(report.code, Some(400), "{depth}");
-            assert!(report.message.unwrap().contains("nests more than 64 deep"));
+            assert!(
+                report
+                    .message
+                    .unwrap()
+                    .contains("nested more than 64 levels deep")
+            );
         }
     }
 }
