@@ -253,6 +253,55 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_term_is_filed_under_the_requirement_that_is_rarest() {
+        let terms = (0..20).map(|zone| {
+            let zone = vec![format!("zone-{zone}")];
+            NodeSelectorTerm {
+                match_expressions: Some(vec![
+                    requirement("arch".to_owned(), "In", Some(vec!["amd64".to_owned()])),
+                    requirement("worker".to_owned(), "Exists", None),
+                    requirement("zone".to_owned(), "In", Some(zone)),
+                ]),
+                match_fields: None,
+            }
+        });
+        let placement = required(terms.collect());
+        let matcher = Matcher::new(&placement, &mut LabelKeys::default());
+        let filed = matcher.required.unwrap().label_terms.filed;
+        assert_eq!(filed.len(), 20);
+        assert!(filed.values().all(|terms| terms.len() == 1), "{filed:?}");
+    }
+
+    #[test]
+    fn repeated_terms_and_nodes_are_compared_once() {
+        let exists = |key: usize| NodeSelectorTerm {
+            match_expressions: Some(vec![requirement(format!("key-{key}"), "Exists", None)]),
+            match_fields: None,
+        };
+        let placement = required((0..40).map(|term| exists(term % 20)).collect());
+        let mut keys = LabelKeys::default();
+        let mut matcher = Matcher::new(&placement, &mut keys);
+        let mut labels = LabelValues::new(&keys);
+        assert!(!matcher.matches("n1", &labels));
+        labels.set(keys.find(b"key-7").unwrap(), "".into());
+        assert!(matcher.matches("n1", &labels));
+        assert!(matcher.matches("n2", &labels));
+        let required = matcher.required.unwrap();
+        assert_eq!(required.label_terms.terms.len(), 20);
+        assert_eq!(required.remembered.len(), 2);
+    }
+
+    fn required(terms: Vec<NodeSelectorTerm>) -> Placement {
+        let affinity = NodeAffinity {
+            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
+                node_selector_terms: terms,
+            }),
+            ..NodeAffinity::default()
+        };
+        Placement::parse(BTreeMap::new(), Some(affinity))
+    }
+
     fn key() -> impl Strategy<Value = String> {
         select(vec!["a", "b", "c", "d"]).prop_map(str::to_owned)
     }
