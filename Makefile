@@ -93,6 +93,11 @@ test-wasm: ## Test the engine and its JSON reader in wasm, on Node.js (needs was
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
 	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
 
+# SECONDS_EACH: how long each target runs.
+.PHONY: fuzz
+fuzz: ## Fuzz the JSON reader for a minute (needs a nightly toolchain and cargo-fuzz)
+	$(CARGO) +nightly fuzz run json_stream -- -max_total_time=$(or $(SECONDS_EACH),60) -max_len=4096
+
 .PHONY: bench
 bench: ## Measure what it costs, and write it into README.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
 	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p hco-preflight --bench evaluate
@@ -100,6 +105,10 @@ bench: ## Measure what it costs, and write it into README.md and docs/growth.svg
 .PHONY: bench-readers
 bench-readers: ## Compare JSON readers for the node list; json-stream/README.md has the table
 	$(CARGO) bench --locked -p hco-preflight --bench readers
+
+.PHONY: bench-policy-server
+bench-policy-server: ## Measure a request through policy-server, if it is on PATH
+	@$(CARGO) bench --quiet --locked -p e2e-tests --bench policy-server
 
 .PHONY: lint
 lint: ## rustfmt, clippy and rustdoc, warnings are errors
