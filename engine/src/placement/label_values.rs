@@ -183,10 +183,10 @@ mod tests {
     fn bytes_tell_nodes_with_different_labels_apart() {
         let mut keys = LabelKeys::default();
         let [a, b] = ["a", "b"].map(|key| keys.add(key));
-        let bytes = |labels: &[(usize, &'static str)]| {
+        let bytes = |labels: &[(usize, &str)]| {
             let mut values = LabelValues::new(&keys);
             for (slot, value) in labels {
-                values.set(*slot, (*value).into());
+                values.set(*slot, (*value).to_owned().into());
             }
             values.to_bytes()
         };
@@ -197,7 +197,8 @@ mod tests {
             bytes(&[(b, "")]),
             bytes(&[(a, "x"), (b, "y")]),
             bytes(&[(a, "xy"), (b, "")]),
-            bytes(&[(a, ""), (b, "xy")]),
+            bytes(&[(a, ""), (b, "")]),
+            bytes(&[(a, str::from_utf8(&b.to_le_bytes()).unwrap())]),
         ];
         let distinct: std::collections::BTreeSet<_> = different.iter().collect();
         assert_eq!(distinct.len(), different.len());

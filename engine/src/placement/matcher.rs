@@ -213,7 +213,7 @@ mod tests {
     use proptest::sample::select;
 
     use super::super::label_values::{LabelKeys, LabelValues};
-    use super::{Matcher, Placement};
+    use super::{FEW_TERMS, Matcher, Placement};
 
     type Labels = BTreeMap<String, String>;
 
@@ -223,7 +223,10 @@ mod tests {
         #[test]
         fn nodes_match_as_if_every_term_were_tried(
             node_selector in btree_map(key(), value(), 0..2),
-            terms in prop::option::weighted(0.9, prop_oneof![vec(term(), 0..4), vec(term(), 0..20)]),
+            terms in prop::option::weighted(0.9, prop_oneof![
+                vec(term(), 0..6),
+                vec(valid_term(), FEW_TERMS..40),
+            ]),
             nodes in vec((select(vec!["n1", "n2", ""]), btree_map(key(), value(), 0..5)), 1..6),
         ) {
             let affinity = terms.clone().map(|terms| NodeAffinity {
@@ -345,6 +348,43 @@ mod tests {
                 match_expressions: Some(expressions),
                 match_fields: Some(fields),
             }
+        })
+    }
+
+    /// A valid term that seldom matches, so that of many terms each one counts.
+    fn valid_term() -> impl Strategy<Value = NodeSelectorTerm> {
+        let one_of = |values: &'static [&'static str]| {
+            select(values).prop_map(|value| Some(vec![value.to_owned()]))
+        };
+        let words = one_of(&["x", "y", "z", "7", "12"]);
+        let numbers = one_of(&["6", "7", "11", "12"]);
+        let expression = prop_oneof![
+            6 => (key(), Just("In"), words.clone()),
+            1 => (key(), Just("NotIn"), words),
+            2 => (key(), select(vec!["Gt", "Lt"]), numbers),
+            1 => (key(), select(vec!["Exists", "DoesNotExist"]), Just(None)),
+        ];
+        let names = one_of(&["n1", "n2", "n3"]);
+        let field = (
+            Just("metadata.name".to_owned()),
+            select(vec!["In", "In", "NotIn"]),
+            names,
+        );
+        let all = |parts: Vec<(String, &str, Option<Vec<String>>)>| {
+            let parts = parts.into_iter();
+            Some(
+                parts
+                    .map(|(key, operator, values)| requirement(key, operator, values))
+                    .collect(),
+            )
+        };
+        prop_oneof![
+            (vec(expression.clone(), 3..5), Just(Vec::new())),
+            (vec(expression, 1..4), vec(field, 1)),
+        ]
+        .prop_map(move |(expressions, fields)| NodeSelectorTerm {
+            match_expressions: all(expressions),
+            match_fields: all(fields),
         })
     }
 
