@@ -7,7 +7,7 @@ MODULE := $(TARGET)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
 # The module names the sources of its dependencies; not where they are on this machine. preflight/build.rs has it too.
 REMAP := target.wasm32-wasip1.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
 PACKAGING := $(CARGO) run --quiet --locked -p packaging
-SOURCES := $(shell find src engine/src -name '*.rs') $(wildcard Cargo.* engine/Cargo.toml .cargo/config.toml rust-toolchain.toml)
+SOURCES := $(shell find src engine/src json-stream/src -name '*.rs') $(wildcard Cargo.* engine/Cargo.toml json-stream/Cargo.toml .cargo/config.toml rust-toolchain.toml)
 
 .PHONY: help
 help: ## List the targets
@@ -54,7 +54,7 @@ run: hco-preflight ## Check the example against a mixed cluster: it is denied, w
 
 # Always the same packages, whichever of their tests are run: other packages have other features, and cargo would
 # build everything anew for them.
-TEST := $(CARGO) test --locked -p hco-architecture-engine -p hco-preflight -p packaging -p e2e-tests
+TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p hco-preflight -p packaging -p e2e-tests
 
 .PHONY: test
 test: ## Test all that needs no other program
@@ -89,12 +89,26 @@ e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: 
 	else echo 'cluster: not run: go is not on PATH'; fi
 
 .PHONY: test-wasm
-test-wasm: ## Test the engine in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)
+test-wasm: ## Test the engine and its JSON reader in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
+	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
+
+# SECONDS_EACH: how long each target runs.
+.PHONY: fuzz
+fuzz: ## Fuzz the JSON reader for a minute (needs a nightly toolchain and cargo-fuzz)
+	$(CARGO) +nightly fuzz run json_stream -- -max_total_time=$(or $(SECONDS_EACH),60) -max_len=4096
 
 .PHONY: bench
 bench: ## Measure what it costs, and write it into README.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
 	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p hco-preflight --bench evaluate
+
+.PHONY: bench-readers
+bench-readers: ## Compare JSON readers for the node list; json-stream/README.md has the table
+	$(CARGO) bench --locked -p hco-preflight --bench readers
+
+.PHONY: bench-policy-server
+bench-policy-server: ## Measure a request through policy-server, if it is on PATH
+	@$(CARGO) bench --quiet --locked -p e2e-tests --bench policy-server
 
 .PHONY: lint
 lint: ## rustfmt, clippy and rustdoc, warnings are errors

@@ -1,18 +1,17 @@
-//! What an evaluation costs, as ratios that were measured in one run: `make bench`, or `cargo bench -p hco-preflight`
-//! for the figures alone. The tables in README.md and the picture in docs/ are what `make bench` writes.
+//! What an evaluation costs, as ratios that are measured in one run: `make bench`, or `cargo bench -p hco-preflight`
+//! for the numbers alone. `make bench` writes the tables in README.md and the picture in docs/.
 //!
-//! Criterion drives it and judges the ratios (`-- --save-baseline NAME`, `--baseline NAME` and filters work as ever);
-//! each of its iterations runs a pair in turns, see `measure.rs`. The tables show the least time of each and the ratio
-//! of those, which a busy machine disturbs least. `native` is `serde_json` skipping the same bytes by `IgnoredAny` with
-//! no engine around it: nobody who looks at each byte with it can be quicker.
+//! Criterion runs the measurements (`-- --save-baseline NAME`, `--baseline NAME` and filters work). Each of its iterations
+//! runs a pair in turns, see `measure.rs`. The tables show the least time of each and the ratio of the two, which a busy
+//! machine disturbs least. `native` is the time in which `serde_json` skips the same bytes as `IgnoredAny`, without an
+//! engine around it.
 //!
-//! A module's time is a whole call by the host: a fresh instance, payload and list copied into the guest, the verdict
-//! taken out. The guest that looks at nothing shows what of it is the host's and the engine's: it is handed the same
-//! list. Of that most is page faults, because the memory of a fresh instance is fresh, 244 pages for each megabyte.
-//! `the module alone` is the difference of the two.
+//! The time of a module is that of a whole call by the host: a new instance, the payload and the list copied into the
+//! guest, and the answer copied out. The guest that does not read the list shows the share of the host and the engine. Most
+//! of it is page faults, because the memory of a new instance is new. `the module alone` is the difference of the two.
 //!
-//! `HCO_BENCH_MODULES=one.wasm:other.wasm` measures the cold load of other modules beside ours, and
-//! `HCO_BENCH_MODULE=ours.wasm` another build of ours in place of the embedded one.
+//! `HCO_BENCH_MODULES=one.wasm:other.wasm` measures the cold load of other modules as well, and
+//! `HCO_BENCH_MODULE=ours.wasm` measures another build of the policy instead of the embedded module.
 
 #![expect(
     clippy::unwrap_used,
@@ -32,28 +31,25 @@ mod picture;
 mod requests;
 mod tables;
 
-use std::time::Duration;
-
 use hco_preflight::Policy;
-use serde::de::IgnoredAny;
 use serde_json::json;
 
 use self::guests::{Host, compile, judge};
-use self::measure::{Measurements, timed, timed_by_the_wall};
+use self::measure::{Measurements, skip, timed_by_the_wall};
 
 /// The sizes of the list.
 const NODES: [usize; 6] = [0, 10, 100, 1_000, 5_000, 15_000];
 
-/// What is asked of a cluster of three nodes: a name and the payload.
+/// A request on a cluster of three nodes: a name and the payload.
 type Small = (&'static str, Vec<u8>);
 
 fn main() {
-    // `cargo test --benches` runs this too, and wants no figures.
+    // `cargo test --benches` runs this too, without the argument.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
     let ours = guests::ours();
-    let usual = guests::usual_way();
+    let usual = guests::build("usual-way", &[]);
     let mut others = guests::others();
     others.extend(
         usual
@@ -67,6 +63,7 @@ fn main() {
     for count in NODES {
         growth(&mut measured, &policy, usual_policy.as_ref(), count);
     }
+    many_terms(&mut measured, &policy);
     let small = small_requests();
     for (name, payload) in &small {
         small_request(&mut measured, &policy, usual_policy.as_ref(), name, payload);
@@ -82,13 +79,14 @@ fn main() {
 
     let names: Vec<&str> = small.iter().map(|(name, _)| *name).collect();
     let of_kwctl = kwctl::bench(&ours);
-    // README.md is not to lose rows to a machine that lacks something.
+    // Otherwise README.md would lose rows.
     let is_all = measured.is_complete()
         && of_kwctl.is_ok()
         && usual.is_some()
         && std::env::var_os("HCO_BENCH_MODULES").is_some();
     let text = [
         tables::growth(&measured),
+        tables::terms(&measured),
         tables::memory(&ours, usual.as_deref()),
         tables::small(&measured, &names, of_kwctl),
         tables::cold(&measured, &ours, &others),
@@ -120,6 +118,19 @@ fn growth(measured: &mut Measurements, policy: &Policy, usual: Option<&Policy>, 
     run(tables::AFFINITY, policy, &affinity);
     if let Some(usual) = usual {
         run(tables::USUAL, usual, &plain);
+    }
+}
+
+/// Affinities of many terms.
+fn many_terms(measured: &mut Measurements, policy: &Policy) {
+    let host = Host::new(nodes::node_list(tables::NODES_FOR_TERMS));
+    let native = || skip(&[host.list()]);
+    for (kind, requirement) in requests::KINDS_OF_TERMS {
+        for count in tables::TERMS {
+            let payload = requests::create(&requests::terms(requirement, count));
+            let run = || judge(policy, &payload, &host);
+            measured.run(kind, &tables::term_count(count), &native, &run);
+        }
     }
 }
 
@@ -157,15 +168,4 @@ fn small_request(
             judge(usual, payload, &host)
         });
     }
-}
-
-/// What little takes is measured many times over, because a clock is read as well.
-fn skip(documents: &[&[u8]]) -> Duration {
-    let bytes: usize = documents.iter().map(|document| document.len()).sum();
-    let repeats = 1 + 100_000 / (bytes as u32 + 1);
-    timed(|| {
-        for document in (0..repeats).flat_map(|_| documents) {
-            let IgnoredAny = serde_json::from_slice(std::hint::black_box(document)).unwrap();
-        }
-    }) / repeats
 }

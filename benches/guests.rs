@@ -15,21 +15,8 @@ const UNHURRIED: Options = Options {
     cache: None,
 };
 
-/// A guest that is handed the list and looks at none of it: what host and engine take by themselves.
-pub(crate) const BLIND: &str = r#"(module
-    (import "wapc" "__host_call" (func $call (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
-    (import "wapc" "__host_response_len" (func $length (result i32)))
-    (import "wapc" "__host_response" (func $response (param i32)))
-    (import "wapc" "__guest_response" (func $answer (param i32 i32)))
-    (memory (export "memory") 1)
-    (data (i32.const 0) "kubewardenkubernetes")
-    (func (export "__guest_call") (param i32 i32) (result i32)
-        (drop (call $call (i32.const 0) (i32.const 10) (i32.const 10) (i32.const 10)
-                          (i32.const 10) (i32.const 10) (i32.const 0) (i32.const 0)))
-        (drop (memory.grow (i32.add (i32.shr_u (call $length) (i32.const 16)) (i32.const 1))))
-        (call $response (i32.const 65536))
-        (call $answer (i32.const 0) (i32.const 1))
-        i32.const 1))"#;
+/// A guest that asks for the nodes and does not read the list.
+pub(crate) const BLIND: &str = include_str!("blind.wat");
 
 /// The module that is measured.
 pub(crate) fn ours() -> Vec<u8> {
@@ -39,7 +26,7 @@ pub(crate) fn ours() -> Vec<u8> {
     }
 }
 
-/// The modules whose cold load is to be measured beside ours, each with the name of its file.
+/// Other modules whose cold load is measured, each with the name of its file.
 pub(crate) fn others() -> Vec<(String, Vec<u8>)> {
     let paths = std::env::var_os("HCO_BENCH_MODULES").unwrap_or_default();
     std::env::split_paths(&paths)
@@ -55,10 +42,10 @@ fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Builds the module of `benches/usual-way`, with the flags and the profile of the policy's own.
-pub(crate) fn usual_way() -> Option<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
-    let target: PathBuf = std::env::temp_dir().join("hco-usual-way");
+/// Builds a package below `benches`, with the flags and the profile of the policy.
+pub(crate) fn build(package: &str, options: &[&str]) -> Option<Vec<u8>> {
+    let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches");
+    let target: PathBuf = std::env::temp_dir().join(format!("hco-bench-{package}"));
     let mut cargo = Command::new("cargo");
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -67,24 +54,27 @@ pub(crate) fn usual_way() -> Option<Vec<u8>> {
         }
     }
     let built = cargo
-        .args(["build", "--quiet", "--locked", "--package", "usual-way"])
+        .args(["build", "--quiet", "--locked"])
         .args(["--target", "wasm32-wasip1", "--profile", "wasm"])
+        .args(options)
         .arg("--target-dir")
         .arg(&target)
-        .current_dir(root)
+        // The flags are in .cargo/config.toml, which cargo looks for from here upwards.
+        .current_dir(benches.join(package))
         .status();
     built.ok().filter(std::process::ExitStatus::success)?;
-    std::fs::read(target.join("wasm32-wasip1/wasm/usual_way.wasm")).ok()
+    let module = format!("wasm32-wasip1/wasm/{}.wasm", package.replace('-', "_"));
+    std::fs::read(target.join(module)).ok()
 }
 
 pub(crate) fn compile(module: &[u8]) -> Policy {
     Policy::from_bytes(module, &UNHURRIED).unwrap()
 }
 
-/// A host with a list. What is measured is not how a host comes by its answer: a copy is made before the clock starts.
+/// A host with a list. How a host gets its list is not measured: the copy for the guest is made before the clock starts.
 ///
-/// (glibc gives a buffer of more than 32 MiB pages of its own, each of which costs a page fault when it is first
-/// written. A copy of 35 MB takes four times as long for each byte as one of 30 MB.)
+/// (In glibc, a buffer of more than 32 MiB gets new pages, each of which costs a page fault at the first write. Copying
+/// 35 MB takes four times as long per byte as copying 30 MB.)
 pub(crate) struct Host {
     list: Vec<u8>,
     ready: Mutex<Option<Vec<u8>>>,
@@ -108,14 +98,15 @@ impl HostCalls for Host {
     }
 }
 
-/// Calls a guest once, on an instance of its own.
+/// Calls a guest once, on a new instance.
 pub(crate) fn judge(policy: &Policy, payload: &[u8], host: &Arc<Host>) -> Duration {
     *host.ready.lock().unwrap() = Some(host.list.clone());
     let calls: Arc<dyn HostCalls> = Arc::clone(host) as _;
     timed(|| drop(policy.call("validate", payload, calls).result.unwrap()))
 }
 
-/// The least linear memory with which a module still answers, found by halving: the provider hides the instance.
+/// The least linear memory with which a module still answers. It is found by trying, because the provider does not show
+/// the instance.
 pub(crate) fn least_memory(module: &[u8], payload: &[u8], host: &Arc<Host>) -> usize {
     const PAGE: usize = 64 << 10;
     let (mut too_little, mut enough) = (0, (host.list.len() * 8 + (64 << 20)) / PAGE);

@@ -1,11 +1,11 @@
-//! What `kwctl bench` says of the same module and the smallest request, if kwctl is on PATH.
+//! What `kwctl bench` measures for the same module and the smallest request, if kwctl is on PATH.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::requests::POD_FOR_KWCTL;
 
-/// The least and the mean, in kwctl's own words.
+/// The least and the mean time, as kwctl prints them.
 pub(crate) fn bench(module: &[u8]) -> Result<(String, String), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let directory = std::env::temp_dir().join(format!("hco-kwctl-bench-{}", std::process::id()));
@@ -13,7 +13,7 @@ pub(crate) fn bench(module: &[u8]) -> Result<(String, String), String> {
     let file = |name: &str| directory.join(name);
     std::fs::write(file("policy.wasm"), module).unwrap();
     std::fs::write(file("request.json"), POD_FOR_KWCTL).unwrap();
-    // kwctl takes the kind of a policy from its metadata only.
+    // kwctl reads the execution mode from the metadata.
     let mut annotate = Command::new("kwctl");
     annotate
         .args(["annotate", "--metadata-path"])
@@ -44,7 +44,7 @@ fn run(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Of the last line `elapsed [min mean max]: [10µs 20µs 30µs] (sample data: …)`, which is that of `validate`.
+/// The least and the mean of the last line `elapsed [min mean max]: [10µs 20µs 30µs] (sample data: …)`, which is that of `validate`.
 fn figures(said: &str) -> Option<(String, String)> {
     let line = without_colours(said);
     let line = line.lines().rfind(|line| line.contains("elapsed"))?;
@@ -53,7 +53,7 @@ fn figures(said: &str) -> Option<(String, String)> {
     Some((figures.next()?.to_owned(), figures.next()?.to_owned()))
 }
 
-/// kwctl colours what it prints, whoever reads it.
+/// kwctl prints colours even if the output is not a terminal.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let first = parts.next().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! A criterion measurement whose value is a ratio: how many times what stands beside it something takes. Both run in
-//! turns, once for each iteration, so that a machine that is busy for a while is busy for both.
+//! A criterion measurement whose value is the ratio of two times. Both are measured in every iteration, so that a machine
+//! that is busy for a while is busy for both.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,27 +7,24 @@ use std::time::{Duration, Instant};
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{Criterion, SamplingMode, Throughput};
 use rustix::time::{ClockId, clock_gettime};
+use serde::de::IgnoredAny;
 
-/// Runs something once and says how long it took, without what had to be prepared for it.
+/// Runs something once and returns the time, without that of its preparation.
 pub(crate) type Run<'a> = &'a dyn Fn() -> Duration;
 
-/// The least that two things took, which ran in turns.
+/// The least times of two things that ran in turns.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
-    /// What stands beside it.
+    /// The time of what it is compared with.
     pub(crate) beside: Duration,
-    /// What is measured.
+    /// The time of what is measured.
     pub(crate) time: Duration,
 }
 
 impl Pair {
     pub(crate) fn times(self) -> f64 {
-        ratio(self.time, self.beside)
+        self.time.as_secs_f64() / self.beside.as_secs_f64()
     }
-}
-
-pub(crate) fn ratio(time: Duration, beside: Duration) -> f64 {
-    time.as_secs_f64() / beside.as_secs_f64()
 }
 
 /// All that was measured.
@@ -39,7 +36,7 @@ pub(crate) struct Measurements {
 
 impl Measurements {
     pub(crate) fn new() -> Self {
-        // The ratios of one run are alike; what differs is the machine's mood, and for that there are the baselines.
+        // The ratios of one run vary little. Those of different runs vary more; use baselines to compare them.
         let criterion = Criterion::default()
             .with_measurement(Times)
             .sample_size(10)
@@ -54,7 +51,7 @@ impl Measurements {
         }
     }
 
-    /// Measures something beside something else, if the command line does not leave it out.
+    /// Measures something and what it is compared with, unless the filter on the command line excludes it.
     pub(crate) fn run(&mut self, group: &str, name: &str, beside: Run<'_>, run: Run<'_>) {
         let mut least = Pair {
             beside: Duration::MAX,
@@ -87,7 +84,7 @@ impl Measurements {
         }
     }
 
-    /// Whether the command line left out nothing.
+    /// Whether the filter on the command line excluded nothing.
     pub(crate) fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -99,7 +96,7 @@ impl Measurements {
     }
 }
 
-/// How long something keeps this thread busy. On an idle machine that is how long it takes, and on a busy one still.
+/// How long something keeps this thread busy. A busy machine changes this less than the time by the wall clock.
 pub(crate) fn timed(run: impl FnOnce()) -> Duration {
     let busy = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);
@@ -113,7 +110,19 @@ pub(crate) fn timed(run: impl FnOnce()) -> Duration {
     busy().saturating_sub(begun)
 }
 
-/// How long something takes that is done by several threads.
+/// How long `serde_json` takes to skip documents. Small ones are skipped many times, because reading the clock takes
+/// time as well.
+pub(crate) fn skip(documents: &[&[u8]]) -> Duration {
+    let bytes: usize = documents.iter().map(|document| document.len()).sum();
+    let repeats = 1 + 100_000 / (bytes as u32 + 1);
+    timed(|| {
+        for document in (0..repeats).flat_map(|_| documents) {
+            let IgnoredAny = serde_json::from_slice(std::hint::black_box(document)).unwrap();
+        }
+    }) / repeats
+}
+
+/// How long something takes by the wall clock, for work of several threads.
 pub(crate) fn timed_by_the_wall(run: impl FnOnce()) -> Duration {
     let begun = Instant::now();
     run();
@@ -127,7 +136,7 @@ impl Measurement for Times {
     type Intermediate = ();
     type Value = f64;
 
-    // These two are for `Bencher::iter`, which is not used.
+    // These two methods are for `Bencher::iter`, which is not used.
     fn start(&self) {}
 
     fn end(&self, (): ()) -> f64 {

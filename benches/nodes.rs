@@ -1,5 +1,5 @@
-//! A large cluster's node list, the same every time: 70 labels and 15 annotations a node, as OpenShift with
-//! node feature discovery has them. Realistic in size and in the kinds of bytes, not made to be read.
+//! The node list of a large cluster, the same in every run: 70 labels and 15 annotations per node, as in OpenShift with
+//! Node Feature Discovery. Sizes and kinds of characters are realistic; the values mean nothing.
 
 use std::fmt::Write as _;
 
@@ -58,8 +58,7 @@ const FEATURES: [&str; 52] = [
     "system-os_release.ID",
 ];
 
-/// The architecture of the node with this index: mostly amd64, some arm64,
-/// few s390x.
+/// The architecture of the node with this index: mostly amd64, some arm64, few s390x.
 pub(crate) fn architecture(index: usize) -> &'static str {
     match index % 20 {
         0..14 => "amd64",
@@ -68,8 +67,13 @@ pub(crate) fn architecture(index: usize) -> &'static str {
     }
 }
 
-/// A masked list of as many nodes: the first three are the control plane,
-/// one in ten of the others is neither that nor a worker.
+/// The name of the node with this index.
+pub(crate) fn host(index: usize) -> String {
+    let (a, b) = (index / 250, index % 250);
+    format!("ip-10-{a}-{b}-17.eu-central-1.compute.internal")
+}
+
+/// A masked list of this many nodes. The first three are the control plane. One in ten of the others has neither role.
 pub(crate) fn node_list(nodes: usize) -> Vec<u8> {
     let mut list = String::with_capacity(nodes * 5_000 + 200);
     list.push_str(r#"{"apiVersion":"v1","items":["#);
@@ -86,7 +90,7 @@ pub(crate) fn node_list(nodes: usize) -> Vec<u8> {
 fn push_node(list: &mut String, index: usize) {
     let arch = architecture(index);
     let (a, b) = (index / 250, index % 250);
-    let host = format!("ip-10-{a}-{b}-17.eu-central-1.compute.internal");
+    let host = host(index);
     list.push_str(r#"{"metadata":{"annotations":{"#);
     let _ = write!(
         list,

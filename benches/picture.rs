@@ -1,5 +1,4 @@
-//! The growth as a picture, docs/growth.svg: time over nodes, both in powers of ten, so that what is linear is straight
-//! and parallel to the lines of the grid. Text that a browser draws; the colours go with light and dark pages.
+//! The picture docs/growth.svg: time over nodes, on logarithmic axes. The colours fit light and dark pages.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -37,7 +36,7 @@ pub(crate) fn write(measured: &Measurements) {
          <title>Time of an evaluation over the number of nodes</title>\n<style>{STYLE}</style>\n"
     );
     grid(&mut svg);
-    // From top to bottom, as the lines are.
+    // In the order of the lines, from top to bottom.
     let lines = [
         (
             "usual",
@@ -106,7 +105,7 @@ fn grid(svg: &mut String) {
     );
 }
 
-/// A line through what was measured.
+/// A line through the measured times.
 fn line(
     svg: &mut String,
     row: u32,

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-/// The smallest: a kind that the policy has no say in.
+/// The smallest request: a kind that the policy does not check.
 pub(crate) const POD: &str =
     r#"{"request":{"uid":"0","kind":{"group":"","version":"v1","kind":"Pod"}},"settings":{}}"#;
 
-/// [`POD`] as kwctl wants it, which checks what an API server always sends.
+/// [`POD`] with the fields that kwctl requires, because an API server always sends them.
 pub(crate) const POD_FOR_KWCTL: &str = r#"{"uid":"0","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","userInfo":{"username":"u"}}"#;
 
 pub(crate) fn create(spec: &Value) -> Vec<u8> {
@@ -17,7 +17,7 @@ pub(crate) fn update(old: &Value, new: &Value) -> Vec<u8> {
     request("UPDATE", new, &object(old))
 }
 
-/// Templates with the import on: each of them is judged.
+/// Templates with the import on, so that each template is checked.
 pub(crate) fn imported(templates: usize) -> Value {
     json!({
         "featureGates": {"enableMultiArchBootImageImport": true},
@@ -25,8 +25,44 @@ pub(crate) fn imported(templates: usize) -> Value {
     })
 }
 
-/// A required affinity of four terms of which the last matches: each node is compared with all of them.
+/// The spec with [`node_affinity`].
 pub(crate) fn affinity() -> Value {
+    placed(&node_affinity())
+}
+
+/// The spec with a required affinity of this many terms of one kind.
+pub(crate) fn terms(requirement: Requirement, count: usize) -> Value {
+    let terms: Vec<_> = (0..count)
+        .map(|index| json!({"matchExpressions": [requirement(index)]}))
+        .collect();
+    placed(&required(&json!(terms)))
+}
+
+/// The only requirement of the term with this index.
+type Requirement = fn(usize) -> Value;
+
+/// Kinds of terms.
+pub(crate) const KINDS_OF_TERMS: [(&str, Requirement); 4] = [
+    ("In, another host name each", |index| {
+        let host = crate::nodes::host(index);
+        json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [host]})
+    }),
+    (
+        "Exists, another label each",
+        |index| json!({"key": format!("example.com/label-{index}"), "operator": "Exists"}),
+    ),
+    (
+        "Gt, matches nothing",
+        |index| json!({"key": "example.com/rack", "operator": "Gt", "values": [(100 + index).to_string()]}),
+    ),
+    (
+        "NotIn, matches nothing",
+        |index| json!({"key": "kubernetes.io/os", "operator": "NotIn", "values": ["linux", format!("os-{index}")]}),
+    ),
+];
+
+/// A required affinity of four terms of which only the last matches nodes.
+pub(crate) fn node_affinity() -> Value {
     let terms = json!([
         {"matchExpressions": [{"key": "example.com/rack", "operator": "In", "values": ["a"]}]},
         {"matchExpressions": [{"key": "kubevirt.io/schedulable", "operator": "DoesNotExist"}]},
@@ -36,9 +72,15 @@ pub(crate) fn affinity() -> Value {
             {"key": "kubernetes.io/os", "operator": "NotIn", "values": ["windows"]},
         ]},
     ]);
-    json!({"workloads": {"nodePlacement": {"affinity": {"nodeAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms},
-    }}}}})
+    required(&terms)
+}
+
+fn required(terms: &Value) -> Value {
+    json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}})
+}
+
+fn placed(affinity: &Value) -> Value {
+    json!({"workloads": {"nodePlacement": {"affinity": {"nodeAffinity": affinity}}}})
 }
 
 fn request(operation: &str, spec: &Value, old: &Value) -> Vec<u8> {
@@ -46,6 +88,8 @@ fn request(operation: &str, spec: &Value, old: &Value) -> Vec<u8> {
         "request": {
             "uid": "0",
             "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "resource": {"group": "hco.kubevirt.io", "version": "v1beta1", "resource": "hyperconvergeds"},
+            "userInfo": {"username": "u"},
             "operation": operation,
             "name": "kubevirt-hyperconverged",
             "namespace": "kubevirt-hyperconverged",

@@ -12,10 +12,12 @@ use std::process::{Command, ExitCode};
 const TARGET: &str = "wasm32-wasip1";
 
 /// What the module is made of, from the root of the workspace.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 9] = [
     "src",
     "engine/src",
     "engine/Cargo.toml",
+    "json-stream/src",
+    "json-stream/Cargo.toml",
     "Cargo.toml",
     "Cargo.lock",
     ".cargo/config.toml",

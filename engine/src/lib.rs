@@ -33,7 +33,6 @@ mod report;
 mod request;
 mod rule;
 mod rules;
-mod scan;
 mod settings;
 mod sorted;
 mod text;

@@ -1,108 +1,88 @@
-//! What HCO learns from the cluster's nodes: the architectures, and how many
-//! nodes have them. The list is reduced while it is read; no node is kept, and
-//! nothing is decided here about what the architectures mean.
+//! What HCO learns from the nodes of the cluster: their architectures, and how many nodes have each.
+//!
+//! A list of nodes can be large, so it is counted while it is read and no node is kept. What the
+//! architectures mean is not decided here.
 
 mod error;
-mod wanted;
+mod tally;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use json_stream::{Error, Kind, Reader, Text};
+
 pub use self::error::ListError;
+pub use self::tally::{Node, Tally};
 
 use self::error::Problem;
-use self::wanted::{ARCHITECTURE, CONTROL_PLANE, MASTER, Values, WORKER, Wanted};
-use crate::placement::{NodeView, Placement};
-use crate::scan::{Fault, Kind, Scanner, Text};
+use crate::placement::Placement;
 
-/// The architectures of a cluster, for one placement. Nodes that do not say
-/// theirs are left out.
+/// The architectures of a cluster, for one placement. Nodes that report no architecture are not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Census {
     /// How many workload nodes have each architecture.
     pub workload: BTreeMap<String, usize>,
     /// The architectures of the control-plane nodes, whatever the placement.
     pub control_plane: BTreeSet<String>,
-    /// What the workload architectures become if the nodeSelector also asks for `kubernetes.io/arch` with this value.
-    pub by_label: BTreeMap<String, BTreeSet<String>>,
+    /// For each value of the label `kubernetes.io/arch`: what the workload architectures are if the
+    /// nodeSelector of the placement also requires that value.
+    ///
+    /// These are the architectures of all nodes that match the placement and have the label. A placement
+    /// that restricts nothing matches every node here, whatever its role, because a nodeSelector replaces
+    /// the worker label. A value is missing if none of its nodes matches.
+    pub by_arch_label: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// Counts the nodes of a list as Kubernetes writes it, once for each
-/// placement. The list may be masked: labels, name and
-/// `status.nodeInfo.architecture` are all that is read. Of a key that is there
-/// twice the last one counts, and null is as good as absent.
+/// Counts the nodes of a list as Kubernetes writes it, once for each placement. The list may be masked:
+/// only the labels, the name and `status.nodeInfo.architecture` of a node are read.
 ///
-/// MIRRORS: hyperconverged-cluster-operator, pkg/internal/nodeinfo/nodeinfo.go,
-/// `processNodeInfo`.
+/// Like Go's decoder, it takes the last of several equal keys, and null for a missing value.
+///
+/// MIRRORS: hyperconverged-cluster-operator, pkg/internal/nodeinfo/nodeinfo.go, `processNodeInfo`.
 ///
 /// # Errors
 ///
-/// If the bytes are no list of nodes: cut off, malformed, of another kind, with
-/// an item that is no object, or of another type where they are read.
+/// If the bytes are not a list of nodes: not valid JSON, an object of another kind, an item that is not an
+/// object, or a value of the wrong type where one is read.
 pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, ListError> {
-    let mut scanner = Scanner::new(list);
-    let mut reader = Reader::new(placements);
-    reader
-        .list(&mut scanner)
-        .map(|()| reader.censuses)
-        .map_err(|problem| ListError::new(problem, reader.item, scanner.offset()))
+    let mut reader = Reader::new(list);
+    let mut nodes = NodeReader {
+        tally: Tally::new(placements),
+        item: None,
+    };
+    match nodes.list(&mut reader) {
+        Ok(()) => Ok(nodes.tally.finish()),
+        Err(problem) => Err(ListError::new(problem, nodes.item, reader.offset())),
+    }
 }
 
 /// Reads the list from top to bottom. `'a` is the list, `'p` the placements.
-struct Reader<'a, 'p> {
-    placements: Vec<(&'p Placement, Vec<usize>)>,
-    wanted: Wanted,
-    censuses: Vec<Census>,
-    /// The item that is being read.
+struct NodeReader<'a, 'p> {
+    tally: Tally<'a, 'p>,
+    /// The index of the item that is being read.
     item: Option<usize>,
-    node: Node<'a>,
 }
 
-/// What is kept of a node until it is counted.
-#[derive(Default)]
-struct Node<'a> {
-    name: Option<Cow<'a, str>>,
-    architecture: Option<Cow<'a, str>>,
-    values: Values<'a>,
-}
-
-impl<'a, 'p> Reader<'a, 'p> {
-    fn new(placements: &[&'p Placement]) -> Self {
-        let wanted = Wanted::by(placements);
-        Self {
-            placements: placements
-                .iter()
-                .map(|placement| (*placement, wanted.slots_of(placement)))
-                .collect(),
-            censuses: placements.iter().map(|_| Census::default()).collect(),
-            item: None,
-            node: Node {
-                values: vec![None; wanted.len()],
-                ..Node::default()
-            },
-            wanted,
-        }
-    }
-
-    fn list(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Problem> {
-        if scanner.is_at_end() {
+impl<'a> NodeReader<'a, '_> {
+    fn list(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
+        if reader.is_at_end() {
             return Err(Problem::Empty);
+        }
+        if !has_kind(reader, Kind::Object, "")? {
+            return Err(wrong("", Kind::Object, Kind::Null));
         }
         let mut kind = None;
         let mut has_items = false;
-        if !has_kind(scanner, Kind::Object, "it")? {
-            return Err(wrong("it", Kind::Object, Kind::Null));
-        }
-        scanner.object(one_of(&["kind", "items"]), |scanner, field| {
-            if field == 0 {
-                kind = text(scanner, "`kind`")?;
+        reader.object(one_of(&["kind", "items"]), |reader, field| {
+            if field == "kind" {
+                kind = text(reader, "kind")?;
                 Ok(())
             } else {
                 has_items = true;
-                self.items(scanner)
+                self.items(reader)
             }
         })?;
-        if !scanner.is_at_end() {
+        if !reader.is_at_end() {
             return Err(Problem::Trailing);
         }
         match kind.as_deref() {
@@ -116,182 +96,134 @@ impl<'a, 'p> Reader<'a, 'p> {
         }
     }
 
-    fn items(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Problem> {
-        for census in &mut self.censuses {
-            *census = Census::default();
-        }
-        if !has_kind(scanner, Kind::List, "`items`")? {
+    fn items(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
+        self.tally.restart();
+        if !has_kind(reader, Kind::List, "items")? {
             return Ok(());
         }
         let mut index = 0;
-        scanner.list(|scanner| {
+        reader.list(|reader| {
             self.item = Some(index);
             index += 1;
-            self.item(scanner)
+            self.item(reader)
         })?;
         self.item = None;
         Ok(())
     }
 
-    fn item(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Problem> {
-        if !has_kind(scanner, Kind::Object, "it")? {
-            return Err(wrong("it", Kind::Object, Kind::Null));
+    fn item(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
+        if !has_kind(reader, Kind::Object, "")? {
+            return Err(wrong("", Kind::Object, Kind::Null));
         }
-        self.node.name = None;
-        self.node.architecture = None;
-        self.node.values.fill(None);
-        scanner.object(one_of(&["metadata", "status"]), |scanner, field| {
-            if field == 0 {
-                self.metadata(scanner)
+        reader.object(one_of(&["metadata", "status"]), |reader, field| {
+            if field == "metadata" {
+                self.metadata(reader)
             } else {
-                self.status(scanner)
+                self.status(reader)
             }
         })?;
-        self.count();
+        self.tally.count();
         Ok(())
     }
 
-    fn metadata(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Problem> {
-        self.node.name = None;
-        self.node.values.fill(None);
-        if !has_kind(scanner, Kind::Object, "`metadata`")? {
+    fn metadata(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
+        self.tally.node.name = None;
+        self.tally.node.labels.clear();
+        if !has_kind(reader, Kind::Object, "metadata")? {
             return Ok(());
         }
-        scanner.object(one_of(&["name", "labels"]), |scanner, field| {
-            if field == 0 {
-                self.node.name = text(scanner, "`metadata.name`")?;
+        reader.object(one_of(&["name", "labels"]), |reader, field| {
+            if field == "name" {
+                self.tally.node.name = text(reader, "metadata.name")?;
                 Ok(())
             } else {
-                self.labels(scanner)
+                self.labels(reader)
             }
         })
     }
 
-    fn labels(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Problem> {
-        self.node.values.fill(None);
-        if !has_kind(scanner, Kind::Object, "`metadata.labels`")? {
+    fn labels(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
+        self.tally.node.labels.clear();
+        if !has_kind(reader, Kind::Object, "metadata.labels")? {
             return Ok(());
         }
-        let Self { wanted, node, .. } = self;
-        scanner.object(
-            |key| wanted.slot_of(key),
-            |scanner, slot| {
-                // Go reads null into a string as no change of the empty one.
-                let value = text(scanner, "a label's value")?.unwrap_or_default();
-                if let Some(place) = node.values.get_mut(slot) {
-                    *place = Some(value);
-                }
-                Ok(())
-            },
-        )
-    }
-
-    fn status(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Problem> {
-        self.node.architecture = None;
-        if !has_kind(scanner, Kind::Object, "`status`")? {
-            return Ok(());
-        }
-        scanner.object(one_of(&["nodeInfo"]), |scanner, _| self.node_info(scanner))
-    }
-
-    fn node_info(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Problem> {
-        self.node.architecture = None;
-        if !has_kind(scanner, Kind::Object, "`status.nodeInfo`")? {
-            return Ok(());
-        }
-        scanner.object(one_of(&["architecture"]), |scanner, _| {
-            self.node.architecture = text(scanner, "`status.nodeInfo.architecture`")?;
+        // Two fields, because the keys are looked up while the values are set.
+        let Tally { node, keys, .. } = &mut self.tally;
+        let slot = |key: Text<'a>| match key.as_plain() {
+            Some(key) => Ok(keys.find(key)),
+            None => Ok(keys.find(key.decode()?.as_bytes())),
+        };
+        reader.object(slot, |reader, slot| {
+            // Go reads null into a string as the empty string.
+            let value = text(reader, "metadata.labels[*]")?.unwrap_or_default();
+            node.labels.set(slot, value);
             Ok(())
         })
     }
 
-    fn count(&mut self) {
-        let Node {
-            name,
-            architecture,
-            values,
-        } = &self.node;
-        let Some(architecture) = architecture.as_deref().filter(|text| !text.is_empty()) else {
-            return;
-        };
-        let has = |slot: usize| values.get(slot).is_some_and(Option::is_some);
-        let is_control_plane = has(CONTROL_PLANE) || has(MASTER);
-        for ((placement, slots), census) in self.placements.iter().zip(&mut self.censuses) {
-            let name = name.as_deref().unwrap_or_default();
-            let is_placed = placement.matches(&NodeView::new(name, values, slots));
-            if is_placed && let Some(Some(label)) = values.get(ARCHITECTURE) {
-                let labelled = census
-                    .by_label
-                    .entry(label.clone().into_owned())
-                    .or_default();
-                labelled.insert(architecture.to_owned());
-            }
-            let is_workload = if placement.restricts() {
-                is_placed
-            } else {
-                has(WORKER)
-            };
-            if is_workload {
-                match census.workload.get_mut(architecture) {
-                    Some(count) => *count += 1,
-                    None => {
-                        census.workload.insert(architecture.to_owned(), 1);
-                    }
-                }
-            }
-            if is_control_plane && !census.control_plane.contains(architecture) {
-                census.control_plane.insert(architecture.to_owned());
-            }
+    fn status(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
+        self.tally.node.architecture = None;
+        if !has_kind(reader, Kind::Object, "status")? {
+            return Ok(());
         }
+        reader.object(one_of(&["nodeInfo"]), |reader, _| self.node_info(reader))
+    }
+
+    fn node_info(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
+        self.tally.node.architecture = None;
+        if !has_kind(reader, Kind::Object, "status.nodeInfo")? {
+            return Ok(());
+        }
+        reader.object(one_of(&["architecture"]), |reader, _| {
+            self.tally.node.architecture = text(reader, "status.nodeInfo.architecture")?;
+            Ok(())
+        })
     }
 }
 
-/// Whether a value of this kind comes next. If it is null it is read, and
-/// there is none.
-fn has_kind(scanner: &mut Scanner<'_>, kind: Kind, what: &'static str) -> Result<bool, Problem> {
-    match scanner.kind()? {
+/// Whether the next value is of this kind. A null is read, and the answer is no.
+fn has_kind(reader: &mut Reader<'_>, kind: Kind, path: &'static str) -> Result<bool, Problem> {
+    match reader.kind()? {
         found if found == kind => Ok(true),
         Kind::Null => {
-            scanner.skip()?;
+            reader.skip()?;
             Ok(false)
         }
-        found => Err(wrong(what, kind, found)),
+        found => Err(wrong(path, kind, found)),
     }
 }
 
-/// Finds the fields with these names, by their index.
-fn one_of<'a>(names: &'static [&'static str]) -> impl Fn(Text<'a>) -> Result<Option<usize>, Fault> {
-    |key| {
-        if let Some(key) = key.as_plain() {
-            Ok(names.iter().position(|name| name.as_bytes() == key))
-        } else {
-            let key = key.decode()?;
-            Ok(names.iter().position(|name| **name == key))
+/// Finds the keys with these names.
+fn one_of<'a>(
+    names: &'static [&'static str],
+) -> impl Fn(Text<'a>) -> Result<Option<&'static str>, Error> {
+    move |key| {
+        let find = |key: &[u8]| names.iter().find(|name| name.as_bytes() == key).copied();
+        match key.as_plain() {
+            Some(key) => Ok(find(key)),
+            None => Ok(find(key.decode()?.as_bytes())),
         }
     }
 }
 
 /// Reads a string, or null as none.
-fn text<'a>(
-    scanner: &mut Scanner<'a>,
-    what: &'static str,
-) -> Result<Option<Cow<'a, str>>, Problem> {
-    if has_kind(scanner, Kind::String, what)? {
-        Ok(Some(scanner.text()?.decode()?))
+fn text<'a>(reader: &mut Reader<'a>, path: &'static str) -> Result<Option<Cow<'a, str>>, Problem> {
+    if has_kind(reader, Kind::String, path)? {
+        Ok(Some(reader.text()?.decode()?))
     } else {
         Ok(None)
     }
 }
 
-fn wrong(what: &'static str, expected: Kind, found: Kind) -> Problem {
+fn wrong(path: &'static str, expected: Kind, found: Kind) -> Problem {
     Problem::WrongKind {
-        what,
+        path,
         expected,
         found,
     }
 }
 
-// rstest and wasm-bindgen-test do not go together: in wasm the corpora test this.
+// rstest and wasm-bindgen-test cannot be combined. In wasm, the conformance samples test this.
 #[cfg(test)]
 #[cfg(not(target_arch = "wasm32"))]
 mod tests {
@@ -401,91 +333,85 @@ mod tests {
     }
 
     #[rstest]
-    #[case::empty("", "the node list, at byte 0: there is nothing in it")]
-    #[case::blank(" \n", "the node list, at byte 2: there is nothing in it")]
-    #[case::a_list("[]", "the node list, at byte 0: it is a list, not an object")]
-    #[case::null("null", "the node list, at byte 4: it is null, not an object")]
-    #[case::not_json("oops", "the node list, at byte 0: it is no JSON")]
-    #[case::no_items("{}", "the node list, at byte 2: it has no `items`")]
+    #[case::empty("", "the document is empty, expected an object (at byte 0)")]
+    #[case::blank(" \n", "the document is empty, expected an object (at byte 2)")]
+    #[case::a_list("[]", "the document is a list, expected an object (at byte 0)")]
+    #[case::null("null", "the document is null, expected an object (at byte 4)")]
+    #[case::not_json("oops", "invalid JSON (at byte 0)")]
+    #[case::no_items("{}", "items is missing (at byte 2)")]
     #[case::another_kind(
         r#"{"kind":"Status","items":[]}"#,
-        "the node list, at byte 28: its kind is `Status`, not NodeList"
+        "kind is `Status`, expected NodeList (at byte 28)"
     )]
     #[case::another_kind_without_items(
         r#"{"kind":"Status"}"#,
-        "the node list, at byte 17: its kind is `Status`, not NodeList"
+        "kind is `Status`, expected NodeList (at byte 17)"
     )]
-    #[case::kind_is_a_number(
-        r#"{"kind":1}"#,
-        "the node list, at byte 8: `kind` is a number, not a string"
-    )]
+    #[case::kind_is_a_number(r#"{"kind":1}"#, "kind is a number, expected a string (at byte 8)")]
     #[case::items_are_an_object(
         r#"{"items":{}}"#,
-        "the node list, at byte 9: `items` is an object, not a list"
+        "items is an object, expected a list (at byte 9)"
     )]
     #[case::trailing_garbage(
         r#"{"items":[]} x"#,
-        "the node list, at byte 13: something follows its end"
+        "unexpected data after the end of the list (at byte 13)"
     )]
     #[case::trailing_list(
         r#"{"items":[]}{"items":[]}"#,
-        "the node list, at byte 12: something follows its end"
+        "unexpected data after the end of the list (at byte 12)"
     )]
     #[case::cut_off(
         r#"{"items":[{},{"metadata":{"na"#,
-        "item 1 of the node list, at byte 29: it is cut off here"
+        "items[1]: unexpected end of JSON input (at byte 29)"
     )]
     #[case::cut_off_between(
         r#"{"items":[{}"#,
-        "item 0 of the node list, at byte 12: it is cut off here"
+        "items[0]: unexpected end of JSON input (at byte 12)"
     )]
     #[case::item_is_null(
         r#"{"items":[{},null]}"#,
-        "item 1 of the node list, at byte 17: it is null, not an object"
+        "items[1] is null, expected an object (at byte 17)"
     )]
     #[case::item_is_a_string(
         r#"{"items":["n"]}"#,
-        "item 0 of the node list, at byte 10: it is a string, not an object"
+        "items[0] is a string, expected an object (at byte 10)"
     )]
-    #[case::comma_at_the_end(
-        r#"{"items":[{},]}"#,
-        "item 1 of the node list, at byte 13: it is no JSON"
-    )]
+    #[case::comma_at_the_end(r#"{"items":[{},]}"#, "items[1]: invalid JSON (at byte 13)")]
     #[case::metadata_is_a_list(
         r#"{"items":[{"metadata":[]}]}"#,
-        "item 0 of the node list, at byte 22: `metadata` is a list, not an object"
+        "items[0].metadata is a list, expected an object (at byte 22)"
     )]
     #[case::name_is_a_number(
         r#"{"items":[{"metadata":{"name":1}}]}"#,
-        "item 0 of the node list, at byte 30: `metadata.name` is a number, not a string"
+        "items[0].metadata.name is a number, expected a string (at byte 30)"
     )]
     #[case::labels_are_a_string(
         r#"{"items":[{"metadata":{"labels":""}}]}"#,
-        "item 0 of the node list, at byte 32: `metadata.labels` is a string, not an object"
+        "items[0].metadata.labels is a string, expected an object (at byte 32)"
     )]
     #[case::label_is_a_boolean(
         r#"{"items":[{"metadata":{"labels":{"node-role.kubernetes.io/worker":true}}}]}"#,
-        "item 0 of the node list, at byte 66: a label's value is a boolean, not a string"
+        "items[0].metadata.labels[*] is a boolean, expected a string (at byte 66)"
     )]
     #[case::status_is_a_string(
         r#"{"items":[{"status":"Ready"}]}"#,
-        "item 0 of the node list, at byte 20: `status` is a string, not an object"
+        "items[0].status is a string, expected an object (at byte 20)"
     )]
     #[case::node_info_is_a_list(
         r#"{"items":[{"status":{"nodeInfo":[]}}]}"#,
-        "item 0 of the node list, at byte 32: `status.nodeInfo` is a list, not an object"
+        "items[0].status.nodeInfo is a list, expected an object (at byte 32)"
     )]
     #[case::architecture_is_an_object(
         r#"{"items":[{"status":{"nodeInfo":{"architecture":{}}}}]}"#,
-        "item 0 of the node list, at byte 48: `status.nodeInfo.architecture` is an object, not a string"
+        "items[0].status.nodeInfo.architecture is an object, expected a string (at byte 48)"
     )]
-    fn a_list_is_refused(#[case] list: &str, #[case] sentence: &str) {
+    fn a_list_is_invalid(#[case] list: &str, #[case] sentence: &str) {
         let error = census(list.as_bytes(), &[&Placement::default()]).unwrap_err();
         assert_eq!(error.to_string(), sentence);
     }
 
     #[test]
-    fn a_text_that_is_read_must_be_utf8_and_others_need_not() {
+    fn only_strings_that_are_read_must_be_utf8() {
         let placement = Placement::default();
         let list = |field: &[u8]| [b"{\"items\":[{\"metadata\":{", field, b"}}]}"].concat();
         assert!(census(&list(b"\"name\":\"\xff\""), &[&placement]).is_err());
@@ -500,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_a_list_is_refused() {
+    fn every_cut_of_a_list_is_invalid() {
         let list = format!(r#"{{"kind":"NodeList","items":[{WORKER},{WORKER}]}}"#);
         for end in 0..list.len() {
             assert!(census(&list.as_bytes()[..end], &[]).is_err(), "{end} bytes");
@@ -508,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn placements_are_counted_apart() {
+    fn every_placement_has_its_own_census() {
         let on = |arch: &str| {
             let selector = [("kubernetes.io/arch".to_owned(), arch.to_owned())];
             Placement::parse(selector.into(), None)
@@ -522,6 +448,42 @@ mod tests {
         );
         let summaries: Vec<_> = censuses.unwrap().iter().map(summary).collect();
         assert_eq!(summaries, ["amd64=1;amd64", "arm64=1;amd64", ";amd64"]);
+    }
+
+    #[test]
+    fn architectures_are_listed_by_label_for_the_nodes_of_the_placement() {
+        let nodes = [
+            node("a", "amd64", "amd64"),
+            node("a", "mixed", "arm64"),
+            node("a", "mixed", "s390x"),
+            node("b", "amd64", "riscv64"),
+            node("a", "silent", ""),
+        ];
+        let without_the_label = WORKER;
+        let list = format!(r#"{{"items":[{},{without_the_label}]}}"#, nodes.join(","));
+        let zone_a = Placement::parse([("zone".to_owned(), "a".to_owned())].into(), None);
+        let censuses = census(list.as_bytes(), &[&zone_a, &Placement::default()]).unwrap();
+        let [in_zone_a, everywhere] = censuses.as_slice() else {
+            panic!("two placements");
+        };
+        let set = |architectures: &[&str]| architectures.iter().map(ToString::to_string).collect();
+        let mixed = ("mixed".to_owned(), set(&["arm64", "s390x"]));
+        assert_eq!(
+            in_zone_a.by_arch_label,
+            [("amd64".to_owned(), set(&["amd64"])), mixed.clone()].into()
+        );
+        // None of these nodes is a worker.
+        assert_eq!(
+            everywhere.by_arch_label,
+            [("amd64".to_owned(), set(&["amd64", "riscv64"])), mixed].into()
+        );
+    }
+
+    fn node(zone: &str, label: &str, architecture: &str) -> String {
+        format!(
+            r#"{{"metadata":{{"labels":{{"zone":"{zone}","kubernetes.io/arch":"{label}"}}}},
+                "status":{{"nodeInfo":{{"architecture":"{architecture}"}}}}}}"#
+        )
     }
 
     #[track_caller]

@@ -1,7 +1,8 @@
-//! A node placement: which nodes it selects, and what Kubernetes' own parser
-//! would refuse in it. It never sees a whole node, only the labels it names.
+//! A node placement: which nodes it selects, and what Kubernetes rejects in it.
 
 mod label;
+mod label_values;
+mod matcher;
 mod requirement;
 mod term;
 
@@ -12,17 +13,19 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
 
+pub use self::label_values::{LabelKeys, LabelValues};
+pub use self::matcher::Matcher;
+
 use self::term::{Term, names_any_of, parse_terms};
 use crate::path::FieldPath;
 
-/// The labels by which a placement can ask for an architecture.
+/// The labels with which a placement selects an architecture.
 const ARCHITECTURE_LABELS: [&str; 2] = ["kubernetes.io/arch", "beta.kubernetes.io/arch"];
 
 /// A nodeSelector and a node affinity, parsed. The default is no placement.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Placement {
-    slots: Slots,
-    node_selector: Vec<(usize, String)>,
+    node_selector: BTreeMap<String, String>,
     required: Option<Vec<Term>>,
     errors: Vec<SelectorError>,
     architecture_preference: Option<usize>,
@@ -30,8 +33,8 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Parses a placement. This cannot fail: what Kubernetes would refuse is
-    /// in [`Placement::errors`] and matches no node.
+    /// Parses a placement. This cannot fail: a term that Kubernetes rejects is reported by
+    /// [`Placement::errors`] and matches no node.
     pub fn parse(
         node_selector: BTreeMap<String, String>,
         node_affinity: Option<NodeAffinity>,
@@ -53,19 +56,13 @@ impl Placement {
             .iter()
             .position(|term| names_any_of(&term.preference, &ARCHITECTURE_LABELS));
 
-        let mut slots = Slots::default();
-        // Keys and values are not checked here: MIRRORS:
-        // k8s.io/apimachinery/pkg/labels/selector.go, `SelectorFromValidatedSet`.
-        let node_selector = node_selector
-            .into_iter()
-            .map(|(key, value)| (slots.intern(&key), value))
-            .collect();
-        let (required, errors) = match required.map(|selector| parse_terms(&selector, &mut slots)) {
+        let (required, errors) = match required.as_ref().map(parse_terms) {
             Some((terms, errors)) => (Some(terms), errors),
             None => (None, Vec::new()),
         };
         Self {
-            slots,
+            // Keys and values are not checked.
+            // MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `SelectorFromValidatedSet`.
             node_selector,
             required,
             errors,
@@ -74,8 +71,8 @@ impl Placement {
         }
     }
 
-    /// Whether the placement takes the place of the worker label. A required
-    /// affinity does even if it has no terms; a preference never does.
+    /// Whether the placement replaces the worker label in deciding what a workload node is. A required
+    /// affinity does, even without terms; a preferred affinity does not.
     ///
     /// MIRRORS: hyperconverged-cluster-operator,
     /// pkg/internal/nodeinfo/architectures.go, `hasWorkloadRequirements`.
@@ -83,62 +80,56 @@ impl Placement {
         !self.node_selector.is_empty() || self.required.is_some()
     }
 
-    /// Whether a pod with this placement could run on the node. Terms that do
-    /// not parse match nothing, the others still may.
-    ///
-    /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
-    /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
-    /// pkg/internal/nodeinfo/nodeinfo.go, `isWorkloadNodeFunc`, which
-    /// takes an error for no.
-    pub fn matches(&self, node: &NodeView<'_>) -> bool {
-        self.node_selector
-            .iter()
-            .all(|(slot, value)| node.label(*slot) == Some(value.as_str()))
-            && self
-                .required
-                .as_ref()
-                .is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
+    /// Whether a pod with this placement can run on a node with this name and these labels. For many nodes,
+    /// use a [`Matcher`].
+    pub fn matches<'n>(
+        &self,
+        name: &str,
+        labels: impl IntoIterator<Item = (&'n str, &'n str)>,
+    ) -> bool {
+        let mut keys = LabelKeys::default();
+        let mut matcher = Matcher::new(self, &mut keys);
+        let mut values = LabelValues::new(&keys);
+        for (key, value) in labels {
+            if let Some(slot) = keys.find(key.as_bytes()) {
+                values.set(slot, Cow::Borrowed(value));
+            }
+        }
+        matcher.matches(name, &values)
     }
 
-    /// Everything in the required affinity that Kubernetes' strict parser
-    /// would refuse, in its order; the first few for each requirement.
+    /// Everything in the required affinity that Kubernetes rejects, in the order in which it reports it, with
+    /// the first few errors of each requirement.
     pub fn errors(&self) -> &[SelectorError] {
         &self.errors
     }
 
-    /// The labels that decide a match. A [`NodeView`] is built in their order.
-    pub fn labels(&self) -> &[String] {
-        &self.slots.keys
-    }
-
-    /// The index of the first preferred term that names the architecture's
-    /// label, whatever it weighs.
+    /// The index of the first preferred term, of any weight, that names an architecture label.
     pub fn architecture_preference(&self) -> Option<usize> {
         self.architecture_preference
     }
 
-    /// Whether the nodeSelector or the required affinity names the
-    /// architecture's label, in a term that parses or not.
+    /// Whether the nodeSelector or the required affinity names an architecture label. Terms that do not parse
+    /// count as well.
     pub fn names_architecture(&self) -> bool {
         self.names_architecture
     }
 }
 
-/// Everything in a required affinity that Kubernetes' strict parser would
-/// refuse. For an affinity that is only validated, never matched.
+/// Everything in a required affinity that Kubernetes rejects. For an affinity that is only validated.
 ///
 /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
 /// `NewNodeSelector`.
 pub fn check_required(selector: &NodeSelector) -> Vec<SelectorError> {
-    parse_terms(selector, &mut Slots::default()).1
+    parse_terms(selector).1
 }
 
 /// A requirement of a node affinity that Kubernetes rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorError {
     pub(crate) place: Place,
-    /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`: neither shortened nor escaped, for two errors
-    /// are the same if this is the same.
+    /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. Two errors are the same if it is the
+    /// same, so it is neither shortened nor escaped.
     pub requirement: Arc<str>,
     /// What is wrong with it.
     pub reason: &'static str,
@@ -206,67 +197,17 @@ impl fmt::Display for SelectorError {
 
 impl std::error::Error for SelectorError {}
 
-/// What a placement sees of a node.
-#[derive(Debug, Clone, Copy)]
-pub struct NodeView<'a> {
-    name: &'a str,
-    values: &'a [Option<Cow<'a, str>>],
-    slots: &'a [usize],
-}
-
-impl<'a> NodeView<'a> {
-    /// A node by its name (empty if it has none) and some of its labels'
-    /// values. `slots` says where among the values each of the placement's
-    /// [`labels`](Placement::labels) is; one that is nowhere is not on the node.
-    pub fn new(name: &'a str, values: &'a [Option<Cow<'a, str>>], slots: &'a [usize]) -> Self {
-        Self {
-            name,
-            values,
-            slots,
-        }
-    }
-
-    fn name(&self) -> &'a str {
-        self.name
-    }
-
-    fn label(&self, slot: usize) -> Option<&'a str> {
-        self.values.get(*self.slots.get(slot)?)?.as_deref()
-    }
-}
-
-/// The keys a placement names, each once, by number. `by_key` finds one again
-/// in an affinity that names very many.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Slots {
-    keys: Vec<String>,
-    by_key: BTreeMap<String, usize>,
-}
-
-impl Slots {
-    fn intern(&mut self, key: &str) -> usize {
-        if let Some(slot) = self.by_key.get(key) {
-            return *slot;
-        }
-        let slot = self.keys.len();
-        self.keys.push(key.to_owned());
-        self.by_key.insert(key.to_owned(), slot);
-        slot
-    }
-}
-
-// rstest and wasm-bindgen-test do not go together: in wasm the corpora test this.
+// rstest and wasm-bindgen-test cannot be combined. In wasm, the conformance samples test this.
 #[cfg(test)]
 #[cfg(not(target_arch = "wasm32"))]
 mod tests {
-    use std::borrow::Cow;
     use std::collections::BTreeMap;
 
     use k8s_openapi::api::core::v1::NodeAffinity;
     use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::{NodeView, Placement, check_required};
+    use super::{Placement, check_required};
     use crate::path::FieldPath;
 
     #[rstest]
@@ -334,7 +275,7 @@ mod tests {
             "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]),
         false
     )]
-    fn a_node_without_a_name_satisfies_any_field(#[case] terms: Value, #[case] matches: bool) {
+    fn a_node_without_a_name_meets_any_field(#[case] terms: Value, #[case] matches: bool) {
         assert_eq!(is_match(&required(&terms), ""), matches);
     }
 
@@ -397,7 +338,7 @@ mod tests {
         "nodeSelectorTerms[0].matchFields[0].values: \
          a field needs exactly one value (metadata.name In [a b])"
     )]
-    fn a_requirement_is_refused(#[case] terms: Value, #[case] expected: &str) {
+    fn a_requirement_is_invalid(#[case] terms: Value, #[case] expected: &str) {
         let errors: Vec<_> = required(&terms)
             .errors()
             .iter()
@@ -407,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_of_a_requirement_are_told_in_kubernetes_order() {
+    fn all_errors_of_a_requirement_are_in_the_order_of_kubernetes() {
         let placement = required(&json!([
             {"matchExpressions": [{"key": "a/b/c", "operator": "Gt", "values": ["+x", "2"]}]},
             {"matchFields": [{"key": "a", "operator": "Gt", "values": ["1"]}]},
@@ -510,19 +451,18 @@ mod tests {
         json!([{"matchFields": [{"key": key, "operator": operator, "values": [value]}]}])
     }
 
-    /// Whether the placement matches a node with these labels.
+    /// Whether the placement matches a node with this name.
     fn is_match(placement: &Placement, name: &str) -> bool {
-        let labels = BTreeMap::from([
-            ("zone", "a"),
-            ("empty", ""),
-            ("rack", "7"),
-            ("cold", "-5"),
-            ("warm", "+5"),
-            ("huge", "99999999999999999999"),
-        ]);
-        let value = |key: &String| labels.get(key.as_str()).copied().map(Cow::Borrowed);
-        let values: Vec<_> = placement.labels().iter().map(value).collect();
-        let slots: Vec<_> = (0..values.len()).collect();
-        placement.matches(&NodeView::new(name, &values, &slots))
+        placement.matches(
+            name,
+            [
+                ("zone", "a"),
+                ("empty", ""),
+                ("rack", "7"),
+                ("cold", "-5"),
+                ("warm", "+5"),
+                ("huge", "99999999999999999999"),
+            ],
+        )
     }
 }

@@ -1,5 +1,5 @@
-//! Counts the nodes by architecture, as a policy would that is written by the SDK's documentation: the request decoded,
-//! the nodes listed by their type. Only for `benches/evaluate.rs`; it judges nothing.
+//! Counts the nodes by architecture like a policy that follows the documentation of the SDK: it decodes the request and
+//! lists typed nodes. Only for `benches/evaluate.rs`.
 
 use std::collections::BTreeMap;
 

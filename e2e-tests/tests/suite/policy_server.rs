@@ -249,13 +249,13 @@ fn mistake(to: SocketAddr, endpoint: &str, id: &str, judged: &Judged<'_>) -> Opt
 }
 
 /// What a policy-server is started with.
-struct Starter {
-    program: PathBuf,
+pub(crate) struct Starter {
+    pub(crate) program: PathBuf,
     /// Its address.
-    module: String,
+    pub(crate) module: String,
     /// Says which registries are not as others are.
-    sources: Option<PathBuf>,
-    directory: PathBuf,
+    pub(crate) sources: Option<PathBuf>,
+    pub(crate) directory: PathBuf,
 }
 
 impl Starter {
@@ -290,7 +290,7 @@ impl Starter {
     }
 
     /// Starts a policy-server and waits until it is ready.
-    fn start(
+    pub(crate) fn start(
         &self,
         policies: &Map<String, Value>,
         api_server: Option<SocketAddr>,
@@ -348,9 +348,9 @@ impl Starter {
 }
 
 /// A running policy-server, ended with this value.
-struct PolicyServer {
+pub(crate) struct PolicyServer {
     child: Child,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl PolicyServer {

@@ -1,14 +1,13 @@
-//! Why a node list could not be read. The text is one sentence, names the
-//! place, and repeats next to nothing of the list.
+//! Why a list of nodes cannot be read, as one sentence with the path and the offset.
 
 use std::fmt;
 
-use crate::scan::{Fault, Kind};
+use json_stream::{Error, Kind};
 
-/// How much of a foreign `kind` is repeated.
+/// How many characters of an unexpected `kind` are repeated.
 const KIND_MAX: usize = 40;
 
-/// Why a list of nodes could not be read, and where.
+/// Why a list of nodes cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListError {
     problem: Problem,
@@ -19,10 +18,11 @@ pub struct ListError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Problem {
     Empty,
-    Fault(Fault),
+    Json(Error),
     Trailing,
     WrongKind {
-        what: &'static str,
+        /// The path below the item, or below the document where there is no item.
+        path: &'static str,
         expected: Kind,
         found: Kind,
     },
@@ -46,36 +46,40 @@ impl Problem {
     }
 }
 
-impl From<Fault> for Problem {
-    fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::Json(error)
     }
 }
 
 impl fmt::Display for ListError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.item {
-            Some(index) => write!(
-                f,
-                "item {index} of the node list, at byte {}: ",
-                self.offset
-            )?,
-            None => write!(f, "the node list, at byte {}: ", self.offset)?,
-        }
         match &self.problem {
-            Problem::Empty => f.write_str("there is nothing in it"),
-            Problem::Fault(fault) => write!(f, "{fault}"),
-            Problem::Trailing => f.write_str("something follows its end"),
+            Problem::Empty => f.write_str("the document is empty, expected an object")?,
+            Problem::Json(error) => match self.item {
+                Some(index) => write!(f, "items[{index}]: {error}")?,
+                None => write!(f, "{error}")?,
+            },
+            Problem::Trailing => f.write_str("unexpected data after the end of the list")?,
             Problem::WrongKind {
-                what,
+                path,
                 expected,
                 found,
-            } => write!(f, "{what} is {found}, not {expected}"),
-            Problem::ForeignKind(kind) => {
-                write!(f, "its kind is {}, not NodeList", crate::text::quote(kind))
+            } => {
+                match (self.item, *path) {
+                    (None, "") => f.write_str("the document")?,
+                    (None, path) => f.write_str(path)?,
+                    (Some(index), "") => write!(f, "items[{index}]")?,
+                    (Some(index), path) => write!(f, "items[{index}].{path}")?,
+                }
+                write!(f, " is {found}, expected {expected}")?;
             }
-            Problem::NoItems => f.write_str("it has no `items`"),
+            Problem::ForeignKind(kind) => {
+                write!(f, "kind is {}, expected NodeList", crate::text::quote(kind))?;
+            }
+            Problem::NoItems => f.write_str("items is missing")?,
         }
+        write!(f, " (at byte {})", self.offset)
     }
 }
 

@@ -1,15 +1,14 @@
-//! The syntax of label keys and values, as Kubernetes' own selector parser
-//! checks it. It never decides whether a node carries a label.
+//! The syntax of label keys and values, as Kubernetes checks it in selectors.
 
 use crate::name::is_dns1123_subdomain;
 
 /// The longest name part of a key, and the longest value, in bytes.
 const NAME_MAX: usize = 63;
 
-/// Why a text cannot be a label key, `None` if it can.
+/// Why a text is not a valid label key, if it is not.
 ///
 /// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelKey`.
-pub(super) fn key_fault(key: &str) -> Option<&'static str> {
+pub(super) fn key_error(key: &str) -> Option<&'static str> {
     let name = match key.split_once('/') {
         None => key,
         Some((_, name)) if name.contains('/') => {
@@ -37,10 +36,10 @@ pub(super) fn key_fault(key: &str) -> Option<&'static str> {
     }
 }
 
-/// Why a text cannot be a label value, `None` if it can. Empty is a value.
+/// Why a text is not a valid label value, if it is not. The empty text is valid.
 ///
 /// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelValue`.
-pub(super) fn value_fault(value: &str) -> Option<&'static str> {
+pub(super) fn value_error(value: &str) -> Option<&'static str> {
     if value.len() > NAME_MAX {
         Some("the value is longer than 63 bytes, which no label's value can be")
     } else if !value.is_empty() && !is_name(value) {
@@ -53,7 +52,7 @@ pub(super) fn value_fault(value: &str) -> Option<&'static str> {
     }
 }
 
-/// Letters and digits, with `-`, `_` and `.` allowed between them.
+/// Whether a text has only letters and digits, and `-`, `_` and `.` between them.
 fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphanumeric)
@@ -63,13 +62,13 @@ fn is_name(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
-// rstest and wasm-bindgen-test do not go together: in wasm the corpora test this.
+// rstest and wasm-bindgen-test cannot be combined. In wasm, the conformance samples test this.
 #[cfg(test)]
 #[cfg(not(target_arch = "wasm32"))]
 mod tests {
     use rstest::rstest;
 
-    use super::{key_fault, value_fault};
+    use super::{key_error, value_error};
 
     #[rstest]
     #[case::plain("zone")]
@@ -79,8 +78,8 @@ mod tests {
     #[case::prefixed("kubernetes.io/arch")]
     #[case::prefix_of_digits("1.2.3/x")]
     #[case::longest_prefix(&format!("{}/x", "p".repeat(253)))]
-    fn a_key_is_accepted(#[case] key: &str) {
-        assert_eq!(key_fault(key), None);
+    fn a_key_is_valid(#[case] key: &str) {
+        assert_eq!(key_error(key), None);
     }
 
     #[rstest]
@@ -98,8 +97,8 @@ mod tests {
     #[case::name_begins_with_a_dot(".zone", "character other than")]
     #[case::line_break_at_the_end("zone\n", "character other than")]
     #[case::not_ascii("zoné", "character other than")]
-    fn a_key_is_refused(#[case] key: &str, #[case] reason: &str) {
-        assert!(key_fault(key).is_some_and(|fault| fault.contains(reason)));
+    fn a_key_is_invalid(#[case] key: &str, #[case] reason: &str) {
+        assert!(key_error(key).is_some_and(|error| error.contains(reason)));
     }
 
     #[rstest]
@@ -111,7 +110,7 @@ mod tests {
     #[case::blank(" ", false)]
     #[case::slash("a/b", false)]
     #[case::line_break_at_the_end("a\n", false)]
-    fn a_value_is_judged(#[case] value: &str, #[case] accepted: bool) {
-        assert_eq!(value_fault(value).is_none(), accepted);
+    fn a_value_is_checked(#[case] value: &str, #[case] accepted: bool) {
+        assert_eq!(value_error(value).is_none(), accepted);
     }
 }

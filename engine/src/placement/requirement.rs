@@ -1,28 +1,28 @@
-//! One requirement of a node selector term: parsed once, matched per node.
-//! What does not parse becomes a [`SelectorError`]; nothing is repaired.
+//! One requirement of a node selector term, parsed once and matched against many nodes. A requirement that
+//! does not parse becomes a [`SelectorError`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 
-use super::label::{key_fault, value_fault};
-use super::{NodeView, Part, Place, SelectorError, Slots};
+use super::label::{key_error, value_error};
+use super::{Part, Place, SelectorError};
 
-/// How many errors of one requirement are kept. They all name the same
-/// requirement, and a list of values can be as long as the request.
+/// How many errors of one requirement are reported. All of them repeat the requirement, whose list of
+/// values can be as long as the request.
 const ERRORS_PER_REQUIREMENT: usize = 8;
 
-/// What a term asks of one label.
-#[derive(Debug, Clone, PartialEq)]
+/// What a term requires of one label.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LabelRequirement {
-    slot: usize,
-    test: Test,
+    pub(super) key: String,
+    pub(super) test: Test,
 }
 
-/// The values are in a set, for a long list is searched once per node.
-#[derive(Debug, Clone, PartialEq)]
-enum Test {
+/// What a term requires of a label's value. Long lists of values are searched for each node, so they are sets.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Test {
     In(BTreeSet<String>),
     NotIn(BTreeSet<String>),
     Exists,
@@ -32,54 +32,54 @@ enum Test {
 }
 
 impl LabelRequirement {
-    /// Parses what stands at `path`, or says everything that is wrong with it.
+    /// Parses the requirement at `path`, or reports everything that is wrong with it.
     ///
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
-    /// `nodeSelectorRequirementsAsSelector`, and
-    /// k8s.io/apimachinery/pkg/labels/selector.go, `NewRequirement`: an unknown
-    /// operator hides all other faults; otherwise first the key, then what the
-    /// operator asks of the values, then each value as a label value. Go adds
-    /// the key to a value's path (`values[0][kubernetes.io/arch]`), which is
-    /// no field and as long as the user likes, so it is left out here.
+    /// `nodeSelectorRequirementsAsSelector`, and k8s.io/apimachinery/pkg/labels/selector.go,
+    /// `NewRequirement`: an unknown operator hides all other errors. Otherwise the key is checked first, then
+    /// the number and type of the values, then each value as a label value.
+    ///
+    /// DIVERGES: Go adds the key to the path of a value (`values[0][kubernetes.io/arch]`). That is not a
+    /// field, and a key has any length, so the path ends with the index here.
     pub(super) fn parse(
         requirement: &NodeSelectorRequirement,
         place: Place,
-        slots: &mut Slots,
     ) -> Result<Self, Vec<SelectorError>> {
         let values = requirement.values.as_deref().unwrap_or_default();
-        let mut faults = Faults::new(place);
+        let mut errors = Errors::new(place);
+        let set = || values.iter().cloned().collect();
         let test = match requirement.operator.as_str() {
-            "In" => Some(Test::In(set_of(values))),
-            "NotIn" => Some(Test::NotIn(set_of(values))),
+            "In" => Some(Test::In(set())),
+            "NotIn" => Some(Test::NotIn(set())),
             "Exists" => Some(Test::Exists),
             "DoesNotExist" => Some(Test::DoesNotExist),
             "Gt" => integer(values).map(Test::Gt),
             "Lt" => integer(values).map(Test::Lt),
             _ => {
-                faults.add(
+                errors.add(
                     Part::Operator,
                     "the operator is none of In, NotIn, Exists, DoesNotExist, Gt and Lt",
                 );
-                return Err(faults.of(requirement));
+                return Err(errors.of(requirement));
             }
         };
-        if let Some(fault) = key_fault(&requirement.key) {
-            faults.add(Part::Key, fault);
+        if let Some(error) = key_error(&requirement.key) {
+            errors.add(Part::Key, error);
         }
         match (&test, values) {
             (Some(Test::In(_) | Test::NotIn(_)), []) => {
-                faults.add(Part::Values, "In and NotIn need at least one value");
+                errors.add(Part::Values, "In and NotIn need at least one value");
             }
             (Some(Test::Exists | Test::DoesNotExist), [_, ..]) => {
-                faults.add(Part::Values, "Exists and DoesNotExist take no values");
+                errors.add(Part::Values, "Exists and DoesNotExist take no values");
             }
             (None, values) => {
                 if values.len() != 1 {
-                    faults.add(Part::Values, "Gt and Lt need exactly one value");
+                    errors.add(Part::Values, "Gt and Lt need exactly one value");
                 }
                 for (index, value) in values.iter().enumerate() {
                     if value.parse::<i64>().is_err() {
-                        faults.add(
+                        errors.add(
                             Part::Value(index),
                             "the value is not an integer of 64 bits, which Gt and Lt need",
                         );
@@ -89,38 +89,40 @@ impl LabelRequirement {
             _ => {}
         }
         for (index, value) in values.iter().enumerate() {
-            if let Some(fault) = value_fault(value) {
-                faults.add(Part::Value(index), fault);
+            if let Some(error) = value_error(value) {
+                errors.add(Part::Value(index), error);
             }
         }
         match test {
-            Some(test) if faults.is_empty() => Ok(Self {
-                slot: slots.intern(&requirement.key),
+            Some(test) if errors.is_empty() => Ok(Self {
+                key: requirement.key.clone(),
                 test,
             }),
-            _ => Err(faults.of(requirement)),
-        }
-    }
-
-    /// MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `Requirement.Matches`:
-    /// a node without the label satisfies `NotIn`, and a label that is no number
-    /// satisfies neither Gt nor Lt.
-    pub(super) fn matches(&self, node: &NodeView<'_>) -> bool {
-        let value = node.label(self.slot);
-        match &self.test {
-            Test::In(values) => value.is_some_and(|value| values.contains(value)),
-            Test::NotIn(values) => !value.is_some_and(|value| values.contains(value)),
-            Test::Exists => value.is_some(),
-            Test::DoesNotExist => value.is_none(),
-            Test::Gt(bound) => number(value).is_some_and(|number| number > *bound),
-            Test::Lt(bound) => number(value).is_some_and(|number| number < *bound),
+            _ => Err(errors.of(requirement)),
         }
     }
 }
 
-/// What a term asks of one field. The name is the only field there is: any
-/// other parses and reads as empty.
-#[derive(Debug, Clone, PartialEq)]
+impl Test {
+    /// Whether a node whose label has this value, or that does not have the label, meets the requirement.
+    ///
+    /// MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `Requirement.Matches`: a node without the label
+    /// meets `NotIn`, and a value that is not an integer meets neither `Gt` nor `Lt`.
+    pub(super) fn is_met_by(&self, value: Option<&str>) -> bool {
+        match self {
+            Self::In(values) => value.is_some_and(|value| values.contains(value)),
+            Self::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+            Self::Exists => value.is_some(),
+            Self::DoesNotExist => value.is_none(),
+            Self::Gt(bound) => number(value).is_some_and(|number| number > *bound),
+            Self::Lt(bound) => number(value).is_some_and(|number| number < *bound),
+        }
+    }
+}
+
+/// What a term requires of one field. The name is the only field that nodes have; every other field parses
+/// and is empty.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FieldRequirement {
     is_name: bool,
     is_equal: bool,
@@ -128,7 +130,7 @@ pub(super) struct FieldRequirement {
 }
 
 impl FieldRequirement {
-    /// Parses what stands at `path`. Key and value can be anything here.
+    /// Parses the requirement at `path`. Any key and any value are valid.
     ///
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
     /// `nodeSelectorRequirementsAsFieldSelector`.
@@ -136,16 +138,16 @@ impl FieldRequirement {
         requirement: &NodeSelectorRequirement,
         place: Place,
     ) -> Result<Self, Vec<SelectorError>> {
-        let mut faults = Faults::new(place);
+        let mut errors = Errors::new(place);
         let is_equal = match requirement.operator.as_str() {
             "In" => true,
             "NotIn" => false,
             _ => {
-                faults.add(
+                errors.add(
                     Part::Operator,
                     "the operator is neither In nor NotIn, and a field takes no other",
                 );
-                return Err(faults.of(requirement));
+                return Err(errors.of(requirement));
             }
         };
         if let [value] = requirement.values.as_deref().unwrap_or_default() {
@@ -155,26 +157,32 @@ impl FieldRequirement {
                 value: value.clone(),
             })
         } else {
-            faults.add(Part::Values, "a field needs exactly one value");
-            Err(faults.of(requirement))
+            errors.add(Part::Values, "a field needs exactly one value");
+            Err(errors.of(requirement))
         }
     }
 
-    /// MIRRORS: k8s.io/apimachinery/pkg/fields/selector.go, `hasTerm.Matches`
-    /// and `notHasTerm.Matches`.
-    pub(super) fn matches(&self, name: &str) -> bool {
+    /// The name that a node must have, if the requirement fixes it.
+    pub(super) fn required_name(&self) -> Option<&str> {
+        (self.is_name && self.is_equal).then_some(self.value.as_str())
+    }
+
+    /// Whether a node with this name meets the requirement.
+    ///
+    /// MIRRORS: k8s.io/apimachinery/pkg/fields/selector.go, `hasTerm.Matches` and `notHasTerm.Matches`.
+    pub(super) fn is_met_by(&self, name: &str) -> bool {
         let value = if self.is_name { name } else { "" };
         (value == self.value) == self.is_equal
     }
 }
 
 /// Collects what is wrong with one requirement.
-struct Faults {
+struct Errors {
     place: Place,
     found: Vec<(Place, &'static str)>,
 }
 
-impl Faults {
+impl Errors {
     fn new(place: Place) -> Self {
         Self {
             place,
@@ -217,18 +225,7 @@ fn one_line(requirement: &NodeSelectorRequirement) -> String {
     line
 }
 
-/// One by one: collecting would bring a sort into the module, and that is more
-/// code than the whole of this file.
-fn set_of(values: &[String]) -> BTreeSet<String> {
-    let mut set = BTreeSet::new();
-    for value in values {
-        set.insert(value.clone());
-    }
-    set
-}
-
-/// The bound of Gt and Lt. Rust and Go agree on what an integer is: an
-/// optional sign, digits, nothing else.
+/// The bound of `Gt` and `Lt`. Rust and Go parse the same integers: an optional sign, then digits.
 /// MIRRORS: strconv, `ParseInt(s, 10, 64)`.
 fn integer(values: &[String]) -> Option<i64> {
     match values {

@@ -1,27 +1,23 @@
-//! The terms of a required node affinity: parsed apart, so that one that does
-//! not parse leaves the others in force.
+//! The terms of a required node affinity. Each term is parsed by itself: the terms that parse stay in force.
 
 use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 
 use super::requirement::{FieldRequirement, LabelRequirement};
-use super::{List, NodeView, Part, Place, SelectorError, Slots};
+use super::{List, Part, Place, SelectorError};
 
 /// A term that parsed. At least one of the lists has an entry.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Term {
-    labels: Vec<LabelRequirement>,
-    fields: Vec<FieldRequirement>,
+    pub(super) labels: Vec<LabelRequirement>,
+    pub(super) fields: Vec<FieldRequirement>,
 }
 
-/// The terms that can match a node, and the faults of those that cannot. An
-/// empty term selects nothing and is no fault; it keeps its index.
+/// The terms that can match a node, and the errors of the terms that cannot. An empty term is valid and
+/// selects nothing. Paths have the index of the original list.
 ///
 /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
 /// `NewLazyErrorNodeSelector` and `newNodeSelectorTerm`.
-pub(super) fn parse_terms(
-    selector: &NodeSelector,
-    slots: &mut Slots,
-) -> (Vec<Term>, Vec<SelectorError>) {
+pub(super) fn parse_terms(selector: &NodeSelector) -> (Vec<Term>, Vec<SelectorError>) {
     let mut terms = Vec::new();
     let mut errors = Vec::new();
     for (index, term) in selector.node_selector_terms.iter().enumerate() {
@@ -41,7 +37,7 @@ pub(super) fn parse_terms(
             expressions,
             place(List::Expressions),
             &mut errors,
-            |requirement, place| LabelRequirement::parse(requirement, place, slots),
+            LabelRequirement::parse,
         );
         let fields = parse_all(
             fields,
@@ -56,24 +52,7 @@ pub(super) fn parse_terms(
     (terms, errors)
 }
 
-impl Term {
-    /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
-    /// `nodeSelectorTerm.match`: it looks at `len(nodeFields) > 0` first, so a
-    /// node without a name satisfies every `matchFields`.
-    pub(super) fn matches(&self, node: &NodeView<'_>) -> bool {
-        let name = node.name();
-        self.labels
-            .iter()
-            .all(|requirement| requirement.matches(node))
-            && (name.is_empty()
-                || self
-                    .fields
-                    .iter()
-                    .all(|requirement| requirement.matches(name)))
-    }
-}
-
-/// Whether a term's expressions speak of one of these labels.
+/// Whether an expression of the term names one of these labels.
 pub(super) fn names_any_of(term: &NodeSelectorTerm, labels: &[&str]) -> bool {
     term.match_expressions
         .iter()
@@ -85,7 +64,7 @@ fn parse_all<R>(
     requirements: &[NodeSelectorRequirement],
     first: Place,
     errors: &mut Vec<SelectorError>,
-    mut parse: impl FnMut(&NodeSelectorRequirement, Place) -> Result<R, Vec<SelectorError>>,
+    parse: fn(&NodeSelectorRequirement, Place) -> Result<R, Vec<SelectorError>>,
 ) -> Vec<R> {
     let mut parsed = Vec::new();
     for (index, requirement) in requirements.iter().enumerate() {
@@ -95,7 +74,7 @@ fn parse_all<R>(
         };
         match parse(requirement, place) {
             Ok(requirement) => parsed.push(requirement),
-            Err(faults) => errors.extend(faults),
+            Err(found) => errors.extend(found),
         }
     }
     parsed

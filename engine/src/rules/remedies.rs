@@ -184,7 +184,7 @@ pub(super) fn place(facts: &Facts<'_>, census: &Census, summary: &str) -> Vec<Re
 /// Whether exactly the nodes of an architecture match the placement that also asks for the architecture's label. The
 /// label can be missing or wrong, and an existing placement can exclude the architecture.
 fn is_selectable(census: &Census, architecture: &str) -> bool {
-    let selected = census.by_label.get(architecture);
+    let selected = census.by_arch_label.get(architecture);
     selected.is_some_and(|selected| selected.iter().eq([architecture]))
 }
 

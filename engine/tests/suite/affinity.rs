@@ -3,12 +3,11 @@
 //!
 //! MIRRORS: k8s.io/component-helpers, `GetRequiredNodeAffinity(pod).Match(node)`
 //! and `NewNodeSelector`, as run for the corpus.
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
 
 use engine::node::census;
-use engine::placement::{NodeView, Placement, check_required};
+use engine::placement::{Placement, check_required};
 use flate2::read::GzDecoder;
 use k8s_openapi::api::core::v1::{Affinity, Node};
 use serde::Deserialize;
@@ -83,14 +82,10 @@ fn disagreement(row: &Row) -> Option<String> {
 
     let node: Node = serde_json::from_str(row.node.get()).unwrap();
     let labels = node.metadata.labels.unwrap_or_default();
-    let values: Vec<_> = placement
-        .labels()
+    let labels = labels
         .iter()
-        .map(|key| labels.get(key).map(|value| Cow::Borrowed(value.as_str())))
-        .collect();
-    let slots: Vec<_> = (0..values.len()).collect();
-    let name = node.metadata.name.unwrap_or_default();
-    let matches = placement.matches(&NodeView::new(&name, &values, &slots));
+        .map(|(key, value)| (key.as_str(), value.as_str()));
+    let matches = placement.matches(&node.metadata.name.unwrap_or_default(), labels);
     if matches != row.matches {
         return Some(format!("Go: {}, we: {matches}", row.matches));
     }

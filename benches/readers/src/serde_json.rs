@@ -1,0 +1,13 @@
+//! `serde_json` as a serde deserializer.
+
+use engine::node::Census;
+use engine::placement::Placement;
+
+use crate::{Result, seeds};
+
+pub(crate) fn census(list: Vec<u8>, placement: &Placement) -> Result<Vec<Census>> {
+    let mut reader = serde_json::Deserializer::from_slice(&list);
+    let census = seeds::census(&mut reader, placement)?;
+    reader.end()?;
+    Ok(census)
+}

@@ -1,0 +1,206 @@
+//! The labels that placements name, each with a number, and their values on one node.
+//!
+//! A node of a real cluster has about 70 labels, and a placement names a handful of them. Only those
+//! are kept while the list is read.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Label keys, each with a number, its slot.
+#[derive(Debug, Default)]
+pub struct LabelKeys<'k> {
+    slots: BTreeMap<&'k [u8], usize>,
+    /// Whether a known key has this hash. The length is a power of two, or zero without keys.
+    known_hashes: Vec<bool>,
+}
+
+impl<'k> LabelKeys<'k> {
+    /// The slot of a key, which is added if it is new.
+    pub fn add(&mut self, key: &'k str) -> usize {
+        let key = key.as_bytes();
+        let next = self.slots.len();
+        let slot = *self.slots.entry(key).or_insert(next);
+        if self.slots.len() * SPREAD > self.known_hashes.len() {
+            self.known_hashes = vec![false; (self.slots.len() * SPREAD * 2).next_power_of_two()];
+            for known in self.slots.keys() {
+                mark(&mut self.known_hashes, known);
+            }
+        } else {
+            mark(&mut self.known_hashes, key);
+        }
+        slot
+    }
+
+    /// The slot of a key, if it has one.
+    #[inline]
+    pub fn find(&self, key: &[u8]) -> Option<usize> {
+        // Most labels of a node are not named by any placement. One look at a table rules them out.
+        if self.known_hashes.get(hash(key, self.known_hashes.len())) == Some(&true) {
+            self.slots.get(key).copied()
+        } else {
+            None
+        }
+    }
+
+    /// How many slots there are.
+    fn len(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+/// How many places of the table there are for each key, at least.
+const SPREAD: usize = 16;
+
+fn mark(known_hashes: &mut [bool], key: &[u8]) {
+    let place = hash(key, known_hashes.len());
+    if let Some(known) = known_hashes.get_mut(place) {
+        *known = true;
+    }
+}
+
+/// A number below `size`, which is a power of two, from the length and the last eight bytes of a key.
+/// Keys often share their prefix, and rarely their end.
+#[inline]
+fn hash(key: &[u8], size: usize) -> usize {
+    let end = match key.last_chunk() {
+        Some(end) => u64::from_le_bytes(*end),
+        None => key.iter().fold(0, |end, byte| end << 8 | u64::from(*byte)),
+    };
+    // 2^64 divided by the golden ratio: the high bits of the product depend on all bits of the number.
+    let product = (end ^ key.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (product >> 32) as usize & size.wrapping_sub(1)
+}
+
+/// The values of one node's labels, by slot.
+#[derive(Debug, Default)]
+pub struct LabelValues<'a> {
+    by_slot: Vec<Option<Cow<'a, str>>>,
+    /// The slots that have a value.
+    present: Vec<usize>,
+}
+
+impl<'a> LabelValues<'a> {
+    /// No values yet, with room for all of `keys`.
+    pub fn new(keys: &LabelKeys<'_>) -> Self {
+        Self {
+            by_slot: vec![None; keys.len()],
+            present: Vec::new(),
+        }
+    }
+
+    /// Sets a label, or replaces its value.
+    pub fn set(&mut self, slot: usize, value: Cow<'a, str>) {
+        if let Some(place) = self.by_slot.get_mut(slot) {
+            if place.is_none() {
+                self.present.push(slot);
+            }
+            *place = Some(value);
+        }
+    }
+
+    /// Removes all labels.
+    pub fn clear(&mut self) {
+        // Not the whole table: an affinity can name thousands of labels, of which a node has few.
+        for slot in self.present.drain(..) {
+            if let Some(place) = self.by_slot.get_mut(slot) {
+                *place = None;
+            }
+        }
+    }
+
+    /// The value of a label, if the node has it.
+    pub fn get(&self, slot: usize) -> Option<&str> {
+        self.by_slot.get(slot)?.as_deref()
+    }
+
+    /// The labels that the node has, with their values.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.present
+            .iter()
+            .filter_map(|slot| Some((*slot, self.get(*slot)?)))
+    }
+
+    /// Bytes that are the same for two nodes if and only if they have the same labels in the same order.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (slot, value) in self.iter() {
+            bytes.extend_from_slice(&slot.to_le_bytes());
+            bytes.extend_from_slice(&value.len().to_le_bytes());
+            bytes.extend_from_slice(value.as_bytes());
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::{LabelKeys, LabelValues};
+
+    #[test]
+    fn a_key_keeps_its_slot_however_many_are_added() {
+        let names: Vec<String> = (0..1_000).map(|n| format!("example.com/{n}")).collect();
+        let mut keys = LabelKeys::default();
+        assert_eq!(keys.find(b""), None);
+        for (slot, name) in names.iter().enumerate() {
+            assert_eq!(keys.add(name), slot);
+            assert_eq!(keys.add(name), slot);
+        }
+        for (slot, name) in names.iter().enumerate() {
+            assert_eq!(keys.find(name.as_bytes()), Some(slot));
+            assert_eq!(keys.find(&name.as_bytes()[1..]), None);
+        }
+    }
+
+    #[test]
+    fn short_keys_are_found() {
+        let mut keys = LabelKeys::default();
+        let names = ["", "a", "b", "ab", "ba", "sevensy", "eightsyl", "ninesylla"];
+        for name in names {
+            keys.add(name);
+        }
+        for (slot, name) in names.iter().enumerate() {
+            assert_eq!(keys.find(name.as_bytes()), Some(slot), "{name}");
+        }
+    }
+
+    #[test]
+    fn values_are_replaced_and_cleared() {
+        let mut keys = LabelKeys::default();
+        let [a, b] = ["a", "b"].map(|key| keys.add(key));
+        let mut values = LabelValues::new(&keys);
+        values.set(b, "1".into());
+        values.set(b, "2".into());
+        assert_eq!(values.iter().collect::<Vec<_>>(), [(b, "2")]);
+        assert_eq!((values.get(a), values.get(b)), (None, Some("2")));
+        values.clear();
+        assert_eq!((values.get(b), values.iter().count()), (None, 0));
+    }
+
+    #[test]
+    fn bytes_tell_nodes_with_different_labels_apart() {
+        let mut keys = LabelKeys::default();
+        let [a, b] = ["a", "b"].map(|key| keys.add(key));
+        let bytes = |labels: &[(usize, &str)]| {
+            let mut values = LabelValues::new(&keys);
+            for (slot, value) in labels {
+                values.set(*slot, (*value).to_owned().into());
+            }
+            values.to_bytes()
+        };
+        assert_eq!(bytes(&[(a, "xy"), (b, "")]), bytes(&[(a, "xy"), (b, "")]));
+        let different = [
+            bytes(&[]),
+            bytes(&[(a, "")]),
+            bytes(&[(b, "")]),
+            bytes(&[(a, "x"), (b, "y")]),
+            bytes(&[(a, "xy"), (b, "")]),
+            bytes(&[(a, ""), (b, "")]),
+            bytes(&[(a, str::from_utf8(&b.to_le_bytes()).unwrap())]),
+        ];
+        let distinct: std::collections::BTreeSet<_> = different.iter().collect();
+        assert_eq!(distinct.len(), different.len());
+    }
+}

@@ -1,0 +1,452 @@
+//! A placement, prepared for matching many nodes.
+//!
+//! A required affinity can have thousands of terms, and a cluster thousands of nodes. So a node is compared only
+//! with the terms that it can match, and not at all if an earlier node had the same labels.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Placement;
+use super::label_values::{LabelKeys, LabelValues};
+use super::requirement::{FieldRequirement, Test};
+use super::term::Term;
+
+/// Up to this number, comparing all terms takes less time than looking them up.
+const FEW_TERMS: usize = 8;
+
+/// How many bytes of labels are remembered, at most: enough for about a thousand nodes that differ.
+const MAX_REMEMBERED: usize = 128 << 10;
+
+/// Decides which nodes a placement selects.
+#[derive(Debug)]
+pub struct Matcher<'p> {
+    node_selector: Vec<(usize, &'p str)>,
+    required: Option<Required<'p>>,
+}
+
+impl<'p> Matcher<'p> {
+    /// Prepares a placement. The labels that it names are added to `keys`.
+    pub fn new(placement: &'p Placement, keys: &mut LabelKeys<'p>) -> Self {
+        let node_selector = placement.node_selector.iter();
+        let node_selector = node_selector.map(|(key, value)| (keys.add(key), value.as_str()));
+        Self {
+            node_selector: node_selector.collect(),
+            required: placement
+                .required
+                .as_deref()
+                .map(|terms| Required::new(terms, keys)),
+        }
+    }
+
+    /// Whether a pod with this placement can run on a node with this name, which is empty if the node has
+    /// none, and these labels. Terms that do not parse match nothing; the others still can.
+    ///
+    /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
+    /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
+    /// pkg/internal/nodeinfo/nodeinfo.go, `isWorkloadNodeFunc`, which treats an error as no match.
+    pub fn matches(&mut self, name: &str, labels: &LabelValues<'_>) -> bool {
+        let mut node_selector = self.node_selector.iter();
+        node_selector.all(|(slot, value)| labels.get(*slot) == Some(*value))
+            && self
+                .required
+                .as_mut()
+                .is_none_or(|required| required.matches(name, labels))
+    }
+}
+
+/// A required affinity.
+#[derive(Debug)]
+struct Required<'p> {
+    label_terms: TermIndex<'p>,
+    /// The terms that have `matchFields`.
+    field_terms: TermIndex<'p>,
+    /// Whether a label term matches, by the labels of the nodes that were compared.
+    remembered: BTreeMap<Vec<u8>, bool>,
+    remembered_bytes: usize,
+}
+
+/// Terms, and where to find those that a node can match.
+#[derive(Debug)]
+struct TermIndex<'p> {
+    terms: Vec<Prepared<'p>>,
+    /// The indices of the terms under what a node must have to match them.
+    filed: BTreeMap<Condition<'p>, Vec<usize>>,
+}
+
+/// What a node must have to match a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Condition<'p> {
+    /// Nothing: the term only excludes labels.
+    Nothing,
+    Label(usize),
+    Value(usize, &'p str),
+    Name(&'p str),
+}
+
+/// A term with the slots of its labels.
+#[derive(Debug)]
+struct Prepared<'p> {
+    labels: Vec<(usize, &'p Test)>,
+    fields: &'p [FieldRequirement],
+}
+
+impl<'p> Required<'p> {
+    fn new(terms: &'p [Term], keys: &mut LabelKeys<'p>) -> Self {
+        // A term that is repeated matches nothing new.
+        let mut seen = BTreeSet::new();
+        let terms = terms.iter().filter(|term| seen.insert(*term));
+        let (label_terms, field_terms) = terms
+            .map(|term| Prepared::new(term, keys))
+            .partition(|term| term.fields.is_empty());
+        Self {
+            label_terms: TermIndex::new(label_terms),
+            field_terms: TermIndex::new(field_terms),
+            remembered: BTreeMap::new(),
+            remembered_bytes: 0,
+        }
+    }
+
+    fn matches(&mut self, name: &str, labels: &LabelValues<'_>) -> bool {
+        if self.field_terms.any_matches(name, labels) {
+            return true;
+        }
+        if self.label_terms.terms.len() <= FEW_TERMS {
+            return self.label_terms.any_matches(name, labels);
+        }
+        let key = labels.to_bytes();
+        if let Some(matches) = self.remembered.get(&key) {
+            return *matches;
+        }
+        let matches = self.label_terms.any_matches(name, labels);
+        self.remembered_bytes += key.len();
+        if self.remembered_bytes <= MAX_REMEMBERED {
+            self.remembered.insert(key, matches);
+        }
+        matches
+    }
+}
+
+impl<'p> TermIndex<'p> {
+    fn new(terms: Vec<Prepared<'p>>) -> Self {
+        let mut uses: BTreeMap<Condition<'p>, usize> = BTreeMap::new();
+        for condition in terms.iter().flat_map(Prepared::choices).flatten() {
+            *uses.entry(condition).or_default() += 1;
+        }
+        let most_uses = |conditions: &Vec<_>| conditions.iter().filter_map(|it| uses.get(it)).max();
+        let mut filed: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (index, term) in terms.iter().enumerate() {
+            // A node is compared with all terms under its conditions, so a rare condition is best.
+            let chosen = term.choices().min_by_key(|it| most_uses(it).copied());
+            for condition in chosen.unwrap_or_else(|| vec![Condition::Nothing]) {
+                filed.entry(condition).or_default().push(index);
+            }
+        }
+        Self { terms, filed }
+    }
+
+    fn any_matches(&self, name: &str, labels: &LabelValues<'_>) -> bool {
+        // A node without a name meets every `matchFields`, whatever name the term is filed under.
+        if self.terms.len() <= FEW_TERMS || name.is_empty() {
+            return self.terms.iter().any(|term| term.matches(name, labels));
+        }
+        let labelled = labels
+            .iter()
+            .flat_map(|(slot, value)| [Condition::Label(slot), Condition::Value(slot, value)]);
+        labelled
+            .chain([Condition::Name(name), Condition::Nothing])
+            .filter_map(|condition| self.filed.get(&condition))
+            .flatten()
+            .filter_map(|index| self.terms.get(*index))
+            .any(|term| term.matches(name, labels))
+    }
+}
+
+impl<'p> Prepared<'p> {
+    fn new(term: &'p Term, keys: &mut LabelKeys<'p>) -> Self {
+        let labels = term.labels.iter();
+        Self {
+            labels: labels.map(|it| (keys.add(&it.key), &it.test)).collect(),
+            fields: &term.fields,
+        }
+    }
+
+    /// The requirements under which the term can be filed, each as conditions of which a node must meet one.
+    fn choices(&self) -> impl Iterator<Item = Vec<Condition<'p>>> {
+        let names = self
+            .fields
+            .iter()
+            .filter_map(FieldRequirement::required_name);
+        let labels = self.labels.iter().filter_map(|(slot, test)| match test {
+            Test::In(values) => {
+                let conditions = values.iter().map(|value| Condition::Value(*slot, value));
+                Some(conditions.collect())
+            }
+            Test::Exists | Test::Gt(_) | Test::Lt(_) => Some(vec![Condition::Label(*slot)]),
+            // A node without the label meets these.
+            Test::NotIn(_) | Test::DoesNotExist => None,
+        });
+        names.map(|name| vec![Condition::Name(name)]).chain(labels)
+    }
+
+    /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
+    /// `nodeSelectorTerm.match`: it looks at `len(nodeFields) > 0` first, so a node without a name meets
+    /// every `matchFields`.
+    fn matches(&self, name: &str, labels: &LabelValues<'_>) -> bool {
+        let mut labels_met = self
+            .labels
+            .iter()
+            .map(|(slot, test)| test.is_met_by(labels.get(*slot)));
+        let mut fields_met = self.fields.iter().map(|field| field.is_met_by(name));
+        labels_met.all(|is_met| is_met) && (name.is_empty() || fields_met.all(|is_met| is_met))
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use k8s_openapi::api::core::v1::{
+        NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
+    };
+    use proptest::collection::{btree_map, vec};
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::super::label_values::{LabelKeys, LabelValues};
+    use super::{FEW_TERMS, Matcher, Placement};
+
+    type Labels = BTreeMap<String, String>;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn nodes_match_as_if_every_term_were_tried(
+            node_selector in btree_map(key(), value(), 0..2),
+            terms in prop::option::weighted(0.9, prop_oneof![
+                vec(term(), 0..6),
+                vec(valid_term(), FEW_TERMS..40),
+            ]),
+            nodes in vec((select(vec!["n1", "n2", ""]), btree_map(key(), value(), 0..5)), 1..6),
+        ) {
+            let affinity = terms.clone().map(|terms| NodeAffinity {
+                required_during_scheduling_ignored_during_execution: Some(NodeSelector {
+                    node_selector_terms: terms,
+                }),
+                ..NodeAffinity::default()
+            });
+            let placement = Placement::parse(node_selector.clone(), affinity);
+            let mut keys = LabelKeys::default();
+            keys.add("another placement's label");
+            let mut matcher = Matcher::new(&placement, &mut keys);
+            let mut values = LabelValues::new(&keys);
+            for (name, labels) in &nodes {
+                values.clear();
+                for (key, value) in labels {
+                    if let Some(slot) = keys.find(key.as_bytes()) {
+                        values.set(slot, value.into());
+                    }
+                }
+                let expected = node_selector.iter().all(|(key, value)| labels.get(key) == Some(value))
+                    && terms.as_ref().is_none_or(|terms| {
+                        terms.iter().any(|term| term_matches(term, name, labels))
+                    });
+                prop_assert_eq!(matcher.matches(name, &values), expected, "{} {:?}", name, labels);
+            }
+        }
+    }
+
+    #[test]
+    fn a_term_is_filed_under_the_requirement_that_is_rarest() {
+        let terms = (0..20).map(|zone| {
+            let zone = vec![format!("zone-{zone}")];
+            NodeSelectorTerm {
+                match_expressions: Some(vec![
+                    requirement("arch".to_owned(), "In", Some(vec!["amd64".to_owned()])),
+                    requirement("worker".to_owned(), "Exists", None),
+                    requirement("zone".to_owned(), "In", Some(zone)),
+                ]),
+                match_fields: None,
+            }
+        });
+        let placement = required(terms.collect());
+        let matcher = Matcher::new(&placement, &mut LabelKeys::default());
+        let filed = matcher.required.unwrap().label_terms.filed;
+        assert_eq!(filed.len(), 20);
+        assert!(filed.values().all(|terms| terms.len() == 1), "{filed:?}");
+    }
+
+    #[test]
+    fn repeated_terms_and_nodes_are_compared_once() {
+        let exists = |key: usize| NodeSelectorTerm {
+            match_expressions: Some(vec![requirement(format!("key-{key}"), "Exists", None)]),
+            match_fields: None,
+        };
+        let placement = required((0..40).map(|term| exists(term % 20)).collect());
+        let mut keys = LabelKeys::default();
+        let mut matcher = Matcher::new(&placement, &mut keys);
+        let mut labels = LabelValues::new(&keys);
+        assert!(!matcher.matches("n1", &labels));
+        labels.set(keys.find(b"key-7").unwrap(), "".into());
+        assert!(matcher.matches("n1", &labels));
+        assert!(matcher.matches("n2", &labels));
+        let required = matcher.required.unwrap();
+        assert_eq!(required.label_terms.terms.len(), 20);
+        assert_eq!(required.remembered.len(), 2);
+    }
+
+    fn required(terms: Vec<NodeSelectorTerm>) -> Placement {
+        let affinity = NodeAffinity {
+            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
+                node_selector_terms: terms,
+            }),
+            ..NodeAffinity::default()
+        };
+        Placement::parse(BTreeMap::new(), Some(affinity))
+    }
+
+    fn key() -> impl Strategy<Value = String> {
+        select(vec!["a", "b", "c", "d"]).prop_map(str::to_owned)
+    }
+
+    /// `-5` is an integer, and not a label value.
+    fn value() -> impl Strategy<Value = String> {
+        select(vec!["", "x", "y", "7", "12", "-5"]).prop_map(str::to_owned)
+    }
+
+    fn term() -> impl Strategy<Value = NodeSelectorTerm> {
+        let operators = select(vec![
+            "In",
+            "In",
+            "NotIn",
+            "Exists",
+            "DoesNotExist",
+            "Gt",
+            "Lt",
+            "Is",
+        ]);
+        let values = prop_oneof![3 => vec(value(), 1), 1 => vec(value(), 0..4)];
+        let expression = (key(), operators, values).prop_map(|(key, operator, values)| {
+            // Mostly valid: these operators take no values.
+            let values = match operator {
+                "Exists" | "DoesNotExist" if values.len() < 3 => None,
+                _ => Some(values),
+            };
+            requirement(key, operator, values)
+        });
+        let field = (
+            select(vec!["metadata.name", "metadata.name", "metadata.uid"]),
+            select(vec!["In", "In", "NotIn", "Exists"]),
+            prop_oneof![5 => vec(select(vec!["n1", "n2", ""]), 1), 1 => vec(Just("n1"), 0..3)],
+        )
+            .prop_map(|(key, operator, values)| {
+                let values = values.into_iter().map(str::to_owned).collect();
+                requirement(key.to_owned(), operator, Some(values))
+            });
+        (vec(expression, 0..4), vec(field, 0..2)).prop_map(|(expressions, fields)| {
+            NodeSelectorTerm {
+                match_expressions: Some(expressions),
+                match_fields: Some(fields),
+            }
+        })
+    }
+
+    /// A valid term that seldom matches, so that of many terms each one counts.
+    fn valid_term() -> impl Strategy<Value = NodeSelectorTerm> {
+        let one_of = |values: &'static [&'static str]| {
+            select(values).prop_map(|value| Some(vec![value.to_owned()]))
+        };
+        let words = one_of(&["x", "y", "z", "7", "12"]);
+        let numbers = one_of(&["6", "7", "11", "12"]);
+        let expression = prop_oneof![
+            6 => (key(), Just("In"), words.clone()),
+            1 => (key(), Just("NotIn"), words),
+            2 => (key(), select(vec!["Gt", "Lt"]), numbers),
+            1 => (key(), select(vec!["Exists", "DoesNotExist"]), Just(None)),
+        ];
+        let names = one_of(&["n1", "n2", "n3"]);
+        let field = (
+            Just("metadata.name".to_owned()),
+            select(vec!["In", "In", "NotIn"]),
+            names,
+        );
+        let all = |parts: Vec<(String, &str, Option<Vec<String>>)>| {
+            let parts = parts.into_iter();
+            Some(
+                parts
+                    .map(|(key, operator, values)| requirement(key, operator, values))
+                    .collect(),
+            )
+        };
+        prop_oneof![
+            (vec(expression.clone(), 3..5), Just(Vec::new())),
+            (vec(expression, 1..4), vec(field, 1)),
+        ]
+        .prop_map(move |(expressions, fields)| NodeSelectorTerm {
+            match_expressions: all(expressions),
+            match_fields: all(fields),
+        })
+    }
+
+    fn requirement(
+        key: String,
+        operator: &str,
+        values: Option<Vec<String>>,
+    ) -> NodeSelectorRequirement {
+        NodeSelectorRequirement {
+            key,
+            operator: operator.to_owned(),
+            values,
+        }
+    }
+
+    /// The rules of Kubernetes, written down once more and as plainly as possible.
+    fn term_matches(term: &NodeSelectorTerm, name: &str, labels: &Labels) -> bool {
+        let expressions = term.match_expressions.as_deref().unwrap_or_default();
+        let fields = term.match_fields.as_deref().unwrap_or_default();
+        let expressions_match = expressions.iter().map(|it| expression_matches(it, labels));
+        let fields_match = fields.iter().map(|it| field_matches(it, name));
+        // A term with an invalid requirement matches nothing, even if the requirement is not reached.
+        let requirements: Option<Vec<bool>> = expressions_match.chain(fields_match).collect();
+        requirements.is_some_and(|met| !met.is_empty() && !met.contains(&false))
+    }
+
+    /// `None` if the requirement is invalid.
+    fn expression_matches(requirement: &NodeSelectorRequirement, labels: &Labels) -> Option<bool> {
+        let values = requirement.values.as_deref().unwrap_or_default();
+        if values.iter().any(|value| value == "-5") {
+            return None;
+        }
+        let actual = labels.get(&requirement.key);
+        let is_listed = actual.is_some_and(|actual| values.contains(actual));
+        let compare = |is_met: fn(i64, i64) -> bool| {
+            let [bound] = values else { return None };
+            let bound = bound.parse().ok()?;
+            let actual = actual.and_then(|actual| actual.parse().ok());
+            Some(actual.is_some_and(|actual| is_met(actual, bound)))
+        };
+        match (requirement.operator.as_str(), values) {
+            ("In", [_, ..]) => Some(is_listed),
+            ("NotIn", [_, ..]) => Some(!is_listed),
+            ("Exists", []) => Some(actual.is_some()),
+            ("DoesNotExist", []) => Some(actual.is_none()),
+            ("Gt", _) => compare(|actual, bound| actual > bound),
+            ("Lt", _) => compare(|actual, bound| actual < bound),
+            _ => None,
+        }
+    }
+
+    fn field_matches(requirement: &NodeSelectorRequirement, name: &str) -> Option<bool> {
+        let [value] = requirement.values.as_deref().unwrap_or_default() else {
+            return None;
+        };
+        let is_name = requirement.key == "metadata.name";
+        let actual = if is_name { name } else { "" };
+        let is_met = match requirement.operator.as_str() {
+            "In" => actual == value,
+            "NotIn" => actual != value,
+            _ => return None,
+        };
+        Some(is_met || name.is_empty())
+    }
+}
