@@ -78,11 +78,18 @@ impl<'a> Reader<'a> {
     ) -> Result<(), E> {
         self.expect(b'{')?;
         let mut is_first = true;
-        while let Some(found) = self.seek(is_first, &find)? {
-            member(self, found)?;
+        loop {
+            let mut found = None;
+            self.seek(is_first, &mut |key| {
+                found = find(key)?;
+                Ok(found.is_some())
+            })?;
+            match found {
+                Some(found) => member(self, found)?,
+                None => return Ok(()),
+            }
             is_first = false;
         }
-        Ok(())
     }
 
     /// Reads a list. `item` is called for every item and must read it.
@@ -192,16 +199,18 @@ impl<'a> Reader<'a> {
         Ok(start..self.at)
     }
 
-    /// Reads up to the value of the next key that `find` finds, or to the end of the object.
-    fn seek<T>(
+    /// Reads up to the value of the next key that is wanted, or to the end of the object.
+    ///
+    /// Not generic, so that this code exists once, compiled as this crate is.
+    fn seek(
         &mut self,
         mut is_first: bool,
-        find: &impl Fn(Text<'a>) -> Result<Option<T>, Error>,
-    ) -> Result<Option<T>, Error> {
+        is_wanted: &mut dyn FnMut(Text<'a>) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         loop {
             let mut byte = self.take()?;
             if byte == b'}' {
-                return Ok(None);
+                return Ok(());
             }
             if !is_first {
                 if byte != b',' {
@@ -215,8 +224,8 @@ impl<'a> Reader<'a> {
             is_first = false;
             let key = self.text_body()?;
             self.expect(b':')?;
-            if let Some(found) = find(key)? {
-                return Ok(Some(found));
+            if is_wanted(key)? {
+                return Ok(());
             }
             // Most values are strings. This saves the call of `skip`.
             if self.peek() == Some(b'"') {
