@@ -88,7 +88,7 @@ impl Placement {
         labels: impl IntoIterator<Item = (&'n str, &'n str)>,
     ) -> bool {
         let mut keys = LabelKeys::default();
-        let mut matcher = Matcher::new(self, &mut keys);
+        let matcher = Matcher::new(self, &mut keys);
         let mut values = LabelValues::new(&keys);
         for (key, value) in labels {
             if let Some(slot) = keys.find(key.as_bytes()) {

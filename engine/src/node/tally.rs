@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::Census;
 use crate::placement::{LabelKeys, LabelValues, Matcher, Placement};
+use crate::sorted;
 
 /// One census for each placement. A reader of the list fills in [`Tally::node`] and calls [`Tally::count`],
 /// node by node.
@@ -135,7 +136,7 @@ impl Count<'_> {
             if let Some(known) = census.by_arch_label.get_mut(value) {
                 add(known, architecture);
             } else {
-                let known = BTreeSet::from([architecture.to_owned()]);
+                let known = sorted::set([architecture.to_owned()]);
                 census.by_arch_label.insert(value.to_owned(), known);
             }
         }

@@ -112,24 +112,6 @@ impl<'a> LabelValues<'a> {
     pub fn get(&self, slot: usize) -> Option<&str> {
         self.by_slot.get(slot)?.as_deref()
     }
-
-    /// The labels that the node has, with their values.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.present
-            .iter()
-            .filter_map(|slot| Some((*slot, self.get(*slot)?)))
-    }
-
-    /// Bytes that are the same for two nodes if and only if they have the same labels in the same order.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for (slot, value) in self.iter() {
-            bytes.extend_from_slice(&slot.to_le_bytes());
-            bytes.extend_from_slice(&value.len().to_le_bytes());
-            bytes.extend_from_slice(value.as_bytes());
-        }
-        bytes
-    }
 }
 
 #[cfg(test)]
@@ -173,34 +155,8 @@ mod tests {
         let mut values = LabelValues::new(&keys);
         values.set(b, "1".into());
         values.set(b, "2".into());
-        assert_eq!(values.iter().collect::<Vec<_>>(), [(b, "2")]);
         assert_eq!((values.get(a), values.get(b)), (None, Some("2")));
         values.clear();
-        assert_eq!((values.get(b), values.iter().count()), (None, 0));
-    }
-
-    #[test]
-    fn bytes_tell_nodes_with_different_labels_apart() {
-        let mut keys = LabelKeys::default();
-        let [a, b] = ["a", "b"].map(|key| keys.add(key));
-        let bytes = |labels: &[(usize, &str)]| {
-            let mut values = LabelValues::new(&keys);
-            for (slot, value) in labels {
-                values.set(*slot, (*value).to_owned().into());
-            }
-            values.to_bytes()
-        };
-        assert_eq!(bytes(&[(a, "xy"), (b, "")]), bytes(&[(a, "xy"), (b, "")]));
-        let different = [
-            bytes(&[]),
-            bytes(&[(a, "")]),
-            bytes(&[(b, "")]),
-            bytes(&[(a, "x"), (b, "y")]),
-            bytes(&[(a, "xy"), (b, "")]),
-            bytes(&[(a, ""), (b, "")]),
-            bytes(&[(a, str::from_utf8(&b.to_le_bytes()).unwrap())]),
-        ];
-        let distinct: std::collections::BTreeSet<_> = different.iter().collect();
-        assert_eq!(distinct.len(), different.len());
+        assert_eq!((values.get(a), values.get(b)), (None, None));
     }
 }

@@ -1,26 +1,18 @@
 //! A placement, prepared for matching many nodes.
-//!
-//! A required affinity can have thousands of terms, and a cluster thousands of nodes. So a node is compared only
-//! with the terms that it can match, and not at all if an earlier node had the same labels.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::Placement;
 use super::label_values::{LabelKeys, LabelValues};
 use super::requirement::{FieldRequirement, Test};
 use super::term::Term;
 
-/// Up to this number, comparing all terms takes less time than looking them up.
-const FEW_TERMS: usize = 8;
-
-/// How many bytes of labels are remembered, at most: enough for about a thousand nodes that differ.
-const MAX_REMEMBERED: usize = 128 << 10;
-
 /// Decides which nodes a placement selects.
 #[derive(Debug)]
 pub struct Matcher<'p> {
     node_selector: Vec<(usize, &'p str)>,
-    required: Option<Required<'p>>,
+    /// The terms of the required affinity.
+    terms: Option<Vec<Prepared<'p>>>,
 }
 
 impl<'p> Matcher<'p> {
@@ -30,10 +22,12 @@ impl<'p> Matcher<'p> {
         let node_selector = node_selector.map(|(key, value)| (keys.add(key), value.as_str()));
         Self {
             node_selector: node_selector.collect(),
-            required: placement
-                .required
-                .as_deref()
-                .map(|terms| Required::new(terms, keys)),
+            terms: placement.required.as_deref().map(|terms| {
+                // A term that is repeated matches nothing new.
+                let mut seen = BTreeSet::new();
+                let terms = terms.iter().filter(|term| seen.insert(*term));
+                terms.map(|term| Prepared::new(term, keys)).collect()
+            }),
         }
     }
 
@@ -43,43 +37,14 @@ impl<'p> Matcher<'p> {
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
     /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
     /// pkg/internal/nodeinfo/nodeinfo.go, `isWorkloadNodeFunc`, which treats an error as no match.
-    pub fn matches(&mut self, name: &str, labels: &LabelValues<'_>) -> bool {
+    pub fn matches(&self, name: &str, labels: &LabelValues<'_>) -> bool {
         let mut node_selector = self.node_selector.iter();
         node_selector.all(|(slot, value)| labels.get(*slot) == Some(*value))
             && self
-                .required
-                .as_mut()
-                .is_none_or(|required| required.matches(name, labels))
+                .terms
+                .as_ref()
+                .is_none_or(|terms| terms.iter().any(|term| term.matches(name, labels)))
     }
-}
-
-/// A required affinity.
-#[derive(Debug)]
-struct Required<'p> {
-    label_terms: TermIndex<'p>,
-    /// The terms that have `matchFields`.
-    field_terms: TermIndex<'p>,
-    /// Whether a label term matches, by the labels of the nodes that were compared.
-    remembered: BTreeMap<Vec<u8>, bool>,
-    remembered_bytes: usize,
-}
-
-/// Terms, and where to find those that a node can match.
-#[derive(Debug)]
-struct TermIndex<'p> {
-    terms: Vec<Prepared<'p>>,
-    /// The indices of the terms under what a node must have to match them.
-    filed: BTreeMap<Condition<'p>, Vec<usize>>,
-}
-
-/// What a node must have to match a term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Condition<'p> {
-    /// Nothing: the term only excludes labels.
-    Nothing,
-    Label(usize),
-    Value(usize, &'p str),
-    Name(&'p str),
 }
 
 /// A term with the slots of its labels.
@@ -89,77 +54,6 @@ struct Prepared<'p> {
     fields: &'p [FieldRequirement],
 }
 
-impl<'p> Required<'p> {
-    fn new(terms: &'p [Term], keys: &mut LabelKeys<'p>) -> Self {
-        // A term that is repeated matches nothing new.
-        let mut seen = BTreeSet::new();
-        let terms = terms.iter().filter(|term| seen.insert(*term));
-        let (label_terms, field_terms) = terms
-            .map(|term| Prepared::new(term, keys))
-            .partition(|term| term.fields.is_empty());
-        Self {
-            label_terms: TermIndex::new(label_terms),
-            field_terms: TermIndex::new(field_terms),
-            remembered: BTreeMap::new(),
-            remembered_bytes: 0,
-        }
-    }
-
-    fn matches(&mut self, name: &str, labels: &LabelValues<'_>) -> bool {
-        if self.field_terms.any_matches(name, labels) {
-            return true;
-        }
-        if self.label_terms.terms.len() <= FEW_TERMS {
-            return self.label_terms.any_matches(name, labels);
-        }
-        let key = labels.to_bytes();
-        if let Some(matches) = self.remembered.get(&key) {
-            return *matches;
-        }
-        let matches = self.label_terms.any_matches(name, labels);
-        self.remembered_bytes += key.len();
-        if self.remembered_bytes <= MAX_REMEMBERED {
-            self.remembered.insert(key, matches);
-        }
-        matches
-    }
-}
-
-impl<'p> TermIndex<'p> {
-    fn new(terms: Vec<Prepared<'p>>) -> Self {
-        let mut uses: BTreeMap<Condition<'p>, usize> = BTreeMap::new();
-        for condition in terms.iter().flat_map(Prepared::choices).flatten() {
-            *uses.entry(condition).or_default() += 1;
-        }
-        let most_uses = |conditions: &Vec<_>| conditions.iter().filter_map(|it| uses.get(it)).max();
-        let mut filed: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for (index, term) in terms.iter().enumerate() {
-            // A node is compared with all terms under its conditions, so a rare condition is best.
-            let chosen = term.choices().min_by_key(|it| most_uses(it).copied());
-            for condition in chosen.unwrap_or_else(|| vec![Condition::Nothing]) {
-                filed.entry(condition).or_default().push(index);
-            }
-        }
-        Self { terms, filed }
-    }
-
-    fn any_matches(&self, name: &str, labels: &LabelValues<'_>) -> bool {
-        // A node without a name meets every `matchFields`, whatever name the term is filed under.
-        if self.terms.len() <= FEW_TERMS || name.is_empty() {
-            return self.terms.iter().any(|term| term.matches(name, labels));
-        }
-        let labelled = labels
-            .iter()
-            .flat_map(|(slot, value)| [Condition::Label(slot), Condition::Value(slot, value)]);
-        labelled
-            .chain([Condition::Name(name), Condition::Nothing])
-            .filter_map(|condition| self.filed.get(&condition))
-            .flatten()
-            .filter_map(|index| self.terms.get(*index))
-            .any(|term| term.matches(name, labels))
-    }
-}
-
 impl<'p> Prepared<'p> {
     fn new(term: &'p Term, keys: &mut LabelKeys<'p>) -> Self {
         let labels = term.labels.iter();
@@ -167,24 +61,6 @@ impl<'p> Prepared<'p> {
             labels: labels.map(|it| (keys.add(&it.key), &it.test)).collect(),
             fields: &term.fields,
         }
-    }
-
-    /// The requirements under which the term can be filed, each as conditions of which a node must meet one.
-    fn choices(&self) -> impl Iterator<Item = Vec<Condition<'p>>> {
-        let names = self
-            .fields
-            .iter()
-            .filter_map(FieldRequirement::required_name);
-        let labels = self.labels.iter().filter_map(|(slot, test)| match test {
-            Test::In(values) => {
-                let conditions = values.iter().map(|value| Condition::Value(*slot, value));
-                Some(conditions.collect())
-            }
-            Test::Exists | Test::Gt(_) | Test::Lt(_) => Some(vec![Condition::Label(*slot)]),
-            // A node without the label meets these.
-            Test::NotIn(_) | Test::DoesNotExist => None,
-        });
-        names.map(|name| vec![Condition::Name(name)]).chain(labels)
     }
 
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
@@ -213,7 +89,7 @@ mod tests {
     use proptest::sample::select;
 
     use super::super::label_values::{LabelKeys, LabelValues};
-    use super::{FEW_TERMS, Matcher, Placement};
+    use super::{Matcher, Placement};
 
     type Labels = BTreeMap<String, String>;
 
@@ -225,7 +101,7 @@ mod tests {
             node_selector in btree_map(key(), value(), 0..2),
             terms in prop::option::weighted(0.9, prop_oneof![
                 vec(term(), 0..6),
-                vec(valid_term(), FEW_TERMS..40),
+                vec(valid_term(), 6..40),
             ]),
             nodes in vec((select(vec!["n1", "n2", ""]), btree_map(key(), value(), 0..5)), 1..6),
         ) {
@@ -238,7 +114,7 @@ mod tests {
             let placement = Placement::parse(node_selector.clone(), affinity);
             let mut keys = LabelKeys::default();
             keys.add("another placement's label");
-            let mut matcher = Matcher::new(&placement, &mut keys);
+            let matcher = Matcher::new(&placement, &mut keys);
             let mut values = LabelValues::new(&keys);
             for (name, labels) in &nodes {
                 values.clear();
@@ -254,55 +130,6 @@ mod tests {
                 prop_assert_eq!(matcher.matches(name, &values), expected, "{} {:?}", name, labels);
             }
         }
-    }
-
-    #[test]
-    fn a_term_is_filed_under_the_requirement_that_is_rarest() {
-        let terms = (0..20).map(|zone| {
-            let zone = vec![format!("zone-{zone}")];
-            NodeSelectorTerm {
-                match_expressions: Some(vec![
-                    requirement("arch".to_owned(), "In", Some(vec!["amd64".to_owned()])),
-                    requirement("worker".to_owned(), "Exists", None),
-                    requirement("zone".to_owned(), "In", Some(zone)),
-                ]),
-                match_fields: None,
-            }
-        });
-        let placement = required(terms.collect());
-        let matcher = Matcher::new(&placement, &mut LabelKeys::default());
-        let filed = matcher.required.unwrap().label_terms.filed;
-        assert_eq!(filed.len(), 20);
-        assert!(filed.values().all(|terms| terms.len() == 1), "{filed:?}");
-    }
-
-    #[test]
-    fn repeated_terms_and_nodes_are_compared_once() {
-        let exists = |key: usize| NodeSelectorTerm {
-            match_expressions: Some(vec![requirement(format!("key-{key}"), "Exists", None)]),
-            match_fields: None,
-        };
-        let placement = required((0..40).map(|term| exists(term % 20)).collect());
-        let mut keys = LabelKeys::default();
-        let mut matcher = Matcher::new(&placement, &mut keys);
-        let mut labels = LabelValues::new(&keys);
-        assert!(!matcher.matches("n1", &labels));
-        labels.set(keys.find(b"key-7").unwrap(), "".into());
-        assert!(matcher.matches("n1", &labels));
-        assert!(matcher.matches("n2", &labels));
-        let required = matcher.required.unwrap();
-        assert_eq!(required.label_terms.terms.len(), 20);
-        assert_eq!(required.remembered.len(), 2);
-    }
-
-    fn required(terms: Vec<NodeSelectorTerm>) -> Placement {
-        let affinity = NodeAffinity {
-            required_during_scheduling_ignored_during_execution: Some(NodeSelector {
-                node_selector_terms: terms,
-            }),
-            ..NodeAffinity::default()
-        };
-        Placement::parse(BTreeMap::new(), Some(affinity))
     }
 
     fn key() -> impl Strategy<Value = String> {

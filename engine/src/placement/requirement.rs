@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 
 use super::label::{key_error, value_error};
 use super::{Part, Place, SelectorError};
+use crate::sorted;
 
 /// How many errors of one requirement are reported. All of them repeat the requirement, whose list of
 /// values can be as long as the request.
@@ -47,7 +48,7 @@ impl LabelRequirement {
     ) -> Result<Self, Vec<SelectorError>> {
         let values = requirement.values.as_deref().unwrap_or_default();
         let mut errors = Errors::new(place);
-        let set = || values.iter().cloned().collect();
+        let set = || sorted::set(values.iter().cloned());
         let test = match requirement.operator.as_str() {
             "In" => Some(Test::In(set())),
             "NotIn" => Some(Test::NotIn(set())),
@@ -160,11 +161,6 @@ impl FieldRequirement {
             errors.add(Part::Values, "a field needs exactly one value");
             Err(errors.of(requirement))
         }
-    }
-
-    /// The name that a node must have, if the requirement fixes it.
-    pub(super) fn required_name(&self) -> Option<&str> {
-        (self.is_name && self.is_equal).then_some(self.value.as_str())
     }
 
     /// Whether a node with this name meets the requirement.
