@@ -174,14 +174,17 @@ pub(crate) fn golden_images<'a>(
     common: &'a CommonTemplates,
 ) -> Vec<GoldenImage<'a>> {
     let mut images = Vec::new();
-    let mut in_spec = BTreeSet::new();
+    let mut overridden = BTreeSet::new();
     for template in &hco.templates {
         let name = template.name.as_str();
-        in_spec.insert(name);
+        let original = common.get(name);
+        if original.is_some() {
+            overridden.insert(name);
+        }
         if !template.is_enabled() || invalid(template, hco, common).is_some() {
             continue;
         }
-        let annotation = match common.get(name) {
+        let annotation = match original {
             None => Annotation::Spec(template.architectures.as_deref()),
             // A common name disappears altogether while the common import is off.
             Some(_) if !hco.imports_common => continue,
@@ -196,7 +199,7 @@ pub(crate) fn golden_images<'a>(
     if hco.imports_common {
         let added = common
             .iter()
-            .filter(|(name, _)| !in_spec.contains(name.as_str()));
+            .filter(|(name, _)| !overridden.contains(name.as_str()));
         images.extend(added.map(|(name, original)| GoldenImage {
             name,
             template: None,

@@ -27,7 +27,7 @@ const IMAGE_RULES: [&str; 2] = ["image-architectures-mismatch", "image-unreadabl
 pub(crate) struct Settings {
     levels: Levels,
     /// Levels for single templates, the most specific pattern first.
-    templates: Vec<(Pattern, Levels)>,
+    templates: BTreeMap<Pattern, Levels>,
     pub(crate) updates: Updates,
     pub(crate) service_account: Option<ServiceAccount>,
     /// Name and registry URL of the common templates, instead of those that upstream ships.
@@ -117,8 +117,6 @@ impl Settings {
                 read.set(&mut reader, &key, &value);
             }
         }
-        read.templates
-            .sort_by(|(one, _), (other, _)| one.cmp(other));
         reader.finish(read)
     }
 
@@ -135,7 +133,9 @@ impl Settings {
                     let path = format!("templates.{}", text::escape(&pattern, 80));
                     let levels = reader.levels(&path, &levels, &[Subject::Template]);
                     match Pattern::parse(&pattern) {
-                        Some(pattern) => self.templates.push((pattern, levels)),
+                        Some(pattern) => {
+                            self.templates.insert(pattern, levels);
+                        }
                         None => reader.problem(
                             &path,
                             "must be the name of a template, or a prefix followed by `*`",

@@ -67,7 +67,12 @@ fn parse_all<R>(
     parse: fn(&NodeSelectorRequirement, Place) -> Result<R, Vec<SelectorError>>,
 ) -> Vec<R> {
     let mut parsed = Vec::new();
+    let mut previous = None;
     for (index, requirement) in requirements.iter().enumerate() {
+        // Next to itself, a requirement adds nothing: `{}` a hundred thousand times is one problem.
+        if previous.replace(requirement) == Some(requirement) {
+            continue;
+        }
         let place = Place {
             requirement: index,
             ..first

@@ -1,6 +1,6 @@
 //! The pages of the rules are executed: each example raises exactly its rule, each fix raises nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use e2e_tests::{ClusterOf, FakeCluster, Page, pages};
 use engine::Report;
