@@ -84,7 +84,7 @@ impl<'a> Architectures<'a> {
     /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
     /// removeUnsupportedArchs: the comparison is exact, and an entry that equals no workload architecture is
     /// dropped silently.
-    pub(crate) fn supported<'w>(self, workload: &'w BTreeMap<String, usize>) -> BTreeSet<&'w str> {
+    pub(crate) fn supported(self, workload: &BTreeMap<String, usize>) -> BTreeSet<&str> {
         let entries = self.entries().filter(|entry| !entry.is_empty());
         let names = entries.filter_map(|entry| workload.get_key_value(entry));
         sorted::set(names.map(|(name, _)| name.as_str()))

@@ -133,7 +133,10 @@ impl Edits {
     }
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the repair at admission is to use it"))]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the repair at admission is to use it")
+)]
 /// The object after the edits; `None` if one of them does not fit it.
 pub(crate) fn apply(object: Json<'_>, edits: &[Edit]) -> Option<String> {
     let mut tree = Tree::Text(object);
@@ -145,7 +148,6 @@ pub(crate) fn apply(object: Json<'_>, edits: &[Edit]) -> Option<String> {
     Some(text)
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the repair at admission is to use it"))]
 /// An object that is taken apart only where it is edited.
 enum Tree<'a> {
     Text(Json<'a>),
@@ -154,8 +156,7 @@ enum Tree<'a> {
     List(Vec<Tree<'a>>),
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the repair at admission is to use it"))]
-impl<'a> Tree<'a> {
+impl Tree<'_> {
     fn apply(&mut self, path: &[&Segment], change: &Change) -> Option<()> {
         let (segment, below) = path.split_first()?;
         match (self.open()?, segment) {

@@ -154,14 +154,13 @@ pub(crate) fn invalid<'a>(
 ) -> Option<Invalid<'a>> {
     match (&template.enable, &template.source) {
         (Enable::Invalid(value), _) => Some(Invalid::Enable(value)),
-        (Enable::Disabled, _) => None,
         (Enable::Enabled, Source::NoSpec) => Some(Invalid::NoSpec),
         (Enable::Enabled, Source::Missing)
             if hco.imports_common && common.contains_key(&template.name) =>
         {
             Some(Invalid::NoSource)
         }
-        (Enable::Enabled, _) => None,
+        (Enable::Enabled | Enable::Disabled, _) => None,
     }
 }
 

@@ -113,7 +113,7 @@ impl Settings {
         let mut reader = Reader::default();
         let mut read = Self::default();
         if let Some(json) = settings {
-            for (key, value) in reader.fields("settings", Field::root(json)) {
+            for (key, value) in reader.fields("settings", &Field::root(json)) {
                 read.set(&mut reader, &key, &value);
             }
         }
@@ -129,7 +129,7 @@ impl Settings {
             known if KEYS.contains(&known) && kind == Kind::Null => {}
             "levels" => self.levels = reader.levels("levels", field, &Subject::ALL),
             "templates" => {
-                for (pattern, levels) in reader.fields("templates", field.clone()) {
+                for (pattern, levels) in reader.fields("templates", field) {
                     let path = format!("templates.{}", text::escape(&pattern, 80));
                     let levels = reader.levels(&path, &levels, &[Subject::Template]);
                     match Pattern::parse(&pattern) {
@@ -164,7 +164,7 @@ impl Settings {
             "serviceAccount" => self.service_account = reader.account(field),
             "commonTemplates" => {
                 let mut table = BTreeMap::new();
-                for (name, url) in reader.fields("commonTemplates", field.clone()) {
+                for (name, url) in reader.fields("commonTemplates", field) {
                     if let Some(url) = reader.registry(&name, &url) {
                         table.insert(name, url);
                     }
@@ -217,7 +217,7 @@ impl Reader {
     }
 
     /// The fields of an object.
-    fn fields<'a>(&mut self, path: &str, field: Field<'a>) -> Vec<(String, Field<'a>)> {
+    fn fields<'a>(&mut self, path: &str, field: &Field<'a>) -> Vec<(String, Field<'a>)> {
         match field.object().fields() {
             Ok(fields) => fields
                 .into_iter()
@@ -240,7 +240,7 @@ impl Reader {
         let rules: Vec<_> = of_rules.chain(of_images).collect();
         let ids: Vec<&str> = rules.iter().map(|(id, _)| *id).collect();
         let mut levels = Levels::new();
-        for (id, level) in self.fields(path, field.clone()) {
+        for (id, level) in self.fields(path, field) {
             let path = format!("{path}.{}", text::escape(&id, 80));
             let level = self.level(&path, &level);
             match rules.iter().find(|(known, _)| *known == id) {

@@ -91,7 +91,7 @@ fn bounded(words: &BTreeMap<String, Outcome>) -> String {
     if text.len() > LIMIT {
         let (length, count) = fitting;
         text.truncate(length);
-        text.push_str(&format!(" truncated={}", words.len() - count));
+        text.extend([" truncated=", &(words.len() - count).to_string()]);
     }
     text
 }

@@ -34,7 +34,7 @@ pub(super) fn warnings(rules: &[Judged<'_>]) -> Vec<String> {
 /// Lines up to the limit; the others are counted.
 #[derive(Default)]
 struct Lines {
-    lines: Vec<String>,
+    shown: Vec<String>,
     length: usize,
     omitted: usize,
 }
@@ -46,7 +46,7 @@ impl Lines {
         let line = cut(line, LINE);
         if self.omitted == 0 && self.length + line.len() <= LINES - REST {
             self.length += line.len();
-            self.lines.push(line);
+            self.shown.push(line);
         } else {
             self.omitted += 1;
         }
@@ -54,8 +54,8 @@ impl Lines {
 
     fn finish(mut self) -> Vec<String> {
         if self.omitted > 0 {
-            self.lines.push(format!("and {} more", self.omitted));
+            self.shown.push(format!("and {} more", self.omitted));
         }
-        self.lines
+        self.shown
     }
 }

@@ -78,7 +78,7 @@ fn describe(
         ),
         (None, _) => (
             "Common template",
-            facts.hco.fields.common_import.path().clone(),
+            facts.hco.fields.common_import.path(),
             vec![disable_common(facts, image.name)],
         ),
     };

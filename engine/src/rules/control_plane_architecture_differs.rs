@@ -32,7 +32,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     }
     findings.add(Identity::only(), || Finding {
-        path: facts.hco.fields.import.path().clone(),
+        path: facts.hco.fields.import.path(),
         fact: format!(
             "The multi-architecture import is off, so VM templates ask for {}, the architecture of the control plane; the workload nodes have {}.",
             escape(first, 32),

@@ -26,7 +26,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         Finding {
             path: match (import.field, import.gate_index()) {
                 (None, Some(index)) => fields.gates.path().index(index),
-                _ => fields.import.path().clone(),
+                _ => fields.import.path(),
             },
             fact: format!(
                 "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them.",

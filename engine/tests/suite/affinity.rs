@@ -70,7 +70,7 @@ fn disagreement(row: &Row) -> Option<String> {
     let ours: BTreeSet<_> = placement
         .errors()
         .iter()
-        .map(|it| it.to_string())
+        .map(ToString::to_string)
         .filter_map(|it| Some(it.split_once(": ")?.0.to_owned()))
         .collect();
     if ours != paths(refused.unwrap_or_default()) {
