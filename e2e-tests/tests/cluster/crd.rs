@@ -142,12 +142,13 @@ impl Crd {
         }
     }
 
-    /// The path of the templates, as messages name it.
-    pub(crate) fn templates_path(&self) -> &'static str {
-        match self.version {
+    /// The path of a template's architectures annotation, as messages name it.
+    pub(crate) fn annotation_path(&self, template: usize) -> String {
+        let templates = match self.version {
             "v1" => "spec.workloadSources.dataImportCronTemplates",
             _ => "spec.dataImportCronTemplates",
-        }
+        };
+        format!("{templates}[{template}].metadata.annotations[ssp.kubevirt.io/dict.architectures]")
     }
 }
 

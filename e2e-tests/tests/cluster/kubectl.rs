@@ -76,6 +76,9 @@ impl Kubectl {
     }
 }
 
+/// What a message calls the object.
+const OBJECT: &str = "HyperConverged kubevirt-hyperconverged/kubevirt-hyperconverged";
+
 impl Said {
     /// It did what it was told, says this, and warns of nothing.
     #[track_caller]
@@ -101,6 +104,50 @@ impl Said {
             stderr: stderr.to_owned(),
             code: Some(1),
         });
+    }
+
+    /// It did what it was told, says this, and there is a warning that begins with each of these.
+    #[track_caller]
+    pub(crate) fn says_with_warnings(&self, stdout: &str, warnings: &[&str]) {
+        assert_eq!(
+            (self.code, self.stdout.as_str()),
+            (Some(0), stdout),
+            "{self:?}"
+        );
+        self.warns(warnings);
+    }
+
+    /// The policy denied it for these problems, each a rule and a path, and there is a warning that begins with each of
+    /// these. The cases and the snapshots have the wording; scenario 2 shows that kubectl leaves nothing out.
+    #[track_caller]
+    pub(crate) fn is_denied(&self, warnings: &[&str], problems: &[(&str, &str)]) {
+        assert_eq!((self.code, self.stdout.as_str()), (Some(1), ""), "{self:?}");
+        let (_, message) = self
+            .stderr
+            .split_once("denied the request: ")
+            .expect("a denial");
+        let s = if problems.len() == 1 { "" } else { "s" };
+        let header = format!("{OBJECT}: {} problem{s}\n", problems.len());
+        assert!(message.starts_with(&header), "{self:?}");
+        let found: Vec<_> = message
+            .lines()
+            .filter_map(|line| line.strip_prefix('[')?.split_once("] "))
+            .collect();
+        assert_eq!(found, problems, "{self:?}");
+        self.warns(warnings);
+    }
+
+    #[track_caller]
+    fn warns(&self, wanted: &[&str]) {
+        let lines = self.stderr.lines();
+        let found: Vec<_> = lines
+            .filter_map(|line| line.strip_prefix("Warning: "))
+            .collect();
+        let mut pairs = found.iter().zip(wanted);
+        assert!(
+            found.len() == wanted.len() && pairs.all(|(found, wanted)| found.starts_with(wanted)),
+            "wanted {wanted:?}: {self:?}"
+        );
     }
 
     #[track_caller]

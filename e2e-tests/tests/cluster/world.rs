@@ -244,10 +244,10 @@ impl<'w> World<'w> {
             .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n");
     }
 
-    /// The developer may not replace it so.
+    /// The developer may not replace it so: see [`Said::is_denied`].
     #[track_caller]
-    pub(crate) fn replaces_not(&self, spec: &Value, stderr: &str) {
-        self.write("replace", spec).fails(stderr);
+    pub(crate) fn replaces_not(&self, spec: &Value, warnings: &[&str], problems: &[(&str, &str)]) {
+        self.write("replace", spec).is_denied(warnings, problems);
     }
 
     /// The developer writes it with this verb.

