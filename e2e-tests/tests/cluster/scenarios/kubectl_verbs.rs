@@ -115,8 +115,9 @@ fn edit(world: &World<'_>) {
     let said = edit("sed -i s/ssp.kubevirt.io.dict.architectures/another/");
     said.is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
     // It keeps what was typed.
-    let (_, copy) = said.stderr.split_once("stored to \"").expect("a copy");
-    let (copy, _) = copy.split_once('"').expect("the end of a name");
+    let copy = said.stderr.split_once("`kubectl replace -f ");
+    let copy = copy.and_then(|(_, copy)| copy.split_once('`'));
+    let (copy, _) = copy.unwrap_or_else(|| panic!("{said:?}"));
     world
         .developer
         .run(&["replace", "-f", copy])

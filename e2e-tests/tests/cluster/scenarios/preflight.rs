@@ -28,7 +28,7 @@ fn what_is_there(world: &World<'_>) {
     let note = "note: live objects are judged as if they were new; the cluster denies no update of them for what was so before\n";
     let accepted = format!(
         "{}  workload nodes             amd64 (3)\n  control plane              amd64\n  multi-architecture import  disabled\n\n  \
-         boot images                 amd64 (3)\n  centos-stream10-image-cron  ✔ boots\n  centos-stream9-image-cron   ✔ boots\n  fedora-image-cron           ✔ boots\n\n\
+         golden images               amd64 (3)\n  centos-stream10-image-cron  ✔ boots\n  centos-stream9-image-cron   ✔ boots\n  fedora-image-cron           ✔ boots\n\n\
          1 object: accepted\n",
         begins("✔ accepted")
     );
@@ -61,18 +61,18 @@ fn what_comes(world: &World<'_>) {
         format!(
             "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · judged as an update of the live object\n\n  \
              workload nodes             amd64 (3), arm64 (2)\n  control plane              amd64\n  multi-architecture import  enabled\n\n  \
-             boot images                 amd64 (3)   arm64 (2)\n  mine                        {mine}\n  \
-             centos-stream10-image-cron  ✔ boots     ✔ boots\n  centos-stream9-image-cron   ✔ boots     ✔ boots\n  fedora-image-cron           ✔ boots     ✔ boots\n\n"
+             golden images               amd64 (3)  arm64 (2)\n  mine                        {mine}\n  \
+             centos-stream10-image-cron  ✔ boots    ✔ boots\n  centos-stream9-image-cron   ✔ boots    ✔ boots\n  fedora-image-cron           ✔ boots    ✔ boots\n\n"
         )
     };
     check(Some("amd64,arm64")).says(&format!(
         "{}1 object: accepted\n",
-        said("✔ accepted", "✔ boots     ✔ boots")
+        said("✔ accepted", "✔ boots    ✔ boots")
     ));
     let denied = check(None);
     assert_eq!((denied.code, denied.stderr.as_str()), (Some(1), ""));
     for part in [
-        said("✘ denied", "? unknown   ? unknown").as_str(),
+        said("✘ denied", "? unknown  ? unknown").as_str(),
         "\n  ✘ deny  architectures-missing\n",
         &crd.annotation_path(0),
         "\n1 object: denied\n",
