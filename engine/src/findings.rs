@@ -1,7 +1,7 @@
 //! The findings of one rule: the levels of the settings, the ratchet of updates, and a bound on how many are kept.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::edit::Edit;
@@ -11,7 +11,6 @@ use crate::remedy::Remedy;
 use crate::report::FindingReport;
 use crate::rule::{Level, Ratchet, Rule};
 use crate::settings::{Settings, Updates};
-use crate::sorted;
 
 /// A problem or doubt in the user's object.
 #[derive(Debug)]
@@ -25,8 +24,8 @@ pub(crate) struct Finding {
 }
 
 /// What tells the findings of a rule apart: two findings with the same identity are the same, wherever they are in
-/// the object. The value comes first, because that is where most of them differ.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// the object.
+#[derive(Debug, Clone)]
 pub(crate) struct Identity<'a> {
     pub(crate) value: Cow<'a, str>,
     pub(crate) template: Option<&'a str>,
@@ -126,36 +125,110 @@ fn check<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) 
     }
 }
 
-/// Which findings a rule has about an object, and their levels.
-pub(crate) fn identities<'a>(
+/// Which findings a rule has about an object: a set of values for each template, which can have thousands.
+#[derive(Debug, Default)]
+pub(crate) struct Identities<'a> {
+    values: Vec<BTreeSet<Cow<'a, str>>>,
+    /// Where the values of a template are.
+    places: BTreeMap<Option<&'a str>, usize>,
+    /// The last template that was looked up, and its place. A rule looks at one template after the other.
+    last: Cell<Option<(Option<&'a str>, usize)>>,
+}
+
+impl<'a> Identities<'a> {
+    /// Whether there is a finding.
+    pub(crate) fn is_any(rule: &'static Rule, facts: &Facts<'a>) -> bool {
+        !Self::of(rule, facts).values.is_empty()
+    }
+
+    fn of(rule: &'static Rule, facts: &Facts<'a>) -> Self {
+        let mut identities = Self::default();
+        check(rule, facts, &mut |identity, _, _| {
+            identities.insert(identity);
+        });
+        identities
+    }
+
+    /// The findings that deny the request.
+    pub(crate) fn denials(rule: &'static Rule, facts: &Facts<'a>) -> Self {
+        let mut denials = Self::default();
+        if facts.settings.has_level(rule, &[Level::Deny]) {
+            let existing = Existing::of(rule, facts);
+            check(rule, facts, &mut |identity, level, _| {
+                if level == Level::Deny && !existing.contains(&identity) {
+                    denials.insert(identity);
+                }
+            });
+        }
+        denials
+    }
+
+    /// Whether there is a finding that is not among these.
+    pub(crate) fn exceed(&self, others: &Self) -> bool {
+        self.places.iter().any(|(template, place)| {
+            let others = others.of_template(*template);
+            let is_other = |value| others.is_some_and(|others| others.contains(value));
+            let values = self.values.get(*place);
+            !values.into_iter().flatten().all(is_other)
+        })
+    }
+
+    fn insert(&mut self, identity: Identity<'a>) {
+        let place = self.place(identity.template).unwrap_or_else(|| {
+            self.values.push(BTreeSet::new());
+            self.places.insert(identity.template, self.values.len() - 1);
+            self.values.len() - 1
+        });
+        if let Some(values) = self.values.get_mut(place) {
+            values.insert(identity.value);
+        }
+    }
+
+    fn contains(&self, identity: &Identity<'a>) -> bool {
+        let values = self.of_template(identity.template);
+        values.is_some_and(|values| values.contains(&identity.value))
+    }
+
+    fn of_template(&self, template: Option<&'a str>) -> Option<&BTreeSet<Cow<'a, str>>> {
+        self.values.get(self.place(template)?)
+    }
+
+    fn place(&self, template: Option<&'a str>) -> Option<usize> {
+        let address = |template: Option<&str>| template.map(str::as_ptr);
+        let last = self.last.get();
+        let last = last.filter(|(last, _)| address(*last) == address(template));
+        let (_, place) = last.or_else(|| Some((template, *self.places.get(&template)?)))?;
+        self.last.set(Some((template, place)));
+        Some(place)
+    }
+}
+
+/// The findings that an update carries over. The old object is judged only for rules that find something in the new one.
+struct Existing<'a, 'f> {
     rule: &'static Rule,
-    facts: &Facts<'a>,
-) -> BTreeMap<Identity<'a>, Level> {
-    let mut identities = BTreeMap::new();
-    check(rule, facts, &mut |identity, level, _| {
-        identities.insert(identity, level);
-    });
-    identities
+    old: Option<&'f Facts<'a>>,
+    identities: OnceCell<Identities<'a>>,
 }
 
-/// The findings of a rule that deny the request.
-pub(crate) fn denials<'a>(rule: &'static Rule, facts: &Facts<'a>) -> BTreeSet<Identity<'a>> {
-    if !facts.settings.has_level(rule, &[Level::Deny]) {
-        return BTreeSet::new();
+impl<'a, 'f> Existing<'a, 'f> {
+    fn of(rule: &'static Rule, facts: &'f Facts<'a>) -> Self {
+        let carries =
+            rule.ratchet == Ratchet::Applies && facts.settings.updates == Updates::Ratchet;
+        Self {
+            rule,
+            old: facts.old.filter(|_| carries),
+            identities: OnceCell::new(),
+        }
     }
-    let mut denials = identities(rule, facts);
-    denials.retain(|_, level| *level == Level::Deny);
-    if let Some(old) = inherited(rule, facts).filter(|_| !denials.is_empty()) {
-        let existing = identities(rule, old);
-        denials.retain(|identity, _| !existing.contains_key(identity));
-    }
-    sorted::set(denials.into_keys())
-}
 
-/// The old object, if an update carries over what the rule finds in it.
-fn inherited<'a, 'f>(rule: &Rule, facts: &'f Facts<'a>) -> Option<&'f Facts<'a>> {
-    let carries = rule.ratchet == Ratchet::Applies && facts.settings.updates == Updates::Ratchet;
-    facts.old.filter(|_| carries)
+    fn contains(&self, identity: &Identity<'a>) -> bool {
+        self.old.is_some_and(|old| {
+            let identities = self
+                .identities
+                .get_or_init(|| Identities::of(self.rule, old));
+            identities.contains(identity)
+        })
+    }
 }
 
 /// The findings of one rule, and their outcomes.
@@ -203,14 +276,7 @@ pub(crate) fn judge<'a>(
 ) -> Judged<'a> {
     /// Most findings of a rule and outcome that are kept in full. The others are counted.
     const SHOWN: usize = 128;
-    // The old object is judged only by rules that find something in the new one.
-    let old = inherited(rule, facts);
-    let existing = OnceCell::new();
-    let is_existing = |identity: &Identity<'a>| {
-        let existing = existing.get_or_init(|| old.map(|old| identities(rule, old)));
-        let existing = existing.as_ref();
-        existing.is_some_and(|existing| existing.contains_key(identity))
-    };
+    let existing = Existing::of(rule, facts);
     let mut judged = Judged {
         rule,
         shown: Vec::new(),
@@ -220,7 +286,7 @@ pub(crate) fn judge<'a>(
     let mut last = None;
     check(rule, facts, &mut |identity, level, describe| {
         let outcome = match level {
-            _ if is_existing(&identity) => Outcome::Carried,
+            _ if existing.contains(&identity) => Outcome::Carried,
             Level::Deny => Outcome::Deny,
             Level::Warn | Level::Ignore => Outcome::Warn,
         };

@@ -359,8 +359,10 @@ impl<'a> Field<'a> {
         let mut list = Vec::new();
         for (index, item) in items.iter().enumerate() {
             list.push(read(index, Field::item(&path, index, Some(*item)))?);
-            // Not before the first item could be read: the items can be small and the results large.
-            list.reserve_exact(items.len() - index - 1);
+            if index == 0 {
+                // Not before the first item could be read: the items can be small and the results large.
+                list.reserve_exact(items.len() - 1);
+            }
         }
         Ok(Some(list))
     }

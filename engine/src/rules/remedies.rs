@@ -11,7 +11,7 @@ use super::{
 use crate::architecture::{Architectures, is_accepted_by_ssp};
 use crate::edit::Edits;
 use crate::facts::Facts;
-use crate::findings;
+use crate::findings::Identities;
 use crate::golden_image::{Annotation, GoldenImage};
 use crate::hyperconverged::{ARCHITECTURES, ENABLE, HyperConverged, Template};
 use crate::import::GATE;
@@ -146,8 +146,7 @@ fn revealed(
     });
     let after = facts.with_import(images.collect());
     let reveals = |rule: &&&'static Rule| {
-        let after = findings::denials(rule, &after);
-        !after.is_empty() && !after.is_subset(&findings::denials(rule, facts))
+        Identities::denials(rule, &after).exceed(&Identities::denials(rule, facts))
     };
     sorted::set(RULES.iter().filter(reveals).map(|rule| rule.id))
 }
@@ -161,7 +160,7 @@ pub(super) fn enable_import_if_needed(facts: &Facts<'_>) -> Remedy {
     let is_needed = facts.census_if_read().is_some_and(has_known_architectures)
         && needs_import
             .iter()
-            .any(|rule| !findings::identities(rule, facts).is_empty());
+            .any(|rule| Identities::is_any(rule, facts));
     let remedy = enable_import(facts);
     let complete = remedy.complete && is_needed;
     remedy.complete_if(complete)

@@ -19,7 +19,7 @@ const SUFFIX: usize = 6;
 /// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go for the length. The API server
 /// rejects a name that is no DNS-1123 subdomain.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    for template in &facts.hco.templates {
+    for template in facts.hco.templates.iter().filter(|it| it.is_enabled()) {
         let is_annotated = template
             .architectures
             .as_ref()
@@ -30,8 +30,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             LONGEST
         };
         let name = template.name.as_str();
-        let is_valid = is_dns1123_subdomain(name) && name.len() <= longest;
-        if is_valid || !template.is_enabled() {
+        if is_dns1123_subdomain(name) && name.len() <= longest {
             continue;
         }
         findings.add(Identity::template(name), || Finding {

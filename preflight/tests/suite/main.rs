@@ -13,9 +13,11 @@ mod cache;
 mod cli;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod cost;
 mod faults;
 mod hosts;
 mod manifest;
+mod metered;
 mod node_lists;
 mod operations;
 mod sessions;

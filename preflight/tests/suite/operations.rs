@@ -1,6 +1,28 @@
 //! What the module answers beside verdicts, which go through the doors of e2e-tests.
 
-use crate::POLICY;
+use kubewarden_policy_sdk::response::ValidationResponse;
+use serde_json::{Value, json};
+
+use crate::{POLICY, metered, payload};
+
+/// The module has a type of its own for it, with audit annotations in their order.
+#[test]
+fn the_answer_is_the_response_of_the_sdk() {
+    let nodes = json!({"apiVersion": "v1", "kind": "NodeList", "items": [
+        {"metadata": {"name": "a", "labels": {"node-role.kubernetes.io/worker": ""}}, "status": {"nodeInfo": {"architecture": "amd64"}}},
+        {"metadata": {"name": "b", "labels": {"node-role.kubernetes.io/worker": ""}}, "status": {"nodeInfo": {"architecture": "arm64"}}},
+    ]});
+    for spec in [
+        json!({}),
+        json!({"featureGates": {"enableMultiArchBootImageImport": true}}),
+    ] {
+        let answer = metered::validate(&payload(&spec), nodes.to_string().as_bytes()).answer;
+        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        let read: ValidationResponse =
+            serde_json::from_value(answer.clone()).expect("the SDK's type");
+        assert_eq!(serde_json::to_value(read).expect("JSON"), answer);
+    }
+}
 
 #[test]
 fn module_and_engine_agree_on_the_settings_of_every_case() {

@@ -1,0 +1,183 @@
+//! What a request costs at most, in instructions of the module: at most linear, whatever a user sends.
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::metered::{Metered, validate};
+
+/// A template with this annotation.
+fn template(number: usize, architectures: &str) -> Value {
+    json!({
+        "metadata": {
+            "name": format!("image-{number}"),
+            "annotations": {"ssp.kubevirt.io/dict.architectures": architectures},
+        },
+        "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://registry.example.com/image"}}}}},
+    })
+}
+
+fn templates(count: usize, architectures: impl Fn(usize) -> String) -> Value {
+    (0..count)
+        .map(|number| template(number, &architectures(number)))
+        .collect()
+}
+
+fn with_import(templates: Value) -> Value {
+    json!({"featureGates": {"enableMultiArchBootImageImport": true}, "dataImportCronTemplates": templates})
+}
+
+/// A required affinity of the workloads with these terms.
+fn affinity(terms: Value) -> Value {
+    json!({"workloads": {"nodePlacement": {"affinity": {"nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms},
+    }}}}})
+}
+
+/// As many entries, each another one.
+fn distinct(count: usize) -> String {
+    (0..count).map(|entry| format!("x{entry},")).collect()
+}
+
+fn repeated(count: usize, item: &Value) -> Value {
+    Value::Array(vec![item.clone(); count])
+}
+
+fn payload(version: &str, spec: &Value, old: Option<&Value>) -> Vec<u8> {
+    let object = |spec: &Value| {
+        json!({
+            "apiVersion": format!("hco.kubevirt.io/{version}"),
+            "kind": "HyperConverged",
+            "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+            "spec": spec,
+        })
+    };
+    json!({
+        "request": {
+            "uid": "0",
+            "kind": {"group": "hco.kubevirt.io", "version": version, "kind": "HyperConverged"},
+            "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+            "object": object(spec),
+            "oldObject": old.map(object),
+        },
+        "settings": {},
+    })
+    .to_string()
+    .into_bytes()
+}
+
+fn nodes(count: usize) -> Vec<u8> {
+    let node = |number: usize| {
+        let architecture = ["amd64", "arm64"][number % 2];
+        json!({
+            "metadata": {"name": format!("node-{number}"), "labels": {
+                "kubernetes.io/arch": architecture,
+                "kubernetes.io/hostname": format!("node-{number}"),
+                "node-role.kubernetes.io/worker": "",
+                "topology.kubernetes.io/zone": format!("zone-{}", number % 3),
+            }},
+            "status": {"nodeInfo": {"architecture": architecture}},
+        })
+    };
+    let items: Vec<Value> = (0..count).map(node).collect();
+    json!({"apiVersion": "v1", "kind": "NodeList", "items": items})
+        .to_string()
+        .into_bytes()
+}
+
+type Spec = fn(usize) -> Value;
+
+fn misspelled_gates(count: usize) -> Value {
+    let gate =
+        |number: usize| json!({"name": format!("enableMultiArchBootImageImpo{}", number % 10)});
+    json!({"featureGates": (0..count).map(gate).collect::<Vec<_>>()})
+}
+
+#[rstest]
+#[case::right_templates(500, |count| with_import(templates(count, |_| "amd64,arm64".to_owned())))]
+#[case::malformed_while_the_import_is_off(500, |count| json!({"dataImportCronTemplates": templates(count, |_| "AMD64, arm64".to_owned())}))]
+#[case::unknown_entries(200, |count| with_import(templates(count, |_| distinct(512))))]
+#[case::every_entry_twice(50, |count| with_import(templates(count, |_| distinct(256).repeat(2))))]
+#[case::an_annotation_of_commas(200_000, |count| with_import(json!([template(0, &",".repeat(count))])))]
+#[case::misspelled_gates(5_000, misspelled_gates)]
+#[case::empty_requirements(20_000, |count| affinity(json!([{"matchExpressions": repeated(count, &json!({}))}])))]
+#[case::an_unknown_list(200_000, |count| json!({"x": repeated(count, &json!(0))}))]
+#[case::a_list_where_templates_should_be(200_000, |count| json!({"dataImportCronTemplates": repeated(count, &json!(0))}))]
+fn a_request_costs_what_it_is_long(#[case] count: usize, #[case] spec: Spec) {
+    is_linear(2_000, |double| {
+        let spec = spec(count * double);
+        payload(
+            if spec["featureGates"].is_array() {
+                "v1"
+            } else {
+                "v1beta1"
+            },
+            &spec,
+            None,
+        )
+    });
+}
+
+#[test]
+fn an_update_costs_what_it_is_long() {
+    is_linear(2_000, |double| {
+        let of = |entries| with_import(templates(100 * double, |_| distinct(entries)));
+        payload("v1beta1", &of(512), Some(&of(511)))
+    });
+}
+
+/// Three bytes a template. No real one is so short.
+#[test]
+fn empty_templates_cost_a_little_more() {
+    is_linear(2_100, |double| {
+        payload(
+            "v1beta1",
+            &with_import(repeated(50_000 * double, &json!({}))),
+            None,
+        )
+    });
+}
+
+/// The work grows by at most 2.5 for twice the size, and is bounded for each byte; so is the memory.
+#[track_caller]
+fn is_linear(instructions_per_byte: usize, payload: impl Fn(usize) -> Vec<u8>) {
+    let nodes = nodes(10);
+    let (once, twice) = (payload(1), payload(2));
+    let measured = validate(&twice, &nodes);
+    let Metered {
+        instructions,
+        memory,
+        ..
+    } = measured;
+    let answer: Value = serde_json::from_slice(&measured.answer).expect("an answer");
+    assert!(answer["accepted"].is_boolean(), "{answer}");
+    let half = validate(&once, &nodes).instructions;
+    assert!(
+        instructions * 2 < half * 5,
+        "{half}, for twice the size {instructions}"
+    );
+    eprintln!("{} per byte", instructions / twice.len() as u64);
+    let limit = (twice.len() * instructions_per_byte) as u64;
+    assert!(
+        instructions < limit,
+        "{} for each byte",
+        instructions / twice.len() as u64
+    );
+    let limit = twice.len() * 24 + (6 << 20);
+    assert!(memory < limit, "{memory} bytes for {}", twice.len());
+}
+
+#[rstest]
+#[case::values_of_a_label(|term| json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": [format!("other-{term}")]}))]
+#[case::labels(|term| json!({"key": format!("label-{term}"), "operator": "Exists"}))]
+#[case::not_in(|term| json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [format!("other-{term}")]}))]
+fn many_terms_and_many_nodes_are_judged(#[case] requirement: fn(usize) -> Value) {
+    let nodes = nodes(5_000);
+    let cost = |terms: usize| {
+        let terms = (0..terms)
+            .map(|term| json!({"matchExpressions": [requirement(term)]}))
+            .collect();
+        validate(&payload("v1beta1", &affinity(terms), None), &nodes).instructions
+    };
+    let (one, many) = (cost(1), cost(200));
+    assert!(many < one * 40, "{one}, for 200 terms {many}");
+}
