@@ -13,9 +13,17 @@ SOURCES := $(shell find src engine/src json-stream/src -name '*.rs') $(wildcard 
 help: ## List the targets
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
-policy.wasm: $(SOURCES) ## Build the policy
+policy.wasm: $(SOURCES) | setup ## Build the policy
 	$(CARGO) build --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1 --config '$(REMAP)'
 	cp $(MODULE) $@
+
+# First of all, so that nothing is compiled in vain. cargo would install the toolchain by itself, but not where
+# RUSTUP_AUTO_INSTALL is 0.
+.PHONY: setup
+setup: ## Check for rustup and a C compiler, install the toolchain and its targets; the other targets do it first
+	@command -v rustup >/dev/null || { echo 'rustup is missing: install it from https://rustup.rs' >&2; exit 1; }
+	@command -v cc >/dev/null || { echo 'A C compiler is missing: install one, for example with apt install gcc' >&2; exit 1; }
+	@rustup --quiet toolchain install
 
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy as it is deployed
 	$(PACKAGING) -- annotate policy.wasm --output $@
@@ -45,7 +53,7 @@ reproducible: policy.wasm ## Build the policy in another folder, with another Ca
 	.ci/reproducible policy.wasm $(wildcard $(TARGET)/policy-module/wasm32-wasip1/wasm/hco_architecture_guard.wasm)
 
 .PHONY: hco-preflight
-hco-preflight: ## Build the command, target/release/hco-preflight
+hco-preflight: setup ## Build the command, target/release/hco-preflight
 	$(CARGO) build --release --locked -p hco-preflight --bin hco-preflight
 
 .PHONY: run
@@ -57,12 +65,12 @@ run: hco-preflight ## Check the example against a mixed cluster: it is denied, w
 TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p hco-preflight -p packaging -p e2e-tests
 
 .PHONY: test
-test: ## Test all that needs no other program
+test: setup ## Test all that needs no other program
 	$(TEST) --doc
-	$(TEST) --lib --bins --test suite
+	$(TEST) --no-fail-fast --lib --bins --test suite
 
 .PHONY: e2e-tests
-e2e-tests: ## The cases through every door; kwctl and policy-server if they are on PATH (POLICY_WASM: another module)
+e2e-tests: setup ## The cases through every door; kwctl and policy-server if they are on PATH (POLICY_WASM: another module)
 	$(TEST) --test doors
 
 # The versions of these programs are in e2e-tests/tools/go.mod, and nowhere else.
@@ -89,7 +97,7 @@ e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: 
 	else echo 'cluster: not run: go is not on PATH'; fi
 
 .PHONY: test-wasm
-test-wasm: ## Test the engine and its JSON reader in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)
+test-wasm: setup ## Test the engine and its JSON reader in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
 	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
 
@@ -111,7 +119,7 @@ bench-policy-server: ## Measure a request through policy-server, if it is on PAT
 	@$(CARGO) bench --quiet --locked -p e2e-tests --bench policy-server
 
 .PHONY: lint
-lint: ## rustfmt, clippy and rustdoc, warnings are errors
+lint: setup ## rustfmt, clippy and rustdoc, warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items
@@ -127,6 +135,7 @@ deny: ## Licences, advisories, bans and sources of the dependencies (needs cargo
 .PHONY: generate
 generate: ## Write what repeats the rules from the rules and their pages
 	GENERATE=1 $(TEST) --test suite generated
+	$(MAKE) artifacthub-pkg.yml
 
 .PHONY: snapshots
 snapshots: ## Write the snapshots of the wording and the picture anew; read the diff before you commit it

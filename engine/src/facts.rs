@@ -30,8 +30,11 @@ pub trait Cluster {
 /// Why there are no nodes to judge by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodesError {
-    /// The API server says that the service account lacks a permission.
-    Forbidden { verb: &'static str },
+    /// The API server says that the service account of the policy-server cannot do this with nodes.
+    Forbidden {
+        account: ServiceAccount,
+        verb: &'static str,
+    },
     /// The host returned an error instead of a list.
     Host(String),
     /// The host returned something that is no list of nodes.
@@ -69,7 +72,8 @@ impl<'a> Nodes<'a> {
                 let status = self.cluster.can_i(account, verb);
                 // Anything but a clear no is no reason not to try.
                 if status.as_deref().and_then(is_allowed) == Some(false) {
-                    return Err(NodesError::Forbidden { verb });
+                    let account = account.clone();
+                    return Err(NodesError::Forbidden { account, verb });
                 }
             }
         }

@@ -75,9 +75,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// All outcomes, the worst first.
-    pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Carried];
-
     /// Its name in the audit annotations.
     pub fn name(self) -> &'static str {
         match self {
@@ -95,8 +92,8 @@ pub(crate) struct Findings<'a, 'v> {
     visit: &'v mut Visit<'a, 'v>,
 }
 
-/// Sees each finding: its identity, its level, and how to describe it.
-type Visit<'a, 'v> = dyn FnMut(Identity<'a>, Level, &dyn Fn() -> Finding) + 'v;
+/// Sees each finding: its identity, its outcome unless it is carried over, and how to describe it.
+type Visit<'a, 'v> = dyn FnMut(Identity<'a>, Outcome, &dyn Fn() -> Finding) + 'v;
 
 impl<'a> Findings<'a, '_> {
     /// Whether the settings want findings about this template. A rule asks before it asks for the nodes.
@@ -104,12 +101,14 @@ impl<'a> Findings<'a, '_> {
         self.settings.level(self.rule, Some(template)) != Level::Ignore
     }
 
-    /// Adds a finding. It is described only if somebody is going to read it.
+    /// Adds a finding. It is described only if the report shows it.
     pub(crate) fn add(&mut self, identity: Identity<'a>, describe: impl Fn() -> Finding) {
-        let level = self.settings.level(self.rule, identity.template);
-        if level != Level::Ignore {
-            (self.visit)(identity, level, &describe);
-        }
+        let outcome = match self.settings.level(self.rule, identity.template) {
+            Level::Deny => Outcome::Deny,
+            Level::Warn => Outcome::Warn,
+            Level::Ignore => return,
+        };
+        (self.visit)(identity, outcome, &describe);
     }
 }
 
@@ -154,8 +153,8 @@ impl<'a> Identities<'a> {
         let mut denials = Self::default();
         if facts.settings.has_level(rule, &[Level::Deny]) {
             let existing = Existing::of(rule, facts);
-            check(rule, facts, &mut |identity, level, _| {
-                if level == Level::Deny && !existing.contains(&identity) {
+            check(rule, facts, &mut |identity, outcome, _| {
+                if outcome == Outcome::Deny && !existing.contains(&identity) {
                     denials.insert(identity);
                 }
             });
@@ -237,18 +236,27 @@ pub(crate) struct Judged<'a> {
     pub(crate) rule: &'static Rule,
     /// The first ones of each outcome in full.
     pub(crate) shown: Vec<FindingReport>,
-    /// How many there are, in the order of [`Outcome::ALL`].
-    counts: [usize; Outcome::ALL.len()],
+    counts: Counts,
     /// The worst outcome for each template; findings without a template are under the empty name.
     pub(crate) worst: BTreeMap<&'a str, Outcome>,
+}
+
+/// How many findings there are of each outcome.
+#[derive(Debug, Default)]
+struct Counts {
+    deny: usize,
+    warn: usize,
+    carried: usize,
 }
 
 impl Judged<'_> {
     /// How many findings have this outcome.
     pub(crate) fn count(&self, outcome: Outcome) -> usize {
-        let mut counts = Outcome::ALL.iter().zip(self.counts);
-        let found = counts.find_map(|(known, count)| (*known == outcome).then_some(count));
-        found.unwrap_or_default()
+        match outcome {
+            Outcome::Deny => self.counts.deny,
+            Outcome::Warn => self.counts.warn,
+            Outcome::Carried => self.counts.carried,
+        }
     }
 
     /// The findings with this outcome that are shown, and how many more there are.
@@ -261,7 +269,12 @@ impl Judged<'_> {
 
     /// How many findings are not shown.
     pub(crate) fn omitted(&self) -> usize {
-        self.counts.iter().sum::<usize>() - self.shown.len()
+        let Counts {
+            deny,
+            warn,
+            carried,
+        } = self.counts;
+        deny + warn + carried - self.shown.len()
     }
 }
 
@@ -280,16 +293,14 @@ pub(crate) fn judge<'a>(
     let mut judged = Judged {
         rule,
         shown: Vec::new(),
-        counts: Default::default(),
+        counts: Counts::default(),
         worst: BTreeMap::new(),
     };
     let mut last = None;
-    check(rule, facts, &mut |identity, level, describe| {
-        let outcome = match level {
-            _ if existing.contains(&identity) => Outcome::Carried,
-            Level::Deny => Outcome::Deny,
-            Level::Warn | Level::Ignore => Outcome::Warn,
-        };
+    check(rule, facts, &mut |identity, mut outcome, describe| {
+        if existing.contains(&identity) {
+            outcome = Outcome::Carried;
+        }
         let template = identity.template.unwrap_or_default();
         // An annotation can have thousands of findings, one after the other.
         if last != Some((template.as_ptr(), outcome)) {
@@ -297,9 +308,10 @@ pub(crate) fn judge<'a>(
             let worst = judged.worst.entry(template).or_insert(outcome);
             *worst = outcome.min(*worst);
         }
-        let mut counts = Outcome::ALL.iter().zip(&mut judged.counts);
-        let Some((_, count)) = counts.find(|(known, _)| **known == outcome) else {
-            return;
+        let count = match outcome {
+            Outcome::Deny => &mut judged.counts.deny,
+            Outcome::Warn => &mut judged.counts.warn,
+            Outcome::Carried => &mut judged.counts.carried,
         };
         *count += 1;
         if *count <= SHOWN {

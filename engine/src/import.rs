@@ -195,7 +195,7 @@ impl V1Only {
         };
         let annotation = with_whole_characters(annotation);
         let json = Json::parse(annotation.as_bytes())
-            .map_err(|_| UnreadableV1Only("it is no JSON".to_owned()))?;
+            .map_err(|_| UnreadableV1Only("it is not valid JSON".to_owned()))?;
         Self::read(json).map_err(|error| UnreadableV1Only(error.to_string()))
     }
 

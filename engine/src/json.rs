@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{Deserializer as _, MapAccess, Visitor};
+use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::path::{FieldPath, Segment};
@@ -118,15 +117,24 @@ impl<'a> Visitor<'a> for Members {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        /// Borrowed from the document unless it is written with escapes.
-        #[derive(Deserialize)]
-        struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
         let mut members = Vec::new();
-        while let Some((Key(key), value)) = map.next_entry::<_, &RawValue>()? {
+        while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+            let key = string(key.get()).ok_or_else(|| A::Error::custom("a key is no string"))?;
             members.push((key, Json(value.get())));
         }
         Ok(members)
     }
+}
+
+/// The text of a string, which is borrowed from the document unless it is written with escapes.
+fn string(quoted: &str) -> Option<Cow<'_, str>> {
+    let text = quoted.strip_prefix('"')?.strip_suffix('"')?;
+    if !text.contains('\\') {
+        return Some(Cow::Borrowed(text));
+    }
+    let read = serde_json::from_str(quoted);
+    let read = read.or_else(|_| serde_json::from_str(&with_whole_characters(quoted)));
+    read.ok().map(Cow::Owned)
 }
 
 /// A value that is not of the type that is expected there.
@@ -338,7 +346,7 @@ impl<'a> Field<'a> {
 
     /// Reads a string.
     pub(crate) fn string(&self) -> Result<Option<String>, WrongType<'a>> {
-        self.read(Kind::String, |json| serde_json::from_str(json.0).ok())
+        self.read(Kind::String, |json| string(json.0).map(Cow::into_owned))
     }
 
     /// Reads a boolean.
@@ -389,7 +397,7 @@ impl PartialEq for Field<'_> {
     }
 }
 
-/// A JSON text inside a string, as Go reads it: half of a surrogate pair is U+FFFD. `serde_json` rejects it.
+/// A JSON text as Go reads it: half of a surrogate pair is U+FFFD. `serde_json` rejects it.
 ///
 /// MIRRORS: Go encoding/json, unquote.
 pub(crate) fn with_whole_characters(text: &str) -> String {

@@ -95,7 +95,7 @@ impl fmt::Display for FieldPath {
         const KEY: usize = 128;
         let segments = self.segments();
         if segments.is_empty() {
-            return f.write_str("the object");
+            return f.write_str("the document");
         }
         for (place, segment) in segments.into_iter().enumerate() {
             match segment {
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_whole_object_has_an_empty_pointer() {
-        assert_eq!(FieldPath::default().to_string(), "the object");
+        assert_eq!(FieldPath::default().to_string(), "the document");
         assert_eq!(FieldPath::default().pointer(), "");
         assert_eq!(FieldPath::default().parent(), None);
     }

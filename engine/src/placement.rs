@@ -301,12 +301,12 @@ mod tests {
     #[rstest]
     #[case::operator(
         json!([{"matchExpressions": [{"key": "/", "operator": "in", "values": ["_"]}]}]),
-        "nodeSelectorTerms[0].matchExpressions[0].operator: the operator is none of \
-         In, NotIn, Exists, DoesNotExist, Gt and Lt (/ in [_])"
+        "nodeSelectorTerms[0].matchExpressions[0].operator: the operator must be \
+         In, NotIn, Exists, DoesNotExist, Gt, or Lt (/ in [_])"
     )]
     #[case::index_of_the_original_list(
         json!([{}, {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "a", "operator": "In"}]}]),
-        "nodeSelectorTerms[1].matchExpressions[1].values: In and NotIn need at least one value (a In)"
+        "nodeSelectorTerms[1].matchExpressions[1].values: In and NotIn require at least one value (a In)"
     )]
     #[case::values_of_exists(
         json!([{"matchExpressions": [{"key": "a", "operator": "DoesNotExist", "values": [""]}]}]),
@@ -315,28 +315,27 @@ mod tests {
     )]
     #[case::a_value(
         expression("kubernetes.io/arch", "In", &["amd64", "arm64 "]),
-        "nodeSelectorTerms[0].matchExpressions[0].values[1]: the value has a character other than \
-         letters, digits, `-`, `_` and `.`, or does not begin and end with a letter or digit, which \
-         no label's value can (kubernetes.io/arch In [amd64 arm64 ])"
+        "nodeSelectorTerms[0].matchExpressions[0].values[1]: a label value can contain only \
+         letters, digits, `-`, `_`, and `.`, and must begin and end with a letter or digit (kubernetes.io/arch In [amd64 arm64 ])"
     )]
     #[case::two_numbers(
         expression("a", "Gt", &["1", "2"]),
-        "nodeSelectorTerms[0].matchExpressions[0].values: Gt and Lt need exactly one value (a Gt [1 2])"
+        "nodeSelectorTerms[0].matchExpressions[0].values: Gt and Lt require exactly one value (a Gt [1 2])"
     )]
     #[case::no_number(
         expression("a", "Lt", &["1_0"]),
         "nodeSelectorTerms[0].matchExpressions[0].values[0]: \
-         the value is not an integer of 64 bits, which Gt and Lt need (a Lt [1_0])"
+         Gt and Lt require a 64-bit integer (a Lt [1_0])"
     )]
     #[case::field_operator(
         field("metadata.name", "Exists", "x"),
-        "nodeSelectorTerms[0].matchFields[0].operator: the operator is neither In nor NotIn, \
-         and a field takes no other (metadata.name Exists [x])"
+        "nodeSelectorTerms[0].matchFields[0].operator: matchFields supports only \
+         the operators In and NotIn (metadata.name Exists [x])"
     )]
     #[case::field_values(
         json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]}]),
         "nodeSelectorTerms[0].matchFields[0].values: \
-         a field needs exactly one value (metadata.name In [a b])"
+         matchFields requires exactly one value (metadata.name In [a b])"
     )]
     fn a_requirement_is_invalid(#[case] terms: Value, #[case] expected: &str) {
         let errors: Vec<_> = required(&terms)

@@ -1,5 +1,6 @@
 //! The policy's settings. Every problem in them is reported at once, with its path.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -26,8 +27,10 @@ const IMAGE_RULES: [&str; 2] = ["image-architectures-mismatch", "image-unreadabl
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     levels: Levels,
-    /// Levels for single templates, the most specific pattern first.
-    templates: BTreeMap<Pattern, Levels>,
+    /// Levels for the templates with a name.
+    names: BTreeMap<String, Levels>,
+    /// Levels for the templates whose names begin with a prefix, by its length: the longest first.
+    prefixes: BTreeMap<Reverse<usize>, BTreeMap<String, Levels>>,
     pub(crate) updates: Updates,
     pub(crate) service_account: Option<ServiceAccount>,
     /// Name and registry URL of the common templates, instead of those that upstream ships.
@@ -36,34 +39,6 @@ pub(crate) struct Settings {
 
 /// Levels by the id of a rule.
 type Levels = BTreeMap<&'static str, Level>;
-
-/// Which templates a setting is for: a name, or the beginning of names.
-///
-/// In this order the most specific pattern comes first: names, then prefixes, the longest first.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Pattern {
-    Name(String),
-    Prefix(std::cmp::Reverse<usize>, String),
-}
-
-impl Pattern {
-    fn parse(text: &str) -> Option<Self> {
-        let pattern = match text.strip_suffix('*') {
-            Some(prefix) => Self::Prefix(std::cmp::Reverse(prefix.len()), prefix.to_owned()),
-            None => Self::Name(text.to_owned()),
-        };
-        let (Self::Name(fixed) | Self::Prefix(_, fixed)) = &pattern;
-        let is_valid = !text.is_empty() && !fixed.contains('*');
-        is_valid.then_some(pattern)
-    }
-
-    fn matches(&self, template: &str) -> bool {
-        match self {
-            Self::Name(name) => name == template,
-            Self::Prefix(_, prefix) => template.starts_with(prefix),
-        }
-    }
-}
 
 /// Which problems an update is denied for.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -87,23 +62,30 @@ pub struct ServiceAccount {
 impl Settings {
     /// The level of a rule for a template, or for the object as a whole.
     pub(crate) fn level(&self, rule: &Rule, template: Option<&str>) -> Level {
-        let matching = self
-            .templates
-            .iter()
-            .filter(|(pattern, _)| template.is_some_and(|name| pattern.matches(name)));
-        matching
-            .map(|(_, levels)| levels)
-            .chain([&self.levels])
-            .find_map(|levels| levels.get(rule.id))
-            .copied()
+        template
+            .and_then(|name| self.level_of_template(rule, name))
+            .or_else(|| self.levels.get(rule.id).copied())
             .unwrap_or(rule.level)
+    }
+
+    /// The level that is set for a template: by its name, or by the longest prefix that sets one.
+    fn level_of_template(&self, rule: &Rule, name: &str) -> Option<Level> {
+        let by_name = self.names.get(name).and_then(|levels| levels.get(rule.id));
+        let mut prefixes = self.prefixes.iter();
+        by_name.copied().or_else(|| {
+            prefixes.find_map(|(Reverse(length), levels)| {
+                let levels = levels.get(name.get(..*length)?)?;
+                levels.get(rule.id).copied()
+            })
+        })
     }
 
     /// Whether a rule has one of these levels for anything.
     pub(crate) fn has_level(&self, rule: &Rule, levels: &[Level]) -> bool {
-        let of_templates = self.templates.iter();
-        let mut of_templates = of_templates.filter_map(|(_, levels)| levels.get(rule.id));
-        levels.contains(&self.level(rule, None)) || of_templates.any(|level| levels.contains(level))
+        let of_prefixes = self.prefixes.values().flat_map(BTreeMap::values);
+        let mut of_templates = self.names.values().chain(of_prefixes);
+        levels.contains(&self.level(rule, None))
+            || of_templates.any(|known| known.get(rule.id).is_some_and(|it| levels.contains(it)))
     }
 
     /// Reads the settings as the host sends them; no settings at all are the default.
@@ -132,14 +114,20 @@ impl Settings {
                 for (pattern, levels) in reader.fields("templates", field) {
                     let path = format!("templates.{}", text::escape(&pattern, 80));
                     let levels = reader.levels(&path, &levels, &[Subject::Template]);
-                    match Pattern::parse(&pattern) {
-                        Some(pattern) => {
-                            self.templates.insert(pattern, levels);
-                        }
-                        None => reader.problem(
+                    let (fixed, is_prefix) = match pattern.strip_suffix('*') {
+                        Some(prefix) => (prefix, true),
+                        None => (pattern.as_str(), false),
+                    };
+                    if pattern.is_empty() || fixed.contains('*') {
+                        reader.problem(
                             &path,
                             "must be the name of a template, or a prefix followed by `*`",
-                        ),
+                        );
+                    } else if is_prefix {
+                        let same_length = self.prefixes.entry(Reverse(fixed.len())).or_default();
+                        same_length.insert(fixed.to_owned(), levels);
+                    } else {
+                        self.names.insert(pattern, levels);
                     }
                 }
             }
@@ -247,7 +235,7 @@ impl Reader {
                 None => self.unknown(&path, "unknown rule", &id, &ids),
                 Some((_, subject)) if !subjects.contains(subject) => self.problem(
                     &path,
-                    "this rule cannot be set for single templates; use `levels`",
+                    "the level of this rule cannot be set for individual templates; use `levels`",
                 ),
                 Some((id, _)) => {
                     if let Some(level) = level {
@@ -298,7 +286,7 @@ impl Reader {
         self.problem(
             "serviceAccount",
             &format!(
-                "must be NAMESPACE/NAME of the policy-server's service account, for example kubewarden/policy-server, not {}",
+                "must be the service account of the policy-server in the form NAMESPACE/NAME, for example kubewarden/policy-server; it is {}",
                 shown(field)
             ),
         );
@@ -318,7 +306,7 @@ impl Reader {
             self.problem(
                 &path,
                 &format!(
-                    "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, not {}",
+                    "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is {}",
                     shown(field)
                 ),
             );
@@ -404,7 +392,7 @@ mod tests {
                     "templates":{"a*b":{"template-invalid":"warn"},"x":{"import-contradiction":"warn","template-bad":"warn"},"y":1}}"#
             ),
             "15 problems in the settings:\n\
-             - commonTemplates.Fedora: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, not ``\n\
+             - commonTemplates.Fedora: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is ``\n\
              - commonTemplates.Fedora: must be the name of a template: lowercase letters, digits, `-` and `.`\n\
              - description: must be a string or null\n\
              - images: this version of the policy does not support `verify`; use `ignore` or remove the setting\n\
@@ -412,10 +400,10 @@ mod tests {
              - levels.no-workload-nodes: must be one of deny, warn, ignore, not `wran`; did you mean `warn`?\n\
              - levels.placement-invalid: must be one of deny, warn, ignore, not a number\n\
              - repair: this version of the policy does not change objects; remove the setting\n\
-             - serviceAccount: must be NAMESPACE/NAME of the policy-server's service account, for example kubewarden/policy-server, not `policy-server`\n\
+             - serviceAccount: must be the service account of the policy-server in the form NAMESPACE/NAME, for example kubewarden/policy-server; it is `policy-server`\n\
              - settings: unknown setting `level`; did you mean `levels`?\n\
              - templates.a*b: must be the name of a template, or a prefix followed by `*`\n\
-             - templates.x.import-contradiction: this rule cannot be set for single templates; use `levels`\n\
+             - templates.x.import-contradiction: the level of this rule cannot be set for individual templates; use `levels`\n\
              - templates.x.template-bad: unknown rule; did you mean `template-invalid`?\n\
              - templates.y: must be an object, not a number\n\
              - updates: must be one of ratchet, strict, not `stirct`; did you mean `strict`?"

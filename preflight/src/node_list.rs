@@ -70,7 +70,7 @@ pub enum NodeListError {
     #[error("the node list is empty; write it with `kubectl get nodes -o yaml`")]
     Empty,
     /// It is no JSON.
-    #[error("the node list is no JSON")]
+    #[error("the node list is not valid JSON")]
     Json(#[source] serde_json::Error),
     /// It is no YAML.
     #[error("the node list is no YAML")]

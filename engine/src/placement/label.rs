@@ -12,12 +12,12 @@ pub(super) fn key_error(key: &str) -> Option<&'static str> {
     let name = match key.split_once('/') {
         None => key,
         Some((_, name)) if name.contains('/') => {
-            return Some("the key has more than one slash");
+            return Some("the key must have at most one slash");
         }
-        Some(("", _)) => return Some("the key has nothing before its slash"),
+        Some(("", _)) => return Some("the prefix of the key is empty"),
         Some((prefix, _)) if !is_dns1123_subdomain(prefix) => {
             return Some(
-                "the key's prefix is not a domain name of at most 253 lower case letters, digits, `-` and `.`",
+                "the prefix of the key must be a domain name: at most 253 lowercase letters, digits, `-`, and `.`",
             );
         }
         Some((_, name)) => name,
@@ -25,11 +25,11 @@ pub(super) fn key_error(key: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("the key has no name")
     } else if name.len() > NAME_MAX {
-        Some("the key's name is longer than 63 bytes")
+        Some("the name part of the key can have at most 63 characters")
     } else if !is_name(name) {
         Some(
-            "the key's name has a character other than letters, digits, `-`, `_` and `.`, \
-             or does not begin and end with a letter or digit",
+            "the name part of the key can contain only letters, digits, `-`, `_`, and `.`, \
+             and must begin and end with a letter or digit",
         )
     } else {
         None
@@ -41,11 +41,11 @@ pub(super) fn key_error(key: &str) -> Option<&'static str> {
 /// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelValue`.
 pub(super) fn value_error(value: &str) -> Option<&'static str> {
     if value.len() > NAME_MAX {
-        Some("the value is longer than 63 bytes, which no label's value can be")
+        Some("a label value can have at most 63 characters")
     } else if !value.is_empty() && !is_name(value) {
         Some(
-            "the value has a character other than letters, digits, `-`, `_` and `.`, \
-             or does not begin and end with a letter or digit, which no label's value can",
+            "a label value can contain only letters, digits, `-`, `_`, and `.`, \
+             and must begin and end with a letter or digit",
         )
     } else {
         None
@@ -85,18 +85,18 @@ mod tests {
     #[rstest]
     #[case::empty("", "no name")]
     #[case::no_name("kubernetes.io/", "no name")]
-    #[case::no_prefix("/arch", "nothing before its slash")]
-    #[case::two_slashes("a/b/c", "more than one slash")]
-    #[case::only_slashes("//", "more than one slash")]
-    #[case::capitals_in_the_prefix("Example.com/x", "prefix is not")]
-    #[case::empty_label_in_the_prefix("a..b/x", "prefix is not")]
-    #[case::prefix_ends_in_a_dash("a-/x", "prefix is not")]
-    #[case::prefix_too_long(&format!("{}/x", "p".repeat(254)), "prefix is not")]
-    #[case::name_too_long(&"n".repeat(64), "longer than 63")]
-    #[case::blank("my zone", "character other than")]
-    #[case::name_begins_with_a_dot(".zone", "character other than")]
-    #[case::line_break_at_the_end("zone\n", "character other than")]
-    #[case::not_ascii("zoné", "character other than")]
+    #[case::no_prefix("/arch", "prefix of the key is empty")]
+    #[case::two_slashes("a/b/c", "at most one slash")]
+    #[case::only_slashes("//", "at most one slash")]
+    #[case::capitals_in_the_prefix("Example.com/x", "prefix of the key must be")]
+    #[case::empty_label_in_the_prefix("a..b/x", "prefix of the key must be")]
+    #[case::prefix_ends_in_a_dash("a-/x", "prefix of the key must be")]
+    #[case::prefix_too_long(&format!("{}/x", "p".repeat(254)), "prefix of the key must be")]
+    #[case::name_too_long(&"n".repeat(64), "at most 63")]
+    #[case::blank("my zone", "can contain only")]
+    #[case::name_begins_with_a_dot(".zone", "can contain only")]
+    #[case::line_break_at_the_end("zone\n", "can contain only")]
+    #[case::not_ascii("zoné", "can contain only")]
     fn a_key_is_invalid(#[case] key: &str, #[case] reason: &str) {
         assert!(key_error(key).is_some_and(|error| error.contains(reason)));
     }

@@ -59,7 +59,7 @@ impl LabelRequirement {
             _ => {
                 errors.add(
                     Part::Operator,
-                    "the operator is none of In, NotIn, Exists, DoesNotExist, Gt and Lt",
+                    "the operator must be In, NotIn, Exists, DoesNotExist, Gt, or Lt",
                 );
                 return Err(errors.of(requirement));
             }
@@ -69,21 +69,18 @@ impl LabelRequirement {
         }
         match (&test, values) {
             (Some(Test::In(_) | Test::NotIn(_)), []) => {
-                errors.add(Part::Values, "In and NotIn need at least one value");
+                errors.add(Part::Values, "In and NotIn require at least one value");
             }
             (Some(Test::Exists | Test::DoesNotExist), [_, ..]) => {
                 errors.add(Part::Values, "Exists and DoesNotExist take no values");
             }
             (None, values) => {
                 if values.len() != 1 {
-                    errors.add(Part::Values, "Gt and Lt need exactly one value");
+                    errors.add(Part::Values, "Gt and Lt require exactly one value");
                 }
                 for (index, value) in values.iter().enumerate() {
                     if value.parse::<i64>().is_err() {
-                        errors.add(
-                            Part::Value(index),
-                            "the value is not an integer of 64 bits, which Gt and Lt need",
-                        );
+                        errors.add(Part::Value(index), "Gt and Lt require a 64-bit integer");
                     }
                 }
             }
@@ -146,7 +143,7 @@ impl FieldRequirement {
             _ => {
                 errors.add(
                     Part::Operator,
-                    "the operator is neither In nor NotIn, and a field takes no other",
+                    "matchFields supports only the operators In and NotIn",
                 );
                 return Err(errors.of(requirement));
             }
@@ -158,7 +155,7 @@ impl FieldRequirement {
                 value: value.clone(),
             })
         } else {
-            errors.add(Part::Values, "a field needs exactly one value");
+            errors.add(Part::Values, "matchFields requires exactly one value");
             Err(errors.of(requirement))
         }
     }

@@ -36,7 +36,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 Finding {
                     path: facts.architectures_path(template),
                     fact: format!(
-                        "HCO ignores the entry {} of template {}: {}.",
+                        "The entry {} of template {} is not valid ({}): HCO ignores it.",
                         quote(entry),
                         quote(&template.name),
                         reason(Mistake::of(entry))
@@ -50,7 +50,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 
 fn reason(mistake: Mistake) -> String {
     match mistake {
-        Mistake::Blanks(_) => "it has leading or trailing blanks".to_owned(),
+        Mistake::Blanks(_) => "leading or trailing whitespace".to_owned(),
         Mistake::Case(name) => format!("names of architectures are lowercase: {name}"),
         Mistake::Alias(name) => format!("Kubernetes calls this architecture {name}"),
         Mistake::Typo(name) => {

@@ -40,7 +40,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             fact: fact(image.name, is_shipped, value.is_some()),
             remedies: if is_shipped {
                 // HCO would delete an annotation in the spec.
-                let own = "import an image from a registry of your own, with the architectures annotation";
+                let own = "use an image from a registry of your own, and add the architectures annotation";
                 vec![remedies::disable(facts, template), Remedy::advice(own)]
             } else {
                 vec![add_annotation(facts, template)]

@@ -28,7 +28,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 Finding {
                     path: facts.architectures_path(template),
                     fact: format!(
-                        "The golden image of template {} is not imported for {}: VMs cannot boot from it on those nodes.",
+                        "The golden image of template {} is not imported for {} nodes: VMs on these nodes cannot boot from it.",
                         quote(&template.name),
                         remedies::names(missing)
                     ),

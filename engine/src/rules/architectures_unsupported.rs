@@ -85,7 +85,7 @@ fn describe(
     Finding {
         path,
         fact: format!(
-            "{what} {} lists {}, but the workload nodes have {}: HCO does not deploy the golden image.",
+            "{what} {} lists {}, but the workload nodes report {}: HCO does not deploy the golden image.",
             quote(image.name),
             quote(value.0),
             remedies::names(census.workload.keys())

@@ -26,7 +26,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     findings.add(Identity::only(), || Finding {
         path: remedies::placement_path(facts),
         fact: format!(
-            "The cluster has nodes of architecture {}: the SSP operator supports amd64, arm64 and s390x only and rejects its whole configuration.",
+            "The cluster has {} nodes: the SSP operator supports only amd64, arm64, and s390x, and rejects its entire configuration.",
             remedies::names(names.iter().copied())
         ),
         remedies: ways_out(facts, census),

@@ -34,7 +34,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     findings.add(Identity::only(), || Finding {
         path: facts.hco.fields.import.path(),
         fact: format!(
-            "The multi-architecture import is off, so VM templates ask for {}, the architecture of the control plane; the workload nodes have {}.",
+            "The multi-architecture import is off, so VM templates specify {}, the first control-plane architecture, but the workload nodes report {}: VMs from these templates are not scheduled.",
             escape(first, 32),
             escape(workload, 32)
         ),
@@ -42,7 +42,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             remedies::enable_import(facts)
         } else {
             // The import does not help: the SSP operator rejects its configuration either way.
-            Remedy::advice("resolve cluster-architecture-unknown first")
+            Remedy::advice("first fix the problem that the rule cluster-architecture-unknown reports")
         }],
     });
 }

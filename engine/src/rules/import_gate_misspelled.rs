@@ -33,11 +33,11 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 path: name.clone(),
                 fact: match typos {
                     0 => format!(
-                        "The feature gate {} is in the wrong letter case: HCO 1.18 and earlier ignore it.",
+                        "The feature gate {} has the wrong letter case: HCO 1.18 and earlier ignore it.",
                         quote(&gate.name)
                     ),
                     _ => format!(
-                        "HCO has no feature gate {}; it ignores the entry.",
+                        "The feature gate {} is unknown: HCO ignores it.",
                         quote(&gate.name)
                     ),
                 },

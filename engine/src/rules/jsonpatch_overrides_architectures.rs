@@ -39,45 +39,51 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     }
 }
 
-fn check_patch<'a>(
-    findings: &mut Findings<'a, '_>,
+fn check_patch(
+    findings: &mut Findings<'_, '_>,
     path: &FieldPath,
-    patch: &'a str,
+    patch: &str,
     resource: &str,
     fields: &[&str],
 ) {
-    let finding = |fact: String| Finding {
+    let finding = |fact: String, advice: &str| Finding {
         path: path.clone(),
         fact,
-        remedies: vec![Remedy::advice(
-            "remove the operation; set the fields of the HyperConverged instead",
-        )],
+        remedies: vec![Remedy::advice(advice)],
     };
     let text = with_whole_characters(patch);
     let Some(operations) = operations(&text) else {
-        findings.add(Identity::value(patch), || {
-            finding(format!(
-                "The {resource} patch is not a valid JSON Patch, so HCO rejects it."
-            ))
+        findings.add(Identity::value(format!("{resource} {patch}")), || {
+            finding(
+                format!("The {resource} patch is not a valid JSON Patch: HCO rejects it."),
+                "correct or remove the annotation",
+            )
         });
         return;
     };
     for operation in operations {
-        let value = || Identity::value(operation.text.to_owned());
+        // The same operation is another problem in another patch.
+        let value = || Identity::value(format!("{resource} {}", operation.text));
         if !operation.is_applicable() {
             findings.add(value(), || {
                 let path = operation.path.as_deref();
-                finding(format!(
-                    "HCO rejects the {resource} patch: it has an operation {}, and paths must begin with /spec/.",
-                    path.map_or("without a path".to_owned(), |path| format!("with path {}", quote(path)))
-                ))
+                finding(
+                    format!(
+                        "The {resource} patch has an operation {}, but paths must begin with /spec/: HCO rejects the patch.",
+                        path.map_or("without a path".to_owned(), |path| format!("with path {}", quote(path)))
+                    ),
+                    "correct or remove the operation",
+                )
             });
         } else if let Some(touched) = operation.touched(fields) {
             findings.add(value(), || {
-                finding(format!(
-                    "The {resource} patch changes {}, which HCO sets from this object and the nodes.",
-                    quote(touched)
-                ))
+                finding(
+                    format!(
+                        "The {resource} patch changes {}, which HCO sets from this object and the nodes.",
+                        quote(touched)
+                    ),
+                    "remove the operation, and set the fields of HyperConverged instead",
+                )
             });
         }
     }

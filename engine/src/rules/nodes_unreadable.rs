@@ -19,12 +19,12 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let account = facts.settings.service_account.as_ref();
     findings.add(Identity::only(), || {
         let (fact, remedy) = match (error, account) {
-            (NodesError::Forbidden { verb }, account) => (
+            (NodesError::Forbidden { account, verb }, _) => (
                 format!(
-                    "The policy cannot judge the object: the service account {} of the policy-server cannot {verb} nodes.",
-                    account.map_or_else(|| "(unknown)".to_owned(), name)
+                    "The policy cannot check the object against the nodes: the service account {} of the policy-server cannot {verb} nodes.",
+                    name(account)
                 ),
-                grant(account, verb, ""),
+                grant(Some(account), ""),
             ),
             (NodesError::Host(error), account) => {
                 // The causes and, where backtraces are on, a backtrace follow on further lines.
@@ -32,13 +32,13 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 let error = escape(first.trim_end_matches('.'), 160);
                 let colon = if error.is_empty() { "" } else { ": " };
                 (
-                    format!("The policy cannot judge the object: it cannot read the nodes{colon}{error}."),
+                    format!("The policy cannot check the object against the nodes, because it cannot read the nodes{colon}{error}."),
                     resolve(first, account),
                 )
             }
             (NodesError::List(error), _) => (
                 format!(
-                    "The policy cannot judge the object: the node list is invalid: {}.",
+                    "The policy cannot check the object against the nodes, because the node list is invalid: {}.",
                     escape(error, 160)
                 ),
                 Remedy::advice(
@@ -62,18 +62,10 @@ fn name(account: &ServiceAccount) -> String {
 ///
 /// Not by the manifest itself: it binds one account, and applied for another one it would replace the binding of an
 /// overlay.
-fn grant(account: Option<&ServiceAccount>, verb: &str, condition: &str) -> Remedy {
-    let (account, check) = match account {
-        Some(ServiceAccount { namespace, name }) => (
-            format!("{namespace}/{name}"),
-            format!(
-                "; to check: kubectl auth can-i {verb} nodes --as=system:serviceaccount:{namespace}:{name}"
-            ),
-        ),
-        None => ("NAMESPACE/NAME".to_owned(), String::new()),
-    };
+fn grant(account: Option<&ServiceAccount>, condition: &str) -> Remedy {
+    let account = account.map_or_else(|| "NAMESPACE/NAME".to_owned(), name);
     Remedy::advice(format!(
-        "{condition}grant the policy-server's service account list and watch of nodes, as deploy/rbac.yaml does for kubewarden/policy-server{check}"
+        "{condition}grant the policy-server's service account permission to get, list, and watch nodes, as deploy/rbac.yaml does for kubewarden/policy-server"
     ))
     .with_command(Some(format!(
         "hco-preflight rbac --service-account {account} | kubectl apply -f -"
@@ -104,8 +96,7 @@ fn resolve(error: &str, account: Option<&ServiceAccount>) -> Remedy {
     } else {
         grant(
             account,
-            "list",
-            "see the log of the policy-server; if it lacks permission, ",
+            "see the log of the policy-server; if the policy-server does not have permission, ",
         )
     }
 }

@@ -30,7 +30,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         Finding {
             path: affinity.key(PREFERRED).index(index),
             fact: format!(
-                "The placement only prefers an architecture, which excludes no node: the workload nodes have {}.",
+                "The placement only prefers an architecture, which excludes no node: the workload nodes report {}.",
                 remedies::names(census.workload.keys())
             ),
             remedies: ways,

@@ -38,8 +38,10 @@ pub(super) fn enable_import(facts: &Facts<'_>) -> Remedy {
 fn new_enable_import(facts: &Facts<'_>) -> Remedy {
     let hco = facts.hco;
     let corrections = corrections(facts);
+    let is_all = corrections.is_some();
+    let corrections = corrections.unwrap_or_default();
     let revealed = revealed(facts, &corrections);
-    let is_flag_alone = corrections.is_empty() && revealed.is_empty();
+    let is_flag_alone = is_all && corrections.is_empty() && revealed.is_empty();
     let mut edits = set_import(hco);
     for (template, value) in corrections {
         edits = match value {
@@ -52,20 +54,20 @@ fn new_enable_import(facts: &Facts<'_>) -> Remedy {
     let needs_gate = hco.version == Version::V1 && hco.import.field.is_none();
     let mut summary = "enable the multi-architecture import".to_owned();
     if needs_gate {
-        summary += " (HCO 1.19 and later read the field, earlier versions the feature gate)";
+        summary += " (HCO 1.19 and later read the field; earlier versions read the feature gate)";
     }
     if revealed.contains(architectures_missing::RULE.id) {
         summary += ", and in the same change add the architectures annotation to each template without one";
     } else if !revealed.is_empty() {
         let rules: Vec<&str> = revealed.iter().copied().collect();
-        summary += ", and in the same change fix the problems that then occur (";
+        summary += ", and in the same change fix the problems that this reveals (";
         summary += &text::list(&rules, rules.len());
         summary += ")";
     }
     let command =
         (is_flag_alone && !needs_gate).then(|| merge_command(hco, &hco.fields.import.path(), true));
     Remedy::edits(summary, edits.finish())
-        .complete_if(revealed.is_empty())
+        .complete_if(is_all && revealed.is_empty())
         .with_command(command)
 }
 
@@ -92,9 +94,9 @@ fn set_import(hco: &HyperConverged<'_>) -> Edits {
 }
 
 /// The annotations that HCO reads or ignores with the import on, and what they have to be: corrected where it is clear
-/// what was meant, and removed where HCO ignores them.
-fn corrections<'a>(facts: &Facts<'a>) -> Vec<(&'a Template<'a>, Option<String>)> {
-    /// With more of them, a person has to look.
+/// what was meant, and removed where HCO ignores them. `None` if there are more than a message has room for: then a
+/// person has to look.
+fn corrections<'a>(facts: &Facts<'a>) -> Option<Vec<(&'a Template<'a>, Option<String>)>> {
     const MOST: usize = 32;
     let none = BTreeMap::new();
     let census = facts.census_if_read();
@@ -119,10 +121,10 @@ fn corrections<'a>(facts: &Facts<'a>) -> Vec<(&'a Template<'a>, Option<String>)>
             _ => {}
         }
         if corrections.len() > MOST {
-            return Vec::new();
+            return None;
         }
     }
-    corrections
+    Some(corrections)
 }
 
 /// The rules that deny the object with the import on and these corrections for something that they do not deny it for
@@ -231,7 +233,7 @@ pub(super) fn correct(
     let summary = if correction.is_certain {
         "correct the annotation"
     } else {
-        "correct the annotation; check that this is what you mean"
+        "correct the annotation; verify that this is the value that you intend"
     };
     let denies = |rule| facts.settings.level(rule, Some(&template.name)) == Level::Deny;
     let before = value.supported(&census.workload);

@@ -25,7 +25,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(name), || Finding {
             path: facts.path_of(template).keys(&["metadata", "name"]),
             fact: format!(
-                "Duplicate template name {}; entry [{index}] already uses it: HCO's reconcile fails.",
+                "Duplicate template name {}; entry [{index}] already uses it: HCO cannot reconcile the object.",
                 quote(name)
             ),
             remedies: vec![Remedy::advice(

@@ -36,7 +36,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(name), || Finding {
             path: facts.path_of(template).keys(&["metadata", "name"]),
             fact: if name.is_empty() {
-                "The template has no name: the SSP operator rejects its whole configuration.".to_owned()
+                "The template has no name: the SSP operator rejects all templates.".to_owned()
             } else if is_dns1123_subdomain(name) {
                 format!(
                     "Template name {} is longer than {longest} characters: CDI rejects the DataImportCron.",
@@ -49,7 +49,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 )
             },
             remedies: vec![Remedy::advice(format!(
-                "use at most {longest} lowercase letters, digits, `-` and `.`, for example my-image-cron"
+                "use at most {longest} lowercase letters, digits, `-`, and `.`, and begin and end with a letter or digit, for example my-image-cron"
             ))],
         });
     }

@@ -19,12 +19,12 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         Finding {
             path: path.clone(),
             fact: format!(
-                "HCO cannot convert the object to v1, because the annotation is not valid: {}.",
+                "The annotation is not valid ({}): HCO cannot convert the object to v1.",
                 escape(&error.0, 120)
             ),
             // What the annotation holds is lost.
             remedies: vec![Remedy::edits(
-                "remove the annotation, which HCO writes itself, and set its fields in v1",
+                "remove the annotation, which HCO manages, and set its values in the regular fields",
                 removed,
             )],
         }

@@ -105,7 +105,8 @@ proptest! {
         }
         let update = judge(&request, &request.object, &nodes);
         let creation = judge(&create(&request), &request.object, &nodes);
-        if request.old.as_ref() != Some(&request.object) && !update.findings.is_empty() {
+        // An update that changes nothing that is judged is accepted at once.
+        if update.multi_arch_import.is_some() {
             prop_assert_eq!(update.findings, creation.findings);
         }
     }

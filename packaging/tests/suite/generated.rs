@@ -13,7 +13,12 @@ fn rules() -> Vec<(&'static Rule, Page)> {
     let mut pages = pages();
     let page = |rule: &Rule| {
         let place = pages.iter().position(|page| page.id == rule.id);
-        pages.swap_remove(place.unwrap_or_else(|| panic!("{} has no page", rule.id)))
+        pages.swap_remove(place.unwrap_or_else(|| {
+            panic!(
+                "write the page engine/src/rules/{}.md (CONTRIBUTING.md, Add a rule)",
+                rule.id
+            )
+        }))
     };
     let mut page = page;
     RULES.iter().map(|rule| (*rule, page(rule))).collect()

@@ -42,6 +42,13 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
             for note in &object.report.notes {
                 terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
             }
+            let more = object.report.more_findings;
+            if more > 0 {
+                terminal.note(&format!(
+                    "{}: {more} more findings are not listed",
+                    object.at(None)
+                ));
+            }
         }
     }
     for failure in &verdicts.failures {
@@ -271,7 +278,7 @@ fn unplaced(counts: &Counts, verdicts: &Verdicts) -> Vec<String> {
 }
 
 /// What a verdict on a live object means.
-const LIVE: &str = "live objects are judged as if they were new; the cluster denies no update of them for what was so before";
+const LIVE: &str = "live objects are checked as if they were new; in the cluster, an update is not denied for existing problems";
 
 /// The live objects, judged in full: what the cluster already has is not held against it, but told.
 fn of_cluster(cluster: Option<&Cluster>) -> Result<Vec<Question>> {

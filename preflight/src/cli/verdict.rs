@@ -32,6 +32,9 @@ pub(crate) struct Report {
     pub(crate) templates: Option<Vec<Template>>,
     /// What was found.
     pub(crate) findings: Vec<Finding>,
+    /// How many findings there are beyond those.
+    #[serde(default)]
+    pub(crate) more_findings: usize,
     /// Whether another module than this project's said so, which told no findings.
     #[serde(skip)]
     pub(crate) foreign: bool,

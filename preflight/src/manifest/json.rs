@@ -53,7 +53,7 @@ fn wrong(error: &serde_json::Error, lines: usize) -> ManifestError {
     ManifestError {
         line: lines + error.line().max(1),
         column: error.column().max(1),
-        what: format!("this is no JSON: {what}"),
+        what: format!("this is not valid JSON: {what}"),
     }
 }
 

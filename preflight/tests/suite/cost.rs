@@ -22,12 +22,12 @@ fn templates(count: usize, architectures: impl Fn(usize) -> String) -> Value {
         .collect()
 }
 
-fn with_import(templates: Value) -> Value {
+fn with_import(templates: &Value) -> Value {
     json!({"featureGates": {"enableMultiArchBootImageImport": true}, "dataImportCronTemplates": templates})
 }
 
 /// A required affinity of the workloads with these terms.
-fn affinity(terms: Value) -> Value {
+fn affinity(terms: &Value) -> Value {
     json!({"workloads": {"nodePlacement": {"affinity": {"nodeAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms},
     }}}}})
@@ -35,7 +35,8 @@ fn affinity(terms: Value) -> Value {
 
 /// As many entries, each another one.
 fn distinct(count: usize) -> String {
-    (0..count).map(|entry| format!("x{entry},")).collect()
+    let entries: Vec<String> = (0..count).map(|entry| format!("x{entry}")).collect();
+    entries.join(",") + ","
 }
 
 fn repeated(count: usize, item: &Value) -> Value {
@@ -67,7 +68,11 @@ fn payload(version: &str, spec: &Value, old: Option<&Value>) -> Vec<u8> {
 
 fn nodes(count: usize) -> Vec<u8> {
     let node = |number: usize| {
-        let architecture = ["amd64", "arm64"][number % 2];
+        let architecture = if number.is_multiple_of(2) {
+            "amd64"
+        } else {
+            "arm64"
+        };
         json!({
             "metadata": {"name": format!("node-{number}"), "labels": {
                 "kubernetes.io/arch": architecture,
@@ -93,13 +98,13 @@ fn misspelled_gates(count: usize) -> Value {
 }
 
 #[rstest]
-#[case::right_templates(500, |count| with_import(templates(count, |_| "amd64,arm64".to_owned())))]
+#[case::right_templates(500, |count| with_import(&templates(count, |_| "amd64,arm64".to_owned())))]
 #[case::malformed_while_the_import_is_off(500, |count| json!({"dataImportCronTemplates": templates(count, |_| "AMD64, arm64".to_owned())}))]
-#[case::unknown_entries(200, |count| with_import(templates(count, |_| distinct(512))))]
-#[case::every_entry_twice(50, |count| with_import(templates(count, |_| distinct(256).repeat(2))))]
-#[case::an_annotation_of_commas(200_000, |count| with_import(json!([template(0, &",".repeat(count))])))]
+#[case::unknown_entries(200, |count| with_import(&templates(count, |_| distinct(512))))]
+#[case::every_entry_twice(50, |count| with_import(&templates(count, |_| distinct(256).repeat(2))))]
+#[case::an_annotation_of_commas(200_000, |count| with_import(&json!([template(0, &",".repeat(count))])))]
 #[case::misspelled_gates(5_000, misspelled_gates)]
-#[case::empty_requirements(20_000, |count| affinity(json!([{"matchExpressions": repeated(count, &json!({}))}])))]
+#[case::empty_requirements(20_000, |count| affinity(&json!([{"matchExpressions": repeated(count, &json!({}))}])))]
 #[case::an_unknown_list(200_000, |count| json!({"x": repeated(count, &json!(0))}))]
 #[case::a_list_where_templates_should_be(200_000, |count| json!({"dataImportCronTemplates": repeated(count, &json!(0))}))]
 fn a_request_costs_what_it_is_long(#[case] count: usize, #[case] spec: Spec) {
@@ -120,7 +125,7 @@ fn a_request_costs_what_it_is_long(#[case] count: usize, #[case] spec: Spec) {
 #[test]
 fn an_update_costs_what_it_is_long() {
     is_linear(2_000, |double| {
-        let of = |entries| with_import(templates(100 * double, |_| distinct(entries)));
+        let of = |entries| with_import(&templates(100 * double, |_| distinct(entries)));
         payload("v1beta1", &of(512), Some(&of(511)))
     });
 }
@@ -131,7 +136,7 @@ fn empty_templates_cost_a_little_more() {
     is_linear(2_100, |double| {
         payload(
             "v1beta1",
-            &with_import(repeated(50_000 * double, &json!({}))),
+            &with_import(&repeated(50_000 * double, &json!({}))),
             None,
         )
     });
@@ -149,13 +154,12 @@ fn is_linear(instructions_per_byte: usize, payload: impl Fn(usize) -> Vec<u8>) {
         ..
     } = measured;
     let answer: Value = serde_json::from_slice(&measured.answer).expect("an answer");
-    assert!(answer["accepted"].is_boolean(), "{answer}");
+    assert!(answer.get("accepted").is_some(), "{answer}");
     let half = validate(&once, &nodes).instructions;
     assert!(
         instructions * 2 < half * 5,
         "{half}, for twice the size {instructions}"
     );
-    eprintln!("{} per byte", instructions / twice.len() as u64);
     let limit = (twice.len() * instructions_per_byte) as u64;
     assert!(
         instructions < limit,
@@ -169,14 +173,15 @@ fn is_linear(instructions_per_byte: usize, payload: impl Fn(usize) -> Vec<u8>) {
 #[rstest]
 #[case::values_of_a_label(|term| json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": [format!("other-{term}")]}))]
 #[case::labels(|term| json!({"key": format!("label-{term}"), "operator": "Exists"}))]
-#[case::not_in(|term| json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [format!("other-{term}")]}))]
+#[case::one_node_each(|term| json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [format!("other-{term}")]}))]
+#[case::values_that_every_node_has(|_| json!({"key": "kubernetes.io/arch", "operator": "NotIn", "values": ["amd64", "arm64"]}))]
 fn many_terms_and_many_nodes_are_judged(#[case] requirement: fn(usize) -> Value) {
     let nodes = nodes(5_000);
     let cost = |terms: usize| {
         let terms = (0..terms)
             .map(|term| json!({"matchExpressions": [requirement(term)]}))
             .collect();
-        validate(&payload("v1beta1", &affinity(terms), None), &nodes).instructions
+        validate(&payload("v1beta1", &affinity(&terms), None), &nodes).instructions
     };
     let (one, many) = (cost(1), cost(200));
     assert!(many < one * 40, "{one}, for 200 terms {many}");

@@ -97,7 +97,7 @@ fn reads(#[case] text: &str, #[case] nodes: usize) {
     "kind: List\nitems: [7]",
     "the node list holds an item that is no object, in line 2; write it with `kubectl get nodes -o yaml`"
 )]
-#[case::cut_off(r#"{"kind":"List","items":["#, "the node list is no JSON")]
+#[case::cut_off(r#"{"kind":"List","items":["#, "the node list is not valid JSON")]
 #[case::broken("a: [", "the node list is no YAML")]
 fn tells_what_is_no_list_of_nodes(#[case] text: &str, #[case] sentence: &str) {
     let error = NodeList::from_text(text.as_bytes()).unwrap_err();

@@ -256,13 +256,16 @@ fn the_items_of_an_alias_have_its_line() {
 #[case::broken_yaml("a: 1\nb: [\nc: 2\n", "line 3, column 1: invalid indentation")]
 #[case::broken_json(
     "{\n \"a\": 1\n \"b\": 2\n}",
-    "line 3, column 2: this is no JSON: expected `,` or `}`"
+    "line 3, column 2: this is not valid JSON: expected `,` or `}`"
 )]
 #[case::cut_json(
     "{\"a\": ",
-    "line 1, column 6: this is no JSON: EOF while parsing a value"
+    "line 1, column 6: this is not valid JSON: EOF while parsing a value"
 )]
-#[case::after_two_values("{}{}\n{\"a\" 1}", "line 2, column 6: this is no JSON: expected `:`")]
+#[case::after_two_values(
+    "{}{}\n{\"a\" 1}",
+    "line 2, column 6: this is not valid JSON: expected `:`"
+)]
 #[case::yaml_behind_json(
     "{\"a\": 1}\n---\nb: @\n",
     "line 3, column 4: unexpected character: `@'"

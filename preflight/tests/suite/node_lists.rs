@@ -146,7 +146,7 @@ fn reads(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
 )]
 #[case::broken_json(
     b"{\"kind\":\n\"List\" 1}",
-    "the node list is no JSON: expected `,` or `}` at line 2 column 8"
+    "the node list is not valid JSON: expected `,` or `}` at line 2 column 8"
 )]
 #[case::no_utf_8(
     b"kind: List\nitems:\n- a: \xff\n",

@@ -25,7 +25,7 @@ fn what_is_there(world: &World<'_>) {
         )
     };
     let now = preflight(&world.developer, &["check", "--cluster"]);
-    let note = "note: live objects are judged as if they were new; the cluster denies no update of them for what was so before\n";
+    let note = "note: live objects are checked as if they were new; in the cluster, an update is not denied for existing problems\n";
     let accepted = format!(
         "{}  workload nodes             amd64 (3)\n  control plane              amd64\n  multi-architecture import  disabled\n\n  \
          golden images               amd64 (3)\n  centos-stream10-image-cron  ✔ boots\n  centos-stream9-image-cron   ✔ boots\n  fedora-image-cron           ✔ boots\n\n\

@@ -40,6 +40,7 @@ struct Object<'v> {
     control_plane_architectures: Option<&'v [String]>,
     multi_arch_import: Option<&'v str>,
     findings: &'v [Finding],
+    more_findings: usize,
     /// Only where no finding says why: an object that cannot be read, another module.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'v str>,
@@ -80,6 +81,7 @@ fn object(judged: &Judged) -> Object<'_> {
         control_plane_architectures: report.control_plane_architectures.as_deref(),
         multi_arch_import: report.multi_arch_import.as_deref(),
         findings: &report.findings,
+        more_findings: report.more_findings,
         message: judged.message(),
     }
 }
