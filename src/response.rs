@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use engine::Report;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde::Serialize;
+use serde_json::value::RawValue;
 use wapc_guest::CallResult;
 
 /// The SDK's `ValidationResponse` with ordered audit annotations: the SDK keeps them in a hash map, so the answer would
@@ -14,7 +15,7 @@ struct ValidationResponse {
     accepted: bool,
     message: Option<String>,
     code: Option<u16>,
-    mutated_object: Option<()>,
+    mutated_object: Option<Box<RawValue>>,
     audit_annotations: Option<BTreeMap<String, String>>,
     warnings: Option<Vec<String>>,
 }
@@ -25,7 +26,10 @@ pub(crate) fn validation(report: Report) -> CallResult {
         accepted: report.allowed,
         message: report.message,
         code: report.code,
-        mutated_object: None,
+        mutated_object: report
+            .repaired_object
+            .map(RawValue::from_string)
+            .transpose()?,
         audit_annotations: Some(report.audit_annotations).filter(|map| !map.is_empty()),
         warnings: Some(report.warnings).filter(|lines| !lines.is_empty()),
     })?)

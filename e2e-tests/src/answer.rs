@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use engine::Report;
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,9 +16,11 @@ pub struct Answer {
     message: Option<String>,
     warnings: Vec<String>,
     audit_annotations: BTreeMap<String, String>,
+    /// The object as the policy changed it.
+    object: Option<Value>,
 }
 
-/// What a Kubewarden host makes of it. An unknown field is an error: a patch would be one.
+/// What a Kubewarden host makes of it. An unknown field is an error.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/admission_response.rs.
 #[derive(Deserialize)]
@@ -28,6 +32,8 @@ struct AdmissionResponse {
     status: Status,
     audit_annotations: Option<BTreeMap<String, String>>,
     warnings: Option<Vec<String>>,
+    patch: Option<String>,
+    patch_type: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -55,7 +61,17 @@ impl Answer {
             message: response.status.message,
             warnings: response.warnings.unwrap_or_default(),
             audit_annotations: response.audit_annotations.unwrap_or_default(),
+            object: match (response.patch, response.patch_type.as_deref()) {
+                (None, None) => None,
+                (Some(patch), Some("JSONPatch")) => Some(patched(&request["object"], &patch)?),
+                other => return Err(format!("no JSON Patch: {other:?}")),
+            },
         })
+    }
+
+    /// The object as the policy changed it.
+    pub fn object(&self) -> Option<&Value> {
+        self.object.as_ref()
     }
 
     /// In what it differs from another, if it does.
@@ -72,6 +88,25 @@ impl From<&Report> for Answer {
             message: report.message.clone(),
             warnings: report.warnings.clone(),
             audit_annotations: report.audit_annotations.clone(),
+            object: repaired(report),
         }
     }
+}
+
+/// The object that a report says was repaired.
+pub(crate) fn repaired(report: &Report) -> Option<Value> {
+    let text = report.repaired_object.as_deref()?;
+    Some(serde_json::from_str(text).expect("the repaired object is JSON"))
+}
+
+/// The object with a patch, which is JSON in base64.
+fn patched(object: &Value, patch: &str) -> Result<Value, String> {
+    let patch = BASE64_STANDARD
+        .decode(patch)
+        .map_err(|error| error.to_string())?;
+    let patch: json_patch::Patch =
+        serde_json::from_slice(&patch).map_err(|error| error.to_string())?;
+    let mut object = object.clone();
+    json_patch::patch(&mut object, &patch).map_err(|error| error.to_string())?;
+    Ok(object)
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use engine::Report;
+
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::answer::repaired;
 use crate::cluster::ClusterOf;
 
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases");
@@ -58,6 +60,10 @@ pub struct Expected {
     /// `rule-id[/template]=level path`: all of them, in any order.
     #[serde(default)]
     pub findings: Vec<String>,
+    /// What the repairs change: the operations of a JSON Patch, in any order. The findings are those that remain.
+    #[serde(default)]
+    pub changes: Vec<String>,
+    repairs: Option<String>,
 }
 
 /// All cases, by name.
@@ -137,7 +143,7 @@ impl Expected {
     /// What a report came to, in the form of an expectation: with `asks` of the cluster, and silent where
     /// this one is silent.
     #[must_use]
-    pub fn of(&self, report: &Report, asked: bool) -> Self {
+    pub fn of(&self, object: &Value, report: &Report, asked: bool) -> Self {
         let annotation = |wanted: &Option<String>, key: &str| {
             let said = report.audit_annotations.get(key).cloned();
             wanted
@@ -163,6 +169,8 @@ impl Expected {
             workload: annotation(&self.workload, "workload-architectures"),
             control_plane: annotation(&self.control_plane, "control-plane-architectures"),
             findings,
+            changes: changes(object, repaired(report).as_ref()),
+            repairs: report.audit_annotations.get("repairs").cloned(),
         }
     }
 
@@ -171,6 +179,28 @@ impl Expected {
     pub fn sorted(&self) -> Self {
         let mut sorted = self.clone();
         sorted.findings.sort();
+        sorted.changes.sort();
         sorted
     }
+}
+
+/// `add /spec/path "value"`, for each change.
+fn changes(object: &Value, repaired: Option<&Value>) -> Vec<String> {
+    let patch = repaired.map(|repaired| json_patch::diff(object, repaired));
+    let operations = patch.into_iter().flat_map(|patch| patch.0);
+    let mut changes: Vec<String> = operations
+        .map(|operation| {
+            let operation = json!(operation);
+            let text = |key: &str| operation[key].as_str().unwrap_or_default().to_owned();
+            let value = operation.get("value").map(|value| format!(" {value}"));
+            format!(
+                "{} {}{}",
+                text("op"),
+                text("path"),
+                value.unwrap_or_default()
+            )
+        })
+        .collect();
+    changes.sort();
+    changes
 }

@@ -53,7 +53,8 @@ impl<'c> Judged<'c> {
     pub fn mistake(&self) -> Option<String> {
         let asked = self.cluster.lists();
         let wanted = self.case.expect.sorted();
-        let came_to = self.case.expect.of(&self.report, asked > 0);
+        let object = &self.case.request()["object"];
+        let came_to = self.case.expect.of(object, &self.report, asked > 0);
         (came_to != wanted || asked > 1)
             .then(|| format!("  wanted  {wanted:?}\n  came to {came_to:?}\n  asked {asked} times"))
     }

@@ -62,7 +62,7 @@ const ALIASES: [(&str, &str); 19] = [
 /// The architectures that the SSP operator accepts, which gets the golden images from HCO.
 ///
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.
-const ACCEPTED_BY_SSP: [&str; 3] = ["amd64", "arm64", "s390x"];
+pub(crate) const ACCEPTED_BY_SSP: [&str; 3] = ["amd64", "arm64", "s390x"];
 
 /// Whether the SSP operator accepts an architecture.
 pub(crate) fn is_accepted_by_ssp(name: &str) -> bool {

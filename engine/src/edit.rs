@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::json::{Field, Json, Kind};
 use crate::path::{FieldPath, Segment};
+use crate::value::Value;
 
 /// One change to an object.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,11 +53,16 @@ impl Edit {
     /// Whether the edit only makes room for another one below it.
     pub(crate) fn adds_a_parent(&self) -> bool {
         match &self.change {
-            Change::Add(value) | Change::Replace(value) => {
-                value.as_object().is_some_and(serde_json::Map::is_empty)
-                    || value.as_array().is_some_and(Vec::is_empty)
-            }
+            Change::Add(value) | Change::Replace(value) => value.is_empty(),
             Change::Remove => false,
+        }
+    }
+
+    /// The text that the edit sets.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.change {
+            Change::Add(value) | Change::Replace(value) => value.as_str(),
+            Change::Remove => None,
         }
     }
 
@@ -96,8 +101,8 @@ impl Edits {
         for (place, parent) in parents.into_iter().rev().enumerate() {
             if !self.edits.iter().any(|edit| edit.path == *parent) {
                 self = match place {
-                    0 if field.missing.is_null => self.replace(parent.clone(), json!({})),
-                    _ => self.add(parent.clone(), json!({})),
+                    0 if field.missing.is_null => self.replace(parent.clone(), Value::object([])),
+                    _ => self.add(parent.clone(), Value::object([])),
                 };
             }
         }
@@ -133,12 +138,11 @@ impl Edits {
     }
 }
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the repair at admission is to use it")
-)]
 /// The object after the edits; `None` if one of them does not fit it.
-pub(crate) fn apply(object: Json<'_>, edits: &[Edit]) -> Option<String> {
+pub(crate) fn apply<'e>(
+    object: Json<'_>,
+    edits: impl IntoIterator<Item = &'e Edit>,
+) -> Option<String> {
     let mut tree = Tree::Text(object);
     for edit in edits {
         tree.apply(&edit.path.segments(), &edit.change)?;
@@ -206,10 +210,10 @@ impl Tree<'_> {
             },
             Self::New(Value::Object(members)) => {
                 let members = std::mem::take(members).into_iter();
-                let members = members.map(|(key, value)| (Cow::Owned(key), Self::New(value)));
+                let members = members.map(|(key, value)| (key, Self::New(value)));
                 Self::Object(members.collect())
             }
-            Self::New(Value::Array(items)) => {
+            Self::New(Value::List(items)) => {
                 let items = std::mem::take(items).into_iter();
                 Self::List(items.map(Self::New).collect())
             }
@@ -273,10 +277,10 @@ mod tests {
         let text = r#"{"items":[{},{"a":{}}]}"#;
         let json = Json::parse(br#"{"a":{}}"#).unwrap();
         let item = Field::item(&FieldPath::of(&["items"]), 1, Some(json));
-        let edits = Edits::default().set(&item.object().object("a").field("b"), 1);
+        let edits = Edits::default().set(&item.object().object("a").field("b"), "1");
         assert_eq!(
             edited(text, &edits.finish()).unwrap(),
-            r#"{"items":[{},{"a":{"b":1}}]}"#
+            r#"{"items":[{},{"a":{"b":"1"}}]}"#
         );
     }
 
@@ -320,9 +324,9 @@ mod tests {
 
     #[test]
     fn a_value_that_is_there_is_replaced() {
-        let (operations, after) = set(r#"{"a":null,"a":1}"#, &["a"], 2);
-        assert_eq!(operations, [r#"{"op":"replace","path":"/a","value":2}"#]);
-        assert_eq!(after, r#"{"a":null,"a":2}"#);
+        let (operations, after) = set(r#"{"a":null,"a":1}"#, &["a"], "2");
+        assert_eq!(operations, [r#"{"op":"replace","path":"/a","value":"2"}"#]);
+        assert_eq!(after, r#"{"a":null,"a":"2"}"#);
     }
 
     #[test]
@@ -350,11 +354,14 @@ mod tests {
         let item = FieldPath::default().index(1);
         for (text, edits) in [
             ("{}", edits().remove(FieldPath::of(&["a"]))),
-            ("{}", edits().replace(FieldPath::of(&["a", "b"]), 1)),
-            (r#"{"a":1}"#, edits().replace(FieldPath::of(&["a", "b"]), 1)),
-            ("[1]", edits().replace(item.clone(), 1)),
+            ("{}", edits().replace(FieldPath::of(&["a", "b"]), true)),
+            (
+                r#"{"a":1}"#,
+                edits().replace(FieldPath::of(&["a", "b"]), true),
+            ),
+            ("[1]", edits().replace(item.clone(), true)),
             ("[1]", edits().remove(item)),
-            ("[1]", edits().replace(FieldPath::of(&["a"]), 1)),
+            ("[1]", edits().replace(FieldPath::of(&["a"]), true)),
             ("{}", edits().remove(FieldPath::default())),
         ] {
             assert_eq!(edited(text, &edits.finish()), None, "{text}");
@@ -364,10 +371,13 @@ mod tests {
     #[test]
     fn a_parent_is_added_once() {
         let edits = Edits::default()
-            .set(&field("{}", &["spec", "a"]), 1)
-            .set(&field("{}", &["spec", "b"]), 2)
+            .set(&field("{}", &["spec", "a"]), true)
+            .set(&field("{}", &["spec", "b"]), false)
             .finish();
         assert_eq!(edits.len(), 3);
-        assert_eq!(edited("{}", &edits).unwrap(), r#"{"spec":{"a":1,"b":2}}"#);
+        assert_eq!(
+            edited("{}", &edits).unwrap(),
+            r#"{"spec":{"a":true,"b":false}}"#
+        );
     }
 }

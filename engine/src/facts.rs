@@ -45,7 +45,7 @@ pub(crate) enum NodesError {
 pub(crate) struct Nodes<'a> {
     cluster: &'a dyn Cluster,
     account: Option<&'a ServiceAccount>,
-    /// The placements to count by: the object's, then the old object's.
+    /// The placements to count by: those of the object, of the old object, and of a repaired one.
     placements: Vec<&'a Placement>,
     counted: OnceCell<Result<Vec<Census>, NodesError>>,
 }
@@ -86,7 +86,7 @@ impl<'a> Nodes<'a> {
         let place = self
             .placements
             .iter()
-            .position(|known| std::ptr::eq(*known, placement))?;
+            .position(|known| *known == placement)?;
         self.counted.get()?.as_ref().ok()?.get(place)
     }
 }

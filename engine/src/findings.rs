@@ -93,7 +93,7 @@ pub(crate) struct Findings<'a, 'v> {
 }
 
 /// Sees each finding: its identity, its outcome unless it is carried over, and how to describe it.
-type Visit<'a, 'v> = dyn FnMut(Identity<'a>, Outcome, &dyn Fn() -> Finding) + 'v;
+pub(crate) type Visit<'a, 'v> = dyn FnMut(Identity<'a>, Outcome, &dyn Fn() -> Finding) + 'v;
 
 impl<'a> Findings<'a, '_> {
     /// Whether the settings want findings about this template. A rule asks before it asks for the nodes.
@@ -128,10 +128,10 @@ fn check<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) 
 #[derive(Debug, Default)]
 pub(crate) struct Identities<'a> {
     values: Vec<BTreeSet<Cow<'a, str>>>,
-    /// Where the values of a template are.
-    places: BTreeMap<Option<&'a str>, usize>,
+    /// Where the values of a template are; those without a template are under the empty name.
+    places: BTreeMap<&'a str, usize>,
     /// The last template that was looked up, and its place. A rule looks at one template after the other.
-    last: Cell<Option<(Option<&'a str>, usize)>>,
+    last: Cell<Option<(&'a str, usize)>>,
 }
 
 impl<'a> Identities<'a> {
@@ -165,7 +165,7 @@ impl<'a> Identities<'a> {
     /// Whether there is a finding that is not among these.
     pub(crate) fn exceed(&self, others: &Self) -> bool {
         self.places.iter().any(|(template, place)| {
-            let others = others.of_template(*template);
+            let others = others.of_template(template);
             let is_other = |value| others.is_some_and(|others| others.contains(value));
             let values = self.values.get(*place);
             !values.into_iter().flatten().all(is_other)
@@ -173,9 +173,10 @@ impl<'a> Identities<'a> {
     }
 
     fn insert(&mut self, identity: Identity<'a>) {
-        let place = self.place(identity.template).unwrap_or_else(|| {
+        let template = identity.template.unwrap_or_default();
+        let place = self.place(template).unwrap_or_else(|| {
             self.values.push(BTreeSet::new());
-            self.places.insert(identity.template, self.values.len() - 1);
+            self.places.insert(template, self.values.len() - 1);
             self.values.len() - 1
         });
         if let Some(values) = self.values.get_mut(place) {
@@ -184,19 +185,18 @@ impl<'a> Identities<'a> {
     }
 
     fn contains(&self, identity: &Identity<'a>) -> bool {
-        let values = self.of_template(identity.template);
+        let values = self.of_template(identity.template.unwrap_or_default());
         values.is_some_and(|values| values.contains(&identity.value))
     }
 
-    fn of_template(&self, template: Option<&'a str>) -> Option<&BTreeSet<Cow<'a, str>>> {
+    fn of_template(&self, template: &'a str) -> Option<&BTreeSet<Cow<'a, str>>> {
         self.values.get(self.place(template)?)
     }
 
-    fn place(&self, template: Option<&'a str>) -> Option<usize> {
-        let address = |template: Option<&str>| template.map(str::as_ptr);
+    fn place(&self, template: &'a str) -> Option<usize> {
         let last = self.last.get();
-        let last = last.filter(|(last, _)| address(*last) == address(template));
-        let (_, place) = last.or_else(|| Some((template, *self.places.get(&template)?)))?;
+        let last = last.filter(|(last, _)| std::ptr::eq(*last, template));
+        let (_, place) = last.or_else(|| Some((template, *self.places.get(template)?)))?;
         self.last.set(Some((template, place)));
         Some(place)
     }
@@ -228,6 +228,16 @@ impl<'a, 'f> Existing<'a, 'f> {
             identities.contains(identity)
         })
     }
+}
+
+/// Visits the findings of a rule that an update does not carry over.
+pub(crate) fn visit_new<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) {
+    let existing = Existing::of(rule, facts);
+    check(rule, facts, &mut |identity, outcome, describe| {
+        if !existing.contains(&identity) {
+            visit(identity, outcome, describe);
+        }
+    });
 }
 
 /// The findings of one rule, and their outcomes.

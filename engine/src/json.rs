@@ -51,6 +51,11 @@ impl<'a> Json<'a> {
         serde_json::from_slice::<&RawValue>(document).map(|raw| Self(raw.get()))
     }
 
+    /// A document that was written by this crate.
+    pub(crate) fn of_valid(document: &'a str) -> Option<Self> {
+        Self::parse(document.as_bytes()).ok()
+    }
+
     /// The type of the value, which its first character tells.
     pub(crate) fn kind(self) -> Kind {
         match self.0.bytes().next() {

@@ -1,10 +1,11 @@
 //! From a request to a report: what is judged at all, and by which rules.
 
 use crate::facts::{Cluster, Facts, Nodes};
-use crate::findings;
+use crate::findings::{self, Outcome};
 use crate::golden_image;
 use crate::hyperconverged::{self, HyperConverged, Sent};
 use crate::json::{Field, Json, Object};
+use crate::repair::{self, Plan, Step};
 use crate::report::{Detail, ObjectName, Report};
 use crate::request::{Kind, Operation, Request, Version};
 use crate::rules::RULES;
@@ -114,34 +115,117 @@ fn judge_request(
         namespace: first_non_empty(&request.namespace, &hco.namespace),
         name: first_non_empty(&request.name, &hco.name),
     };
-    judge_object(&name, &hco, old.as_ref(), &settings, cluster, detail)
+    let case = Case {
+        name,
+        version,
+        old: old.as_ref(),
+        settings: &settings,
+        cluster,
+        detail,
+    };
+    case.judge_and_repair(object, &hco)
 }
 
-fn judge_object(
-    name: &ObjectName<'_>,
-    hco: &HyperConverged<'_>,
-    old: Option<&HyperConverged<'_>>,
-    settings: &Settings,
-    cluster: &dyn Cluster,
+/// All that a judgement depends on, but the object itself.
+struct Case<'a> {
+    name: ObjectName<'a>,
+    version: Version,
+    old: Option<&'a HyperConverged<'a>>,
+    settings: &'a Settings,
+    cluster: &'a dyn Cluster,
     detail: Detail,
-) -> Report {
-    let objects = [Some(hco), old].into_iter().flatten();
-    let nodes = Nodes::new(cluster, settings, objects.map(|object| &object.placement));
-    let common =
-        |object| golden_image::common_templates(object, settings.common_templates.as_ref());
-    let common_before = old.map(common);
-    let before = old
-        .zip(common_before.as_ref())
-        .map(|(old, common)| Facts::new(old, None, common, settings, &nodes));
-    let common = common(hco);
-    let facts = Facts::new(hco, before.as_ref(), &common, settings, &nodes);
-    // What one recommended remedy does once and for all, a later one does not do again.
-    let mut done = Vec::new();
-    let judged = RULES
-        .iter()
-        .map(|rule| findings::judge(rule, &facts, &mut done))
-        .collect();
-    Report::judged(name, &facts, judged, detail)
+}
+
+impl Case<'_> {
+    /// Judges the object. If the settings name repairs, they are applied until none is left; if that does not make
+    /// the object right, nothing is changed.
+    fn judge_and_repair(&self, object: Json<'_>, hco: &HyperConverged<'_>) -> Report {
+        // What a repair makes of the placement is known before, so that the nodes are listed once.
+        let placement = &hco.placement;
+        let repaired = self.settings.placement_repair();
+        let repaired = repaired.map(|architecture| placement.on(architecture));
+        let old = self.old.map(|old| &old.placement);
+        let placements = [Some(placement), old, repaired.as_ref()];
+        let nodes = Nodes::new(
+            self.cluster,
+            self.settings,
+            placements.into_iter().flatten(),
+        );
+        let (report, plan) = self.judge(hco, &nodes, &[]);
+        match self.repair(object, &nodes, plan) {
+            Ok(Some(repaired)) => repaired,
+            Ok(None) => report,
+            Err(obstacle) => report.with_obstacle(&obstacle),
+        }
+    }
+
+    /// The report on the repaired object; `None` if there is nothing to repair, and a sentence if it cannot be done.
+    fn repair(
+        &self,
+        object: Json<'_>,
+        nodes: &Nodes<'_>,
+        mut plan: Plan,
+    ) -> Result<Option<Report>, String> {
+        /// More than any repair reveals others.
+        const PASSES: usize = 8;
+        let mut object = object.text().to_owned();
+        let mut made = Vec::new();
+        for _ in 0..PASSES {
+            if let Some(obstacle) = plan.obstacle {
+                return Err(obstacle);
+            }
+            if plan.steps.is_empty() {
+                return Ok(None);
+            }
+            let repaired = Json::of_valid(&object).and_then(|object| plan.apply(object));
+            object = repaired.ok_or("No repair was applied: its changes do not fit the object.")?;
+            made.extend(plan.steps);
+            let sent = Json::of_valid(&object).map(|object| Sent::new(object, self.version));
+            let Some(Ok(hco)) = sent.map(Sent::read) else {
+                return Err("No repair was applied: the repaired object cannot be read.".to_owned());
+            };
+            let (report, next) = self.judge(&hco, nodes, &made);
+            if next.steps.is_empty() {
+                return match next.obstacle {
+                    Some(obstacle) => Err(obstacle),
+                    None if report.allowed => Ok(Some(report.with_object(object))),
+                    None => Err(still_denied(&report)),
+                };
+            }
+            plan = next;
+        }
+        Err("No repair was applied: each repair needs another one.".to_owned())
+    }
+
+    /// Judges the object, which was repaired so far in these steps, and plans the next ones.
+    fn judge(&self, hco: &HyperConverged<'_>, nodes: &Nodes<'_>, made: &[Step]) -> (Report, Plan) {
+        let settings = self.settings;
+        let common =
+            |object| golden_image::common_templates(object, settings.common_templates.as_ref());
+        let common_before = self.old.map(common);
+        let before = self
+            .old
+            .zip(common_before.as_ref())
+            .map(|(old, common)| Facts::new(old, None, common, settings, nodes));
+        let common = common(hco);
+        let facts = Facts::new(hco, before.as_ref(), &common, settings, nodes);
+        // Edits of earlier recommended remedies that later ones must not repeat.
+        let mut done = Vec::new();
+        let judged = RULES
+            .iter()
+            .map(|rule| findings::judge(rule, &facts, &mut done))
+            .collect();
+        let report = Report::judged(&self.name, &facts, judged, made, self.detail);
+        (report, Plan::new(&facts))
+    }
+}
+
+fn still_denied(report: &Report) -> String {
+    let denying = report.findings.iter();
+    let denying = denying.filter(|finding| finding.level == Outcome::Deny);
+    let mut rules: Vec<&str> = denying.map(|finding| finding.rule).collect();
+    rules.dedup();
+    repair::still_denied(&rules)
 }
 
 fn first_non_empty<'a>(one: &'a str, other: &'a str) -> &'a str {

@@ -19,8 +19,10 @@ pub use self::matcher::Matcher;
 use self::term::{Term, names_any_of, parse_terms};
 use crate::path::FieldPath;
 
+/// The node label with the architecture.
+pub(crate) const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
 /// The labels with which a placement selects an architecture.
-const ARCHITECTURE_LABELS: [&str; 2] = ["kubernetes.io/arch", "beta.kubernetes.io/arch"];
+const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/arch"];
 
 /// A nodeSelector and a node affinity, parsed. The default is no placement.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -69,6 +71,17 @@ impl Placement {
             architecture_preference,
             names_architecture,
         }
+    }
+
+    /// The same placement, limited to the nodes of an architecture by the nodeSelector.
+    pub(crate) fn on(&self, architecture: &str) -> Self {
+        let mut placement = self.clone();
+        let label = ARCHITECTURE_LABEL.to_owned();
+        placement
+            .node_selector
+            .insert(label, architecture.to_owned());
+        placement.names_architecture = true;
+        placement
     }
 
     /// Whether the placement replaces the worker label in deciding what a workload node is. A required

@@ -3,13 +3,12 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use crate::edit::{Change, Edit};
 use crate::hyperconverged::HyperConverged;
 use crate::name::{is_dns1123_label, is_dns1123_subdomain};
 use crate::path::{FieldPath, Segment};
 use crate::text::escape;
+use crate::value::Value;
 
 /// One way to resolve a finding.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +20,29 @@ pub(crate) struct Remedy {
     pub(crate) edits: Vec<Edit>,
     /// A command to paste.
     pub(crate) command: Option<String>,
+    /// The repair of the settings that makes these edits.
+    pub(crate) repair: Option<Repair>,
+}
+
+/// A remedy that can be made at admission, if the settings name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Repair {
+    EnableImport,
+    /// Place the workloads on this architecture.
+    PlaceOn(String),
+    /// Correct an annotation.
+    Normalise,
+}
+
+impl Repair {
+    /// Its name in the settings and in the audit annotation.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::EnableImport => "enable-import",
+            Self::PlaceOn(_) => "place-on",
+            Self::Normalise => "normalise",
+        }
+    }
 }
 
 impl Remedy {
@@ -31,6 +53,7 @@ impl Remedy {
             complete: false,
             edits: Vec::new(),
             command: None,
+            repair: None,
         }
     }
 
@@ -50,6 +73,14 @@ impl Remedy {
     /// The same remedy with a command to paste.
     pub(crate) fn with_command(self, command: Option<String>) -> Self {
         Self { command, ..self }
+    }
+
+    /// The same remedy, which is this repair.
+    pub(crate) fn as_repair(self, repair: Repair) -> Self {
+        Self {
+            repair: Some(repair),
+            ..self
+        }
     }
 
     /// The remedy for people: the summary, and what to type or paste. The lines after the first are indented.
@@ -143,13 +174,13 @@ fn flow(value: &Value) -> String {
                 .collect();
             format!("{{{}}}", members.join(", "))
         }
-        Value::Array(items) => {
+        Value::List(items) => {
             let items: Vec<String> = items.iter().map(flow).collect();
             format!("[{}]", items.join(", "))
         }
         Value::String(text) if is_plain(text) => text.clone(),
         Value::String(text) => quoted(text),
-        other => other.to_string(),
+        Value::Boolean(value) => value.to_string(),
     }
 }
 
@@ -175,9 +206,7 @@ pub(crate) fn merge_command(
     let mut patch: Value = value.into();
     for segment in path.segments().into_iter().rev() {
         if let Segment::Key(key) = segment {
-            let mut object = serde_json::Map::new();
-            object.insert(key.clone().into_owned(), patch);
-            patch = Value::Object(object);
+            patch = Value::Object(vec![(key.clone(), patch)]);
         }
     }
     let name = if is_dns1123_subdomain(&hco.name) {

@@ -17,6 +17,7 @@ use crate::golden_image::GoldenImage;
 use crate::import::Import;
 use crate::node::Census;
 use crate::remedy::{self, Remedy};
+use crate::repair::Step;
 use crate::request::Version;
 use crate::rule::Rule;
 use crate::rules::NODES_UNREADABLE;
@@ -59,6 +60,9 @@ pub struct Report {
     pub findings: Vec<FindingReport>,
     /// How many findings there are beyond those in the list.
     pub more_findings: usize,
+    /// The object with the repairs; `None` if nothing was repaired.
+    #[serde(skip)]
+    pub repaired_object: Option<String>,
     /// Warnings for the user.
     #[serde(skip)]
     pub warnings: Vec<String>,
@@ -144,6 +148,7 @@ impl Report {
             templates: None,
             findings: Vec::new(),
             more_findings: 0,
+            repaired_object: None,
             warnings: Vec::new(),
             audit_annotations: BTreeMap::new(),
         }
@@ -211,6 +216,7 @@ impl Report {
         object: &ObjectName<'_>,
         facts: &Facts<'_>,
         judged: Vec<Judged<'_>>,
+        repairs: &[Step],
         detail: Detail,
     ) -> Self {
         let denies = |judged: &&Judged<'_>| judged.count(Outcome::Deny) > 0;
@@ -234,14 +240,36 @@ impl Report {
             templates: census
                 .filter(|_| detail == Detail::Everything)
                 .map(|census| templates(facts, census)),
-            warnings: warnings::warnings(&judged),
+            repaired_object: None,
+            warnings: warnings::warnings(repairs, &judged),
             more_findings: judged.iter().map(Judged::omitted).sum(),
             findings: Vec::new(),
             audit_annotations: BTreeMap::new(),
         };
-        report.audit_annotations = audit::annotations(&report, &judged);
+        report.audit_annotations = audit::annotations(&report, &judged, repairs);
         report.findings = judged.into_iter().flat_map(|judged| judged.shown).collect();
         report
+    }
+}
+
+impl Report {
+    /// The report with the object that it is about, because that was repaired.
+    pub(crate) fn with_object(self, object: String) -> Self {
+        Self {
+            repaired_object: Some(object),
+            ..self
+        }
+    }
+
+    /// The denial with a paragraph about why the object was not repaired.
+    pub(crate) fn with_obstacle(mut self, obstacle: &str) -> Self {
+        if let Some(message) = &mut self.message
+            && message.len() + obstacle.len() + 2 <= message::LIMIT
+        {
+            message.push_str("\n\n");
+            message.push_str(obstacle);
+        }
+        self
     }
 }
 

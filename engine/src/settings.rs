@@ -1,12 +1,14 @@
 //! The policy's settings. Every problem in them is reported at once, with its path.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use crate::architecture::ACCEPTED_BY_SSP;
 use crate::json::{Field, Json, Kind};
+use crate::remedy::Repair;
 use crate::rule::{Level, Rule, Subject};
 use crate::rules::RULES;
+use crate::sorted;
 use crate::text::{self, quote};
 
 /// All settings; the Rancher form also sends `description`.
@@ -20,6 +22,13 @@ const KEYS: [&str; 7] = [
     "updates",
 ];
 
+/// Rules that can be repaired at admission.
+const REPAIRABLE: [&str; 3] = [
+    "architectures-malformed",
+    "architectures-untidy",
+    "multi-arch-import-disabled",
+];
+
 /// Rules that come with `images: verify`. Their levels can be set already.
 const IMAGE_RULES: [&str; 2] = ["image-architectures-mismatch", "image-unreadable"];
 
@@ -30,8 +39,10 @@ pub(crate) struct Settings {
     /// Levels for the templates with a name.
     names: BTreeMap<String, Levels>,
     /// Levels for the templates whose names begin with a prefix, by its length: the longest first.
-    prefixes: BTreeMap<Reverse<usize>, BTreeMap<String, Levels>>,
+    prefixes: Vec<(usize, BTreeMap<String, Levels>)>,
     pub(crate) updates: Updates,
+    /// What is repaired at admission, by the id of the rule.
+    repairs: Vec<(&'static str, Repair)>,
     pub(crate) service_account: Option<ServiceAccount>,
     /// Name and registry URL of the common templates, instead of those that upstream ships.
     pub(crate) common_templates: Option<BTreeMap<String, String>>,
@@ -73,16 +84,31 @@ impl Settings {
         let by_name = self.names.get(name).and_then(|levels| levels.get(rule.id));
         let mut prefixes = self.prefixes.iter();
         by_name.copied().or_else(|| {
-            prefixes.find_map(|(Reverse(length), levels)| {
+            prefixes.find_map(|(length, levels)| {
                 let levels = levels.get(name.get(..*length)?)?;
                 levels.get(rule.id).copied()
             })
         })
     }
 
+    /// How the findings of a rule are repaired at admission.
+    pub(crate) fn repair(&self, rule: &Rule) -> Option<&Repair> {
+        let mut repairs = self.repairs.iter();
+        repairs.find_map(|(id, repair)| (*id == rule.id).then_some(repair))
+    }
+
+    /// The architecture that a repair places the workloads on.
+    pub(crate) fn placement_repair(&self) -> Option<&str> {
+        let mut repairs = self.repairs.iter();
+        repairs.find_map(|(_, repair)| match repair {
+            Repair::PlaceOn(architecture) => Some(architecture.as_str()),
+            Repair::EnableImport | Repair::Normalise => None,
+        })
+    }
+
     /// Whether a rule has one of these levels for anything.
     pub(crate) fn has_level(&self, rule: &Rule, levels: &[Level]) -> bool {
-        let of_prefixes = self.prefixes.values().flat_map(BTreeMap::values);
+        let of_prefixes = self.prefixes.iter().flat_map(|(_, levels)| levels.values());
         let mut of_templates = self.names.values().chain(of_prefixes);
         levels.contains(&self.level(rule, None))
             || of_templates.any(|known| known.get(rule.id).is_some_and(|it| levels.contains(it)))
@@ -99,7 +125,35 @@ impl Settings {
                 read.set(&mut reader, &key, &value);
             }
         }
+        read.check_repairs(&mut reader);
         reader.finish(read)
+    }
+
+    /// Adds levels for a prefix.
+    fn set_prefix(&mut self, prefix: &str, levels: Levels) {
+        let length = prefix.len();
+        let place = self.prefixes.partition_point(|(known, _)| *known > length);
+        match self.prefixes.get_mut(place) {
+            Some((known, same_length)) if *known == length => {
+                same_length.insert(prefix.to_owned(), levels);
+            }
+            _ => {
+                let same_length = sorted::map([(prefix.to_owned(), levels)]);
+                self.prefixes.insert(place, (length, same_length));
+            }
+        }
+    }
+
+    /// A rule that is ignored has nothing to repair.
+    fn check_repairs(&self, reader: &mut Reader) {
+        for rule in RULES {
+            if self.repair(rule).is_some() && !self.has_level(rule, &[Level::Deny, Level::Warn]) {
+                reader.problem(
+                    &format!("repair.{}", rule.id),
+                    "the level of the rule is `ignore`; remove the repair, or set another level",
+                );
+            }
+        }
     }
 
     fn set(&mut self, reader: &mut Reader, key: &str, field: &Field<'_>) {
@@ -124,8 +178,7 @@ impl Settings {
                             "must be the name of a template, or a prefix followed by `*`",
                         );
                     } else if is_prefix {
-                        let same_length = self.prefixes.entry(Reverse(fixed.len())).or_default();
-                        same_length.insert(fixed.to_owned(), levels);
+                        self.set_prefix(fixed, levels);
                     } else {
                         self.names.insert(pattern, levels);
                     }
@@ -145,10 +198,7 @@ impl Settings {
                     );
                 }
             }
-            "repair" => reader.problem(
-                "repair",
-                "this version of the policy does not change objects; remove the setting",
-            ),
+            "repair" => self.repairs = reader.repairs(field),
             "serviceAccount" => self.service_account = reader.account(field),
             "commonTemplates" => {
                 let mut table = BTreeMap::new();
@@ -245,6 +295,78 @@ impl Reader {
             }
         }
         levels
+    }
+
+    /// What to repair, by rule.
+    fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
+        let mut repairs = Vec::new();
+        for (id, field) in self.fields("repair", field) {
+            let path = format!("repair.{}", text::escape(&id, 80));
+            match REPAIRABLE.iter().find(|known| **known == id) {
+                // Forms send a field that is empty.
+                Some(_) if field.json().is_none() => {}
+                None if id == "architectures-missing" => self.problem(
+                    &path,
+                    "`from-image` needs `images: verify`, which this version of the policy does not support",
+                ),
+                None if RULES.iter().any(|rule| rule.id == id) => self.problem(
+                    &path,
+                    &format!("the policy cannot repair this rule; it can repair {}", text::list(&REPAIRABLE, 3)),
+                ),
+                None => self.unknown(&path, "unknown rule", &id, &REPAIRABLE),
+                Some(rule) => {
+                    let repair = match *rule {
+                        "multi-arch-import-disabled" => self.import_repair(&path, &field),
+                        _ => self
+                            .word(&path, &field, &["normalise"])
+                            .map(|_| Repair::Normalise),
+                    };
+                    if let Some(repair) = repair {
+                        repairs.push((*rule, repair));
+                    }
+                }
+            }
+        }
+        repairs
+    }
+
+    /// `enable-import`, or `{place-on: ARCHITECTURE}`.
+    fn import_repair(&mut self, path: &str, field: &Field<'_>) -> Option<Repair> {
+        if field.json().map(Json::kind) != Some(Kind::Object) {
+            let word = field.string().ok().flatten();
+            if word.as_deref() == Some("enable-import") {
+                return Some(Repair::EnableImport);
+            }
+            self.problem(
+                path,
+                &format!(
+                    "must be `enable-import` or {{place-on: ARCHITECTURE}}, not {}",
+                    shown(field)
+                ),
+            );
+            return None;
+        }
+        let mut architecture = None;
+        for (key, value) in self.fields(path, field) {
+            if key == "place-on" {
+                architecture = self.word(&format!("{path}.place-on"), &value, &ACCEPTED_BY_SSP);
+            } else {
+                self.unknown(
+                    path,
+                    &format!("unknown key {}", quote(&key)),
+                    &key,
+                    &["place-on"],
+                );
+            }
+        }
+        if field
+            .object()
+            .fields()
+            .is_ok_and(|fields| fields.is_empty())
+        {
+            self.problem(path, "must have the key place-on");
+        }
+        Some(Repair::PlaceOn(architecture?.to_owned()))
     }
 
     fn level(&mut self, path: &str, field: &Field<'_>) -> Option<Level> {
@@ -386,12 +508,14 @@ mod tests {
     fn every_problem_is_reported_at_once() {
         assert_eq!(
             problems(
-                r#"{"level":{},"levels":{"architecture-missing":"warn","no-workload-nodes":"wran","placement-invalid":1},
-                    "updates":"stirct","images":"verify","repair":{},"serviceAccount":"policy-server",
+                r#"{"level":{},"levels":{"architectures-malformed":"ignore","architecture-missing":"warn","no-workload-nodes":"wran","placement-invalid":1},
+                    "updates":"stirct","images":"verify","repair":{"multi-arch-import-disabled":"enable","architectures-untidy":"normalize","architectures-malformed":"normalise",
+                        "architectures-missing":"from-image","template-invalid":"normalise","architectures-malform":"normalise"},
+                    "serviceAccount":"policy-server",
                     "commonTemplates":{"Fedora":""},"description":1,
                     "templates":{"a*b":{"template-invalid":"warn"},"x":{"import-contradiction":"warn","template-bad":"warn"},"y":1}}"#
             ),
-            "15 problems in the settings:\n\
+            "20 problems in the settings:\n\
              - commonTemplates.Fedora: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is ``\n\
              - commonTemplates.Fedora: must be the name of a template: lowercase letters, digits, `-` and `.`\n\
              - description: must be a string or null\n\
@@ -399,7 +523,12 @@ mod tests {
              - levels.architecture-missing: unknown rule; did you mean `architectures-missing`?\n\
              - levels.no-workload-nodes: must be one of deny, warn, ignore, not `wran`; did you mean `warn`?\n\
              - levels.placement-invalid: must be one of deny, warn, ignore, not a number\n\
-             - repair: this version of the policy does not change objects; remove the setting\n\
+             - repair.architectures-malform: unknown rule; did you mean `architectures-malformed`?\n\
+             - repair.architectures-malformed: the level of the rule is `ignore`; remove the repair, or set another level\n\
+             - repair.architectures-missing: `from-image` needs `images: verify`, which this version of the policy does not support\n\
+             - repair.architectures-untidy: must be one of normalise, not `normalize`; did you mean `normalise`?\n\
+             - repair.multi-arch-import-disabled: must be `enable-import` or {place-on: ARCHITECTURE}, not `enable`\n\
+             - repair.template-invalid: the policy cannot repair this rule; it can repair architectures-malformed, architectures-untidy, multi-arch-import-disabled\n\
              - serviceAccount: must be the service account of the policy-server in the form NAMESPACE/NAME, for example kubewarden/policy-server; it is `policy-server`\n\
              - settings: unknown setting `level`; did you mean `levels`?\n\
              - templates.a*b: must be the name of a template, or a prefix followed by `*`\n\
@@ -408,6 +537,34 @@ mod tests {
              - templates.y: must be an object, not a number\n\
              - updates: must be one of ratchet, strict, not `stirct`; did you mean `strict`?"
         );
+    }
+
+    #[test]
+    fn a_repair_places_on_one_architecture() {
+        let read = |repair: &str| {
+            problems(&format!(
+                r#"{{"repair":{{"multi-arch-import-disabled":{repair}}}}}"#
+            ))
+        };
+        for (repair, problem) in [
+            (
+                "{}",
+                "repair.multi-arch-import-disabled: must have the key place-on",
+            ),
+            (
+                r#"{"place-on":"x86_64"}"#,
+                "repair.multi-arch-import-disabled.place-on: must be one of amd64, arm64, s390x, not `x86_64`",
+            ),
+            (
+                r#"{"placeOn":"arm64"}"#,
+                "repair.multi-arch-import-disabled: unknown key `placeOn`; did you mean `place-on`?",
+            ),
+        ] {
+            assert_eq!(
+                read(repair),
+                format!("1 problem in the settings:\n- {problem}")
+            );
+        }
     }
 
     #[test]

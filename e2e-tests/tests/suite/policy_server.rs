@@ -274,6 +274,7 @@ impl Starter {
             "module": self.module,
             "policyMode": "protect",
             "settings": judged.case.settings(),
+            "allowedToMutate": judged.case.settings().get("repair").is_some(),
             "contextAwareResources": resources,
             "hostCapabilities": capabilities,
         })

@@ -78,7 +78,7 @@ fn difference(policy: &Policy, judged: &Judged<'_>) -> Option<String> {
         "accepted": judged.report.allowed,
         "message": judged.report.message,
         "code": judged.report.code,
-        "mutated_object": null,
+        "mutated_object": judged.answer().object(),
         "audit_annotations": Some(&judged.report.audit_annotations).filter(|map| !map.is_empty()),
         "warnings": Some(&judged.report.warnings).filter(|lines| !lines.is_empty()),
     });

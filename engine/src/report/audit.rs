@@ -4,15 +4,22 @@ use std::collections::BTreeMap;
 
 use super::{NAME, Report};
 use crate::findings::{Judged, Outcome};
+use crate::repair::Step;
+use crate::rule::Rule;
 use crate::sorted;
 use crate::text::{cut, percent_encode};
 
 /// The most that one annotation holds.
 const LIMIT: usize = 16 * 1024;
 
-pub(super) fn annotations(report: &Report, judged: &[Judged<'_>]) -> BTreeMap<String, String> {
+pub(super) fn annotations(
+    report: &Report,
+    judged: &[Judged<'_>],
+    repairs: &[Step],
+) -> BTreeMap<String, String> {
     let pairs = [
         ("findings", findings(judged)),
+        ("repairs", made(repairs)),
         (
             "workload-architectures",
             architectures(report.workload_architectures.as_deref()),
@@ -47,36 +54,43 @@ fn architectures(names: Option<&[String]>) -> Option<String> {
 
 /// `rule-id/template=deny rule-id=warn`: sorted, one word for a rule and template, the worst outcome of them.
 fn findings(judged: &[Judged<'_>]) -> Option<String> {
-    let mut words: BTreeMap<String, Outcome> = BTreeMap::new();
-    for judged in judged {
-        for (template, outcome) in &judged.worst {
-            let mut word = judged.rule.id.to_owned();
-            if !template.is_empty() {
-                word.push('/');
-                word.push_str(&percent_encode(template, NAME));
+    let mut words = BTreeMap::new();
+    // The worst one is written last.
+    for wanted in [Outcome::Carried, Outcome::Warn, Outcome::Deny] {
+        for judged in judged {
+            let worst = judged.worst.iter();
+            for (template, outcome) in worst.filter(|(_, outcome)| **outcome == wanted) {
+                words.insert(word(judged.rule, template), outcome.name().to_owned());
             }
-            // The equals sign belongs to what is sorted, so that the words are in order as a whole. Two names can be
-            // one when they are cut.
-            word.push('=');
-            words
-                .entry(word)
-                .and_modify(|worst| *worst = (*outcome).min(*worst))
-                .or_insert(*outcome);
         }
     }
-    if words.is_empty() {
-        return None;
-    }
-    Some(bounded(&words))
+    bounded(words)
 }
 
-fn bounded(words: &BTreeMap<String, Outcome>) -> String {
+/// `rule-id/template=normalise rule-id=enable-import`, in the form of the findings.
+fn made(repairs: &[Step]) -> Option<String> {
+    let words = repairs.iter().map(|step| {
+        let template = step.template.as_deref().unwrap_or_default();
+        (word(step.rule, template), step.repair.name().to_owned())
+    });
+    bounded(sorted::map(words))
+}
+
+/// `rule-id/template=`. The equals sign belongs to what is sorted, so that the words are in order as a whole. Two names
+/// can be one when they are cut.
+fn word(rule: &Rule, template: &str) -> String {
+    let slash = if template.is_empty() { "" } else { "/" };
+    format!("{}{slash}{}=", rule.id, percent_encode(template, NAME))
+}
+
+fn bounded(words: BTreeMap<String, String>) -> Option<String> {
     /// Enough for `truncated=` and any number.
     const REST: usize = 32;
+    let all = words.len();
     let mut text = String::new();
     // The length at which the last word fits that leaves room for the number of the others.
     let mut fitting = (0, 0);
-    for (count, (word, outcome)) in words.iter().enumerate() {
+    for (count, (word, value)) in words.into_iter().enumerate() {
         if text.len() + REST <= LIMIT {
             fitting = (text.len(), count);
         } else if text.len() > LIMIT {
@@ -85,13 +99,13 @@ fn bounded(words: &BTreeMap<String, Outcome>) -> String {
         if count > 0 {
             text.push(' ');
         }
-        text.push_str(word);
-        text.push_str(outcome.name());
+        text.push_str(&word);
+        text.push_str(&value);
     }
     if text.len() > LIMIT {
         let (length, count) = fitting;
         text.truncate(length);
-        text.extend([" truncated=", &(words.len() - count).to_string()]);
+        text.extend([" truncated=", &(all - count).to_string()]);
     }
-    text
+    Some(text).filter(|text| !text.is_empty())
 }

@@ -1,14 +1,18 @@
-//! The warnings: a line for each finding that warns, and one for each rule that carries existing problems over.
+//! The warnings: a line for each repair, one for each finding that warns, and one for each rule that carries existing problems over.
 
 use crate::findings::{Judged, Outcome};
+use crate::repair::Step;
 use crate::text::cut;
 
 /// The most that one line holds, and all of them together. The API server cuts longer ones.
 const LINE: usize = 256;
 const LINES: usize = 4096;
 
-pub(super) fn warnings(rules: &[Judged<'_>]) -> Vec<String> {
+pub(super) fn warnings(repairs: &[Step], rules: &[Judged<'_>]) -> Vec<String> {
     let mut lines = Lines::default();
+    for step in repairs {
+        lines.push(step.warning());
+    }
     for judged in rules {
         let (shown, more) = judged.with(Outcome::Warn);
         for finding in shown {

@@ -1,7 +1,5 @@
 //! See `architectures-unsupported.md`.
 
-use serde_json::json;
-
 use super::remedies;
 use crate::architecture::Architectures;
 use crate::edit::Edits;
@@ -15,6 +13,7 @@ use crate::node::Census;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
 use crate::text::quote;
+use crate::value::Value;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("architectures-unsupported", Level::Deny, check);
@@ -103,10 +102,12 @@ fn disable_common(facts: &Facts<'_>, name: &str) -> Remedy {
             "disable the template: add an entry with its name and the annotation {ENABLE}: \"false\" to {list}"
         ));
     }
-    let entry = json!({"metadata": {"name": name, "annotations": {ENABLE: "false"}}});
+    let annotations = Value::object([(ENABLE, "false".into())]);
+    let metadata = Value::object([("annotations", annotations), ("name", name.into())]);
+    let entry = Value::object([("metadata", metadata)]);
     let mut edits = Edits::default();
     if !templates.is_present() {
-        edits = edits.set(templates, json!([]));
+        edits = edits.set(templates, Value::List(Vec::new()));
     }
     let edits = edits.add(list.index(facts.hco.templates.len()), entry);
     Remedy::edits("disable the template", edits.finish())

@@ -1,13 +1,12 @@
 //! See `import-contradiction.md`.
 
-use serde_json::json;
-
 use crate::edit::Edits;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
 use crate::import::GATE;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
+use crate::value::Value;
 
 /// The rule is about the change itself, and HCO denies the change.
 pub(crate) static RULE: Rule =
@@ -28,7 +27,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let wanted = import.field.unwrap_or(false);
         let state = if wanted { "Enabled" } else { "Disabled" };
         let agree = Edits::default()
-            .replace(gate.clone(), json!({"name": GATE, "state": state}))
+            .replace(gate.clone(), Value::object([("name", GATE.into()), ("state", state.into())]))
             .finish();
         Finding {
             path: gate.clone(),

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
-
 use super::{
     RULES, architectures_missing, architectures_partial, architectures_unsupported,
     control_plane_architecture_differs, multi_arch_import_disabled,
@@ -18,14 +16,13 @@ use crate::import::GATE;
 use crate::json::{Field, Kind};
 use crate::node::Census;
 use crate::path::FieldPath;
-use crate::remedy::{Remedy, merge_command};
+use crate::placement::ARCHITECTURE_LABEL;
+use crate::remedy::{Remedy, Repair, merge_command};
 use crate::request::Version;
 use crate::rule::{Level, Rule};
 use crate::sorted;
 use crate::text::{self, escape};
-
-/// The node label with the architecture.
-const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
+use crate::value::Value;
 
 /// Enable the import, and in the same change correct the annotations that HCO reads from then on.
 pub(super) fn enable_import(facts: &Facts<'_>) -> Remedy {
@@ -69,12 +66,13 @@ fn new_enable_import(facts: &Facts<'_>) -> Remedy {
     Remedy::edits(summary, edits.finish())
         .complete_if(is_all && revealed.is_empty())
         .with_command(command)
+        .as_repair(Repair::EnableImport)
 }
 
 /// Sets the field of the import, and in v1 the feature gate if it is listed or if there is no field: HCO 1.18 drops
 /// the field silently, HCO 1.19 accepts both when they agree.
 fn set_import(hco: &HyperConverged<'_>) -> Edits {
-    let gate = |name: &str| json!({"name": name, "state": "Enabled"});
+    let gate = |name: &str| Value::object([("name", name.into()), ("state", "Enabled".into())]);
     let list = &hco.fields.gates;
     let mut edits = Edits::default().set(&hco.fields.import, true);
     for (index, entry) in hco.import.gates.iter().enumerate() {
@@ -86,7 +84,7 @@ fn set_import(hco: &HyperConverged<'_>) -> Edits {
     if hco.version == Version::V1 && is_nowhere {
         // The empty object that an upgrade from HCO 1.18 leaves behind is no list.
         if list.json().is_none_or(|json| json.kind() == Kind::Object) {
-            edits = edits.set(list, json!([]));
+            edits = edits.set(list, Value::List(Vec::new()));
         }
         edits = edits.add(list.path().index(hco.import.gates.len()), gate(GATE));
     }
@@ -194,7 +192,9 @@ fn place_on(facts: &Facts<'_>, architecture: &str, summary: &str) -> Remedy {
     let label = hco.fields.node_selector.object().field(ARCHITECTURE_LABEL);
     let edits = Edits::default().set(&label, architecture).finish();
     let command = merge_command(hco, &label.path(), architecture);
-    Remedy::edits(summary, edits).with_command(Some(command))
+    Remedy::edits(summary, edits)
+        .with_command(Some(command))
+        .as_repair(Repair::PlaceOn(architecture.to_owned()))
 }
 
 /// The architecture that HCO takes for VMs that do not ask for one.
@@ -249,8 +249,14 @@ pub(super) fn correct(
         ARCHITECTURES,
         correction.value,
     );
-    Remedy::edits(summary, edits.finish())
-        .complete_if(correction.is_certain && !is_unsupported && !becomes_partial)
+    let complete = correction.is_certain && !is_unsupported && !becomes_partial;
+    let remedy = Remedy::edits(summary, edits.finish()).complete_if(complete);
+    // A repair makes no decision for anybody.
+    if complete {
+        remedy.as_repair(Repair::Normalise)
+    } else {
+        remedy
+    }
 }
 
 /// Set the annotation to the workload architectures. Only a person knows which of them the image supports.

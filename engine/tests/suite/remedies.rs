@@ -63,7 +63,8 @@ fn denials(report: &Report) -> impl Iterator<Item = (&'static str, Option<&str>)
 fn apply(object: &Value, remedies: &[&RemedyReport]) -> Result<Value, String> {
     let mut edited = object.clone();
     for operation in remedies.iter().flat_map(|remedy| &remedy.patch) {
-        let is_parent = operation.value == Some(json!({})) || operation.value == Some(json!([]));
+        let value = json!(operation.value);
+        let is_parent = value == json!({}) || value == json!([]);
         if operation.op == "add" && is_parent && edited.pointer(&operation.path).is_some() {
             return Err(format!("{} is added again", operation.path));
         }
@@ -159,5 +160,69 @@ proptest! {
             engine::report(&request.payload(object), &FakeCluster::with_nodes(nodes.clone()))
         });
         prop_assert!(judged.is_ok(), "{}", judged.unwrap_err());
+    }
+}
+
+fn judge_with(request: &super::generated::Request, object: &Value, nodes: &[Value]) -> Report {
+    let cluster = FakeCluster::with_nodes(nodes.iter().cloned());
+    engine::judge(&request.payload(object), &cluster)
+}
+
+const REPAIRS: &str = r#"{"multi-arch-import-disabled": "enable-import", "architectures-malformed": "normalise", "architectures-untidy": "normalise"}"#;
+
+/// Whether a repair may change this: the import, an architectures annotation, the nodeSelector of the workloads, or
+/// an object above them that was missing.
+fn is_repairable(pointer: &str) -> bool {
+    let fields = [
+        "/spec/featureGates/",
+        "/spec/workloadSources/enableMultiArchBootImageImport",
+        "/spec/workloads/nodePlacement/nodeSelector/kubernetes.io~1arch",
+        "/spec/deployment/nodePlacements/workload/nodeSelector/kubernetes.io~1arch",
+    ];
+    let is_annotation = pointer.contains("/dataImportCronTemplates/")
+        && pointer.ends_with("/metadata/annotations/ssp.kubevirt.io~1dict.architectures");
+    let is_field =
+        |field: &&str| pointer.starts_with(*field) || field.starts_with(&format!("{pointer}/"));
+    is_annotation || fields.iter().any(|field| is_field(&field))
+}
+
+proptest! {
+    /// What is repaired is allowed, changes nothing when it is judged again, and is what the remedies name. What is not
+    /// repaired is judged as if no repair were configured.
+    #[test]
+    fn a_repaired_object_has_nothing_to_repair(
+        mut request in request(),
+        nodes in nodes(),
+        place_on in prop::option::of(prop::sample::select(vec!["amd64", "arm64", "s390x"])),
+    ) {
+        request.settings["updates"] = json!("ratchet");
+        let without = judge_with(&request, &request.object, &nodes);
+        let mut repairs: Value = serde_json::from_str(REPAIRS).unwrap();
+        if let Some(architecture) = place_on {
+            repairs["multi-arch-import-disabled"] = json!({"place-on": architecture});
+        }
+        let levels = request.settings["levels"].clone();
+        if let (Some(levels), Some(repairs)) = (levels.as_object(), repairs.as_object_mut()) {
+            repairs.retain(|rule, _| levels.get(rule).is_none_or(|level| level != "ignore"));
+        }
+        request.settings["repair"] = repairs;
+        let report = judge_with(&request, &request.object, &nodes);
+        let Some(repaired) = &report.repaired_object else {
+            prop_assert_eq!(report.allowed, without.allowed);
+            prop_assert_eq!(report.findings, without.findings);
+            return Ok(());
+        };
+        prop_assert!(report.allowed);
+        prop_assert!(report.audit_annotations.contains_key("repairs"));
+        prop_assert!(report.warnings.iter().any(|line| line.starts_with("repaired ")));
+        let repaired: Value = serde_json::from_str(repaired).unwrap();
+        let pointers = changes(&request.object, &repaired);
+        prop_assert!(!pointers.is_empty());
+        for pointer in pointers {
+            prop_assert!(is_repairable(&pointer), "{}", pointer);
+        }
+        let again = judge_with(&request, &repaired, &nodes);
+        prop_assert!(again.allowed, "{:?}", again.message);
+        prop_assert_eq!(again.repaired_object, None);
     }
 }

@@ -61,6 +61,19 @@ fn one<'m>(manifests: &'m [Value], kind: &str) -> &'m Value {
     one
 }
 
+/// The policy that checks.
+fn policy(manifests: &[Value]) -> &Value {
+    let mut policies = policies(manifests);
+    policies
+        .find(|it| it["metadata"]["name"] == "hco-architecture-guard")
+        .expect("the policy")
+}
+
+fn policies(manifests: &[Value]) -> impl Iterator<Item = &Value> {
+    let manifests = manifests.iter();
+    manifests.filter(|it| it["kind"] == "ClusterAdmissionPolicy")
+}
+
 /// A CRD of Kubewarden's or HCO's; these are not in the repository.
 fn crd(file: &str) -> Option<Value> {
     let path = root().join("../shared/crds").join(file);
@@ -124,7 +137,7 @@ fn every_manifest_is_valid_by_its_crd() {
             assert_eq!(mistakes(schema, manifest), [""; 0], "{overlay}");
         }
         // The check can fail: unknown field, wrong type, missing field.
-        let mut wrong = one(&manifests, "ClusterAdmissionPolicy").clone();
+        let mut wrong = policy(&manifests).clone();
         wrong["spec"]["modus"] = json!("monitor");
         wrong["spec"]["mutating"] = json!("false");
         wrong["spec"].as_object_mut().unwrap().remove("module");
@@ -152,8 +165,7 @@ fn the_versions_that_are_judged_are_served() {
             .filter(|version| version["served"] == true)
             .map(|version| version["name"].as_str().unwrap())
             .collect();
-        let policy = one(&manifests, "ClusterAdmissionPolicy");
-        let judged = policy["spec"]["rules"][0]["apiVersions"]
+        let judged = policy(&manifests)["spec"]["rules"][0]["apiVersions"]
             .as_array()
             .unwrap();
         let judged: BTreeSet<&str> = judged.iter().map(|it| it.as_str().unwrap()).collect();
@@ -165,7 +177,7 @@ fn the_versions_that_are_judged_are_served() {
 fn policy_and_metadata_agree() {
     let metadata = Metadata::parse(&text("policy-metadata.yml")).unwrap();
     for (overlay, manifests) in rendered() {
-        let policy = one(&manifests, "ClusterAdmissionPolicy");
+        let policy = policy(&manifests);
         let spec = &policy["spec"];
         let mut rules = serde_json::to_value(&metadata.rules).unwrap();
         if overlay == "overlays/hco-1.17" {
@@ -200,7 +212,7 @@ fn policy_and_metadata_agree() {
 #[test]
 fn the_settings_are_accepted_and_name_the_account_that_may_read_nodes() {
     for (overlay, manifests) in rendered() {
-        let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
+        let spec = &policy(&manifests)["spec"];
         let verdict = engine::validate_settings(spec["settings"].to_string().as_bytes());
         assert_eq!(verdict, Ok(()), "{overlay}");
         let binding = manifests.iter().find(|it| {
@@ -230,7 +242,7 @@ fn the_settings_are_accepted_and_name_the_account_that_may_read_nodes() {
 #[test]
 fn nothing_is_denied_before_somebody_asks_for_it() {
     for (overlay, manifests) in rendered() {
-        let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
+        let spec = &policy(&manifests)["spec"];
         let (mode, failure) = match overlay.as_str() {
             "overlays/protect" => ("protect", "Fail"),
             _ => ("monitor", "Ignore"),
@@ -243,7 +255,7 @@ fn nothing_is_denied_before_somebody_asks_for_it() {
 #[test]
 fn each_overlay_is_for_the_namespace_of_its_hco() {
     for (overlay, manifests) in rendered() {
-        let spec = &one(&manifests, "ClusterAdmissionPolicy")["spec"];
+        let spec = &policy(&manifests)["spec"];
         let wanted = |namespace: &str| json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}]});
         let wanted = match overlay.as_str() {
             "base" => Value::Null,
@@ -252,6 +264,30 @@ fn each_overlay_is_for_the_namespace_of_its_hco() {
         };
         assert_eq!(spec["namespaceSelector"], wanted, "{overlay}");
     }
+}
+
+/// The policy that repairs is the one that checks, but for what repairs need.
+#[test]
+fn the_repairing_policy_differs_in_what_repairs_need() {
+    let Some(manifests) = rendered().remove("overlays/repair") else {
+        return;
+    };
+    let mut wanted = policy(&manifests).clone();
+    wanted["metadata"]["name"] = json!("hco-architecture-guard-repair");
+    wanted["spec"]["mode"] = json!("protect");
+    wanted["spec"]["mutating"] = json!(true);
+    wanted["spec"]["backgroundAudit"] = json!(false);
+    let all: Vec<&Value> = policies(&manifests).collect();
+    let repairing = all
+        .iter()
+        .find(|it| it["metadata"]["name"] == wanted["metadata"]["name"]);
+    let mut repairing = (**repairing.expect("the repairing policy")).clone();
+    let settings = repairing["spec"]["settings"].as_object_mut().unwrap();
+    let repair = settings.remove("repair").unwrap();
+    assert_eq!(repairing, wanted);
+    assert_eq!(all.len(), 2);
+    let verdict = engine::validate_settings(json!({"repair": repair}).to_string().as_bytes());
+    assert_eq!(verdict, Ok(()));
 }
 
 /// As the API server evaluates them.

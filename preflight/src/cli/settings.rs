@@ -102,6 +102,10 @@ struct Effective {
     updates: String,
     images: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    templates: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repair: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     service_account: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     common_templates: Option<Map<String, Value>>,
@@ -119,13 +123,15 @@ impl Effective {
         for (rule, level) in set.into_iter().flatten() {
             levels.insert(rule.clone(), level.as_str().unwrap_or_default().to_owned());
         }
-        let templates = settings.get("commonTemplates").and_then(Value::as_object);
+        let object = |key: &str| settings.get(key).and_then(Value::as_object).cloned();
         Self {
             levels,
             updates: text("updates").unwrap_or_else(|| "ratchet".to_owned()),
             images: text("images").unwrap_or_else(|| "ignore".to_owned()),
             service_account: text("serviceAccount"),
-            common_templates: templates.cloned(),
+            templates: object("templates"),
+            repair: object("repair"),
+            common_templates: object("commonTemplates"),
         }
     }
 

@@ -1,0 +1,83 @@
+//! A value that an edit writes: what the remedies need of JSON, and nothing that needs numbers.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A JSON value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A string.
+    String(String),
+    /// A list.
+    List(Vec<Self>),
+    /// An object, its members in the order in which they are written.
+    Object(Vec<(Cow<'static, str>, Self)>),
+}
+
+impl Value {
+    /// An object with these members.
+    pub(crate) fn object<const N: usize>(members: [(&'static str, Self); N]) -> Self {
+        let members = members.into_iter();
+        Self::Object(members.map(|(key, value)| (key.into(), value)).collect())
+    }
+
+    /// The text of a string.
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a list or an object that holds nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::List(items) => items.is_empty(),
+            Self::Object(members) => members.is_empty(),
+            Self::Boolean(_) | Self::String(_) => false,
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Boolean(value) => serializer.serialize_bool(*value),
+            Self::String(text) => serializer.serialize_str(text),
+            Self::List(items) => serializer.collect_seq(items),
+            Self::Object(members) => {
+                serializer.collect_map(members.iter().map(|(key, value)| (key, value)))
+            }
+        }
+    }
+}
+
+/// The value as JSON.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = serde_json::to_string(self).map_err(|_| fmt::Error)?;
+        f.write_str(&text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Boolean(value)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::String(text)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::String(text.to_owned())
+    }
+}
