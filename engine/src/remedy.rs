@@ -76,7 +76,7 @@ impl Remedy {
     }
 
     /// The same remedy, which is this repair.
-    pub(crate) fn as_repair(self, repair: Repair) -> Self {
+    pub(crate) fn with_repair(self, repair: Repair) -> Self {
         Self {
             repair: Some(repair),
             ..self

@@ -66,7 +66,7 @@ fn new_enable_import(facts: &Facts<'_>) -> Remedy {
     Remedy::edits(summary, edits.finish())
         .complete_if(is_all && revealed.is_empty())
         .with_command(command)
-        .as_repair(Repair::EnableImport)
+        .with_repair(Repair::EnableImport)
 }
 
 /// Sets the field of the import, and in v1 the feature gate if it is listed or if there is no field: HCO 1.18 drops
@@ -194,7 +194,7 @@ fn place_on(facts: &Facts<'_>, architecture: &str, summary: &str) -> Remedy {
     let command = merge_command(hco, &label.path(), architecture);
     Remedy::edits(summary, edits)
         .with_command(Some(command))
-        .as_repair(Repair::PlaceOn(architecture.to_owned()))
+        .with_repair(Repair::PlaceOn(architecture.to_owned()))
 }
 
 /// The architecture that HCO takes for VMs that do not ask for one.
@@ -253,7 +253,7 @@ pub(super) fn correct(
     let remedy = Remedy::edits(summary, edits.finish()).complete_if(complete);
     // A repair makes no decision for anybody.
     if complete {
-        remedy.as_repair(Repair::Normalise)
+        remedy.with_repair(Repair::Normalise)
     } else {
         remedy
     }
