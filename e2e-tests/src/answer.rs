@@ -96,7 +96,8 @@ impl From<&Report> for Answer {
 /// The object that a report says was repaired.
 pub(crate) fn repaired(report: &Report) -> Option<Value> {
     let text = report.repaired_object.as_deref()?;
-    Some(serde_json::from_str(text).expect("the repaired object is JSON"))
+    let object = serde_json::from_str(text);
+    Some(object.unwrap_or_else(|error| panic!("the repaired object is no JSON: {error}")))
 }
 
 /// The object with a patch, which is JSON in base64.
