@@ -6,9 +6,6 @@ use crate::api::Api;
 use crate::policy::Policy;
 use crate::waiting::until;
 
-const CONFIGURATIONS: &str =
-    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-
 /// Tells the API server of a webhook, in place of the one it knew, and waits until it goes by that.
 ///
 /// The API server reads its configurations from a watch, and nothing says when it has. So beside the
@@ -17,7 +14,8 @@ const CONFIGURATIONS: &str =
 ///
 /// MIRRORS: kubernetes `test/e2e/apimachinery/webhook.go`, `waitWebhookConfigurationReady`.
 pub(crate) fn configure(api: &Api, policy: &Policy, url: &str, authority: &str) {
-    let path = format!("{CONFIGURATIONS}/{}", policy.unique_name());
+    let configurations = policy.configurations();
+    let path = format!("{configurations}/{}", policy.unique_name());
     let (old, version) = match api.try_to("GET", &path, None) {
         Ok((status, old)) if status.is_success() => {
             let version = old["metadata"]["resourceVersion"].clone();
@@ -40,7 +38,7 @@ pub(crate) fn configure(api: &Api, policy: &Policy, url: &str, authority: &str) 
         configuration["metadata"]["resourceVersion"] = version;
         api.must("PUT", &path, Some(&configuration));
     } else {
-        api.must("POST", CONFIGURATIONS, Some(&configuration));
+        api.must("POST", configurations, Some(&configuration));
     }
     let probe = json!({
         "apiVersion": "v1",

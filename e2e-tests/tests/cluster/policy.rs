@@ -38,6 +38,19 @@ impl Policy {
         self
     }
 
+    pub(crate) fn is_mutating(&self) -> bool {
+        self.spec("mutating") == &json!(true)
+    }
+
+    /// The path of the webhook configurations that Kubewarden's controller makes of such policies.
+    pub(crate) fn configurations(&self) -> &'static str {
+        if self.is_mutating() {
+            "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+        } else {
+            "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+        }
+    }
+
     pub(crate) fn spec(&self, field: &str) -> &Value {
         &self.manifest["spec"][field]
     }
@@ -111,9 +124,14 @@ impl Policy {
         if let Some(conditions) = self.manifest["spec"].get("matchConditions") {
             webhook.insert("matchConditions".to_owned(), conditions.clone());
         }
+        let kind = if self.is_mutating() {
+            "Mutating"
+        } else {
+            "Validating"
+        };
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingWebhookConfiguration",
+            "kind": format!("{kind}WebhookConfiguration"),
             "metadata": {
                 "name": name,
                 "labels": {"app.kubernetes.io/part-of": "kubewarden"},

@@ -10,6 +10,7 @@ mod messages;
 mod node_changes;
 mod preflight;
 mod procedures;
+mod repair;
 mod signals;
 
 use crate::crd::Crds;
@@ -90,5 +91,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "load",
         crds: Crds::V1beta1,
         run: load::run,
+    },
+    Scenario {
+        number: 11,
+        about: "repair at admission",
+        crds: Crds::Each,
+        run: repair::run,
     },
 ];

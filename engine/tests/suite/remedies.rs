@@ -183,7 +183,7 @@ fn is_repairable(pointer: &str) -> bool {
         && pointer.ends_with("/metadata/annotations/ssp.kubevirt.io~1dict.architectures");
     let is_field =
         |field: &&str| pointer.starts_with(*field) || field.starts_with(&format!("{pointer}/"));
-    is_annotation || fields.iter().any(|field| is_field(field))
+    is_annotation || fields.iter().any(is_field)
 }
 
 proptest! {

@@ -66,7 +66,7 @@ fn policy(manifests: &[Value]) -> &Value {
     let mut policies = policies(manifests);
     policies
         .find(|it| it["metadata"]["name"] == "hco-architecture-guard")
-        .expect("the policy")
+        .unwrap_or_else(|| panic!("no policy"))
 }
 
 fn policies(manifests: &[Value]) -> impl Iterator<Item = &Value> {
@@ -281,7 +281,7 @@ fn the_repairing_policy_differs_in_what_repairs_need() {
     let repairing = all
         .iter()
         .find(|it| it["metadata"]["name"] == wanted["metadata"]["name"]);
-    let mut repairing = (**repairing.expect("the repairing policy")).clone();
+    let mut repairing = (**repairing.unwrap()).clone();
     let settings = repairing["spec"]["settings"].as_object_mut().unwrap();
     let repair = settings.remove("repair").unwrap();
     assert_eq!(repairing, wanted);

@@ -1,0 +1,95 @@
+//! Scenario 11: the repairing policy of `deploy/components/repair`, and after it the one that checks.
+
+use serde_json::json;
+
+use crate::crd::{template, together};
+use crate::policy::{Policy, manifests};
+use crate::world::World;
+
+const APPLIED: &str = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n";
+
+pub(crate) fn run(world: &World<'_>) {
+    world.grant_nodes();
+    // Under the name of the other one, which the harness knows.
+    let settings = Policy::among(manifests("deploy/components/repair/policy.yaml"));
+    let repairing = Policy::of_deploy()
+        .with("mutating", json!(true))
+        .with("settings", settings.spec("settings").clone());
+    world.deploy_policy(&repairing);
+    world.nodes("mixed");
+    repaired(world);
+    not_repaired(world);
+    // The policy that checks accepts what the other one repaired, and says nothing.
+    world.api().must(
+        "DELETE",
+        &format!("{}/{}", repairing.configurations(), repairing.unique_name()),
+        None,
+    );
+    world.deploy_policy(&Policy::of_deploy());
+    let right = json!({"metadata": {"labels": {"team": "a"}}, "spec": world.crd.unrelated(7)});
+    world
+        .developer
+        .run(&[
+            "patch",
+            "hyperconverged",
+            "kubevirt-hyperconverged",
+            "--type",
+            "merge",
+            "-p",
+            &right.to_string(),
+        ])
+        .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n");
+}
+
+/// A blank in the annotation is removed, and the user is told. To apply it once more changes nothing.
+fn repaired(world: &World<'_>) {
+    let crd = world.crd;
+    let of = |architectures| {
+        together([
+            &crd.import,
+            &crd.templates(&[template("mine", Some(architectures))]),
+        ])
+    };
+    let object = world.hyperconverged(&of("amd64, arm64")).to_string();
+    world.developer.file("broken.yaml", &object);
+    let apply = || world.developer.run(&["apply", "-f", "broken.yaml"]);
+    let warning = "repaired architectures-malformed: the architectures annotation of template `mine` is `amd64,arm64`";
+    apply().says_with_warnings(APPLIED, &[warning]);
+    let stored = world.api().get(&world.path());
+    let wanted = of("amd64,arm64");
+    let stored_spec = together([&stored["spec"], &json!({})]);
+    for (key, value) in wanted.as_object().expect("a spec") {
+        let both = together([&json!({key: stored_spec[key]}), &json!({key: value})]);
+        assert_eq!(both[key], stored_spec[key], "{key}");
+    }
+    let version = stored["metadata"]["resourceVersion"].clone();
+    let again = apply();
+    assert_eq!(again.code, Some(0), "{again:?}");
+    let stored = world.api().get(&world.path());
+    assert_eq!(
+        stored["metadata"]["resourceVersion"], version,
+        "nothing is written"
+    );
+}
+
+/// An object that the repairs do not make right is denied, and stays as it was.
+fn not_repaired(world: &World<'_>) {
+    let crd = world.crd;
+    let templates = crd.templates(&[
+        template("mine", Some("amd64, arm64")),
+        template("other", None),
+    ]);
+    let before = world.api().get(&world.path());
+    let said = world.write("replace", &together([&crd.import, &templates]));
+    said.is_denied(
+        &["[architectures-partial] "],
+        &[
+            ("architectures-missing", &crd.annotation_path(1)),
+            ("architectures-malformed", &crd.annotation_path(0)),
+        ],
+    );
+    let why =
+        "No repair was applied, because the object would still be denied: architectures-missing.\n";
+    assert!(said.stderr.ends_with(why), "{}", said.stderr);
+    assert_eq!(world.api().get(&world.path()), before);
+}
