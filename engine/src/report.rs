@@ -60,6 +60,8 @@ pub struct Report {
     pub findings: Vec<FindingReport>,
     /// How many findings there are beyond those in the list.
     pub more_findings: usize,
+    /// What was repaired, a sentence for each repair; the findings are those that remain.
+    pub repairs: Vec<String>,
     /// The object with the repairs; `None` if nothing was repaired.
     #[serde(skip)]
     pub repaired_object: Option<String>,
@@ -148,6 +150,7 @@ impl Report {
             templates: None,
             findings: Vec::new(),
             more_findings: 0,
+            repairs: Vec::new(),
             repaired_object: None,
             warnings: Vec::new(),
             audit_annotations: BTreeMap::new(),
@@ -240,6 +243,7 @@ impl Report {
             templates: census
                 .filter(|_| detail == Detail::Everything)
                 .map(|census| templates(facts, census)),
+            repairs: repairs.iter().map(Step::warning).collect(),
             repaired_object: None,
             warnings: warnings::warnings(repairs, &judged),
             more_findings: judged.iter().map(Judged::omitted).sum(),

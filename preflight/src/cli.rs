@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod exit;
 mod explain;
+mod foreign;
 mod input;
 mod nodes;
 mod output;

@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::admission::{self, Identity};
 use super::args::{self, Subject};
 use super::exit::Exit;
+use super::foreign::{Foreign, one_line};
 use super::input::{self, Found, Input};
 use super::nodes::{self, Kept};
-use super::output::{Terminal, chain, one_line};
+use super::output::{Terminal, chain};
 use super::policy::Module;
 use super::progress::Progress;
 use super::settings;
@@ -41,6 +42,12 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
         for object in &verdicts.objects {
             for note in &object.report.notes {
                 terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
+            }
+            for repair in &object.report.repairs {
+                terminal.note(&format!(
+                    "{}: the policy would accept a changed object: {repair}",
+                    object.at(None)
+                ));
             }
             let more = object.report.more_findings;
             if more > 0 {
@@ -198,7 +205,7 @@ impl Question {
     fn judged(&self, mut report: super::verdict::Report) -> Judged {
         if let Written::InFile(object) = &self.object {
             for finding in &mut report.findings {
-                finding.line = Some(object.line_of(&finding.path));
+                finding.line = Some(object.line_of(finding.path.raw()));
             }
         }
         Judged {
@@ -263,7 +270,12 @@ fn unplaced(counts: &Counts, verdicts: &Verdicts) -> Vec<String> {
             .iter()
             .filter_map(|object| object.report.nodes.as_ref());
         known
-            .map(|nodes| nodes.get(architecture).copied().unwrap_or_default())
+            .map(|nodes| {
+                nodes
+                    .get(&Foreign::from(architecture.as_str()))
+                    .copied()
+                    .unwrap_or_default()
+            })
             .all(|workers| workers >= count)
     };
     let unplaced = counts

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use hco_preflight::{Object, objects};
+use ignore::WalkBuilder;
 
 use super::admission::Identity;
-use super::output::one_line;
+use super::foreign::one_line;
 use super::verdict::{Failure, Place};
 
 /// What stands for the standard input.
@@ -62,29 +63,40 @@ pub(crate) fn read(paths: &[PathBuf], recursive: bool) -> Input {
 
 impl Input {
     fn directory(&mut self, path: &Path, recursive: bool) {
-        let entries = std::fs::read_dir(path)
-            .and_then(Iterator::collect::<std::io::Result<Vec<std::fs::DirEntry>>>);
-        let mut entries: Vec<PathBuf> = match entries {
-            Ok(entries) => entries.iter().map(std::fs::DirEntry::path).collect(),
-            Err(error) => {
-                let file = path.display().to_string();
-                let what = format!("the directory cannot be read: {error}");
-                return self.failures.push(Failure::in_file(&file, None, what));
-            }
-        };
-        entries.sort();
-        for entry in entries {
-            if entry.is_dir() {
-                if recursive {
-                    self.directory(&entry, recursive);
-                } else {
-                    let entry = entry.display();
-                    self.notes.push(format!(
-                        "{entry}: passed over a directory; -R looks into it"
-                    ));
+        let mut walk = WalkBuilder::new(path);
+        walk.standard_filters(false)
+            // What Git does not hold is nothing that somebody is going to apply.
+            .git_ignore(recursive)
+            .parents(recursive)
+            // A mounted ConfigMap is a directory of symbolic links.
+            .follow_links(true)
+            .max_depth((!recursive).then_some(1))
+            .sort_by_file_path(Path::cmp);
+        for entry in walk.build() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) if is_loop(&error) => {
+                    self.notes.push(one_line(&format!("passed over: {error}")));
+                    continue;
                 }
-            } else if is_manifest(&entry) {
-                self.file(&entry);
+                Err(error) => {
+                    let file = path.display().to_string();
+                    let what = one_line(&format!("the directory cannot be read: {error}"));
+                    self.failures.push(Failure::in_file(&file, None, what));
+                    continue;
+                }
+            };
+            let is_below = entry.depth() > 0;
+            let entry = entry.path();
+            if !entry.is_dir() {
+                if is_manifest(entry) {
+                    self.file(entry);
+                }
+            } else if is_below && !recursive {
+                let entry = entry.display();
+                self.notes.push(one_line(&format!(
+                    "{entry}: passed over a directory; -R looks into it"
+                )));
             }
         }
     }
@@ -149,6 +161,15 @@ impl Input {
 }
 
 /// What kubectl takes for a manifest when it is given a directory.
+/// Whether a symbolic link leads to a directory that it is in.
+fn is_loop(error: &ignore::Error) -> bool {
+    match error {
+        ignore::Error::Loop { .. } => true,
+        ignore::Error::WithPath { err, .. } | ignore::Error::WithDepth { err, .. } => is_loop(err),
+        _ => false,
+    }
+}
+
 fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(std::ffi::OsStr::to_str);
     matches!(ending, Some("json" | "yaml" | "yml"))

@@ -14,6 +14,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 
 use super::args::{Color, Format};
+use super::foreign;
 use super::verdict::Verdicts;
 
 /// Wide enough to read, where there is no terminal to ask.
@@ -71,18 +72,19 @@ impl Terminal {
     fn say(&self, style: Style, word: &str, text: &str) {
         let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
         // There is nowhere left to say that this failed.
-        let _ = writeln!(err, "{style}{word}:{style:#} {}", plain(text));
+        let _ = writeln!(err, "{style}{word}:{style:#} {}", foreign::lines(text));
     }
 
     /// Tells what a check came to.
     pub(crate) fn tell(&self, verdicts: &Verdicts, format: Format) -> Result<()> {
         let told = match format {
             Format::Text => return self.print(&text::render(verdicts, width(), &self.name)),
-            Format::Json => json::render(verdicts)?,
-            Format::Markdown => markdown::render(verdicts),
-            Format::Junit => junit::render(verdicts)?,
-            Format::Sarif => sarif::render(verdicts)?,
-            Format::Github => github::render(verdicts),
+            Format::Json => foreign::json(&json::render(verdicts)?),
+            Format::Sarif => foreign::json(&sarif::render(verdicts)?),
+            // None of them has colours, so nothing invisible in them is ours.
+            Format::Markdown => foreign::lines(&markdown::render(verdicts)),
+            Format::Junit => foreign::lines(&junit::render(verdicts)?),
+            Format::Github => foreign::lines(&github::render(verdicts)),
         };
         print_raw(told.as_bytes())
     }
@@ -125,20 +127,6 @@ fn quietly(written: std::io::Result<()>) -> Result<()> {
 /// An error and its causes in one sentence.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     format!("{error:#}")
-}
-
-/// A text that may have lines, without what a terminal would obey.
-fn plain(text: &str) -> String {
-    text.split('\n')
-        .map(one_line)
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-/// What stands in a user's file, or is the name of one: nothing that a terminal would obey, and no line of its own,
-/// which could pass for one of ours or be a command to the runner of a pipeline.
-pub(crate) fn one_line(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// `1 problem`, `2 problems`.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::admission::Identity;
 use super::exit::Exit;
-use super::output::{chain, one_line};
+use super::foreign::{Foreign, one_line};
+use super::output::chain;
 
 /// The answer to the module's `report`, or what of it an answer to `validate` tells.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -20,18 +21,21 @@ pub(crate) struct Report {
     /// The denial in words.
     pub(crate) message: Option<String>,
     /// The workload nodes by architecture.
-    pub(crate) nodes: Option<BTreeMap<String, usize>>,
+    pub(crate) nodes: Option<BTreeMap<Foreign, usize>>,
     /// The architectures of the workload nodes.
-    pub(crate) workload_architectures: Option<Vec<String>>,
+    pub(crate) workload_architectures: Option<Vec<Foreign>>,
     /// The architectures of the control plane.
-    pub(crate) control_plane_architectures: Option<Vec<String>>,
+    pub(crate) control_plane_architectures: Option<Vec<Foreign>>,
     /// `enabled` or `disabled`.
-    pub(crate) multi_arch_import: Option<String>,
+    pub(crate) multi_arch_import: Option<Foreign>,
     /// Where VMs boot from each golden image.
     #[serde(default)]
     pub(crate) templates: Option<Vec<Template>>,
     /// What was found.
     pub(crate) findings: Vec<Finding>,
+    /// What the policy would repair; the findings are those that remain.
+    #[serde(default)]
+    pub(crate) repairs: Vec<Foreign>,
     /// How many findings there are beyond those.
     #[serde(default)]
     pub(crate) more_findings: usize,
@@ -47,9 +51,9 @@ pub(crate) struct Report {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Template {
     /// The template's name.
-    pub(crate) name: String,
+    pub(crate) name: Foreign,
     /// By workload architecture.
-    pub(crate) architectures: BTreeMap<String, Boots>,
+    pub(crate) architectures: BTreeMap<Foreign, Boots>,
 }
 
 /// Whether a VM boots from an image there.
@@ -70,15 +74,15 @@ pub(crate) enum Boots {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Finding {
     /// Id of the rule.
-    pub(crate) rule: String,
+    pub(crate) rule: Foreign,
     /// What came of it.
     pub(crate) level: Level,
     /// The field.
-    pub(crate) path: String,
+    pub(crate) path: Foreign,
     /// The template that it is about.
-    pub(crate) template: Option<String>,
+    pub(crate) template: Option<Foreign>,
     /// What is so.
-    pub(crate) fact: String,
+    pub(crate) fact: Foreign,
     /// What to do; the lines after the first are marked, see `prose::lines`.
     pub(crate) fix: String,
     /// Ways to resolve it, the recommended one first.

@@ -36,7 +36,13 @@ fn render_object(text: &mut String, object: &Judged) {
             "{name}: {}\n{}\nfix: {}",
             finding.fact, finding.path, finding.fix
         );
-        command(text, word, at(finding.line), &finding.rule, &message);
+        command(
+            text,
+            word,
+            at(finding.line),
+            &finding.rule.to_string(),
+            &message,
+        );
     }
 }
 

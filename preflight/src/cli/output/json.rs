@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::exit::Exit;
+use crate::cli::foreign::Foreign;
 use crate::cli::verdict::{Failure, Finding, Judged, Verdicts};
 
 /// The whole.
@@ -35,12 +36,13 @@ struct Object<'v> {
     name: Option<&'v str>,
     allowed: bool,
     code: Option<u16>,
-    nodes: Option<&'v BTreeMap<String, usize>>,
-    workload_architectures: Option<&'v [String]>,
-    control_plane_architectures: Option<&'v [String]>,
-    multi_arch_import: Option<&'v str>,
+    nodes: Option<&'v BTreeMap<Foreign, usize>>,
+    workload_architectures: Option<&'v [Foreign]>,
+    control_plane_architectures: Option<&'v [Foreign]>,
+    multi_arch_import: Option<&'v Foreign>,
     findings: &'v [Finding],
     more_findings: usize,
+    repairs: &'v [Foreign],
     /// Only where no finding says why: an object that cannot be read, another module.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'v str>,
@@ -79,9 +81,10 @@ fn object(judged: &Judged) -> Object<'_> {
         nodes: report.nodes.as_ref(),
         workload_architectures: report.workload_architectures.as_deref(),
         control_plane_architectures: report.control_plane_architectures.as_deref(),
-        multi_arch_import: report.multi_arch_import.as_deref(),
+        multi_arch_import: report.multi_arch_import.as_ref(),
         findings: &report.findings,
         more_findings: report.more_findings,
+        repairs: &report.repairs,
         message: judged.message(),
     }
 }

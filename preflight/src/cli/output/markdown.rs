@@ -1,6 +1,6 @@
 //! A check as Markdown, for the comment of a merge request: a table of what is wrong, then the fixes to copy.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use super::{count, text};
 use crate::cli::exit::Exit;
@@ -81,12 +81,12 @@ fn context(object: &Judged) -> String {
         Against::Live => said.push("judged as an update of the live object".to_owned()),
     }
     if let Some(nodes) = report.nodes.as_ref().filter(|nodes| !nodes.is_empty()) {
-        said.push(format!("workload nodes: {}", escape(&text::counted(nodes))));
+        said.push(format!("workload nodes: {}", escape(text::counted(nodes))));
     }
     if let Some(list) = &report.control_plane_architectures
         && !list.is_empty()
     {
-        said.push(format!("control plane: {}", escape(&list.join(", "))));
+        said.push(format!("control plane: {}", escape(text::listed(list))));
     }
     if let Some(import) = &report.multi_arch_import {
         said.push(format!("multi-architecture import: {import}"));
@@ -151,10 +151,10 @@ fn fixes(text: &mut String, findings: &[&Finding]) {
     let mut seen: Vec<(&str, &str)> = Vec::new();
     line!(text, "**To fix**\n");
     for finding in findings {
-        if seen.contains(&(&finding.rule, &finding.fix)) {
+        if seen.contains(&(finding.rule.raw(), finding.fix.as_str())) {
             continue;
         }
-        seen.push((&finding.rule, &finding.fix));
+        seen.push((finding.rule.raw(), &finding.fix));
         let mut item = format!("- {}:", code(&finding.rule));
         for line in lines(&finding.fix) {
             let _ = match line {
@@ -172,8 +172,11 @@ fn fixes(text: &mut String, findings: &[&Finding]) {
 }
 
 /// A code span that its content cannot end, in a table's cell or outside.
-fn code(value: &str) -> String {
-    let value = value.replace('|', "\\|").replace(['\n', '\r'], " ");
+fn code(value: impl Display) -> String {
+    let value = value
+        .to_string()
+        .replace('|', "\\|")
+        .replace(['\n', '\r'], " ");
     let fence = fence(&value, 1);
     let blank = if value.starts_with('`') || value.ends_with('`') {
         " "
@@ -190,7 +193,8 @@ fn fence(text: &str, least: usize) -> String {
 }
 
 /// Prose as it stands: what stands in backticks stays code, all else loses its meaning.
-fn escape(prose: &str) -> String {
+fn escape(prose: impl Display) -> String {
+    let prose = prose.to_string();
     let mut text = String::new();
     let balanced = prose.matches('`').count().is_multiple_of(2);
     for (index, part) in prose.split('`').enumerate() {

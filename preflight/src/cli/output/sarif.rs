@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::cli::exit::Exit;
+use crate::cli::foreign::Foreign;
 use crate::cli::pages::{self, Page};
 use crate::cli::verdict::{Failure, Finding, Judged, Level, Verdicts};
 
@@ -71,8 +72,12 @@ fn results(object: &Judged) -> Vec<Value> {
 }
 
 fn result(object: &Judged, finding: &Finding) -> Value {
-    let template = finding.template.as_deref().unwrap_or_default();
-    let (name, rule) = (object.name(), &finding.rule);
+    let template = finding
+        .template
+        .as_ref()
+        .map(Foreign::raw)
+        .unwrap_or_default();
+    let (name, rule) = (object.name(), finding.rule.raw());
     json!({
         "ruleId": rule,
         "level": match finding.level {
@@ -81,7 +86,7 @@ fn result(object: &Judged, finding: &Finding) -> Value {
             Level::Carried => "note",
         },
         "message": {"text": format!("{name}: {}\nfix: {}", finding.fact, finding.fix)},
-        "locations": [location(object, finding.line, Some(&finding.path))],
+        "locations": [location(object, finding.line, Some(finding.path.raw()))],
         // Neither line nor index: a finding stays the same one when the file grows above it.
         "partialFingerprints": {"hcoPreflight/v1": format!("{name}/{rule}/{template}/{}", finding.fact)},
     })

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, one_line, plain};
+use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count};
 use crate::cli::exit::Exit;
+use crate::cli::foreign::{self, Foreign, one_line};
 use crate::cli::prose::{Line, lines, wrap};
 use crate::cli::verdict::{Against, Boots, Finding, Judged, Level, Report, Template, Verdicts};
 
@@ -53,7 +54,7 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         matrix(text, templates, object.report.nodes.as_ref());
     }
     if let Some(message) = object.message() {
-        let message = plain(message);
+        let message = foreign::lines(message);
         let (sentences, fixes) = message.split_once("\nfix: ").unwrap_or((&message, ""));
         for line in wrap(sentences, width.saturating_sub(4)) {
             line!(text, "    {line}");
@@ -72,10 +73,6 @@ fn block(text: &mut String, object: &Judged, width: usize) {
 
 /// What the module knows of the cluster and of the import.
 fn facts(text: &mut String, report: &Report) {
-    let listed = |list: &Vec<String>| match list.as_slice() {
-        [] => "none".to_owned(),
-        list => list.join(", "),
-    };
     let nodes = report.nodes.as_ref().map(|nodes| match nodes.len() {
         0 => "none".to_owned(),
         _ => counted(nodes),
@@ -84,11 +81,17 @@ fn facts(text: &mut String, report: &Report) {
         ("workload nodes", nodes),
         (
             "control plane",
-            report.control_plane_architectures.as_ref().map(listed),
+            report
+                .control_plane_architectures
+                .as_deref()
+                .map(|list| match list {
+                    [] => "none".to_owned(),
+                    list => listed(list),
+                }),
         ),
         (
             "multi-architecture import",
-            report.multi_arch_import.clone(),
+            report.multi_arch_import.as_ref().map(Foreign::to_string),
         ),
     ];
     let mut said = false;
@@ -104,7 +107,13 @@ fn facts(text: &mut String, report: &Report) {
 }
 
 /// `amd64 (3), arm64 (2)`.
-pub(super) fn counted(nodes: &BTreeMap<String, usize>) -> String {
+/// `amd64, arm64`.
+pub(super) fn listed(names: &[Foreign]) -> String {
+    let names: Vec<String> = names.iter().map(Foreign::to_string).collect();
+    names.join(", ")
+}
+
+pub(super) fn counted(nodes: &BTreeMap<Foreign, usize>) -> String {
     let nodes: Vec<String> = nodes
         .iter()
         .map(|(name, count)| format!("{name} ({count})"))
@@ -113,7 +122,7 @@ pub(super) fn counted(nodes: &BTreeMap<String, usize>) -> String {
 }
 
 /// Templates against workload architectures.
-fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<String, usize>>) {
+fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Foreign, usize>>) {
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
     };
@@ -125,7 +134,9 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
         (templates.iter().collect(), Vec::new())
     };
     let label = "golden images";
-    let names = shown.iter().map(|template| template.name.chars().count());
+    let names = shown
+        .iter()
+        .map(|template| template.name.to_string().chars().count());
     let first = names.chain([label.len()]).max().unwrap_or_default().min(48) + 2;
     let heads: Vec<String> = nodes
         .iter()
@@ -138,7 +149,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
     }
     line!(text, "  {BOLD}{}{BOLD:#}", head.trim_end());
     for template in shown {
-        let mut row = format!("  {:<first$}", one_line(&template.name));
+        let mut row = format!("  {:<first$}", template.name);
         for (name, column) in nodes.keys().zip(&heads) {
             let boots = template.architectures.get(name).copied();
             let (style, cell) = cell(boots.unwrap_or(Boots::Unknown));
@@ -181,12 +192,12 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
     );
     let mut findings = group.iter().peekable();
     while let Some(finding) = findings.next() {
-        for line in wrap(&finding.fact, width.saturating_sub(4)) {
+        for line in wrap(&finding.fact.to_string(), width.saturating_sub(4)) {
             line!(text, "    {line}");
         }
         let at = object.at(finding.line);
         let path = &finding.path;
-        let both = at.chars().count() + path.chars().count() + 6;
+        let both = at.chars().count() + path.to_string().chars().count() + 6;
         let between = if both > width { "\n    " } else { "  " };
         line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
         if findings.peek().is_none_or(|next| next.fix != finding.fix) {
@@ -197,7 +208,8 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
 }
 
 fn fix(text: &mut String, fix: &str, width: usize) {
-    for line in lines(fix) {
+    let fix = foreign::lines(fix);
+    for line in lines(&fix) {
         let (mut label, prose) = match line {
             Line::Paste(paste) => {
                 line!(text, "           {paste}");
@@ -221,7 +233,7 @@ fn carried(text: &mut String, object: &Judged) {
     }
     line!(
         text,
-        "  {DIM}· carried: it was so before, and denies nothing{DIM:#}"
+        "  {DIM}· carried: existing problems, which deny nothing{DIM:#}"
     );
     for group in by_rule(&found) {
         for finding in group.iter().take(CARRIED) {

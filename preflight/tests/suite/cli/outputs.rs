@@ -68,13 +68,17 @@ fn notes_and_errors_go_elsewhere(
     assert!(beside.contains("broken.yaml:"), "{beside}");
 }
 
-/// A manifest is somebody else's: what it says must not be a line of its own, to a reader or to a pipeline's runner.
+/// What comes from outside must not be a line of its own, to a reader or to a pipeline's runner, and nothing that a
+/// terminal obeys, hides or reorders.
 #[rstest]
-fn no_manifest_writes_a_line_of_its_own(
+fn nothing_from_outside_is_printed_raw(
     #[values("text", "json", "markdown", "junit", "sarif", "github")] format: &str,
 ) {
-    let forged =
-        |field: &str| format!("{field}\\n::stop-commands::x\\r\\n✔ accepted  {field}\\u001b[2J");
+    let forged = |field: &str| {
+        format!(
+            "{field}\\n::stop-commands::x\\r\\n✔ accepted  {field}\\u001b[2J\\u202e\\u200b\\u007f"
+        )
+    };
     let manifest = format!(
         r#"{{"apiVersion": "v1", "kind": "{}"}}
 ---
@@ -87,12 +91,40 @@ fn no_manifest_writes_a_line_of_its_own(
         forged("namespace"),
         forged("template")
     );
-    let words = format!("check -f - --nodes nodes.yaml --color never -o {format}");
-    let output = super::run_with(&words, &manifest);
-    assert_eq!(output.status.code(), Some(1));
-    for told in [output.stdout, output.stderr] {
+    let directory = super::scratch(&format!("raw-{format}"));
+    let node = |name: &str, architecture: &str| {
+        format!(
+            r#"{{"kind": "Node", "metadata": {{"name": "{name}", "labels": {{"node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/control-plane": ""}}}},
+                "status": {{"nodeInfo": {{"architecture": "{architecture}"}}}}}}"#
+        )
+    };
+    let items = [
+        node("a", "amd64"),
+        node(&forged("node"), &forged("architecture")),
+    ]
+    .join(",");
+    let nodes = directory.join("nodes.json");
+    let list = format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{items}]}}"#);
+    std::fs::write(&nodes, list).unwrap();
+    let settings = directory.join("settings.json");
+    std::fs::write(&settings, format!(r#"{{"{}": 1}}"#, forged("setting"))).unwrap();
+    let words = format!(
+        "check -f - --nodes {} --color never -o {format}",
+        nodes.display()
+    );
+    let judged = super::run_with(&words, &manifest);
+    assert_eq!(judged.status.code(), Some(1));
+    let refused = super::run_with(
+        &format!("{words} --settings {}", settings.display()),
+        &manifest,
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    for told in [judged.stdout, judged.stderr, refused.stdout, refused.stderr] {
         let told = String::from_utf8(told).unwrap();
-        assert!(!told.contains('\u{1b}'), "{told}");
+        let raw = |character: char| {
+            (character.is_control() && character != '\n') || "\u{202e}\u{200b}".contains(character)
+        };
+        assert!(!told.contains(raw), "{told:?}");
         for line in told.lines() {
             let line = line.trim_start();
             assert!(

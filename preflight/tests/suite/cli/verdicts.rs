@@ -23,6 +23,7 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::old_of_another_version("check -f accepted.yaml --nodes nodes.yaml --old old.yaml", 2)]
 #[case::settings("check -f denied.yaml --nodes nodes.yaml --settings settings.yaml", 0)]
 #[case::settings_of_the_policy("check -f denied.yaml --nodes nodes.yaml --settings policy.yaml", 0)]
+#[case::repair("check -f denied.yaml --nodes nodes.yaml --settings repair.yaml", 0)]
 #[case::foreign_module("check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat", 1)]
 fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
@@ -125,7 +126,7 @@ kind: "\e[2Jc"
     for bytes in [output.stdout, output.stderr] {
         let text = String::from_utf8(bytes).unwrap();
         assert!(
-            text.contains('\u{fffd}') && !text.contains("\u{1b}[2J"),
+            text.contains(r"\u{1b}[2J") && !text.contains("\u{1b}[2J"),
             "{text:?}"
         );
         assert!(!text.contains('\u{7}'), "{text:?}");
@@ -147,4 +148,34 @@ fn a_reader_that_has_read_enough_changes_no_verdict() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+/// Two links that lead to each other's directories, and a file that Git does not hold.
+#[cfg(unix)]
+#[test]
+fn links_in_circles_and_files_that_git_ignores_are_passed_over() {
+    use std::os::unix::fs::symlink;
+    let root = scratch("circles");
+    for directory in [".git", "one", "other", "ignored"] {
+        std::fs::create_dir(root.join(directory)).unwrap();
+    }
+    symlink("../other", root.join("one/other")).unwrap();
+    symlink("../one", root.join("other/one")).unwrap();
+    std::fs::write(root.join(".gitignore"), "ignored/\n").unwrap();
+    let manifest = std::fs::read_to_string(super::files().join("accepted.yaml")).unwrap();
+    std::fs::write(root.join("one/hco.yaml"), manifest).unwrap();
+    std::fs::write(root.join("ignored/broken.yaml"), "{").unwrap();
+    let output = super::run(&format!("check -R -f {} --arch amd64=3", root.display()));
+    let (out, notes) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{out}{notes}");
+    // Once below each of the two names of its directory.
+    assert!(out.contains("\n2 objects: "), "{out}");
+    assert!(
+        notes.contains("passed over: File system loop found"),
+        "{notes}"
+    );
+    assert!(!notes.contains("broken.yaml"), "{notes}");
 }

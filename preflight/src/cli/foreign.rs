@@ -1,0 +1,97 @@
+//! Texts from outside: of a manifest, of the nodes, of a cluster, of a module.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A text from outside. It cannot be printed as it is: displayed, it is one line in which everything that a terminal
+/// obeys, hides or reorders is escaped. Programs that read JSON get it unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Foreign(String);
+
+impl Foreign {
+    /// The text itself, to compare it or to look something up.
+    pub(crate) fn raw(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Foreign {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&one_line(&self.0))
+    }
+}
+
+/// A text from outside as one line. A line of its own could pass for one of ours, or be a command to the runner of a
+/// pipeline.
+pub(crate) fn one_line(text: &str) -> String {
+    escaped(text, |_| false)
+}
+
+/// A text from outside that may have several lines.
+pub(crate) fn lines(text: &str) -> String {
+    escaped(text, |character| character == '\n')
+}
+
+/// JSON in which such characters are written with the escapes of JSON. Only strings can have them.
+pub(crate) fn json(text: &str) -> String {
+    let mut json = String::new();
+    for character in text.chars() {
+        if character != '\n' && is_invisible(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                json.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            json.push(character);
+        }
+    }
+    json
+}
+
+fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        if is_invisible(character) && !is_kept(character) {
+            escaped.push_str(&format!("\\u{{{:x}}}", u32::from(character)));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}
+
+/// Characters that a terminal obeys, hides or reorders instead of showing them.
+fn is_invisible(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_printed_raw() {
+        let text = Foreign::from("a\n::error::\u{1b}[2J\u{202e}b");
+        assert_eq!(text.to_string(), "a\\u{a}::error::\\u{1b}[2J\\u{202e}b");
+        assert_eq!(format!("{:<4}|", Foreign::from("é")), "é   |");
+        assert_eq!(lines("a\n\u{7}"), "a\n\\u{7}");
+    }
+
+    #[test]
+    fn json_means_the_same() {
+        let text = "\u{202e}\u{e0041}\u{7f}é";
+        let escaped = json(&serde_json::to_string(text).unwrap());
+        assert_eq!(escaped, "\"\\u202e\\udb40\\udc41\\u007fé\"");
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
+    }
+}
