@@ -1,6 +1,6 @@
 //! Texts from outside: of a manifest, of the nodes, of a cluster, of a module.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub(crate) fn json(text: &str) -> String {
     for character in text.chars() {
         if character != '\n' && is_invisible(character) {
             for unit in character.encode_utf16(&mut [0; 2]) {
-                json.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(json, "\\u{unit:04x}");
             }
         } else {
             json.push(character);
@@ -59,7 +59,7 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut escaped = String::new();
     for character in text.chars() {
         if is_invisible(character) && !is_kept(character) {
-            escaped.push_str(&format!("\\u{{{:x}}}", u32::from(character)));
+            let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
         } else {
             escaped.push(character);
         }

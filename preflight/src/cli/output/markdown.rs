@@ -22,7 +22,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
     if !verdicts.failures.is_empty() {
         line!(text, "### ❗ Not judged\n");
         for failure in &verdicts.failures {
-            line!(text, "- {}", escape(&failure.to_string()));
+            line!(text, "- {}", escape(failure.to_string()));
         }
         line!(text);
     }
@@ -38,7 +38,7 @@ fn section(text: &mut String, object: &Judged) {
     line!(
         text,
         "### {sign} HyperConverged {} {word}\n",
-        code(&object.name())
+        code(object.name())
     );
     line!(text, "{}\n", context(object));
     if let Some(message) = object.message() {
@@ -72,7 +72,7 @@ fn section(text: &mut String, object: &Judged) {
 fn context(object: &Judged) -> String {
     let report = &object.report;
     let mut said = vec![match &object.place {
-        Some(_) => code(&object.at(None)),
+        Some(_) => code(object.at(None)),
         None => object.at(None),
     }];
     match &object.against {
@@ -131,7 +131,7 @@ fn table(text: &mut String, object: &Judged, findings: &[&Finding]) {
             Level::Carried => "·",
         };
         let at = match &object.place {
-            Some(_) => code(&object.at(finding.line)) + "<br>",
+            Some(_) => code(object.at(finding.line)) + "<br>",
             None => String::new(),
         };
         line!(
