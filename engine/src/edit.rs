@@ -1,6 +1,6 @@
 //! Changes to an object as data: JSON Patch (RFC 6902) with `add`, `replace` and `remove`.
 //!
-//! Edits are applied to the text of the object: what no edit names stays byte for byte, unknown fields, the
+//! Edits are applied to the text of the object: the values that no edit names stay byte for byte, unknown fields, the
 //! order of keys and large numbers included.
 
 use std::borrow::Cow;

@@ -92,7 +92,7 @@ pub(crate) struct Findings<'a, 'v> {
     visit: &'v mut Visit<'a, 'v>,
 }
 
-/// Sees each finding: its identity, its outcome unless it is carried over, and how to describe it.
+/// Sees each finding: its identity, its outcome, and how to describe it.
 pub(crate) type Visit<'a, 'v> = dyn FnMut(Identity<'a>, Outcome, &dyn Fn() -> Finding) + 'v;
 
 impl<'a> Findings<'a, '_> {
@@ -152,9 +152,8 @@ impl<'a> Identities<'a> {
     pub(crate) fn denials(rule: &'static Rule, facts: &Facts<'a>) -> Self {
         let mut denials = Self::default();
         if facts.settings.has_level(rule, &[Level::Deny]) {
-            let existing = Existing::of(rule, facts);
-            check(rule, facts, &mut |identity, outcome, _| {
-                if outcome == Outcome::Deny && !existing.contains(&identity) {
+            visit(rule, facts, &mut |identity, outcome, _| {
+                if outcome == Outcome::Deny {
                     denials.insert(identity);
                 }
             });
@@ -230,13 +229,17 @@ impl<'a, 'f> Existing<'a, 'f> {
     }
 }
 
-/// Visits the findings of a rule that an update does not carry over.
-pub(crate) fn visit_new<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) {
+/// Visits the findings of a rule.
+pub(crate) fn visit<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) {
     let existing = Existing::of(rule, facts);
     check(rule, facts, &mut |identity, outcome, describe| {
-        if !existing.contains(&identity) {
-            visit(identity, outcome, describe);
-        }
+        let is_carried = existing.contains(&identity);
+        let outcome = if is_carried {
+            Outcome::Carried
+        } else {
+            outcome
+        };
+        visit(identity, outcome, describe);
     });
 }
 
@@ -299,7 +302,6 @@ pub(crate) fn judge<'a>(
 ) -> Judged<'a> {
     /// Most findings of a rule and outcome that are kept in full. The others are counted.
     const SHOWN: usize = 128;
-    let existing = Existing::of(rule, facts);
     let mut judged = Judged {
         rule,
         shown: Vec::new(),
@@ -307,10 +309,7 @@ pub(crate) fn judge<'a>(
         worst: BTreeMap::new(),
     };
     let mut last = None;
-    check(rule, facts, &mut |identity, mut outcome, describe| {
-        if existing.contains(&identity) {
-            outcome = Outcome::Carried;
-        }
+    visit(rule, facts, &mut |identity, outcome, describe| {
         let template = identity.template.unwrap_or_default();
         // An annotation can have thousands of findings, one after the other.
         if last != Some((template.as_ptr(), outcome)) {

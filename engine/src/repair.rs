@@ -1,12 +1,14 @@
 //! Repairs at admission: the remedies that the settings name, applied to the object that was sent.
 
+use std::collections::BTreeSet;
+
 use crate::edit::{self, Edit};
 use crate::facts::Facts;
-use crate::findings;
+use crate::findings::{self, Outcome};
 use crate::json::Json;
 use crate::remedy::Repair;
 use crate::rule::Rule;
-use crate::rules::RULES;
+use crate::rules::{RULES, architectures_malformed, architectures_untidy, set_import};
 use crate::text::{cut, quote};
 
 /// A repair of one finding.
@@ -60,22 +62,38 @@ impl Plan {
     }
 
     fn add(&mut self, rule: &'static Rule, facts: &Facts<'_>, wanted: &Repair) {
+        let untouchable = match wanted {
+            Repair::Normalise => untouchable(facts),
+            Repair::EnableImport | Repair::PlaceOn(_) => BTreeSet::new(),
+        };
         let mut last = None;
-        findings::visit_new(rule, facts, &mut |identity, _, describe| {
-            // The findings about a template have one remedy.
-            let template = identity.template;
-            if last.replace(template) == Some(template) {
+        findings::visit(rule, facts, &mut |identity, outcome, describe| {
+            // The findings about a template have one remedy, and follow each other. By address: two templates can have
+            // one name.
+            let address = identity.template.map(str::as_ptr);
+            let is_kept = outcome == Outcome::Carried
+                || identity
+                    .template
+                    .is_some_and(|name| untouchable.contains(name));
+            if is_kept || last.replace(address) == Some(address) {
                 return;
             }
             let mut remedies = describe().remedies.into_iter();
             match remedies.find(|remedy| remedy.repair.as_ref() == Some(wanted)) {
                 Some(remedy) => self.steps.push(Step {
                     rule,
-                    template: template.map(str::to_owned),
+                    template: identity.template.map(str::to_owned),
                     repair: wanted.clone(),
-                    edits: remedy.edits,
+                    edits: match wanted {
+                        // Annotations have repairs of their own.
+                        Repair::EnableImport => set_import(facts.hco).finish(),
+                        Repair::PlaceOn(_) | Repair::Normalise => remedy.edits,
+                    },
                 }),
-                None => self.obstacle = obstacle(rule, facts, wanted),
+                None => {
+                    let obstacle = || obstacle(rule, facts, wanted);
+                    self.obstacle = self.obstacle.take().or_else(obstacle);
+                }
             }
         });
     }
@@ -84,6 +102,20 @@ impl Plan {
     pub(crate) fn apply(&self, object: Json<'_>) -> Option<String> {
         edit::apply(object, self.steps.iter().flat_map(|step| &step.edits))
     }
+}
+
+/// The templates whose annotation has an entry that no repair may change: it is carried over, or its rule has no repair.
+fn untouchable<'a>(facts: &Facts<'a>) -> BTreeSet<&'a str> {
+    let mut templates = BTreeSet::new();
+    for rule in [&architectures_malformed::RULE, &architectures_untidy::RULE] {
+        let is_repaired = facts.settings.repair(rule).is_some();
+        findings::visit(rule, facts, &mut |identity, outcome, _| {
+            if !is_repaired || outcome == Outcome::Carried {
+                templates.extend(identity.template);
+            }
+        });
+    }
+    templates
 }
 
 /// Why a repair cannot be made. An annotation that cannot be normalised is for a person to correct, and the finding

@@ -265,13 +265,14 @@ impl Report {
         }
     }
 
-    /// The denial with a paragraph about why the object was not repaired.
+    /// The report with a paragraph about why the object was not repaired; a warning, if there is no message or no room.
     pub(crate) fn with_obstacle(mut self, obstacle: &str) -> Self {
-        if let Some(message) = &mut self.message
-            && message.len() + obstacle.len() + 2 <= message::LIMIT
-        {
-            message.push_str("\n\n");
-            message.push_str(obstacle);
+        match &mut self.message {
+            Some(message) if message.len() + obstacle.len() + 2 <= message::LIMIT => {
+                message.push_str("\n\n");
+                message.push_str(obstacle);
+            }
+            _ => self.warnings.push(obstacle.to_owned()),
         }
         self
     }

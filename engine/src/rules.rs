@@ -3,12 +3,14 @@
 
 use crate::rule::Rule;
 
+pub(crate) use remedies::set_import;
+
 mod architectures_ignored;
-mod architectures_malformed;
+pub(crate) mod architectures_malformed;
 mod architectures_missing;
 mod architectures_partial;
 mod architectures_unsupported;
-mod architectures_untidy;
+pub(crate) mod architectures_untidy;
 mod cluster_architecture_unknown;
 mod control_plane_architecture_differs;
 mod import_contradiction;

@@ -25,7 +25,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         } else {
             (
                 "No node with the label node-role.kubernetes.io/worker reports an architecture: HCO finds no workload architecture.",
-                "label the nodes that run VMs; if they already have the label, check that they report status.nodeInfo.architecture",
+                "if the nodes that run VMs have the label, check that they report status.nodeInfo.architecture; otherwise, add the label",
                 "kubectl label node NODE node-role.kubernetes.io/worker=",
             )
         };

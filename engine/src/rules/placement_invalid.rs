@@ -40,7 +40,7 @@ fn describe(required: &FieldPath, error: &SelectorError) -> Finding {
     Finding {
         path: error.path(required),
         fact: format!(
-            "The requirement {} is not valid ({}): HCO denies the object.",
+            "The requirement {} is not valid ({}): HCO denies the request.",
             quote(&error.requirement),
             error.reason
         ),

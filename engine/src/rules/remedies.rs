@@ -71,7 +71,7 @@ fn new_enable_import(facts: &Facts<'_>) -> Remedy {
 
 /// Sets the field of the import, and in v1 the feature gate if it is listed or if there is no field: HCO 1.18 drops
 /// the field silently, HCO 1.19 accepts both when they agree.
-fn set_import(hco: &HyperConverged<'_>) -> Edits {
+pub(crate) fn set_import(hco: &HyperConverged<'_>) -> Edits {
     let gate = |name: &str| Value::object([("name", name.into()), ("state", "Enabled".into())]);
     let list = &hco.fields.gates;
     let mut edits = Edits::default().set(&hco.fields.import, true);
@@ -223,12 +223,7 @@ pub(super) fn correct(
 ) -> Remedy {
     let correction = value.corrected(&census.workload);
     if correction.value.is_empty() {
-        return list_architectures(
-            facts,
-            template,
-            census,
-            "list the architectures of the image",
-        );
+        return list_architectures(facts, template, census, "set the annotation");
     }
     let summary = if correction.is_certain {
         "correct the annotation"

@@ -29,7 +29,7 @@ fn describe(facts: &Facts<'_>, template: &Template<'_>, invalid: Invalid<'_>) ->
             (
                 path,
                 format!(
-                    "The enable annotation of template {name} must be \"true\" or \"false\", not {}: HCO denies the object.",
+                    "The enable annotation of template {name} must be \"true\" or \"false\", not {}: HCO denies the request.",
                     quote(value)
                 ),
                 vec![
@@ -40,7 +40,7 @@ fn describe(facts: &Facts<'_>, template: &Template<'_>, invalid: Invalid<'_>) ->
         }
         Invalid::NoSpec => (
             facts.path_of(template).key("spec"),
-            format!("Template {name} is enabled and has no spec: HCO denies the object."),
+            format!("Template {name} is enabled and has no spec: HCO denies the request."),
             vec![
                 Remedy::advice("add the spec"),
                 remedies::disable(facts, template),
