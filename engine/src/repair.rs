@@ -79,22 +79,22 @@ impl Plan {
                 return;
             }
             let mut remedies = describe().remedies.into_iter();
-            match remedies.find(|remedy| remedy.repair.as_ref() == Some(wanted)) {
-                Some(remedy) => self.steps.push(Step {
-                    rule,
-                    template: identity.template.map(str::to_owned),
-                    repair: wanted.clone(),
-                    edits: match wanted {
-                        // Annotations have repairs of their own.
-                        Repair::EnableImport => set_import(facts.hco).finish(),
-                        Repair::PlaceOn(_) | Repair::Normalise => remedy.edits,
-                    },
-                }),
-                None => {
-                    let obstacle = || obstacle(rule, facts, wanted);
-                    self.obstacle = self.obstacle.take().or_else(obstacle);
-                }
-            }
+            let remedy = remedies.find(|remedy| remedy.repair.as_ref() == Some(wanted));
+            let Some(remedy) = remedy else {
+                let obstacle = || obstacle(rule, facts, wanted);
+                self.obstacle = self.obstacle.take().or_else(obstacle);
+                return;
+            };
+            self.steps.push(Step {
+                rule,
+                template: identity.template.map(str::to_owned),
+                repair: wanted.clone(),
+                edits: match wanted {
+                    // Annotations have repairs of their own.
+                    Repair::EnableImport => set_import(facts.hco).finish(),
+                    Repair::PlaceOn(_) | Repair::Normalise => remedy.edits,
+                },
+            });
         });
     }
 
