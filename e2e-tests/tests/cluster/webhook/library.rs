@@ -7,6 +7,8 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Json, Router};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use hco_preflight::{
     Capabilities, Cluster, Granted, HostCalls, HostError, Options, Resource, Timely, Verdict,
 };
@@ -88,7 +90,7 @@ async fn validate(
     let judged = judged
         .await
         .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
-    let response = response(&review["request"]["uid"], judged);
+    let response = response(&review["request"], judged);
     Ok(Json(json!({
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
@@ -97,7 +99,8 @@ async fn validate(
 }
 
 /// MIRRORS: kubewarden-controller `crates/policy-evaluator/src/admission_response.rs`.
-fn response(uid: &Value, judged: Result<Verdict, HostError>) -> Value {
+fn response(request: &Value, judged: Result<Verdict, HostError>) -> Value {
+    let uid = &request["uid"];
     let verdict = match judged {
         Ok(verdict) => verdict,
         Err(error) => {
@@ -115,6 +118,12 @@ fn response(uid: &Value, judged: Result<Verdict, HostError>) -> Value {
     }
     if let Some(warnings) = verdict.warnings {
         response["warnings"] = json!(warnings);
+    }
+    if let Some(object) = verdict.mutated_object {
+        let patch = json_patch::diff(&request["object"], &object);
+        let patch = serde_json::to_vec(&patch).expect("a patch is JSON");
+        response["patchType"] = json!("JSONPatch");
+        response["patch"] = json!(BASE64_STANDARD.encode(patch));
     }
     response
 }
