@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use engine::Report;
-
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde_json::{Value, json};
