@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::admission::{self, Identity};
 use super::args::{self, Subject};
 use super::exit::Exit;
-use super::foreign::{Foreign, one_line};
+use super::foreign::one_line;
 use super::input::{self, Found, Input};
 use super::nodes::{self, Kept};
 use super::output::{Terminal, chain};
@@ -272,7 +272,7 @@ fn unplaced(counts: &Counts, verdicts: &Verdicts) -> Vec<String> {
         known
             .map(|nodes| {
                 nodes
-                    .get(&Foreign::from(architecture.as_str()))
+                    .get(architecture.as_str())
                     .copied()
                     .unwrap_or_default()
             })

@@ -1,7 +1,9 @@
 //! Texts from outside: of a manifest, of the nodes, of a cluster, of a module.
 
+use std::borrow::Borrow;
 use std::fmt::{self, Write as _};
 
+use engine::{escape, is_invisible};
 use serde::{Deserialize, Serialize};
 
 /// A text from outside. It cannot be printed as it is: displayed, it is one line in which everything that a terminal
@@ -17,9 +19,10 @@ impl Foreign {
     }
 }
 
-impl From<&str> for Foreign {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
+/// To look it up in a map.
+impl Borrow<str> for Foreign {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 
@@ -32,12 +35,13 @@ impl fmt::Display for Foreign {
 /// A text from outside as one line. A line of its own could pass for one of ours, or be a command to the runner of a
 /// pipeline.
 pub(crate) fn one_line(text: &str) -> String {
-    escaped(text, |_| false)
+    escape(text, usize::MAX)
 }
 
 /// A text from outside that may have several lines.
 pub(crate) fn lines(text: &str) -> String {
-    escaped(text, |character| character == '\n')
+    let lines: Vec<String> = text.split('\n').map(one_line).collect();
+    lines.join("\n")
 }
 
 /// JSON in which such characters are written with the escapes of JSON. Only strings can have them.
@@ -55,35 +59,15 @@ pub(crate) fn json(text: &str) -> String {
     json
 }
 
-fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
-    let mut escaped = String::new();
-    for character in text.chars() {
-        if is_invisible(character) && !is_kept(character) {
-            let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
-        } else {
-            escaped.push(character);
-        }
-    }
-    escaped
-}
-
-/// Characters that a terminal obeys, hides or reorders instead of showing them.
-fn is_invisible(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn nothing_is_printed_raw() {
-        let text = Foreign::from("a\n::error::\u{1b}[2J\u{202e}b");
+        let text = Foreign("a\n::error::\u{1b}[2J\u{202e}b".to_owned());
         assert_eq!(text.to_string(), "a\\u{a}::error::\\u{1b}[2J\\u{202e}b");
-        assert_eq!(format!("{:<4}|", Foreign::from("é")), "é   |");
+        assert_eq!(format!("{:<4}|", Foreign("é".to_owned())), "é   |");
         assert_eq!(lines("a\n\u{7}"), "a\n\\u{7}");
     }
 

@@ -160,7 +160,6 @@ impl Input {
     }
 }
 
-/// What kubectl takes for a manifest when it is given a directory.
 /// Whether a symbolic link leads to a directory that it is in.
 fn is_loop(error: &ignore::Error) -> bool {
     match error {
@@ -170,6 +169,7 @@ fn is_loop(error: &ignore::Error) -> bool {
     }
 }
 
+/// What kubectl takes for a manifest when it is given a directory.
 fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(std::ffi::OsStr::to_str);
     matches!(ending, Some("json" | "yaml" | "yml"))

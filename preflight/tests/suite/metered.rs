@@ -101,20 +101,12 @@ fn linker(engine: &Engine) -> Linker<Host> {
                 write(&mut guest, payload, &bytes);
             },
         )?;
-        linker.func_wrap(
-            "wapc",
-            "__guest_response",
-            |mut guest: Guest<'_>, at, length| {
+        // An error is told from an answer by what the call returns.
+        for name in ["__guest_response", "__guest_error"] {
+            linker.func_wrap("wapc", name, |mut guest: Guest<'_>, at, length| {
                 guest.data_mut().answer = read(&mut guest, at, length);
-            },
-        )?;
-        linker.func_wrap(
-            "wapc",
-            "__guest_error",
-            |mut guest: Guest<'_>, at, length| {
-                guest.data_mut().answer = read(&mut guest, at, length);
-            },
-        )?;
+            })?;
+        }
         // The only call of these requests is the one for the nodes.
         linker.func_wrap(
             "wapc",
