@@ -201,39 +201,17 @@ impl<'a> Identities<'a> {
     }
 }
 
-/// The findings that an update carries over. The old object is judged only for rules that find something in the new one.
-struct Existing<'a, 'f> {
-    rule: &'static Rule,
-    old: Option<&'f Facts<'a>>,
-    identities: OnceCell<Identities<'a>>,
-}
-
-impl<'a, 'f> Existing<'a, 'f> {
-    fn of(rule: &'static Rule, facts: &'f Facts<'a>) -> Self {
-        let carries =
-            rule.ratchet == Ratchet::Applies && facts.settings.updates == Updates::Ratchet;
-        Self {
-            rule,
-            old: facts.old.filter(|_| carries),
-            identities: OnceCell::new(),
-        }
-    }
-
-    fn contains(&self, identity: &Identity<'a>) -> bool {
-        self.old.is_some_and(|old| {
-            let identities = self
-                .identities
-                .get_or_init(|| Identities::of(self.rule, old));
-            identities.contains(identity)
-        })
-    }
-}
-
-/// Visits the findings of a rule.
+/// Visits the findings of a rule. One that the old object has too is carried over, so that an update is never denied
+/// for an existing problem. The old object is judged only for rules that find something in the new one.
 pub(crate) fn visit<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) {
-    let existing = Existing::of(rule, facts);
+    let carries = rule.ratchet == Ratchet::Applies && facts.settings.updates == Updates::Ratchet;
+    let old = facts.old.filter(|_| carries);
+    let existing = OnceCell::new();
     check(rule, facts, &mut |identity, outcome, describe| {
-        let is_carried = existing.contains(&identity);
+        let is_carried = old.is_some_and(|old| {
+            let existing = existing.get_or_init(|| Identities::of(rule, old));
+            existing.contains(&identity)
+        });
         let outcome = if is_carried {
             Outcome::Carried
         } else {
@@ -255,21 +233,28 @@ pub(crate) struct Judged<'a> {
 }
 
 /// How many findings there are of each outcome.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     deny: usize,
     warn: usize,
     carried: usize,
 }
 
+impl Counts {
+    fn of(&mut self, outcome: Outcome) -> &mut usize {
+        match outcome {
+            Outcome::Deny => &mut self.deny,
+            Outcome::Warn => &mut self.warn,
+            Outcome::Carried => &mut self.carried,
+        }
+    }
+}
+
 impl Judged<'_> {
     /// How many findings have this outcome.
     pub(crate) fn count(&self, outcome: Outcome) -> usize {
-        match outcome {
-            Outcome::Deny => self.counts.deny,
-            Outcome::Warn => self.counts.warn,
-            Outcome::Carried => self.counts.carried,
-        }
+        let mut counts = self.counts;
+        *counts.of(outcome)
     }
 
     /// The findings with this outcome that are shown, and how many more there are.
@@ -291,8 +276,7 @@ impl Judged<'_> {
     }
 }
 
-/// What a rule finds in an object, and its outcome: a finding that the old object has too is carried over,
-/// so that an update is never denied for an existing problem.
+/// What a rule finds in an object, and its outcome.
 ///
 /// `done` are the edits of recommended remedies that are made once for all rules.
 pub(crate) fn judge<'a>(
@@ -317,11 +301,7 @@ pub(crate) fn judge<'a>(
             let worst = judged.worst.entry(template).or_insert(outcome);
             *worst = outcome.min(*worst);
         }
-        let count = match outcome {
-            Outcome::Deny => &mut judged.counts.deny,
-            Outcome::Warn => &mut judged.counts.warn,
-            Outcome::Carried => &mut judged.counts.carried,
-        };
+        let count = judged.counts.of(outcome);
         *count += 1;
         if *count <= SHOWN {
             let finding = FindingReport::new(rule, outcome, identity.template, &describe(), done);

@@ -12,6 +12,8 @@ use std::fmt;
 use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+pub(crate) use json_stream::Kind;
+
 use crate::path::{FieldPath, Segment};
 use crate::sorted;
 
@@ -19,41 +21,12 @@ use crate::sorted;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Json<'a>(&'a str);
 
-/// The type of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Null,
-    Boolean,
-    Number,
-    String,
-    List,
-    Object,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Null => "null",
-            Self::Boolean => "a boolean",
-            Self::Number => "a number",
-            Self::String => "a string",
-            Self::List => "a list",
-            Self::Object => "an object",
-        })
-    }
-}
-
 impl<'a> Json<'a> {
     /// A whole document.
     ///
     /// The error says what is wrong and where.
     pub(crate) fn parse(document: &'a [u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice::<&RawValue>(document).map(|raw| Self(raw.get()))
-    }
-
-    /// A document that was written by this crate.
-    pub(crate) fn of_valid(document: &'a str) -> Option<Self> {
-        Self::parse(document.as_bytes()).ok()
     }
 
     /// The type of the value, which its first character tells.

@@ -1,7 +1,7 @@
 //! From a request to a report: what is judged at all, and by which rules.
 
 use crate::facts::{Cluster, Facts, Nodes};
-use crate::findings::{self, Outcome};
+use crate::findings;
 use crate::golden_image;
 use crate::hyperconverged::{self, HyperConverged, Sent};
 use crate::json::{Field, Json, Object};
@@ -152,49 +152,12 @@ impl Case<'_> {
             placements.into_iter().flatten(),
         );
         let (report, plan) = self.judge(hco, &nodes, &[]);
-        match self.repair(object, &nodes, plan) {
+        let judge = |hco: &HyperConverged<'_>, made: &[Step]| self.judge(hco, &nodes, made);
+        match repair::repair(object, self.version, plan, judge) {
             Ok(Some(repaired)) => repaired,
             Ok(None) => report,
             Err(obstacle) => report.with_obstacle(&obstacle),
         }
-    }
-
-    /// The report on the repaired object; `None` if there is nothing to repair, and a sentence if it cannot be done.
-    fn repair(
-        &self,
-        object: Json<'_>,
-        nodes: &Nodes<'_>,
-        mut plan: Plan,
-    ) -> Result<Option<Report>, String> {
-        /// More than any repair reveals others.
-        const PASSES: usize = 8;
-        let mut object = object.text().to_owned();
-        let mut made = Vec::new();
-        for _ in 0..PASSES {
-            if let Some(obstacle) = plan.obstacle {
-                return Err(obstacle);
-            }
-            if plan.steps.is_empty() {
-                return Ok(None);
-            }
-            let repaired = Json::of_valid(&object).and_then(|object| plan.apply(object));
-            object = repaired.ok_or("No repair was applied: its changes do not fit the object.")?;
-            made.extend(plan.steps);
-            let sent = Json::of_valid(&object).map(|object| Sent::new(object, self.version));
-            let Some(Ok(hco)) = sent.map(Sent::read) else {
-                return Err("No repair was applied: the repaired object cannot be read.".to_owned());
-            };
-            let (report, next) = self.judge(&hco, nodes, &made);
-            if next.steps.is_empty() {
-                return match next.obstacle {
-                    Some(obstacle) => Err(obstacle),
-                    None if report.allowed => Ok(Some(report.with_object(object))),
-                    None => Err(still_denied(&report)),
-                };
-            }
-            plan = next;
-        }
-        Err("No repair was applied: each repair needs another one.".to_owned())
     }
 
     /// Judges the object, which was repaired so far in these steps, and plans the next ones.
@@ -218,14 +181,6 @@ impl Case<'_> {
         let report = Report::judged(&self.name, &facts, judged, made, self.detail);
         (report, Plan::new(&facts))
     }
-}
-
-fn still_denied(report: &Report) -> String {
-    let denying = report.findings.iter();
-    let denying = denying.filter(|finding| finding.level == Outcome::Deny);
-    let mut rules: Vec<&str> = denying.map(|finding| finding.rule).collect();
-    rules.dedup();
-    repair::still_denied(&rules)
 }
 
 fn first_non_empty<'a>(one: &'a str, other: &'a str) -> &'a str {

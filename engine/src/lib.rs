@@ -48,4 +48,5 @@ pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
 pub use rule::{Level, Rule, Subject};
 pub use rules::RULES;
 pub use settings::ServiceAccount;
+pub use text::{escape, is_invisible};
 pub use value::Value;

@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use crate::edit::{self, Edit};
 use crate::facts::Facts;
 use crate::findings::{self, Outcome};
+use crate::hyperconverged::{HyperConverged, Sent};
 use crate::json::Json;
 use crate::remedy::Repair;
+use crate::report::Report;
+use crate::request::Version;
 use crate::rule::Rule;
 use crate::rules::{RULES, architectures_malformed, architectures_untidy, set_import};
 use crate::text::{cut, quote};
@@ -45,8 +48,8 @@ impl Step {
 /// What can be repaired in an object, and why something that the settings want repaired cannot be.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) steps: Vec<Step>,
-    pub(crate) obstacle: Option<String>,
+    steps: Vec<Step>,
+    obstacle: Option<String>,
 }
 
 impl Plan {
@@ -99,7 +102,7 @@ impl Plan {
     }
 
     /// The object after the repairs; `None` if the edits do not fit.
-    pub(crate) fn apply(&self, object: Json<'_>) -> Option<String> {
+    fn apply(&self, object: Json<'_>) -> Option<String> {
         edit::apply(object, self.steps.iter().flat_map(|step| &step.edits))
     }
 }
@@ -144,8 +147,49 @@ fn obstacle(rule: &Rule, facts: &Facts<'_>, repair: &Repair) -> Option<String> {
     ))
 }
 
+/// Repairs an object until there is nothing left to repair: the report on it, `None` if there is nothing to repair, and
+/// a sentence if the object stays as it was sent.
+pub(crate) fn repair(
+    object: Json<'_>,
+    version: Version,
+    mut plan: Plan,
+    judge: impl Fn(&HyperConverged<'_>, &[Step]) -> (Report, Plan),
+) -> Result<Option<Report>, String> {
+    /// More than any repair reveals others.
+    const PASSES: usize = 8;
+    let mut object = object.text().to_owned();
+    let mut report: Option<Report> = None;
+    let mut made = Vec::new();
+    for _ in 0..=PASSES {
+        if let Some(obstacle) = plan.obstacle {
+            return Err(obstacle);
+        }
+        if plan.steps.is_empty() {
+            return match report {
+                None => Ok(None),
+                Some(report) if !report.allowed => Err(still_denied(&report)),
+                Some(report) => Ok(Some(report.with_object(object))),
+            };
+        }
+        let repaired = Json::parse(object.as_bytes()).ok();
+        let repaired = repaired.and_then(|object| plan.apply(object));
+        object = repaired.ok_or("No repair was applied: its changes do not fit the object.")?;
+        made.extend(plan.steps);
+        let sent = Json::parse(object.as_bytes()).ok();
+        let hco = sent.and_then(|object| Sent::new(object, version).read().ok());
+        let hco = hco.ok_or("No repair was applied: the repaired object cannot be read.")?;
+        let (judged, next) = judge(&hco, &made);
+        (report, plan) = (Some(judged), next);
+    }
+    Err("No repair was applied: each repair needs another one.".to_owned())
+}
+
 /// Why the object was not repaired although its findings can be.
-pub(crate) fn still_denied(rules: &[&str]) -> String {
+fn still_denied(report: &Report) -> String {
+    let denying = report.findings.iter();
+    let denying = denying.filter(|finding| finding.level == Outcome::Deny);
+    let mut rules: Vec<&str> = denying.map(|finding| finding.rule).collect();
+    rules.dedup();
     let rules = rules.join(", ");
     let text = format!("No repair was applied, because the object would still be denied: {rules}");
     cut(text, 400) + "."

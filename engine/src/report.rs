@@ -254,9 +254,7 @@ impl Report {
         report.findings = judged.into_iter().flat_map(|judged| judged.shown).collect();
         report
     }
-}
 
-impl Report {
     /// The report with the object that it is about, because that was repaired.
     pub(crate) fn with_object(self, object: String) -> Self {
         Self {

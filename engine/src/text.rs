@@ -25,7 +25,7 @@ pub(crate) fn quote(value: &str) -> String {
 }
 
 /// Text from outside without backticks (a host's error, a name): one line, escaped and bounded.
-pub(crate) fn escape(value: &str, limit: usize) -> String {
+pub fn escape(value: &str, limit: usize) -> String {
     let mut text = String::new();
     for character in value.chars() {
         if text.len() + character.len_utf8() > limit {
@@ -47,7 +47,7 @@ fn push_escaped(text: &mut String, character: char) {
 }
 
 /// Characters that a terminal obeys, hides or reorders instead of showing them.
-fn is_invisible(character: char) -> bool {
+pub fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
