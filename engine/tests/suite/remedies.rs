@@ -192,7 +192,8 @@ fn generated<S: Strategy>(
         count.set(count.get() + check(value).map_err(TestCaseError::fail)?);
         Ok(())
     });
-    result.unwrap_or_else(|error| panic!("{error}"));
+    let failure = result.err().map(|error| error.to_string());
+    assert_eq!(failure, None);
     count.get()
 }
 
