@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod exit;
 mod explain;
+mod fix;
 mod foreign;
 mod input;
 mod nodes;
@@ -42,13 +43,13 @@ pub(crate) fn run(words: Vec<OsString>) -> ExitCode {
     let terminal = Terminal::new(args.color, args.name);
     let done = match &args.command {
         Command::Check(check) => check::run(check, &terminal),
+        Command::Fix(fix) => fix::run(fix, &terminal),
         Command::Explain(explain) => explain::run(explain, &terminal),
         Command::Settings(settings) => settings::run(settings, &terminal),
         Command::Record(record) => record::run(record, &terminal),
         Command::Rbac(rbac) => rbac::run(rbac, &terminal),
         Command::Completions(shell) => completions::run(shell),
         Command::Version => version::run(&terminal),
-        // `fix`, which writes the repaired manifest, comes with the policy's repairs.
     };
     let exit = done.unwrap_or_else(|error| {
         terminal.error(&error);

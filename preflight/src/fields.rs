@@ -4,17 +4,24 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// In their order, and twice if they are there twice.
-pub(crate) struct Fields<'t>(pub(crate) Vec<(Cow<'t, str>, &'t RawValue)>);
+pub(crate) struct Fields<'t>(pub(crate) Vec<Field<'t>>);
+
+pub(crate) struct Field<'t> {
+    pub(crate) name: Cow<'t, str>,
+    /// The name as it is written.
+    pub(crate) key: &'t RawValue,
+    pub(crate) value: &'t RawValue,
+}
 
 impl<'t> Fields<'t> {
     /// The text of a field; of two with one name that of the last.
     pub(crate) fn get(&self, name: &str) -> Option<&'t str> {
-        let field = self.0.iter().rfind(|(key, _)| key == name);
-        field.map(|(_, value)| value.get())
+        let field = self.0.iter().rfind(|field| field.name == name);
+        field.map(|field| field.value.get())
     }
 }
 
@@ -31,8 +38,9 @@ impl<'de> Deserialize<'de> for Fields<'de> {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
                 let mut fields = Vec::new();
-                while let Some((Name(name), value)) = map.next_entry()? {
-                    fields.push((name, value));
+                while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+                    let Name(name) = serde_json::from_str(key.get()).map_err(A::Error::custom)?;
+                    fields.push(Field { name, key, value });
                 }
                 Ok(Fields(fields))
             }

@@ -1,13 +1,16 @@
 //! The objects of a user's file, each with the lines on which its fields stand.
 //!
-//! Read as kubectl reads them; never judged here, and never written.
+//! Read as kubectl reads them, and never judged here.
 
+mod edit;
 mod json;
 mod place;
+mod style;
 pub(crate) mod yaml;
 
 use serde_json::{Map, Value};
 
+pub use edit::{EditError, TextEdit, edited};
 use place::Place;
 
 /// How deep a document may be. `HyperConverged` is some fifteen levels deep; what is handed to a module is
@@ -46,10 +49,10 @@ pub struct ManifestError {
 ///
 /// If the file is neither, or something in it is no object.
 pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
-    let text = text_of(text)?;
+    let (bytes, text) = text_of(text)?;
     let mut documents = Vec::new();
     if text.trim_start().starts_with('{') {
-        if let Err(stopped) = json::documents(text, &mut documents) {
+        if let Err(stopped) = json::documents(text, bytes, &mut documents) {
             let rest = text.get(stopped.offset..).unwrap_or_default();
             if documents.len() > 1 {
                 return Err(stopped.error);
@@ -57,11 +60,12 @@ pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
             // The YAML reader is content with some of what is no JSON, such as a comma too many. Where it is
             // not, whoever wrote JSON is told what is wrong with that.
             let is_yaml = !looks_like_json(rest);
-            yaml::documents(rest, stopped.lines, &mut documents)
+            let before = bytes + stopped.offset;
+            yaml::documents(rest, stopped.lines, before, &mut documents)
                 .map_err(|error| if is_yaml { error } else { stopped.error })?;
         }
     } else {
-        yaml::documents(text, 0, &mut documents)?;
+        yaml::documents(text, 0, bytes, &mut documents)?;
     }
     let mut objects = Vec::new();
     for (value, place) in documents {
@@ -76,10 +80,13 @@ fn looks_like_json(text: &str) -> bool {
     inside.is_some_and(|inside| inside.starts_with(['"', '}']) || inside.is_empty())
 }
 
-/// The text without the mark that some editors of Windows put before it.
-fn text_of(text: &[u8]) -> Result<&str, ManifestError> {
+/// The text without the mark that some editors of Windows put before it, and how many bytes that has.
+fn text_of(text: &[u8]) -> Result<(usize, &str), ManifestError> {
     match std::str::from_utf8(text) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
+        Ok(text) => {
+            let behind = text.strip_prefix('\u{feff}').unwrap_or(text);
+            Ok((text.len() - behind.len(), behind))
+        }
         Err(error) => {
             let before = text.get(..error.valid_up_to()).unwrap_or_default();
             let before = String::from_utf8_lossy(before);
@@ -128,7 +135,7 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
         }
     };
     let line = place.line();
-    let places = place.take_field("items").unwrap_or_else(|| Place::at(line));
+    let places = place.take_field("items").unwrap_or_else(|| Place::elsewhere(line));
     for (item, place) in items.into_iter().zip(places.into_items()) {
         flatten(typed(item, &object), place, objects)?;
     }

@@ -37,6 +37,8 @@ Examples:
                      nodes.yaml is what `kubectl get nodes -o yaml` wrote
   hco-preflight check -f deploy/ --cluster
                      against the cluster of the current kubeconfig
+  hco-preflight fix -f hyperconverged.yaml --cluster --write
+                     corrects the file
   hco-preflight check --cluster --what-if arm64=2
                      what happens to this cluster's HyperConverged when two arm64 workers join
   helm template . | hco-preflight check -f - --arch amd64=3,arm64=2 -o markdown
@@ -75,6 +77,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Say what would happen to HyperConvergeds, and what to change
     Check(Check),
+    /// Correct HyperConvergeds: show the changes, or write them
+    Fix(Fix),
     /// Show a rule's page, or the table of rules
     Explain(Explain),
     /// Validate settings and print the effective ones
@@ -197,6 +201,105 @@ pub(crate) enum Format {
     Github,
 }
 
+/// `fix`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = FIX)]
+pub(crate) struct Fix {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+
+    /// Write the corrected files; with `-f -`, the corrected text to the standard output
+    #[arg(long, short = 'w', conflicts_with_all = ["diff", "output"], help_heading = "What to do with the changes")]
+    pub(crate) write: bool,
+
+    /// Print the changes as a unified diff; this is the default
+    #[arg(
+        long,
+        conflicts_with = "output",
+        help_heading = "What to do with the changes"
+    )]
+    pub(crate) diff: bool,
+
+    /// Print the changes of each object on a line of its own, for objects in a cluster
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        value_name = "FORMAT",
+        help_heading = "What to do with the changes"
+    )]
+    pub(crate) output: Option<FixFormat>,
+
+    /// Make changes that a person has to confirm as well, such as the architectures of an image that nobody looked at
+    #[arg(long, help_heading = "Which changes")]
+    pub(crate) r#unsafe: bool,
+
+    /// Another way to resolve the findings of a rule than the recommended one, as in
+    /// multi-arch-import-disabled=place-on:amd64
+    #[arg(
+        long,
+        value_name = "RULE=enable-import|place-on:ARCH",
+        help_heading = "Which changes"
+    )]
+    pub(crate) prefer: Vec<Prefer>,
+
+    /// No notes of what was passed over
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
+
+const FIX: &str = "\
+One of --nodes, --cluster and --arch must be given.
+
+Exit codes: 0 nothing is left to change or to deny, 1 something would be changed (without --write) or
+would still be denied, 2 something could not be judged or written.";
+
+/// How changes are told to programs and people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FixFormat {
+    /// A JSON Patch (RFC 6902)
+    JsonPatch,
+    /// A kubectl command
+    Commands,
+}
+
+/// The way in which the findings of a rule are to be resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Prefer {
+    pub(crate) rule: String,
+    pub(crate) way: Way,
+}
+
+/// A way to resolve a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Way {
+    EnableImport,
+    PlaceOn(String),
+}
+
+impl std::str::FromStr for Prefer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (rule, way) = text.split_once('=').ok_or("write it as RULE=WAY")?;
+        let known: Vec<&str> = engine::RULES.iter().map(|rule| rule.id).collect();
+        if !known.contains(&rule) {
+            return Err(format!("there is no rule `{rule}`"));
+        }
+        let way = match way.split_once(':') {
+            None if way == "enable-import" => Way::EnableImport,
+            Some(("place-on", architecture)) if !architecture.is_empty() => {
+                Way::PlaceOn(architecture.to_owned())
+            }
+            _ => return Err("the ways are enable-import and place-on:ARCH".to_owned()),
+        };
+        Ok(Self {
+            rule: rule.to_owned(),
+            way,
+        })
+    }
+}
+
 /// `explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
@@ -264,7 +367,9 @@ impl Args {
             Words::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         let mut command_read = words.command;
         if let Some(
-            Command::Check(Check { subject, .. }) | Command::Record(Record { subject, .. }),
+            Command::Check(Check { subject, .. })
+            | Command::Fix(Fix { subject, .. })
+            | Command::Record(Record { subject, .. }),
         ) = &mut command_read
         {
             subject.filename.append(&mut subject.files);

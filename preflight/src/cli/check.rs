@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use hco_preflight::{Cluster, Counts, HostCalls, Labels, Object};
+use hco_preflight::{Cluster, Counts, HostCalls, Labels};
 use serde_json::Value;
 
 use super::admission::{self, Identity};
 use super::args::{self, Subject};
 use super::exit::Exit;
 use super::foreign::one_line;
-use super::input::{self, Found, Input};
+use super::input::{self, Found, InFile, Input};
 use super::nodes::{self, Kept};
 use super::output::{Terminal, chain};
 use super::policy::Module;
 use super::progress::Progress;
 use super::settings;
-use super::verdict::{Against, Failure, Judged, Place, Verdicts};
+use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
 
 /// Judges, tells, and ends with the gravest.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
@@ -84,27 +84,27 @@ pub(crate) struct Prepared {
 /// An object that the module is to judge.
 pub(crate) struct Question {
     /// Nothing for an object of the cluster.
-    place: Option<Place>,
+    pub(crate) place: Option<Place>,
     /// What it is.
     pub(crate) identity: Identity,
     /// What it is judged against.
     against: Against,
-    /// The object, with the lines of its file if it is in one.
-    object: Written,
+    /// The object, with its file if it is in one.
+    pub(crate) object: Written,
     /// What it was before.
     old: Option<Value>,
 }
 
 /// An object and where it stands.
-enum Written {
-    InFile(Object),
+pub(crate) enum Written {
+    InFile(InFile),
     InCluster(Value),
 }
 
 impl Written {
-    fn value(&self) -> &Value {
+    pub(crate) fn value(&self) -> &Value {
         match self {
-            Self::InFile(object) => &object.value,
+            Self::InFile(written) => &written.object.value,
             Self::InCluster(object) => object,
         }
     }
@@ -177,24 +177,35 @@ impl Prepared {
             failures: self.failures.clone(),
         };
         for question in &self.questions {
-            let payload = admission::payload(&question.request(), &self.settings);
-            match self.module.judge(&payload, Arc::clone(&self.host)) {
+            match self.report(question, question.object.value()) {
                 Ok(report) => verdicts.objects.push(question.judged(report)),
-                Err(error) => verdicts.failures.push(Failure {
-                    file: question.place.as_ref().map(|place| place.file.clone()),
-                    line: question.place.as_ref().map(|place| place.line),
-                    what: chain(&error),
-                }),
+                Err(failure) => verdicts.failures.push(failure),
             }
         }
         verdicts
     }
+
+    /// What the module says of the object that a question is about, in this form of it.
+    pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
+        let payload = admission::payload(&question.request(object), &self.settings);
+        let report = self.module.judge(&payload, Arc::clone(&self.host));
+        report.map_err(|error| question.failure(chain(&error)))
+    }
 }
 
 impl Question {
-    /// The admission request.
-    pub(crate) fn request(&self) -> Value {
-        admission::request(&self.identity, self.object.value(), self.old.as_ref())
+    /// The admission request for the object in this form of it.
+    pub(crate) fn request(&self, object: &Value) -> Value {
+        admission::request(&self.identity, object, self.old.as_ref())
+    }
+
+    /// That something cannot be done with the object.
+    pub(crate) fn failure(&self, what: String) -> Failure {
+        Failure {
+            file: self.place.as_ref().map(|place| place.file.clone()),
+            line: self.place.as_ref().map(|place| place.line),
+            what,
+        }
     }
 
     /// As it is to be, and as it was.
@@ -202,10 +213,10 @@ impl Question {
         std::iter::once(self.object.value()).chain(&self.old)
     }
 
-    fn judged(&self, mut report: super::verdict::Report) -> Judged {
-        if let Written::InFile(object) = &self.object {
+    pub(crate) fn judged(&self, mut report: Report) -> Judged {
+        if let Written::InFile(written) = &self.object {
             for finding in &mut report.findings {
-                finding.line = Some(object.line_of(finding.path.raw()));
+                finding.line = Some(written.object.line_of(finding.path.raw()));
             }
         }
         Judged {
@@ -339,7 +350,7 @@ impl<'c> Old<'c> {
         let Found {
             place,
             identity,
-            object,
+            written,
         } = found;
         let (against, old) = match self.before(&identity) {
             Ok(before) => before,
@@ -365,7 +376,7 @@ impl<'c> Old<'c> {
             place: Some(place),
             identity,
             against,
-            object: Written::InFile(object),
+            object: Written::InFile(written),
             old,
         })
     }
@@ -387,7 +398,7 @@ impl<'c> Old<'c> {
                     ));
                 }
                 let against = Against::File(path.display().to_string());
-                Ok((against, Some(old.object.value.clone())))
+                Ok((against, Some(old.written.object.value.clone())))
             }
             Self::Cluster(cluster) => {
                 let Some(name) = &identity.name else {

@@ -44,6 +44,16 @@ pub(crate) fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// A text as one word of a shell.
+pub(crate) fn shell_word(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:".contains(letter);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
 /// JSON in which such characters are written with the escapes of JSON. Only strings can have them.
 pub(crate) fn json(text: &str) -> String {
     let mut json = String::new();
@@ -69,6 +79,13 @@ mod tests {
         assert_eq!(text.to_string(), "a\\u{a}::error::\\u{1b}[2J\\u{202e}b");
         assert_eq!(format!("{:<4}|", Foreign("é".to_owned())), "é   |");
         assert_eq!(lines("a\n\u{7}"), "a\n\\u{7}");
+    }
+
+    #[test]
+    fn a_text_is_one_word_of_a_shell() {
+        assert_eq!(shell_word("a/b-1.yml"), "a/b-1.yml");
+        assert_eq!(shell_word("my dir/it's"), r"'my dir/it'\''s'");
+        assert_eq!(shell_word(""), "''");
     }
 
     #[test]

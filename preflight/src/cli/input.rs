@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::{Context, Result};
 use hco_preflight::{Object, objects};
@@ -14,6 +15,16 @@ use super::verdict::{Failure, Place};
 /// What stands for the standard input.
 const STDIN: &str = "-";
 
+/// A file that was read.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// `-` for the standard input.
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+    /// All objects in it.
+    pub(crate) objects: Vec<Rc<Object>>,
+}
+
 /// A HyperConverged of a file.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -21,8 +32,33 @@ pub(crate) struct Found {
     pub(crate) place: Place,
     /// What it is.
     pub(crate) identity: Identity,
-    /// The object, and its lines.
-    pub(crate) object: Object,
+    pub(crate) written: InFile,
+}
+
+/// An object of a file, and its lines.
+#[derive(Debug, Clone)]
+pub(crate) struct InFile {
+    pub(crate) source: Rc<Source>,
+    pub(crate) object: Rc<Object>,
+}
+
+impl Source {
+    pub(crate) fn is_stdin(&self) -> bool {
+        self.path == Path::new(STDIN)
+    }
+
+    /// As it is called in what is printed.
+    pub(crate) fn name(&self) -> String {
+        name(&self.path)
+    }
+}
+
+fn name(path: &Path) -> String {
+    if path == Path::new(STDIN) {
+        "stdin".to_owned()
+    } else {
+        path.display().to_string()
+    }
 }
 
 /// What was found in all files.
@@ -102,11 +138,7 @@ impl Input {
     }
 
     fn file(&mut self, path: &Path) {
-        let file = if path == Path::new(STDIN) {
-            "stdin".to_owned()
-        } else {
-            path.display().to_string()
-        };
+        let file = name(path);
         let text = match text(path) {
             Ok(text) => text,
             Err(error) => {
@@ -116,8 +148,15 @@ impl Input {
         };
         match objects(&text) {
             Ok(objects) => {
-                for object in objects {
-                    self.object(&file, object);
+                let source = Rc::new(Source {
+                    path: path.to_owned(),
+                    // What is no UTF-8 was refused.
+                    text: String::from_utf8_lossy(&text).into_owned(),
+                    objects: objects.into_iter().map(Rc::new).collect(),
+                });
+                for object in &source.objects {
+                    let (source, object) = (Rc::clone(&source), Rc::clone(object));
+                    self.object(&file, InFile { source, object });
                 }
             }
             Err(error) => {
@@ -137,16 +176,16 @@ impl Input {
         }
     }
 
-    fn object(&mut self, file: &str, object: Object) {
-        let identity = Identity::of(&object.value);
-        let line = object.line;
+    fn object(&mut self, file: &str, written: InFile) {
+        let identity = Identity::of(&written.object.value);
+        let line = written.object.line;
         if identity.is_hyperconverged() {
             let file = file.to_owned();
             let place = Place { file, line };
             self.found.push(Found {
                 place,
                 identity,
-                object,
+                written,
             });
             return;
         }

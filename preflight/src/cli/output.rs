@@ -7,11 +7,13 @@ mod markdown;
 mod sarif;
 mod text;
 
+use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
+use similar::TextDiff;
 
 use super::args::{Color, Format};
 use super::foreign;
@@ -99,6 +101,28 @@ impl Terminal {
 pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     quietly(out.write_all(text).and_then(|()| out.flush()))
+}
+
+/// The lines that differ between two texts of a file, in colours.
+pub(crate) fn diff(file: &str, old: &str, new: &str) -> String {
+    let file = foreign::one_line(file);
+    let diff = TextDiff::from_lines(old, new);
+    let diff = diff.unified_diff().header(&file, &file).to_string();
+    let mut text = String::new();
+    for line in diff.split_inclusive('\n') {
+        let style = match line.chars().next() {
+            Some('+') => GREEN,
+            Some('-') => RED,
+            Some('@') => CYAN,
+            _ => Style::new(),
+        };
+        // Tabs and the breaks of Windows are harmless; without them `patch` would not find the line.
+        let content = line.trim_end_matches(['\r', '\n']);
+        let end = line.get(content.len()..).unwrap_or_default();
+        let words: Vec<String> = content.split('\t').map(foreign::one_line).collect();
+        let _ = write!(text, "{style}{}{style:#}{end}", words.join("\t"));
+    }
+    text
 }
 
 /// The width for prose: the terminal's, `COLUMNS`, or a readable one.

@@ -13,6 +13,7 @@ use super::admission;
 use super::args;
 use super::check::Prepared;
 use super::exit::Exit;
+use super::foreign::shell_word;
 use super::output::Terminal;
 
 /// Writes the files beside one another and prints a command for each object.
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
     std::fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
     let settings = to.join("settings.json");
     let write = |path: &Path, text: &str| write(path, text, args.force);
+    let word = |path: &Path| shell_word(&path.display().to_string());
     write(&settings, &prepared.settings.to_string())?;
     let module = args.subject.policy.as_deref();
     let module = module.unwrap_or_else(|| Path::new("annotated-policy.wasm"));
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
         } else {
             format!("-{}", index + 1)
         };
-        let request = question.request();
+        let request = question.request(question.object.value());
         let record = Arc::new(Record::new(Arc::clone(&prepared.host)));
         let payload = admission::payload(&request, &prepared.settings);
         prepared.module.judge(
@@ -54,10 +56,10 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
         let _ = writeln!(
             said,
             "kwctl run {} --allow-context-aware --settings-path {} --request-path {} --replay-host-capabilities-interactions {}",
-            quoted(module),
-            quoted(&settings),
-            quoted(&request_file),
-            quoted(&session_file)
+            word(module),
+            word(&settings),
+            word(&request_file),
+            word(&session_file)
         );
     }
     if args.subject.policy.is_none() {
@@ -83,26 +85,4 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
         file => file.and_then(|mut file| file.write_all(text.as_bytes())),
     }
     .with_context(|| format!("{} cannot be written", path.display()))
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let path = path.display().to_string();
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:".contains(letter);
-    if path.chars().all(plain) {
-        path
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_one_word_of_a_shell() {
-        assert_eq!(quoted(Path::new("a/b-1.yml")), "a/b-1.yml");
-        assert_eq!(quoted(Path::new("my dir/it's")), r"'my dir/it'\''s'");
-    }
 }

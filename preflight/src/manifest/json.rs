@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::place::Place;
+use super::place::{Form, Place};
 use super::{DEPTH, ManifestError};
-use crate::fields::Fields;
+use crate::fields::{Field, Fields};
 use crate::scalar;
 
 /// How far a text was JSON.
@@ -20,9 +20,13 @@ pub(super) struct Stopped {
     pub(super) error: ManifestError,
 }
 
-/// Reads one value after the other.
-pub(super) fn documents(text: &str, documents: &mut Vec<(Value, Place)>) -> Result<(), Stopped> {
-    let source = Source::new(text);
+/// Reads one value after the other, of a text that begins behind so many bytes of its file.
+pub(super) fn documents(
+    text: &str,
+    bytes: usize,
+    documents: &mut Vec<(Value, Place)>,
+) -> Result<(), Stopped> {
+    let source = Source::new(text, bytes);
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     loop {
         let offset = values.byte_offset();
@@ -60,26 +64,34 @@ fn wrong(error: &serde_json::Error, lines: usize) -> ManifestError {
 /// The whole text: a part of it knows by its address where it is.
 struct Source<'t> {
     text: &'t str,
+    /// What is before it in the file.
+    bytes: usize,
     breaks: Vec<usize>,
 }
 
 impl<'t> Source<'t> {
-    fn new(text: &'t str) -> Self {
+    fn new(text: &'t str, bytes: usize) -> Self {
         let breaks = text.match_indices('\n').map(|(offset, _)| offset).collect();
-        Self { text, breaks }
+        Self {
+            text,
+            bytes,
+            breaks,
+        }
     }
 
     fn breaks_before(&self, offset: usize) -> usize {
         self.breaks.partition_point(|&line| line < offset)
     }
 
-    fn line(&self, part: &str) -> usize {
-        let offset = part.as_ptr() as usize - self.text.as_ptr() as usize;
-        1 + self.breaks_before(offset)
+    fn offset(&self, part: &str) -> usize {
+        part.as_ptr() as usize - self.text.as_ptr() as usize
     }
 
     fn tree(&self, part: &'t str, depth: usize) -> Result<(Value, Place), ManifestError> {
-        let line = self.line(part);
+        let offset = self.offset(part);
+        let line = 1 + self.breaks_before(offset);
+        let start = self.bytes + offset;
+        let bytes = start..start + part.len();
         if depth > DEPTH {
             return Err(super::too_deep(line, 1));
         }
@@ -89,12 +101,16 @@ impl<'t> Source<'t> {
                 let Fields(fields) = serde_json::from_str(part).map_err(wrong)?;
                 let (mut map, mut places) = (Map::new(), BTreeMap::new());
                 // Of two fields with one name kubectl takes the last.
-                for (name, field) in fields {
-                    let (value, place) = self.tree(field.get(), depth + 1)?;
+                for Field { name, key, value } in fields {
+                    let (value, place) = self.tree(value.get(), depth + 1)?;
+                    let place_of_key = self.bytes + self.offset(key.get());
+                    let line = place.line();
                     map.insert(name.to_string(), value);
-                    places.insert(name.into_owned(), place);
+                    places.insert(name.into_owned(), place.of_key(line, place_of_key));
                 }
-                Ok((Value::Object(map), Place::of_fields(line, places)))
+                let merged = Vec::new();
+                let place = Place::of_fields(line, bytes, Form::Flow, places, merged);
+                Ok((Value::Object(map), place))
             }
             Some(b'[') => {
                 let items: Vec<&RawValue> = serde_json::from_str(part).map_err(wrong)?;
@@ -104,11 +120,17 @@ impl<'t> Source<'t> {
                     list.push(value);
                     places.push(place);
                 }
-                Ok((Value::Array(list), Place::of_items(line, places)))
+                let place = Place::of_items(line, bytes, Form::Flow, places);
+                Ok((Value::Array(list), place))
             }
-            _ => {
+            first => {
+                let form = match first {
+                    Some(b'"') => Form::Quoted,
+                    _ => Form::Plain,
+                };
                 let value = serde_json::from_str(part).map_err(wrong)?;
-                Ok((scalar::as_the_server_has_it(value), Place::at(line)))
+                let place = Place::scalar(line, bytes, form);
+                Ok((scalar::as_the_server_has_it(value), place))
             }
         }
     }

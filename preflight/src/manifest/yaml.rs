@@ -1,11 +1,12 @@
 //! YAML with its lines, built from the parser's events.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 
-use super::place::Place;
+use super::place::{Form, Place};
 use super::{DEPTH, ManifestError, too_deep};
 use crate::scalar;
 
@@ -14,19 +15,21 @@ use crate::scalar;
 /// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and lets a small file become 400,000 of them.
 const EXPANSION: usize = 16 << 20;
 
-/// Reads the documents of a text that begins behind so many lines of its file.
+/// Reads the documents of a text that begins behind so many lines and bytes of its file.
 pub(super) fn documents(
     text: &str,
     lines: usize,
+    bytes: usize,
     documents: &mut Vec<(Value, Place)>,
 ) -> Result<(), ManifestError> {
     let mut reader = Reader {
         lines,
+        bytes: Bytes::new(text, bytes),
         ..Reader::default()
     };
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| wrong(&error, lines))?;
-        if let Some(node) = reader.event(event, &span.start)? {
+        if let Some(node) = reader.event(event, &span)? {
             documents.push((node.value, node.place));
         }
     }
@@ -41,10 +44,41 @@ pub(crate) fn wrong(error: &ScanError, lines: usize) -> ManifestError {
     }
 }
 
+/// Where the characters of a text begin: the parser counts characters.
+#[derive(Default)]
+struct Bytes {
+    before: usize,
+    /// Empty if each character is one byte.
+    of_characters: Vec<usize>,
+}
+
+impl Bytes {
+    fn new(text: &str, before: usize) -> Self {
+        let mut of_characters = Vec::new();
+        if !text.is_ascii() {
+            of_characters.extend(text.char_indices().map(|(byte, _)| byte));
+            of_characters.push(text.len());
+        }
+        Self {
+            before,
+            of_characters,
+        }
+    }
+
+    fn of(&self, span: &Span) -> Range<usize> {
+        let byte = |mark: &Marker| {
+            let byte = self.of_characters.get(mark.index()).copied();
+            self.before + byte.unwrap_or(mark.index())
+        };
+        byte(&span.start)..byte(&span.end)
+    }
+}
+
 /// Builds values from events: of whole documents, or of parts if it is given nothing else.
 #[derive(Default)]
 pub(crate) struct Reader {
     lines: usize,
+    bytes: Bytes,
     /// The maps and lists around the next event, the innermost last.
     open: Vec<Open>,
     /// What has an anchor and is complete.
@@ -67,6 +101,8 @@ pub(crate) struct Node {
 struct Open {
     anchor: usize,
     line: usize,
+    text: Range<usize>,
+    form: Form,
     depth: usize,
     size: usize,
     inside: Inside,
@@ -76,6 +112,7 @@ enum Inside {
     Map {
         map: Map<String, Value>,
         places: BTreeMap<String, Place>,
+        merged: Vec<Place>,
         /// The key whose value comes next.
         key: Option<Key>,
     },
@@ -86,9 +123,10 @@ enum Inside {
 }
 
 enum Key {
-    Name(String, usize),
-    /// `<<`
-    Merge,
+    /// Its line, and where it begins.
+    Name(String, usize, usize),
+    /// `<<`, and where it begins.
+    Merge(usize),
 }
 
 impl Reader {
@@ -96,8 +134,10 @@ impl Reader {
     pub(crate) fn event(
         &mut self,
         event: Event<'_>,
-        mark: &Marker,
+        span: &Span,
     ) -> Result<Option<Node>, ManifestError> {
+        let mark = &span.start;
+        let bytes = self.bytes.of(span);
         let line = self.lines + mark.line();
         let wrong = |what: String| ManifestError {
             line,
@@ -108,10 +148,11 @@ impl Reader {
             Event::MappingStart(anchor, _) => {
                 self.begin(
                     anchor,
-                    mark,
+                    span,
                     Inside::Map {
                         map: Map::new(),
                         places: BTreeMap::new(),
+                        merged: Vec::new(),
                         key: None,
                     },
                 )?;
@@ -120,7 +161,7 @@ impl Reader {
             Event::SequenceStart(anchor, _) => {
                 self.begin(
                     anchor,
-                    mark,
+                    span,
                     Inside::List {
                         list: Vec::new(),
                         places: Vec::new(),
@@ -129,9 +170,14 @@ impl Reader {
                 return Ok(None);
             }
             Event::MappingEnd | Event::SequenceEnd => {
-                let Some(open) = self.open.pop() else {
+                let Some(mut open) = self.open.pop() else {
                     return Ok(None);
                 };
+                // The end of a block has no text of its own. That of brackets has, of a comma before it or of a
+                // comment behind it.
+                if !bytes.is_empty() {
+                    open.form = Form::Flow;
+                }
                 let (anchor, node) = open.end();
                 self.remember(anchor, &node);
                 node
@@ -143,28 +189,42 @@ impl Reader {
                     let key = if text == "<<"
                         && (plain && tag.is_none() || is_merge(tag.as_deref()))
                     {
-                        Key::Merge
+                        Key::Merge(bytes.start)
                     } else {
                         let scalar = scalar::resolve(text, plain, tag.as_deref()).map_err(wrong)?;
                         let name = scalar.clone().into_key().map_err(wrong)?;
                         if anchor > 0 {
                             let value = scalar.into_value().map_err(wrong)?;
-                            self.remember(anchor, &Node::scalar(value, line));
+                            self.remember(anchor, &Node::scalar(value, Place::elsewhere(line)));
                         }
-                        Key::Name(name, line)
+                        Key::Name(name, line, bytes.start)
                     };
                     self.set_key(key);
                     return Ok(None);
                 }
+                let place = match style {
+                    ScalarStyle::Plain if text.is_empty() && anchor == 0 && tag.is_none() => {
+                        Place::scalar(line, bytes.start..bytes.start, Form::Empty)
+                    }
+                    ScalarStyle::Plain => Place::scalar(line, bytes, Form::Plain),
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                        Place::scalar(line, bytes, Form::Quoted)
+                    }
+                    ScalarStyle::Literal | ScalarStyle::Folded => {
+                        Place::scalar(line, bytes, Form::Literal)
+                    }
+                };
                 let scalar = scalar::resolve(text, plain, tag.as_deref()).map_err(wrong)?;
-                let node = Node::scalar(scalar.into_value().map_err(wrong)?, line);
+                let node = Node::scalar(scalar.into_value().map_err(wrong)?, place);
                 self.remember(anchor, &node);
                 node
             }
             Event::Alias(anchor) => {
-                let node = self.alias(anchor, line).map_err(wrong)?;
+                let start = bytes.start;
+                let place = Place::scalar(line, bytes, Form::Alias);
+                let node = self.alias(anchor, place).map_err(wrong)?;
                 if self.expects_key() {
-                    self.set_key(Key::Name(key_of(&node.value).map_err(wrong)?, line));
+                    self.set_key(Key::Name(key_of(&node.value).map_err(wrong)?, line, start));
                     return Ok(None);
                 }
                 node
@@ -195,9 +255,9 @@ impl Reader {
         !self.open.is_empty()
     }
 
-    fn begin(&mut self, anchor: usize, mark: &Marker, inside: Inside) -> Result<(), ManifestError> {
-        let line = self.lines + mark.line();
-        let column = mark.col() + 1;
+    fn begin(&mut self, anchor: usize, span: &Span, inside: Inside) -> Result<(), ManifestError> {
+        let line = self.lines + span.start.line();
+        let column = span.start.col() + 1;
         if self.expects_key() {
             let what = "the name of a field is a map or a list; it can only be a text".to_owned();
             return Err(ManifestError { line, column, what });
@@ -208,6 +268,8 @@ impl Reader {
         self.open.push(Open {
             anchor,
             line,
+            text: self.bytes.of(span),
+            form: Form::Block,
             depth: 0,
             size: 0,
             inside,
@@ -232,7 +294,7 @@ impl Reader {
             ..
         }) = self.open.last_mut()
         {
-            if let Key::Name(name, _) = &new {
+            if let Key::Name(name, ..) = &new {
                 *size += name.len();
             }
             *key = Some(new);
@@ -245,7 +307,7 @@ impl Reader {
         }
     }
 
-    fn alias(&mut self, anchor: usize, line: usize) -> Result<Node, String> {
+    fn alias(&mut self, anchor: usize, place: Place) -> Result<Node, String> {
         let Some(node) = self.anchors.get(&anchor) else {
             let inside = self.open.iter().any(|open| open.anchor == anchor);
             return Err(if inside {
@@ -263,7 +325,7 @@ impl Reader {
         }
         Ok(Node {
             value: node.value.clone(),
-            place: Place::at(line),
+            place,
             is_alias: true,
             ..*node
         })
@@ -271,11 +333,11 @@ impl Reader {
 }
 
 impl Node {
-    fn scalar(value: Value, line: usize) -> Self {
+    fn scalar(value: Value, place: Place) -> Self {
         let size = NODE + value.as_str().map_or(0, str::len);
         Self {
             value,
-            place: Place::at(line),
+            place,
             depth: 0,
             size,
             is_alias: false,
@@ -288,13 +350,23 @@ const NODE: usize = 64;
 
 impl Open {
     fn end(self) -> (usize, Node) {
+        let Self {
+            line, text, form, ..
+        } = self;
         let (value, place) = match self.inside {
-            Inside::Map { map, places, .. } => {
-                (Value::Object(map), Place::of_fields(self.line, places))
-            }
-            Inside::List { list, places } => {
-                (Value::Array(list), Place::of_items(self.line, places))
-            }
+            Inside::Map {
+                map,
+                places,
+                merged,
+                ..
+            } => (
+                Value::Object(map),
+                Place::of_fields(line, text, form, places, merged),
+            ),
+            Inside::List { list, places } => (
+                Value::Array(list),
+                Place::of_items(line, text, form, places),
+            ),
         };
         let node = Node {
             value,
@@ -315,14 +387,23 @@ impl Open {
                 places.push(node.place);
                 Ok(())
             }
-            Inside::Map { map, places, key } => match key.take() {
+            Inside::Map {
+                map,
+                places,
+                merged,
+                key,
+            } => match key.take() {
                 // Of two fields with one name kubectl takes the last.
-                Some(Key::Name(name, line)) => {
+                Some(Key::Name(name, line, start)) => {
                     map.insert(name.clone(), node.value);
-                    places.insert(name, node.place.from(line));
+                    places.insert(name, node.place.of_key(line, start));
                     Ok(())
                 }
-                Some(Key::Merge) => merge(node, map, places),
+                Some(Key::Merge(start)) => {
+                    let line = node.place.line();
+                    merged.push(node.place.clone().of_key(line, start));
+                    merge(node, map, places)
+                }
                 None => Ok(()),
             },
         }
@@ -354,8 +435,8 @@ fn merge(
     for (part, place) in parts.into_iter().rev() {
         for (name, value) in part {
             let own = place.field(&name).cloned();
-            let own = own.unwrap_or_else(|| Place::at(place.line()));
-            places.insert(name.clone(), own);
+            let own = own.unwrap_or_else(|| Place::elsewhere(place.line()));
+            places.insert(name.clone(), own.merged());
             map.insert(name, value);
         }
     }

@@ -110,8 +110,8 @@ fn labels_of(raw: &str, labels: &Labels) -> String {
         Some(Fields(fields)) => object_of(
             fields
                 .iter()
-                .filter(|(key, _)| labels.keep(key))
-                .map(|(key, value)| (&**key, Some(value.get().to_owned()))),
+                .filter(|field| labels.keep(&field.name))
+                .map(|field| (&*field.name, Some(field.value.get().to_owned()))),
         ),
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, BufRead};
 use std::rc::Rc;
 
-use saphyr_parser::{Event, Marker, Parser};
+use saphyr_parser::{Event, Span, Parser};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -58,7 +58,7 @@ pub(super) fn nodes(text: impl BufRead, kept: Kept<'_>) -> Result<Vec<Box<RawVal
             break;
         }
         let (event, span) = event.map_err(|error| yaml::wrong(&error, 0))?;
-        documents.event(event, &span.start)?;
+        documents.event(event, &span)?;
     }
     match broken.take() {
         Some(stopped) => Err(stopped),
@@ -90,7 +90,7 @@ struct Documents<'l> {
 }
 
 impl Documents<'_> {
-    fn event(&mut self, event: Event<'_>, mark: &Marker) -> Result<(), Stopped> {
+    fn event(&mut self, event: Event<'_>, span: &Span) -> Result<(), Stopped> {
         match (&self.place, &event) {
             (Place::Outside, Event::MappingStart(..))
             | (Place::Items(None), Event::SequenceEnd) => {
@@ -111,10 +111,10 @@ impl Documents<'_> {
                 self.has_items = true;
                 return Ok(());
             }
-            (Place::Items(None), _) => self.place = Place::Items(Some(mark.line())),
+            (Place::Items(None), _) => self.place = Place::Items(Some(span.start.line())),
             _ => {}
         }
-        let Some(node) = self.values.event(event, mark)? else {
+        let Some(node) = self.values.event(event, span)? else {
             return Ok(());
         };
         self.place = match std::mem::replace(&mut self.place, Place::Fields) {

@@ -14,6 +14,7 @@ mod cli;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod cost;
+mod edit;
 mod faults;
 mod hosts;
 mod manifest;
