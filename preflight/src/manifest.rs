@@ -135,7 +135,9 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
         }
     };
     let line = place.line();
-    let places = place.take_field("items").unwrap_or_else(|| Place::elsewhere(line));
+    let places = place
+        .take_field("items")
+        .unwrap_or_else(|| Place::elsewhere(line));
     for (item, place) in items.into_iter().zip(places.into_items()) {
         flatten(typed(item, &object), place, objects)?;
     }

@@ -204,6 +204,7 @@ pub(crate) enum Format {
 /// `fix`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = FIX)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Fix {
     #[command(flatten)]
     pub(crate) subject: Subject,
@@ -275,6 +276,15 @@ pub(crate) struct Prefer {
 pub(crate) enum Way {
     EnableImport,
     PlaceOn(String),
+}
+
+impl std::fmt::Display for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::EnableImport => f.write_str("enable-import"),
+            Self::PlaceOn(architecture) => write!(f, "place-on:{architecture}"),
+        }
+    }
 }
 
 impl std::str::FromStr for Prefer {

@@ -108,6 +108,14 @@ impl Written {
             Self::InCluster(object) => object,
         }
     }
+
+    /// The object with its file, if it is in one.
+    pub(crate) fn written(&self) -> Option<&InFile> {
+        match self {
+            Self::InFile(written) => Some(written),
+            Self::InCluster(_) => None,
+        }
+    }
 }
 
 impl Prepared {
@@ -214,13 +222,15 @@ impl Question {
     }
 
     pub(crate) fn judged(&self, mut report: Report) -> Judged {
-        if let Written::InFile(written) = &self.object {
+        let written = self.object.written().cloned();
+        if let Some(InFile { object, .. }) = &written {
             for finding in &mut report.findings {
-                finding.line = Some(written.object.line_of(finding.path.raw()));
+                finding.line = Some(object.line_of(finding.path.raw()));
             }
         }
         Judged {
             place: self.place.clone(),
+            written,
             identity: self.identity.clone(),
             against: self.against.clone(),
             report,

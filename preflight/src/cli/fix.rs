@@ -6,15 +6,15 @@ use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use hco_preflight::{Object, edited, objects};
+use hco_preflight::{Object, TextEdit, edited, objects};
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use super::args::{self, FixFormat, Prefer, Way};
-use super::check::{Prepared, Question, Written};
+use super::check::{Prepared, Question};
 use super::exit::Exit;
 use super::foreign::{self, one_line, shell_word};
-use super::input::Source;
+use super::input::{InFile, Source};
 use super::output::{Terminal, chain, count, diff, print_raw};
 use super::progress::Progress;
 use super::verdict::{Failure, Finding, Judged, Level, Remedy, Report, Verdicts};
@@ -82,6 +82,8 @@ struct Fixed<'q> {
     patch: Vec<Value>,
     /// How many findings they resolved.
     made: usize,
+    /// What was found before.
+    before: Report,
     /// What is left.
     report: Report,
     /// The object in the corrected file, where its lines may be others.
@@ -92,17 +94,23 @@ impl<'q> Fixed<'q> {
     /// Applies the remedies of a report, judges again, and so on until there is nothing left to apply.
     fn new(question: &'q Question, prepared: &Prepared, args: &args::Fix) -> Result<Self, Failure> {
         let value = question.object.value();
+        let report = prepared.report(question, value)?;
         let mut fixed = Self {
             question,
             value: value.clone(),
             patch: Vec::new(),
             made: 0,
-            report: prepared.report(question, value)?,
+            before: report.clone(),
+            report,
             corrected: None,
         };
         for _ in 0..ROUNDS {
-            let remedies = chosen(&fixed.report.findings, args).map_err(|what| question.failure(what))?;
-            if !fixed.apply(&remedies).map_err(|error| question.failure(chain(&error)))? {
+            let remedies =
+                chosen(&fixed.report.findings, args).map_err(|what| question.failure(what))?;
+            if !fixed
+                .apply(&remedies)
+                .map_err(|error| question.failure(chain(&error)))?
+            {
                 break;
             }
             fixed.report = prepared.report(question, &fixed.value)?;
@@ -113,19 +121,22 @@ impl<'q> Fixed<'q> {
     /// Whether the remedies changed the object.
     fn apply(&mut self, remedies: &[Remedy]) -> Result<bool> {
         let mut value = self.value.clone();
-        let operations = remedies.iter().flat_map(|remedy| &remedy.patch);
-        let operations: Vec<Value> = operations.cloned().collect();
-        let patch: json_patch::Patch = serde_json::from_value(Value::from(operations.clone()))
-            .context("a remedy of the module is no JSON Patch")?;
-        json_patch::patch(&mut value, &patch)
-            .context("a remedy of the module does not fit the object")?;
+        for remedy in remedies {
+            patch(&mut value, remedy)?;
+        }
         if value == self.value {
             return Ok(false);
         }
         self.value = value;
-        self.patch.extend(operations);
+        let operations = remedies.iter().flat_map(|remedy| &remedy.patch);
+        self.patch.extend(operations.cloned());
         self.made += remedies.len();
         Ok(true)
+    }
+
+    fn is_in(&self, source: &Rc<Source>) -> bool {
+        let written = self.question.object.written();
+        written.is_some_and(|written| Rc::ptr_eq(&written.source, source))
     }
 
     fn judged(self) -> Judged {
@@ -139,6 +150,24 @@ impl<'q> Fixed<'q> {
     }
 }
 
+fn patch(object: &mut Value, remedy: &Remedy) -> Result<()> {
+    let patch: json_patch::Patch = serde_json::from_value(Value::from(remedy.patch.clone()))
+        .context("a remedy of the module is no JSON Patch")?;
+    json_patch::patch(object, &patch).context("a remedy of the module does not fit the object")
+}
+
+/// The edits of a file that make one remedy; `None` if it cannot be made alone, or not by the editor.
+pub(crate) fn edits(written: &InFile, remedy: &Remedy) -> Option<Vec<TextEdit>> {
+    let mut value = written.object.value.clone();
+    patch(&mut value, remedy).ok()?;
+    let objects = written.source.objects.iter().map(|object| {
+        let is_it = Rc::ptr_eq(object, &written.object);
+        (&**object, if is_it { &value } else { &object.value })
+    });
+    let objects: Vec<_> = objects.collect();
+    Some(edited(&written.source.text, &objects).ok()?.0)
+}
+
 /// The remedies to apply: those of a rule with a preference alone, because they can resolve other findings too.
 fn chosen(findings: &[Finding], args: &args::Fix) -> Result<Vec<Remedy>, String> {
     for finding in findings {
@@ -147,35 +176,46 @@ fn chosen(findings: &[Finding], args: &args::Fix) -> Result<Vec<Remedy>, String>
             return Ok(vec![preferred(finding, prefer)?.clone()]);
         }
     }
-    let recommended = findings.iter().filter_map(|finding| finding.remedies.first());
-    let applicable = |remedy: &&Remedy| remedy.complete || args.r#unsafe && !remedy.patch.is_empty();
-    Ok(recommended.filter(applicable).cloned().collect())
+    let to_confirm = |finding: &'_ Finding| {
+        let remedy = finding.remedies.first().cloned();
+        remedy.filter(|remedy| args.r#unsafe && !remedy.patch.is_empty())
+    };
+    let remedies = findings.iter().filter_map(|finding| {
+        let complete = finding.complete_remedy().cloned();
+        complete.or_else(|| to_confirm(finding))
+    });
+    Ok(remedies.collect())
 }
 
 /// The remedy that a preference means.
 fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
-    let architecture = |remedy: &Remedy| {
-        let mut operations = remedy.patch.iter();
-        operations.find_map(|operation| {
-            let path = operation.get("path")?.as_str()?;
-            let is_label = path.ends_with("/nodeSelector/kubernetes.io~1arch");
-            let value = operation.get("value").filter(|_| is_label)?;
-            Some(value.as_str()?.to_owned())
-        })
+    let remedies = finding.remedies.iter();
+    let ways: Vec<(Way, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
+    if let Some((_, remedy)) = ways.iter().find(|(way, _)| *way == prefer.way) {
+        return Ok(remedy);
+    }
+    let names: Vec<String> = ways
+        .iter()
+        .map(|(way, _)| one_line(&way.to_string()))
+        .collect();
+    let open = match names.as_slice() {
+        [] => "a person has to resolve the finding".to_owned(),
+        names => format!("use {}", names.join(" or ")),
     };
-    let mut remedies = finding.remedies.iter().filter(|remedy| !remedy.patch.is_empty());
-    let remedy = remedies.find(|remedy| match &prefer.way {
-        Way::EnableImport => architecture(remedy).is_none(),
-        Way::PlaceOn(wanted) => architecture(remedy).as_ref() == Some(wanted),
+    let (rule, way) = (&finding.rule, one_line(&prefer.way.to_string()));
+    Err(format!("--prefer {rule}={way} cannot be done here; {open}"))
+}
+
+/// The way in which a remedy resolves its finding: it places the workloads, or enables the import.
+fn way(remedy: &Remedy) -> Option<Way> {
+    let mut values = remedy.patch.iter().map(|operation| {
+        let path = operation.get("path")?.as_str()?;
+        let is_label = path.ends_with("/nodeSelector/kubernetes.io~1arch");
+        let value = operation.get("value").filter(|_| is_label)?.as_str()?;
+        Some(Way::PlaceOn(value.to_owned()))
     });
-    remedy.ok_or_else(|| {
-        let summaries = finding.remedies.iter().map(|remedy| one_line(&remedy.summary));
-        format!(
-            "--prefer {}: this way is not open here; these are: {}",
-            finding.rule,
-            summaries.collect::<Vec<_>>().join("; ")
-        )
-    })
+    let place = values.find_map(|way| way);
+    place.or_else(|| (!remedy.patch.is_empty()).then_some(Way::EnableImport))
 }
 
 /// Writes the corrected files, or shows what would be changed. Whether there is something to change.
@@ -188,7 +228,7 @@ fn correct_files(
     let mut sources: Vec<Rc<Source>> = Vec::new();
     let mut paths = BTreeSet::new();
     for object in fixed.iter() {
-        if let Written::InFile(written) = &object.question.object
+        if let Some(written) = object.question.object.written()
             && !sources.iter().any(|source| Rc::ptr_eq(source, &written.source))
             // A file that is named twice is corrected once.
             && paths.insert(written.source.path.clone())
@@ -203,6 +243,10 @@ fn correct_files(
             Err(error) => {
                 let what = format!("was not corrected: {error}; correct it by hand");
                 failures.push(Failure::in_file(&source.name(), None, what));
+                for object in fixed.iter_mut().filter(|object| object.is_in(&source)) {
+                    object.report = object.before.clone();
+                    object.made = 0;
+                }
                 continue;
             }
         };
@@ -224,15 +268,21 @@ fn correct_files(
 fn corrected(source: &Rc<Source>, fixed: &mut [Fixed<'_>]) -> Result<String> {
     let mut of_file: Vec<(usize, &mut Fixed<'_>)> = Vec::new();
     for object in fixed {
-        if let Written::InFile(written) = &object.question.object
-            && let Some(index) = source.objects.iter().position(|it| Rc::ptr_eq(it, &written.object))
+        if let Some(written) = object.question.object.written()
+            && let Some(index) = source
+                .objects
+                .iter()
+                .position(|it| Rc::ptr_eq(it, &written.object))
         {
             of_file.push((index, object));
         }
     }
     let targets = source.objects.iter().enumerate().map(|(index, object)| {
         let target = of_file.iter().find(|(of, _)| *of == index);
-        (&**object, target.map_or(&object.value, |(_, fixed)| &fixed.value))
+        (
+            &**object,
+            target.map_or(&object.value, |(_, fixed)| &fixed.value),
+        )
     });
     let targets: Vec<(&Object, &Value)> = targets.collect();
     let (_, text) = edited(&source.text, &targets)?;
@@ -308,7 +358,7 @@ fn tell(verdicts: &Verdicts, made: usize, args: &args::Fix, terminal: &Terminal)
             left += 1;
             let first = finding.remedies.first();
             to_confirm += usize::from(first.is_some_and(|remedy| !remedy.patch.is_empty()));
-            let fix = finding.fix.lines().next().unwrap_or_default();
+            let fix = finding.fix.replace('\n', "\n    ");
             let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
             terminal.failure(&format!("{at}: [{rule}] {fact}\n  fix: {fix}"));
         }
@@ -316,13 +366,27 @@ fn tell(verdicts: &Verdicts, made: usize, args: &args::Fix, terminal: &Terminal)
     if args.quiet {
         return;
     }
-    let done = if args.write { "resolved" } else { "can be resolved" };
-    let mut said = format!("{} {done}", count(made, "finding"));
+    let mut said = Vec::new();
+    if made > 0 {
+        let word = if args.write {
+            "resolved"
+        } else {
+            "can be resolved"
+        };
+        said.push(format!("{} {word}", count(made, "finding")));
+    }
     if left > 0 {
-        said = format!("{said}, {left} that deny the request need a person");
+        said.push(format!("{} left to a person", count(left, "problem")));
     }
     if to_confirm > 0 && !args.r#unsafe {
-        said = format!("{said}; --unsafe resolves {to_confirm} of them as the fix above says");
+        said.push(format!(
+            "--unsafe resolves {to_confirm} of them as the fix says"
+        ));
     }
-    terminal.note(&said);
+    if said.is_empty() && verdicts.failures.is_empty() {
+        said.push("there is nothing to correct".to_owned());
+    }
+    if !said.is_empty() {
+        terminal.note(&said.join("; "));
+    }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::admission::Identity;
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
+use super::input::InFile;
 use super::output::chain;
 
 /// The answer to the module's `report`, or what of it an answer to `validate` tells.
@@ -93,6 +94,13 @@ pub(crate) struct Finding {
     pub(crate) line: Option<usize>,
 }
 
+impl Finding {
+    /// The remedy that resolves it without anybody's judgement.
+    pub(crate) fn complete_remedy(&self) -> Option<&Remedy> {
+        self.remedies.first().filter(|remedy| remedy.complete)
+    }
+}
+
 /// A way to resolve a finding.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Remedy {
@@ -154,6 +162,8 @@ pub(crate) struct Place {
 pub(crate) struct Judged {
     /// Nothing for an object of the cluster.
     pub(crate) place: Option<Place>,
+    /// The object with its file, if it is in one.
+    pub(crate) written: Option<InFile>,
     /// What it is.
     pub(crate) identity: Identity,
     /// What it was judged against.
@@ -271,6 +281,7 @@ mod tests {
     fn judged(allowed: bool, code: Option<u16>) -> Judged {
         Judged {
             place: None,
+            written: None,
             identity: Identity::default(),
             against: Against::Nothing,
             report: Report {

@@ -26,7 +26,9 @@ pub struct TextEdit {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// A value stands behind an alias: it is written elsewhere, and used there too.
-    #[error("line {0}: what has to change comes from an alias or a merge key, and is used elsewhere too")]
+    #[error(
+        "line {0}: what has to change comes from an alias or a merge key, and is used elsewhere too"
+    )]
     Shared(usize),
     /// It is written in a way that the editor does not know.
     #[error("line {0}: the editor cannot change what is written in this way")]
@@ -256,7 +258,8 @@ impl Editor<'_> {
             .iter()
             .rposition(|entry| !removed.contains(&entry.at()));
         if place.form == Form::Flow {
-            return self.remove_and_add_in_flow(place, entries, removed, added, last);
+            self.remove_and_add_in_flow(place, entries, removed, added, last);
+            return Ok(());
         }
         let mut added = added;
         for (index, entry) in entries.iter().enumerate() {
@@ -314,12 +317,12 @@ impl Editor<'_> {
         removed: &[usize],
         added: &[String],
         last: Option<usize>,
-    ) -> Result<(), EditError> {
+    ) {
         let Some((last, kept)) = last.and_then(|last| Some((last, entries.get(last)?))) else {
             let start = self.behind_properties(place.text.start);
             let inside = start + 1..self.end(place).saturating_sub(1);
             self.edit(inside, added.join(", "));
-            return Ok(());
+            return;
         };
         for (entry, next) in entries.iter().zip(entries.iter().skip(1)).take(last) {
             if removed.contains(&entry.at()) {
@@ -333,21 +336,19 @@ impl Editor<'_> {
             end = self.end(removed);
         }
         if added.is_empty() {
-            return Ok(());
+            return;
         }
         let Some(indentation) = self.lines_of(entries) else {
             let added: String = added.iter().flat_map(|entry| [", ", entry]).collect();
             self.edit(end..end, added);
-            return Ok(());
+            return;
         };
         let joint = format!("{}{indentation}", self.style.newline);
-        let behind = match self.behind_blanks(end, ',') {
-            Some(comma) => comma + 1,
-            None => {
-                self.edit(end..end, ",");
-                end
-            }
-        };
+        let comma = self.behind_blanks(end, ',');
+        if comma.is_none() {
+            self.edit(end..end, ",");
+        }
+        let behind = comma.map_or(end, |comma| comma + 1);
         let line_end = self.line_end(behind);
         let at = if self.is_blank_or_comment(behind..line_end) {
             line_end
@@ -355,7 +356,6 @@ impl Editor<'_> {
             behind
         };
         self.edit(at..at, joint.clone() + &added.join(&format!(",{joint}")));
-        Ok(())
     }
 
     /// Writes another value in place of one.
@@ -380,12 +380,7 @@ impl Editor<'_> {
             (Form::Elsewhere, _) => return Err(EditError::Shared(place.line())),
             // In lines below the key. A comment stays behind it.
             (
-                Form::Empty
-                | Form::Plain
-                | Form::Quoted
-                | Form::Alias
-                | Form::Flow
-                | Form::Block,
+                Form::Empty | Form::Plain | Form::Quoted | Form::Alias | Form::Flow | Form::Block,
                 Slot::Field { column },
             ) if is_collection(new) => {
                 if place.form != Form::Empty {
@@ -399,9 +394,10 @@ impl Editor<'_> {
                 let is_flow = matches!(slot, Slot::Flow);
                 self.edit(start..end, self.style.like(old, new, is_flow));
             }
-            (Form::Flow | Form::Alias, _) => self.edit(start..end, in_line),
             // Brackets can hold a key alone.
-            (Form::Empty, Slot::Flow) if !self.text.get(..from).is_some_and(|it| it.ends_with(':')) => {
+            (Form::Empty, Slot::Flow)
+                if !self.text.get(..from).is_some_and(|it| it.ends_with(':')) =>
+            {
                 self.edit(from..from, format!(": {in_line}"));
             }
             (Form::Empty, _) => self.edit(from..from, format!(" {in_line}")),
@@ -409,7 +405,7 @@ impl Editor<'_> {
             (Form::Block, _) if self.is_blank(from..start) => {
                 self.edit(from..end, format!(" {in_line}"));
             }
-            (Form::Block, _) => self.edit(start..end, in_line),
+            (Form::Block | Form::Flow | Form::Alias, _) => self.edit(start..end, in_line),
         }
         Ok(())
     }
@@ -449,7 +445,9 @@ impl Editor<'_> {
                     end = comma + 1;
                 }
                 let brackets = [']', '}'];
-                let close = brackets.into_iter().find_map(|it| self.behind_blanks(end, it));
+                let close = brackets
+                    .into_iter()
+                    .find_map(|it| self.behind_blanks(end, it));
                 close.map_or(self.text.len(), |close| close + 1)
             }
             Form::Empty => match self.behind_blanks(place.text.start, ':') {
@@ -498,7 +496,11 @@ impl Editor<'_> {
     /// Behind the colon of a field whose key begins here.
     fn behind_colon(&self, key: usize) -> Option<usize> {
         let is_quoted = self.rest(key).starts_with(['"', '\'']);
-        let behind = if is_quoted { self.behind_quoted(key) } else { key };
+        let behind = if is_quoted {
+            self.behind_quoted(key)
+        } else {
+            key
+        };
         let rest = self.rest(behind);
         let mut colons = rest.match_indices(':').map(|(at, _)| at + 1);
         let colon = colons.find(|behind| {

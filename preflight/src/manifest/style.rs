@@ -165,7 +165,9 @@ fn deep_list(place: &Place, column: &impl Fn(usize) -> usize) -> Option<bool> {
         // An item begins behind its dash and a blank.
         return Some(column(first.at()) > column(key) + 2);
     }
-    entries.into_iter().find_map(|entry| deep_list(entry, column))
+    entries
+        .into_iter()
+        .find_map(|entry| deep_list(entry, column))
 }
 
 /// Whether a value is written in lines: a map or a list with something in it.
@@ -182,7 +184,10 @@ fn is_plain(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.bytes().all(is_word)
-        && matches!(scalar::resolve(text.into(), true, None), Ok(Scalar::Text(_)))
+        && matches!(
+            scalar::resolve(text.into(), true, None),
+            Ok(Scalar::Text(_))
+        )
 }
 
 /// JSON's strings are YAML's as well.

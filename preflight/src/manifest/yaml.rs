@@ -146,28 +146,20 @@ impl Reader {
         };
         let node = match event {
             Event::MappingStart(anchor, _) => {
-                self.begin(
-                    anchor,
-                    span,
-                    Inside::Map {
-                        map: Map::new(),
-                        places: BTreeMap::new(),
-                        merged: Vec::new(),
-                        key: None,
-                    },
-                )?;
-                return Ok(None);
+                let map = Inside::Map {
+                    map: Map::new(),
+                    places: BTreeMap::new(),
+                    merged: Vec::new(),
+                    key: None,
+                };
+                return self.begin(anchor, span, map).map(|()| None);
             }
             Event::SequenceStart(anchor, _) => {
-                self.begin(
-                    anchor,
-                    span,
-                    Inside::List {
-                        list: Vec::new(),
-                        places: Vec::new(),
-                    },
-                )?;
-                return Ok(None);
+                let list = Inside::List {
+                    list: Vec::new(),
+                    places: Vec::new(),
+                };
+                return self.begin(anchor, span, list).map(|()| None);
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 let Some(mut open) = self.open.pop() else {
@@ -202,18 +194,8 @@ impl Reader {
                     self.set_key(key);
                     return Ok(None);
                 }
-                let place = match style {
-                    ScalarStyle::Plain if text.is_empty() && anchor == 0 && tag.is_none() => {
-                        Place::scalar(line, bytes.start..bytes.start, Form::Empty)
-                    }
-                    ScalarStyle::Plain => Place::scalar(line, bytes, Form::Plain),
-                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
-                        Place::scalar(line, bytes, Form::Quoted)
-                    }
-                    ScalarStyle::Literal | ScalarStyle::Folded => {
-                        Place::scalar(line, bytes, Form::Literal)
-                    }
-                };
+                let is_empty = plain && text.is_empty() && anchor == 0 && tag.is_none();
+                let place = Place::scalar(line, bytes, form_of(style, is_empty));
                 let scalar = scalar::resolve(text, plain, tag.as_deref()).map_err(wrong)?;
                 let node = Node::scalar(scalar.into_value().map_err(wrong)?, place);
                 self.remember(anchor, &node);
@@ -441,6 +423,15 @@ fn merge(
         }
     }
     Ok(())
+}
+
+fn form_of(style: ScalarStyle, is_empty: bool) -> Form {
+    match style {
+        ScalarStyle::Plain if is_empty => Form::Empty,
+        ScalarStyle::Plain => Form::Plain,
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Form::Quoted,
+        ScalarStyle::Literal | ScalarStyle::Folded => Form::Literal,
+    }
 }
 
 /// DIVERGES: the key of an alias is the JSON of its anchor; kubectl writes some floats otherwise.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, BufRead};
 use std::rc::Rc;
 
-use saphyr_parser::{Event, Span, Parser};
+use saphyr_parser::{Event, Parser, Span};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod explain;
+mod fix;
 mod outputs;
 mod picture;
 mod record;

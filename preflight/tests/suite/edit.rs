@@ -18,7 +18,8 @@ fn named(suffix: &str) -> Vec<(String, PathBuf)> {
             let path = entry.expect("an entry").path();
             let file = path.file_name()?.to_str()?;
             let (name, rest) = file.split_once('.')?;
-            rest.starts_with(suffix).then(|| (name.to_owned(), path.clone()))
+            rest.starts_with(suffix)
+                .then(|| (name.to_owned(), path.clone()))
         })
         .collect();
     files.sort();
@@ -44,7 +45,10 @@ fn every_file_is_changed_as_it_was_reviewed() {
     assert!(cases.len() >= 40, "{} files", cases.len());
     for (name, path) in cases {
         let text = fs::read_to_string(&path).expect("a file");
-        let extension = path.extension().and_then(|it| it.to_str()).expect("an ending");
+        let extension = path
+            .extension()
+            .and_then(|it| it.to_str())
+            .expect("an ending");
         let beside = |ending: &str| Path::new(EDITS).join(format!("{name}.{ending}"));
         let patch = fs::read(beside("patch.json")).expect("a patch");
         let patch: json_patch::Patch = serde_json::from_slice(&patch).expect("a patch");
@@ -81,7 +85,9 @@ fn ordinary() -> Vec<(String, Vec<Object>)> {
     let files = named("before").into_iter().filter_map(|(name, path)| {
         let text = fs::read_to_string(path).expect("a file");
         let is_shared = text.contains('&') || text.contains("<<");
-        let is_unusual = ["explicit", "duplicate", "kept-breaks"].iter().any(|it| name.starts_with(it));
+        let is_unusual = ["explicit", "duplicate", "kept-breaks"]
+            .iter()
+            .any(|it| name.starts_with(it));
         (!is_shared && !is_unusual).then_some(text)
     });
     let read = |text: String| {
@@ -98,7 +104,17 @@ fn value() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         (-5..5_i64).prop_map(Value::from),
         "[a-z:#,\\[{}'\"\\\\ \n-]{0,8}".prop_map(Value::from),
-        proptest::sample::select(vec!["yes", "amd64, arm64", "1", "é☃", "- a", "null", "~", "<<"]).prop_map(Value::from),
+        proptest::sample::select(vec![
+            "yes",
+            "amd64, arm64",
+            "1",
+            "é☃",
+            "- a",
+            "null",
+            "~",
+            "<<"
+        ])
+        .prop_map(Value::from),
     ];
     leaf.prop_recursive(3, 8, 3, |inner| {
         prop_oneof![
@@ -111,32 +127,39 @@ fn value() -> impl Strategy<Value = Value> {
 
 /// A change somewhere in a value: which way to go is told by the numbers.
 fn change(target: &mut Value, way: &[usize], new: &Value, what: usize) {
-    let (step, rest) = way.split_first().map_or((0, &[][..]), |(step, rest)| (*step, rest));
-    let stop = rest.is_empty();
-    match target {
-        Value::Object(map) if !map.is_empty() => {
-            let name = map.keys().nth(step % map.len()).cloned().expect("a name");
-            match what % 3 {
-                _ if !stop && map[&name].is_object() | map[&name].is_array() => {
-                    change(&mut map[&name], rest, new, what);
-                }
+    let (step, rest) = way
+        .split_first()
+        .map_or((0, way), |(step, rest)| (*step, rest));
+    let length = match target {
+        Value::Object(map) => map.len(),
+        Value::Array(list) => list.len(),
+        _ => 0,
+    };
+    let Some(index) = step.checked_rem(length) else {
+        *target = new.clone();
+        return;
+    };
+    let below = match target {
+        Value::Object(map) => map.values_mut().nth(index),
+        Value::Array(list) => list.get_mut(index),
+        _ => None,
+    };
+    if let Some(below) = below.filter(|it| !rest.is_empty() && (it.is_object() || it.is_array())) {
+        return change(below, rest, new, what);
+    }
+    match (target, what % 3) {
+        (Value::Object(map), what) => {
+            let name = map.keys().nth(index).cloned().expect("a name");
+            match what {
                 0 => drop(map.remove(&name)),
-                1 => map[&name] = new.clone(),
+                1 => drop(map.insert(name, new.clone())),
                 _ => drop(map.insert("added".to_owned(), new.clone())),
             }
         }
-        Value::Array(list) if !list.is_empty() => {
-            let index = step % list.len();
-            match what % 3 {
-                _ if !stop && list[index].is_object() | list[index].is_array() => {
-                    change(&mut list[index], rest, new, what);
-                }
-                0 => drop(list.remove(index)),
-                1 => list[index] = new.clone(),
-                _ => list.insert(index + usize::from(step % 2 == 0), new.clone()),
-            }
-        }
-        other => *other = new.clone(),
+        (Value::Array(list), 0) => drop(list.remove(index)),
+        (Value::Array(list), 1) => drop(list.splice(index..=index, [new.clone()])),
+        (Value::Array(list), _) => list.insert(index + step % 2, new.clone()),
+        _ => {}
     }
 }
 

@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::cli::exit::Exit;
+use crate::cli::fix::edits;
 use crate::cli::foreign::Foreign;
 use crate::cli::pages::{self, Page};
 use crate::cli::verdict::{Failure, Finding, Judged, Level, Verdicts};
@@ -38,6 +39,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
                 "toolExecutionNotifications": notifications,
             }],
             "results": results,
+            "columnKind": "unicodeCodePoints",
         }],
     });
     let mut text = serde_json::to_string_pretty(&document)?;
@@ -78,7 +80,7 @@ fn result(object: &Judged, finding: &Finding) -> Value {
         .map(Foreign::raw)
         .unwrap_or_default();
     let (name, rule) = (object.name(), finding.rule.raw());
-    json!({
+    let mut result = json!({
         "ruleId": rule,
         "level": match finding.level {
             Level::Deny => "error",
@@ -89,7 +91,48 @@ fn result(object: &Judged, finding: &Finding) -> Value {
         "locations": [location(object, finding.line, Some(finding.path.raw()))],
         // Neither line nor index: a finding stays the same one when the file grows above it.
         "partialFingerprints": {"hcoPreflight/v1": format!("{name}/{rule}/{template}/{}", finding.fact)},
-    })
+    });
+    if let (Some(fix), Some(result)) = (fix(object, finding), result.as_object_mut()) {
+        result.insert("fixes".to_owned(), json!([fix]));
+    }
+    result
+}
+
+/// The change of the file that resolves a finding; `None` if a person has to make it.
+fn fix(object: &Judged, finding: &Finding) -> Option<Value> {
+    let (place, written) = (object.place.as_ref()?, object.written.as_ref()?);
+    let remedy = finding.complete_remedy()?;
+    let text = &written.source.text;
+    let edits = edits(written, remedy)?;
+    let replacements = edits.iter().map(|edit| {
+        let (start, end) = (
+            position(text, edit.range.start),
+            position(text, edit.range.end),
+        );
+        json!({
+            "deletedRegion": {
+                "startLine": start.0,
+                "startColumn": start.1,
+                "endLine": end.0,
+                "endColumn": end.1,
+            },
+            "insertedContent": {"text": edit.text},
+        })
+    });
+    Some(json!({
+        "description": {"text": remedy.summary},
+        "artifactChanges": [{
+            "artifactLocation": {"uri": uri(&place.file)},
+            "replacements": replacements.collect::<Vec<_>>(),
+        }],
+    }))
+}
+
+/// Line and column of a byte, both from 1.
+fn position(text: &str, byte: usize) -> (usize, usize) {
+    let before = text.get(..byte).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (1 + before.matches('\n').count(), 1 + line.chars().count())
 }
 
 /// The field in the object, and the object in its file if it is in one.

@@ -106,13 +106,13 @@ fn facts(text: &mut String, report: &Report) {
     }
 }
 
-/// `amd64 (3), arm64 (2)`.
 /// `amd64, arm64`.
 pub(super) fn listed(names: &[Foreign]) -> String {
     let names: Vec<String> = names.iter().map(Foreign::to_string).collect();
     names.join(", ")
 }
 
+/// `amd64 (3), arm64 (2)`.
 pub(super) fn counted(nodes: &BTreeMap<Foreign, usize>) -> String {
     let nodes: Vec<String> = nodes
         .iter()
@@ -289,6 +289,15 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
         let _ = write!(said, ", {}", count(verdicts.failures.len(), "error"));
     }
     line!(text, "{said}");
+    let findings = verdicts.objects.iter().flat_map(|it| &it.report.findings);
+    let fixable = findings.filter(|it| it.complete_remedy().is_some()).count();
+    if fixable > 0 {
+        let findings = count(fixable, "finding");
+        let fix = format!("`{name} fix` with the same options shows how to resolve {findings}.");
+        for line in wrap(&fix, width) {
+            line!(text, "{line}");
+        }
+    }
     let above = match problems {
         1 => "the problem".to_owned(),
         more => format!("the {more} problems"),

@@ -1,0 +1,165 @@
+//! `fix`: what it shows, and what it writes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rstest::{Context, rstest};
+
+use super::{check, command, files, run, run_with, scratch};
+
+#[rstest]
+#[case::diff("fix -f fixable.yaml --arch amd64=3,arm64=2", 1)]
+#[case::diff_in_colours("fix -f denied.yaml --arch amd64=3,arm64=2 --color always", 1)]
+#[case::to_confirm("fix -f fixable.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
+#[case::enable("fix -f denied.yaml --arch amd64=3,arm64=2", 1)]
+#[case::place(
+    "fix -f denied.yaml --arch amd64=3,arm64=2 --prefer multi-arch-import-disabled=place-on:arm64",
+    1
+)]
+#[case::place_nowhere(
+    "fix -f denied.yaml --arch amd64=3,arm64=2 --prefer multi-arch-import-disabled=place-on:s390x",
+    2
+)]
+#[case::prefer_what("fix -f denied.yaml --arch amd64=3 --prefer a=b", 2)]
+#[case::prefer_how(
+    "fix -f denied.yaml --arch amd64=3 --prefer multi-arch-import-disabled=b",
+    2
+)]
+#[case::patch(
+    "fix -f fixable.yaml -f accepted.yaml --arch amd64=3,arm64=2 -o json-patch",
+    1
+)]
+#[case::commands(
+    "fix -f fixable.yaml -f accepted.yaml --arch amd64=3,arm64=2 -o commands",
+    1
+)]
+#[case::nothing("fix -f accepted.yaml --nodes nodes.yaml", 0)]
+#[case::several_documents("fix -f several.yaml --nodes nodes.yaml -q", 1)]
+#[case::shared("fix -f shared.yaml --arch amd64=3,arm64=2 --unsafe", 2)]
+#[case::repairs_of_the_settings(
+    "fix -f fixable.yaml --arch amd64=3,arm64=2 --settings repair.yaml",
+    1
+)]
+#[case::no_file("fix --cluster", 2)]
+#[case::unreadable("fix -f broken.yaml -f fixable.yaml --arch amd64=3,arm64=2", 2)]
+#[case::two_ways("fix -f fixable.yaml --arch amd64=3 --write --diff", 2)]
+#[case::help("fix -h", 0)]
+fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    let name = context.description.unwrap_or_default().replace('_', "-");
+    check(&format!("fix-{name}"), words, code);
+}
+
+/// A copy of a file that can be written.
+fn copy(file: &str, name: &str) -> PathBuf {
+    let path = scratch(name).join(file);
+    fs::copy(files().join(file), &path).unwrap();
+    path
+}
+
+#[test]
+fn a_file_is_written_once() {
+    let path = copy("fixable.yaml", "fix-write");
+    let before = fs::read_to_string(&path).unwrap();
+    let words = format!(
+        "fix -f {0} -f {0} --arch amd64=3,arm64=2 --write",
+        path.display()
+    );
+    let output = run(&words);
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "a person has to add an annotation"
+    );
+    assert!(output.stdout.is_empty());
+    let after = before.replace("'amd64, arm64'", "'amd64,arm64'");
+    assert_eq!(fs::read_to_string(&path).unwrap(), after);
+
+    let output = run(&format!("{words} --unsafe"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let after = fs::read_to_string(&path).unwrap();
+    let added = "        name: missing\n        annotations:\n          ssp.kubevirt.io/dict.architectures: \"amd64,arm64\"\n";
+    assert!(after.contains(added), "{after}");
+
+    let output = run(&format!("{words} --unsafe"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), after);
+    let files = fs::read_dir(path.parent().unwrap()).unwrap();
+    assert_eq!(files.count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn the_standard_input_becomes_the_standard_output() {
+    let words = "fix -f - --arch amd64=3,arm64=2 --unsafe --write -q";
+    for file in ["fixable.yaml", "accepted.yaml"] {
+        let before = fs::read_to_string(files().join(file)).unwrap();
+        let output = run_with(words, &before);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let after = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(after == before, file == "accepted.yaml");
+        let again = run_with(words, &after);
+        assert_eq!(again.stdout, after.as_bytes());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_and_symbolic_links_stay() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let path = copy("fixable.yaml", "fix-permissions");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let link = path.with_file_name("link.yaml");
+    symlink("fixable.yaml", &link).unwrap();
+    let output = run(&format!(
+        "fix -f {} --arch amd64=3,arm64=2 --write",
+        link.display()
+    ));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&path).unwrap().contains("'amd64,arm64'"));
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}
+
+/// The diff is one that `patch` takes.
+#[test]
+fn the_diff_can_be_applied() {
+    let path = copy("fixable.yaml", "fix-diff");
+    let directory = path.parent().unwrap();
+    let mut fix = command();
+    fix.current_dir(directory)
+        .args(["fix", "-f", "fixable.yaml", "--arch", "amd64=3,arm64=2"]);
+    let diff = fix.output().unwrap().stdout;
+    fs::write(directory.join("fix.diff"), &diff).unwrap();
+    let mut git = std::process::Command::new("git");
+    let git = git
+        .current_dir(directory)
+        .args(["apply", "-p0", "fix.diff"])
+        .output();
+    assert!(git.unwrap().status.success());
+    let mut write = command();
+    write.args([
+        "fix",
+        "-f",
+        "fixable.yaml",
+        "--arch",
+        "amd64=3,arm64=2",
+        "--write",
+    ]);
+    let written = copy("fixable.yaml", "fix-diff-written");
+    write
+        .current_dir(written.parent().unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(fs::read(path).unwrap(), fs::read(written).unwrap());
+}
+
+/// Nothing of a manifest is obeyed by a terminal, nor taken for a command of a runner.
+#[test]
+fn a_diff_is_not_printed_raw() {
+    let text = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let text = text.replace("# what the image has", "# \u{1b}[2J\u{202e}");
+    let output = run_with("fix -f - --arch amd64=3,arm64=2", &text);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains("# \\u{1b}[2J\\u{202e}"), "{told}");
+}
