@@ -28,7 +28,7 @@ pub(crate) fn configure(api: &Api, policy: &Policy, url: &str, authority: &str) 
         // Nobody listens there, and that is what refuses.
         "clientConfig": {"url": "https://127.0.0.1:1/"},
         "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}],
-        "objectSelector": {"matchLabels": {"e2e": format!("after-{}", version.as_str().unwrap_or_default())}},
+        "objectSelector": {"matchLabels": {policy.unique_name(): format!("after-{}", version.as_str().unwrap_or_default())}},
         "failurePolicy": "Fail",
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],

@@ -26,8 +26,8 @@ pub(crate) const WEBHOOK: &str = "clusterwide-hco-architecture-guard.kubewarden.
 pub(crate) struct World<'w> {
     pub(crate) kind: &'w Kind,
     pub(crate) crd: &'w Crd,
-    /// What is served as the webhook, if anything.
-    webhook: RefCell<Option<Webhook>>,
+    /// What is served as webhooks: the policy, and what is deployed beside it.
+    webhooks: RefCell<Vec<Webhook>>,
     pub(crate) admin: Kubectl,
     pub(crate) developer: Kubectl,
     pub(crate) control_plane: ControlPlane,
@@ -97,7 +97,7 @@ impl<'w> World<'w> {
         Self {
             kind,
             crd,
-            webhook: RefCell::default(),
+            webhooks: RefCell::default(),
             admin,
             developer,
             control_plane,
@@ -126,12 +126,17 @@ impl<'w> World<'w> {
 
     /// Puts a policy in front of HyperConverged, in place of the one before.
     pub(crate) fn deploy_policy(&self, policy: &Policy) {
+        // Those before are no longer needed, and have their ports and their files.
+        self.webhooks.take();
+        self.deploy_beside(policy);
+    }
+
+    /// Puts a policy in front of HyperConverged, beside those that are there.
+    pub(crate) fn deploy_beside(&self, policy: &Policy) {
         let token = self.token_of("policy-server");
-        // The one before is no longer needed, and has its port and its files.
-        self.webhook.replace(None);
         let webhook = Webhook::start(self.kind, policy, &self.control_plane, &token);
         self.configure(policy, &webhook.url);
-        self.webhook.replace(Some(webhook));
+        self.webhooks.borrow_mut().push(webhook);
     }
 
     /// Tells the API server of a webhook that is somewhere.
@@ -142,14 +147,14 @@ impl<'w> World<'w> {
 
     /// Where the webhook is.
     pub(crate) fn url(&self) -> String {
-        let webhook = self.webhook.borrow();
-        webhook.as_ref().expect("a webhook is deployed").url.clone()
+        let webhooks = self.webhooks.borrow();
+        webhooks.first().expect("a webhook is deployed").url.clone()
     }
 
     /// Sends an object straight to the webhook, as the API server would: its answer.
     pub(crate) fn ask(&self, object: &Value) -> Result<Value, String> {
-        let webhook = self.webhook.borrow();
-        let webhook = webhook.as_ref().ok_or("no webhook is deployed")?;
+        let webhooks = self.webhooks.borrow();
+        let webhook = webhooks.first().ok_or("no webhook is deployed")?;
         let authority = &self.control_plane.certificates.authority;
         let policy = Policy::of_deploy().unique_name();
         let (status, answer) = Api::new(&webhook.url, "", authority).try_to(

@@ -24,6 +24,8 @@ const START: Duration = Duration::from_mins(1);
 
 /// The case in which a node joins.
 const ON_ONE_ARCHITECTURE: &str = "documentation/defaults-on-one-architecture";
+/// A case in which the object is repaired.
+const REPAIRED: &str = "repair/normalise";
 
 pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
     let Some(program) = module::on_path("policy-server") else {
@@ -95,12 +97,47 @@ fn serve_all(
     for (cluster, cases) in &clusters {
         serve(&starter, cluster, cases, through)?;
     }
-    let of_name = |judged: &&Judged<'_>| judged.case.name == ON_ONE_ARCHITECTURE;
-    match cases.iter().find(of_name) {
-        Some(judged) => a_node_that_joins_is_seen(&starter, judged),
-        // Others were asked for.
-        None if cases.len() < e2e_tests::cases().len() => Ok(()),
-        None => Err(format!("there is no case {ON_ONE_ARCHITECTURE}")),
+    for (name, shown) in [
+        (
+            ON_ONE_ARCHITECTURE,
+            a_node_that_joins_is_seen as fn(&_, &_) -> _,
+        ),
+        (REPAIRED, a_repair_needs_a_mutating_policy),
+    ] {
+        match cases.iter().find(|judged| judged.case.name == name) {
+            Some(judged) => shown(&starter, judged)?,
+            // Others were asked for.
+            None if cases.len() < e2e_tests::cases().len() => {}
+            None => return Err(format!("there is no case {name}")),
+        }
+    }
+    Ok(())
+}
+
+/// Without `mutating: true`, what the policy repairs is rejected.
+fn a_repair_needs_a_mutating_policy(starter: &Starter, judged: &Judged<'_>) -> Result<(), String> {
+    let nodes = judged.case.cluster.list_of_api_server()?;
+    let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
+    let mut policy = starter.policy(judged);
+    policy["allowedToMutate"] = json!(false);
+    let policies = Map::from_iter([("policy".to_owned(), policy)]);
+    let server = starter.start(&policies, Some(api_server.address))?;
+    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": judged.case.request()});
+    let answer = http::send(
+        server.address,
+        "POST",
+        "/validate/policy",
+        &review.to_string(),
+    );
+    let (_, body) = answer.map_err(|error| error.to_string())?;
+    let said = "The policy attempted to mutate the request, but it is currently configured to not allow mutations.";
+    let answer: Value = serde_json::from_str(&body).map_err(|error| error.to_string())?;
+    let response = &answer["response"];
+    let message = response["status"]["message"].as_str().unwrap_or_default();
+    if response["allowed"] == false && message.ends_with(said) {
+        Ok(())
+    } else {
+        Err(format!("wanted a rejection, came to {body}"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Scenario 11: the repairing policy of `deploy/components/repair`, and after it the one that checks.
+//! Scenario 11: the repairing policy of `deploy/components/repair` beside the one that checks.
 
 use serde_json::json;
 
@@ -7,23 +7,18 @@ use crate::policy::{Policy, manifests};
 use crate::world::World;
 
 pub(crate) fn run(world: &World<'_>) {
-    world.grant_nodes();
-    // Under the name of the other one, which the harness knows.
-    let settings = Policy::among(manifests("deploy/components/repair/policy.yaml"));
-    let repairing = Policy::of_deploy()
-        .with("mutating", json!(true))
-        .with("settings", settings.spec("settings").clone());
-    world.deploy_policy(&repairing);
-    world.nodes("mixed");
+    world.deploy("mixed");
+    let repairing = Policy::among(manifests("deploy/components/repair/policy.yaml"));
+    assert!(repairing.is_mutating());
+    world.deploy_beside(&repairing);
     repaired(world);
     not_repaired(world);
-    // The policy that checks accepts what the other one repaired, and says nothing.
+    // Without it, the one that checks accepts what was repaired, and says nothing.
     world.api().must(
         "DELETE",
         &format!("{}/{}", repairing.configurations(), repairing.unique_name()),
         None,
     );
-    world.deploy_policy(&Policy::of_deploy());
     let unrelated = json!({"spec": world.crd.unrelated(7)}).to_string();
     world
         .developer
@@ -39,7 +34,8 @@ pub(crate) fn run(world: &World<'_>) {
         .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n");
 }
 
-/// A blank in the annotation is removed, and the user is told. To apply it once more changes nothing.
+/// A blank in the annotation is removed, the user is told, and the policy that checks accepts it. To apply it once more
+/// changes nothing.
 fn repaired(world: &World<'_>) {
     let crd = world.crd;
     let of = |architectures| {
@@ -86,6 +82,11 @@ fn not_repaired(world: &World<'_>) {
             ("architectures-malformed", &crd.annotation_path(0)),
         ],
     );
+    let webhook = format!(
+        "{}-repair.kubewarden.admission",
+        Policy::of_deploy().unique_name()
+    );
+    assert!(said.stderr.contains(&webhook), "{}", said.stderr);
     let why =
         "No repair was applied, because the object would still be denied: architectures-missing.\n";
     assert!(said.stderr.ends_with(why), "{}", said.stderr);
