@@ -27,12 +27,58 @@ fn directory(system: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Option
 
 /// Wasmtime's own cache, in a directory of its own below the given one, because it removes what it does not
 /// know. None if there can be no such directory: then each run compiles.
-///
-/// What is there is run. So the directory has to be one that nobody else can write to, as a home is.
 pub(crate) fn open(directory: &Path) -> Option<Cache> {
+    private(directory).ok()?;
     let mut config = CacheConfig::new();
     config.with_directory(std::path::absolute(directory).ok()?.join("modules"));
     Cache::new(config).ok()
+}
+
+/// Why a directory cannot be the cache.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// Somebody else can put a program there.
+    #[error(
+        "{0} belongs to another user, or others can write to it; remove it, or make it yours with mode 700"
+    )]
+    Shared(PathBuf),
+    /// It is not there and cannot be made.
+    #[error("{0} cannot be made: {1}")]
+    Unusable(PathBuf, std::io::Error),
+}
+
+/// Makes the directory of a cache if it is not there. What is in it is run, so nobody else may write to it.
+///
+/// # Errors
+///
+/// If it cannot be the cache: then each run compiles.
+pub fn private(directory: &Path) -> Result<(), CacheError> {
+    let unusable = |error| CacheError::Unusable(directory.to_owned(), error);
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .recursive(true)
+        .create(directory)
+        .map_err(unusable)?;
+    let metadata = std::fs::metadata(directory).map_err(unusable)?;
+    if is_private(&metadata) {
+        Ok(())
+    } else {
+        Err(CacheError::Shared(directory.to_owned()))
+    }
+}
+
+#[cfg(unix)]
+fn is_private(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0
+}
+
+/// Other systems keep the caches of users apart.
+#[cfg(not(unix))]
+fn is_private(_: &std::fs::Metadata) -> bool {
+    true
 }
 
 #[cfg(test)]

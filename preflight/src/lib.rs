@@ -41,7 +41,7 @@ mod scalar;
 mod session;
 mod timely;
 
-pub use cache::cache_directory;
+pub use cache::{CacheError, cache_directory, private};
 #[cfg(feature = "cluster")]
 pub use cluster::{Cluster, ClusterError};
 pub use error::HostError;

@@ -125,9 +125,10 @@ impl NodeList {
 
     /// The list after so many workers of each architecture have joined.
     #[must_use]
-    pub fn joined_by(mut self, counts: &BTreeMap<String, usize>) -> Self {
-        self.items.extend(raw_nodes(counts, "joined-"));
-        Self::of(self.items).with_can_i(self.can_i)
+    pub fn joined_by(&self, counts: &BTreeMap<String, usize>) -> Self {
+        let mut items = self.items.clone();
+        items.extend(raw_nodes(counts, "joined-"));
+        Self::of(items).with_can_i(self.can_i.clone())
     }
 
     pub(crate) fn of(items: Vec<Box<RawValue>>) -> Self {

@@ -153,6 +153,10 @@ pub(crate) struct Subject {
     /// Another module instead of the embedded one
     #[arg(long, value_name = "FILE", help_heading = "By which policy")]
     pub(crate) policy: Option<PathBuf>,
+
+    /// Compile the module, and neither read nor keep a compiled one
+    #[arg(long, help_heading = "By which policy")]
+    pub(crate) no_cache: bool,
 }
 
 /// `check`.
@@ -323,6 +327,10 @@ pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that holds them; - for the standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
+
+    /// Compile the module, and neither read nor keep a compiled one
+    #[arg(long)]
+    pub(crate) no_cache: bool,
 }
 
 /// `record`.

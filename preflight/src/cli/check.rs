@@ -1,5 +1,6 @@
 //! `check`: every HyperConverged of the files, or of the cluster, is put to the module.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,9 +11,9 @@ use serde_json::Value;
 use super::admission::{self, Identity};
 use super::args::{self, Subject};
 use super::exit::Exit;
-use super::foreign::one_line;
+use super::foreign::{Foreign, one_line};
 use super::input::{self, Found, InFile, Input};
-use super::nodes::{self, Kept};
+use super::nodes::{self, Hosts, Kept};
 use super::output::{Terminal, chain};
 use super::policy::Module;
 use super::progress::Progress;
@@ -22,7 +23,13 @@ use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
 /// Judges, tells, and ends with the gravest.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let (verdicts, notes) = match Prepared::new(&args.subject) {
-        Ok(prepared) => (prepared.judge(), prepared.notes),
+        Ok(prepared) => {
+            let verdicts = prepared.judge();
+            let unplaced = prepared.unplaced(args.subject.what_if.as_ref(), &verdicts);
+            let mut notes = prepared.notes;
+            notes.extend(unplaced);
+            (verdicts, notes)
+        }
         // A program that reads the report must find in it why nothing was judged.
         Err(error) => {
             let failures = match error.downcast() {
@@ -34,9 +41,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
         }
     };
     if !args.quiet {
-        let supposed = args.subject.what_if.iter();
-        let supposed = supposed.flat_map(|counts| unplaced(counts, &verdicts));
-        for note in notes.into_iter().chain(supposed) {
+        for note in notes {
             terminal.note(&note);
         }
         for object in &verdicts.objects {
@@ -71,8 +76,8 @@ pub(crate) struct Prepared {
     pub(crate) module: Module,
     /// Its settings, found right.
     pub(crate) settings: Value,
-    /// Answers for the nodes.
-    pub(crate) host: Arc<dyn HostCalls>,
+    /// Answer for the nodes.
+    pub(crate) hosts: Hosts,
     /// What the module is to be asked.
     pub(crate) questions: Vec<Question>,
     /// What was passed over.
@@ -157,7 +162,12 @@ impl Prepared {
             questions
         };
         let progress = Progress::start("compiling the module");
-        let module = Module::load(subject.policy.as_deref())?;
+        let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
+        if let Some(why) = &module.uncached {
+            notes.push(one_line(&format!(
+                "the module is compiled on each run: {why}"
+            )));
+        }
         let settings = settings::validated(subject.settings.as_deref(), &module)?;
         drop(progress);
         let _progress = Progress::start("reading the nodes");
@@ -167,11 +177,11 @@ impl Prepared {
             let objects = questions.iter().flat_map(Question::objects);
             Kept::Labels(Labels::named_in(objects))
         };
-        let host = nodes::host(subject, cluster.as_ref(), &kept)?;
+        let hosts = nodes::hosts(subject, cluster.as_ref(), &kept)?;
         Ok(Self {
             module,
             settings,
-            host,
+            hosts,
             questions,
             notes,
             failures,
@@ -195,9 +205,52 @@ impl Prepared {
 
     /// What the module says of the object that a question is about, in this form of it.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
-        let payload = admission::payload(&question.request(object), &self.settings);
-        let report = self.module.judge(&payload, Arc::clone(&self.host));
+        let report = self.report_of(question, object, &self.hosts.all);
         report.map_err(|error| question.failure(chain(&error)))
+    }
+
+    fn report_of(
+        &self,
+        question: &Question,
+        object: &Value,
+        host: &Arc<dyn HostCalls>,
+    ) -> Result<Report> {
+        let payload = admission::payload(&question.request(object), &self.settings);
+        self.module.judge(&payload, Arc::clone(host))
+    }
+
+    /// The supposed nodes that are no workload nodes of any object: nothing that is told is about them.
+    fn unplaced(&self, supposed: Option<&Counts>, verdicts: &Verdicts) -> Vec<String> {
+        let (Some(Counts(supposed)), Some(before)) = (supposed, &self.hosts.before) else {
+            return Vec::new();
+        };
+        let reports = self.questions.iter().filter_map(|question| {
+            let report = self
+                .report_of(question, question.object.value(), before)
+                .ok()?;
+            report.nodes
+        });
+        let before: Vec<_> = reports.collect();
+        let objects = verdicts.objects.iter();
+        let after: Vec<_> = objects.filter_map(|it| it.report.nodes.as_ref()).collect();
+        if after.is_empty() || after.len() != before.len() {
+            return Vec::new();
+        }
+        let count = |nodes: &BTreeMap<Foreign, usize>, architecture: &str| {
+            nodes.get(architecture).copied().unwrap_or_default()
+        };
+        let unplaced = supposed.iter().filter(|(architecture, supposed)| {
+            let pairs = before.iter().zip(&after);
+            let mut joined = pairs.map(|(before, after)| {
+                count(after, architecture).saturating_sub(count(before, architecture))
+            });
+            joined.all(|joined| joined < **supposed)
+        });
+        unplaced
+            .map(|(architecture, count)| {
+                format!("--what-if {architecture}={count}: the workloads' placement does not match these nodes: they have no labels but their architecture and the worker's role")
+            })
+            .collect()
     }
 }
 
@@ -281,33 +334,6 @@ fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
         line: None,
         what,
     }
-}
-
-/// The supposed nodes that are no workload nodes: nothing that is told is about them.
-fn unplaced(counts: &Counts, verdicts: &Verdicts) -> Vec<String> {
-    let placed = |architecture: &String, count: usize| {
-        let known = verdicts
-            .objects
-            .iter()
-            .filter_map(|object| object.report.nodes.as_ref());
-        known
-            .map(|nodes| {
-                nodes
-                    .get(architecture.as_str())
-                    .copied()
-                    .unwrap_or_default()
-            })
-            .all(|workers| workers >= count)
-    };
-    let unplaced = counts
-        .0
-        .iter()
-        .filter(|(architecture, count)| !placed(architecture, **count));
-    unplaced
-        .map(|(architecture, count)| {
-            format!("--what-if {architecture}={count}: the workloads' placement does not match these nodes: they have no labels but their architecture and the worker's role")
-        })
-        .collect()
 }
 
 /// What a verdict on a live object means.

@@ -32,14 +32,25 @@ pub(crate) enum Kept {
     Labels(Labels),
 }
 
-/// The host that answers for the nodes that the user named.
-pub(crate) fn host(
+/// What answers for nodes.
+pub(crate) struct Hosts {
+    /// For those that the user named, and those that join them.
+    pub(crate) all: Arc<dyn HostCalls>,
+    /// For those that the user named, if others join them.
+    pub(crate) before: Option<Arc<dyn HostCalls>>,
+}
+
+/// The hosts that answer for the nodes that the user named.
+pub(crate) fn hosts(
     subject: &Subject,
     cluster: Option<&Arc<Cluster>>,
     kept: &Kept,
-) -> Result<Arc<dyn HostCalls>> {
+) -> Result<Hosts> {
     if let (Some(cluster), Kept::Everything, None) = (cluster, kept, &subject.what_if) {
-        return Ok(Arc::new(Timely::new(Arc::clone(cluster) as _, PATIENCE)));
+        return Ok(Hosts {
+            all: Arc::new(Timely::new(Arc::clone(cluster) as _, PATIENCE)),
+            before: None,
+        });
     }
     let list = match (&subject.nodes, cluster, &subject.arch) {
         (Some(path), ..) => of_file(path, kept)?,
@@ -50,10 +61,16 @@ pub(crate) fn host(
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => bail!(UNNAMED),
     };
-    Ok(Arc::new(match &subject.what_if {
-        Some(counts) => list.joined_by(&counts.0),
-        None => list,
-    }))
+    Ok(match &subject.what_if {
+        Some(counts) => Hosts {
+            all: Arc::new(list.joined_by(&counts.0)),
+            before: Some(Arc::new(list)),
+        },
+        None => Hosts {
+            all: Arc::new(list),
+            before: None,
+        },
+    })
 }
 
 fn of_file(path: &Path, kept: &Kept) -> Result<NodeList> {

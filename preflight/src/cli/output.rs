@@ -13,6 +13,7 @@ use std::io::{ErrorKind, IsTerminal, Write as _};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
+use hco_preflight::ClusterError;
 use similar::TextDiff;
 
 use super::args::{Color, Format};
@@ -148,9 +149,16 @@ fn quietly(written: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// An error and its causes in one sentence.
+/// An error and its causes in one sentence. What an API server or a login said is not printed raw.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
-    format!("{error:#}")
+    let causes = error.chain().map(|cause| {
+        if cause.is::<ClusterError>() {
+            foreign::one_line(&cause.to_string())
+        } else {
+            cause.to_string()
+        }
+    });
+    causes.collect::<Vec<_>>().join(": ")
 }
 
 /// `1 problem`, `2 problems`.

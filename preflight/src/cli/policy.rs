@@ -1,27 +1,35 @@
 //! The module that judges: the embedded one, or one of the user's.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hco_preflight::{HostCalls, HostError, Options, Policy, cache_directory, module_sha256};
+use hco_preflight::{
+    CacheError, HostCalls, HostError, Options, Policy, cache_directory, module_sha256, private,
+};
 use serde_json::Value;
 
+use super::foreign::one_line;
 use super::verdict::Report;
 
 /// A module that is ready.
 pub(crate) struct Module {
     policy: Policy,
     foreign: bool,
+    /// Why the compiled module is not kept for the next run.
+    pub(crate) uncached: Option<CacheError>,
 }
 
 impl Module {
-    /// The embedded module, or that of a file.
-    pub(crate) fn load(file: Option<&Path>) -> Result<Self> {
+    /// The embedded module, or that of a file; compiled anew if it is not to be cached.
+    pub(crate) fn load(file: Option<&Path>, no_cache: bool) -> Result<Self> {
+        let cache = cache_directory().filter(|_| !no_cache);
+        let uncached = cache.as_deref().and_then(|cache| private(cache).err());
+        let options = options(cache.filter(|_| uncached.is_none()));
         let policy = match file {
-            None => Policy::embedded_with(&options())?,
-            Some(path) => match Policy::from_file(path, &options()) {
+            None => Policy::embedded_with(&options)?,
+            Some(path) => match Policy::from_file(path, &options) {
                 // It names the file itself.
                 Err(error @ HostError::Unreadable { .. }) => return Err(error.into()),
                 read => read.with_context(|| format!("--policy {}", path.display()))?,
@@ -36,6 +44,7 @@ impl Module {
         Ok(Self {
             policy,
             foreign: file.is_some_and(|path| !is_ours(path)),
+            uncached,
         })
     }
 
@@ -77,7 +86,10 @@ impl Module {
             notes,
             allowed: verdict.accepted,
             code: verdict.code,
-            message: verdict.message,
+            // It could begin with a command to the runner of a pipeline.
+            message: verdict
+                .message
+                .map(|message| format!("the module says: {}", one_line(&message))),
             foreign: true,
             ..Report::default()
         })
@@ -86,10 +98,10 @@ impl Module {
 
 /// Nobody waits for us as the API server waits for a webhook: longer than any of them may take, for whoever's module on
 /// whatever machine.
-fn options() -> Options {
+fn options(cache: Option<PathBuf>) -> Options {
     Options {
         deadline: Some(Duration::from_secs(30)),
-        cache: cache_directory(),
+        cache,
         ..Options::default()
     }
 }

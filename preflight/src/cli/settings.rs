@@ -11,13 +11,14 @@ use serde_json::{Map, Value, json};
 
 use super::args;
 use super::exit::Exit;
+use super::foreign::one_line;
 use super::input;
 use super::output::Terminal;
 use super::policy::Module;
 
 /// `settings`: exits 2 if they are wrong.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
-    let module = Module::load(None)?;
+    let module = Module::load(None, args.no_cache)?;
     let settings = validated(args.settings.as_deref(), &module)?;
     terminal.print(&Effective::of(&settings).to_yaml()?)?;
     Ok(Exit::Accepted)
@@ -31,6 +32,9 @@ pub(crate) fn validated(path: Option<&Path>, module: &Module) -> Result<Value> {
     let settings = read(path)?;
     match module.mistakes(&settings)? {
         None => Ok(settings),
+        Some(mistakes) if module.is_foreign() => {
+            bail!("{}: {}", path.display(), one_line(&mistakes))
+        }
         Some(mistakes) => bail!("{}: {mistakes}", path.display()),
     }
 }

@@ -116,3 +116,34 @@ fn a_cache_that_cannot_be_written_to_is_survived() {
 fn a_path_that_cannot_be_one_is_survived() {
     answers(Path::new("\0"));
 }
+
+/// What is in the cache is run: nobody else may put something there.
+#[cfg(unix)]
+#[rstest]
+#[case::group(0o770)]
+#[case::others(0o707)]
+fn a_cache_that_others_can_write_to_is_not_used(#[case] mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let cache = directory.path().join("cache");
+    answers(&cache);
+    assert_eq!(compiled(&cache).len(), 1);
+    fs::set_permissions(&cache, fs::Permissions::from_mode(mode)).unwrap();
+    assert_eq!(answer(2, &cache), b"2");
+    assert_eq!(compiled(&cache).len(), 1, "the second module is not kept");
+    let why = hco_preflight::private(&cache).unwrap_err().to_string();
+    assert!(why.contains("others can write to it"), "{why}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_cache_is_made_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let cache = directory.path().join("not").join("there");
+    answers(&cache);
+    let mode = fs::metadata(&cache).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}

@@ -135,22 +135,21 @@ fn position(text: &str, byte: usize) -> (usize, usize) {
     (1 + before.matches('\n').count(), 1 + line.chars().count())
 }
 
-/// The field in the object, and the object in its file if it is in one.
+/// The field in the object, and the object in its file.
 fn location(object: &Judged, line: Option<usize>, path: Option<&str>) -> Value {
     let name = match path {
         Some(path) => format!("{}:{path}", object.name()),
         None => object.name(),
     };
-    let mut location =
-        json!({"logicalLocations": [{"fullyQualifiedName": name, "kind": "member"}]});
-    if let (Some(place), Some(location)) = (&object.place, location.as_object_mut()) {
-        let line = line.unwrap_or(place.line);
-        location.insert(
-            "physicalLocation".to_owned(),
-            physical(&place.file, Some(line)),
-        );
-    }
-    location
+    let physical = match &object.place {
+        Some(place) => physical(&place.file, Some(line.unwrap_or(place.line))),
+        // GitHub takes no result without a file.
+        None => physical(&format!("cluster/{}", object.name()), Some(1)),
+    };
+    json!({
+        "physicalLocation": physical,
+        "logicalLocations": [{"fullyQualifiedName": name, "kind": "member"}],
+    })
 }
 
 fn physical(file: &str, line: Option<usize>) -> Value {

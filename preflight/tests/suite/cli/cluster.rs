@@ -35,7 +35,7 @@ fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Cont
     assert_eq!(ended, code, "{shown}");
 }
 
-/// They are in no file, so they have a name instead of a place.
+/// They are in no file, but GitHub takes no result without one.
 #[test]
 fn live_objects_in_sarif() {
     let server = ApiServer::start(recorded());
@@ -48,10 +48,16 @@ fn live_objects_in_sarif() {
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         document.pointer("/runs/0/results/0/locations"),
-        Some(&json!([{"logicalLocations": [{
-            "fullyQualifiedName": "kubevirt-hyperconverged/kubevirt-hyperconverged:spec.workloadSources.enableMultiArchBootImageImport",
-            "kind": "member",
-        }]}]))
+        Some(&json!([{
+            "physicalLocation": {
+                "artifactLocation": {"uri": "cluster/kubevirt-hyperconverged/kubevirt-hyperconverged"},
+                "region": {"startLine": 1},
+            },
+            "logicalLocations": [{
+                "fullyQualifiedName": "kubevirt-hyperconverged/kubevirt-hyperconverged:spec.workloadSources.enableMultiArchBootImageImport",
+                "kind": "member",
+            }],
+        }]))
     );
 }
 

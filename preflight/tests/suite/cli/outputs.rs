@@ -1,8 +1,12 @@
 //! What machines and reviews get.
 
-use rstest::rstest;
+use std::process::Output;
 
-use super::{check, run};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{check, command, run};
+use crate::api_server::{ApiServer, recorded};
 
 #[rstest]
 fn each_output_of_each_outcome(
@@ -28,7 +32,7 @@ fn each_output_of_each_outcome(
 fn check_sarif(name: &str, words: &str, code: i32) {
     let output = run(words);
     assert_eq!(output.status.code(), Some(code));
-    let mut document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let rules = document
         .pointer_mut("/runs/0/tool/driver/rules")
         .and_then(|rules| rules.as_array_mut())
@@ -119,8 +123,17 @@ fn nothing_from_outside_is_printed_raw(
         &manifest,
     );
     assert_eq!(refused.status.code(), Some(2));
-    for told in [judged.stdout, judged.stderr, refused.stdout, refused.stderr] {
-        let told = String::from_utf8(told).unwrap();
+    nothing_is_raw(&judged);
+    nothing_is_raw(&refused);
+}
+
+/// What a text from outside tries.
+const FORGED: &str = "\n::stop-commands::x\r\n✔ accepted\u{1b}[2J\u{202e}\u{200b}\u{7f}";
+
+#[track_caller]
+fn nothing_is_raw(output: &Output) {
+    for told in [&output.stdout, &output.stderr] {
+        let told = String::from_utf8(told.clone()).unwrap();
         let raw = |character: char| {
             (character.is_control() && character != '\n') || "\u{202e}\u{200b}".contains(character)
         };
@@ -133,4 +146,85 @@ fn nothing_from_outside_is_printed_raw(
             );
         }
     }
+}
+
+/// Every text of every answer is forged, but those that say what it is an answer to.
+fn forged(value: &mut Value) {
+    match value {
+        Value::String(text) => text.push_str(FORGED),
+        Value::Array(items) => items.iter_mut().for_each(forged),
+        Value::Object(fields) => fields
+            .iter_mut()
+            .filter(|(key, _)| {
+                !["apiVersion", "kind", "continue", "version", "groupVersion"]
+                    .contains(&key.as_str())
+            })
+            .for_each(|(_, value)| forged(value)),
+        _ => {}
+    }
+}
+
+#[rstest]
+fn nothing_of_a_cluster_is_printed_raw(
+    #[values("text", "json", "markdown", "junit", "sarif", "github")] format: &str,
+    #[values(200, 403, 500)] status: u16,
+) {
+    let mut answers = recorded();
+    for answer in &mut answers {
+        if status == 200 {
+            forged(&mut answer["body"]);
+        } else {
+            answer["status"] = json!(status);
+            let message = format!("no{FORGED}");
+            answer["body"] = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "reason": message, "code": status});
+        }
+    }
+    let server = ApiServer::start(answers);
+    let mut check = command();
+    check.env("KUBECONFIG", server.kubeconfig());
+    let check = check.args(["check", "--cluster", "--color", "never", "-o", format]);
+    let output = check.output().unwrap();
+    nothing_is_raw(&output);
+    let told = [output.stdout, output.stderr].concat();
+    let told = String::from_utf8(told).unwrap();
+    assert!(told.contains("stop-commands"), "{told}");
+}
+
+#[rstest]
+fn nothing_of_a_module_is_printed_raw(
+    #[values("text", "json", "markdown", "junit", "sarif", "github")] format: &str,
+) {
+    let verdict = json!({"accepted": false, "code": 400, "message": FORGED, "warnings": [FORGED]});
+    let verdict = verdict.to_string();
+    let wat = |text: &str| -> String {
+        let bytes = text.bytes().map(|byte| format!("\\{byte:02x}"));
+        bytes.collect()
+    };
+    // It answers everything so; settings are taken.
+    let module = format!(
+        r#"(module
+            (import "wapc" "__guest_response" (func $respond (param i32 i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 0) "{}")
+            (data (i32.const 4096) "{}")
+            (func (export "__guest_call") (param $operation i32) (param i32) (result i32)
+                (if (i32.eq (local.get $operation) (i32.const 17))
+                    (then (call $respond (i32.const 4096) (i32.const 14)) (return (i32.const 1))))
+                (call $respond (i32.const 0) (i32.const {}))
+                (i32.const 1)))"#,
+        wat(&verdict),
+        wat(r#"{"valid":true}"#),
+        verdict.len()
+    );
+    let path = super::scratch(&format!("raw-module-{format}")).join("module.wat");
+    std::fs::write(&path, module).unwrap();
+    let output = run(&format!(
+        "check -f accepted.yaml --nodes nodes.yaml --color never -o {format} --policy {}",
+        path.display()
+    ));
+    nothing_is_raw(&output);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told = [output.stdout, output.stderr].concat();
+    let told = String::from_utf8(told).unwrap();
+    assert!(told.contains("stop-commands"), "{told}");
 }

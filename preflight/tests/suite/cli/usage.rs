@@ -20,6 +20,8 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::policy_among_others("settings --settings policies.yaml", 0)]
 #[case::no_policy_of_ours("settings --settings foreign-policies.yaml", 2)]
 #[case::counts("check -f accepted.yaml --arch amd64", 2)]
+#[case::joining_more_elsewhere("check -f placed.yaml --arch amd64=1,arm64=5 --what-if arm64=2", 0)]
+#[case::joining_more("check -f placed.yaml --arch amd64=1 --what-if amd64=2", 0)]
 #[case::joining_counts("check -f accepted.yaml --arch amd64=1 --what-if arm64=two", 2)]
 #[case::format("check -f accepted.yaml --arch amd64=1 -o yaml", 2)]
 #[case::standard_input_twice("check -f - --nodes -", 2)]
@@ -57,6 +59,34 @@ fn settings_can_come_from_the_standard_input() {
     let output = run_with("settings --settings -", "updates: strict\n");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\nupdates: strict\n"), "{text}");
+}
+
+/// Where others can write to the cache, the user is told; `--no-cache` says that it is known.
+#[cfg(unix)]
+#[test]
+fn a_shared_cache_is_not_used() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let home = scratch("shared-cache");
+    let cache = home.join("hco-preflight");
+    std::fs::create_dir(&cache).unwrap();
+    std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let told = |more: &str| {
+        let mut command = command();
+        command.env("XDG_CACHE_HOME", &home);
+        command.args(["check", "-f", "accepted.yaml", "--arch", "amd64=1"]);
+        command.args(more.split_whitespace());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = told("");
+    assert!(
+        said.contains("the module is compiled on each run: "),
+        "{said}"
+    );
+    assert!(!told("--no-cache").contains("compiled"));
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
 }
 
 #[test]
