@@ -48,7 +48,7 @@ pub use error::HostError;
 pub use failing::Failing;
 pub use grants::{Capabilities, CapabilityError, Granted, Resource};
 pub use host_calls::{HostCalls, handler_error};
-pub use manifest::{EditError, ManifestError, Object, TextEdit, edited, objects};
+pub use manifest::{EditError, Edited, ManifestError, Object, TextEdit, edited, objects};
 pub use module::module_sha256;
 pub use node_list::{CanI, Counts, CountsError, Labels, NodeList, NodeListError};
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};

@@ -10,7 +10,7 @@ pub(crate) mod yaml;
 
 use serde_json::{Map, Value};
 
-pub use edit::{EditError, TextEdit, edited};
+pub use edit::{EditError, Edited, TextEdit, edited};
 use place::Place;
 
 /// How deep a document may be. `HyperConverged` is some fifteen levels deep; what is handed to a module is

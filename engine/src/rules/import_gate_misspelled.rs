@@ -18,13 +18,15 @@ const TYPOS: usize = 2;
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let gates = &facts.hco.import.gates;
     let is_alone = gates.iter().filter_map(typos).count() == 1;
+    let is_listed = gates.iter().any(|gate| gate.name == GATE);
     for (index, gate) in gates.iter().enumerate() {
         let Some(typos) = typos(gate).filter(|_| gate.name != GATE) else {
             continue;
         };
         let name = facts.hco.fields.gates.path().index(index).key("name");
         findings.add(Identity::value(&gate.name), || {
-            let edits = if gate.has_plain_key {
+            // A name that is listed twice is invalid.
+            let edits = if gate.has_plain_key && !is_listed {
                 Edits::default().replace(name.clone(), GATE).finish()
             } else {
                 Vec::new()
@@ -41,7 +43,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                         quote(&gate.name)
                     ),
                 },
-                // Another name can change the import, and a name that is listed twice is invalid.
+                // Another name can change the import.
                 remedies: vec![
                     Remedy::edits(format!("use the name {GATE}"), edits)
                         .complete_if(typos == 0 && is_alone && gate.has_plain_key),

@@ -115,8 +115,8 @@ pub(crate) struct Subject {
     #[arg(long, short = 'R', help_heading = "What is judged")]
     pub(crate) recursive: bool,
 
-    /// What the objects were before, as a manifest: then they are judged as updates, which are not denied for what was
-    /// already so
+    /// A manifest with the objects before the change: they are judged as updates, which are not denied for existing
+    /// problems
     #[arg(long, value_name = "FILE", help_heading = "What is judged")]
     pub(crate) old: Option<PathBuf>,
 
@@ -177,7 +177,7 @@ pub(crate) struct Check {
     )]
     pub(crate) output: Format,
 
-    /// No notes of what was passed over
+    /// Print no notes
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }
@@ -235,20 +235,19 @@ pub(crate) struct Fix {
     )]
     pub(crate) output: Option<FixFormat>,
 
-    /// Make changes that a person has to confirm as well, such as the architectures of an image that nobody looked at
+    /// Also apply fixes that you have to review, such as the architectures of an image that was not looked at
     #[arg(long, help_heading = "Which changes")]
     pub(crate) r#unsafe: bool,
 
-    /// Another way to resolve the findings of a rule than the recommended one, as in
-    /// multi-arch-import-disabled=place-on:amd64
+    /// How to fix multi-arch-import-disabled, for example multi-arch-import-disabled=place-on:amd64
     #[arg(
         long,
         value_name = "RULE=enable-import|place-on:ARCH",
         help_heading = "Which changes"
     )]
-    pub(crate) prefer: Vec<Prefer>,
+    pub(crate) prefer: Option<Prefer>,
 
-    /// No notes of what was passed over
+    /// Print errors only: no notes, and no summary
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }
@@ -256,8 +255,7 @@ pub(crate) struct Fix {
 const FIX: &str = "\
 One of --nodes, --cluster and --arch must be given.
 
-Exit codes: 0 nothing is left to change or to deny, 1 something would be changed (without --write) or
-would still be denied, 2 something could not be judged or written.";
+Exit codes: 0 nothing to fix, 1 something to fix or to change by hand, 2 something could not be judged or written.";
 
 /// How changes are told to programs and people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -268,21 +266,17 @@ pub(crate) enum FixFormat {
     Commands,
 }
 
-/// The way in which the findings of a rule are to be resolved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Prefer {
-    pub(crate) rule: String,
-    pub(crate) way: Way,
-}
+/// The rule that can be fixed in more than one way.
+pub(crate) const WITH_ALTERNATIVES: &str = "multi-arch-import-disabled";
 
-/// A way to resolve a finding.
+/// The preferred way to fix the rule that has several.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Prefer {
     EnableImport,
     PlaceOn(String),
 }
 
-impl std::fmt::Display for Way {
+impl std::fmt::Display for Prefer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::EnableImport => f.write_str("enable-import"),
@@ -296,21 +290,18 @@ impl std::str::FromStr for Prefer {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (rule, way) = text.split_once('=').ok_or("write it as RULE=WAY")?;
-        let known: Vec<&str> = engine::RULES.iter().map(|rule| rule.id).collect();
-        if !known.contains(&rule) {
-            return Err(format!("there is no rule `{rule}`"));
+        if rule != WITH_ALTERNATIVES {
+            return Err(format!(
+                "only {WITH_ALTERNATIVES} can be fixed in more than one way"
+            ));
         }
-        let way = match way.split_once(':') {
-            None if way == "enable-import" => Way::EnableImport,
+        match way.split_once(':') {
+            None if way == "enable-import" => Ok(Self::EnableImport),
             Some(("place-on", architecture)) if !architecture.is_empty() => {
-                Way::PlaceOn(architecture.to_owned())
+                Ok(Self::PlaceOn(architecture.to_owned()))
             }
-            _ => return Err("the ways are enable-import and place-on:ARCH".to_owned()),
-        };
-        Ok(Self {
-            rule: rule.to_owned(),
-            way,
-        })
+            _ => Err("the ways are enable-import and place-on:ARCH".to_owned()),
+        }
     }
 }
 

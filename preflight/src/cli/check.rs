@@ -22,7 +22,7 @@ use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
 
 /// Judges, tells, and ends with the gravest.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
-    let (verdicts, notes) = match Prepared::new(&args.subject) {
+    let (verdicts, notes) = match Prepared::new(&args.subject, Purpose::Check) {
         Ok(prepared) => {
             let verdicts = prepared.judge();
             let unplaced = prepared.unplaced(args.subject.what_if.as_ref(), &verdicts);
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
             }
             for repair in &object.report.repairs {
                 terminal.note(&format!(
-                    "{}: the policy would accept a changed object: {repair}",
+                    "{}: the policy would repair this object: {repair}",
                     object.at(None)
                 ));
             }
@@ -123,9 +123,18 @@ impl Written {
     }
 }
 
+/// What objects are judged for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// What would happen to them: a live object is the old one.
+    Check,
+    /// What can be fixed in them: existing problems too.
+    Fix,
+}
+
 impl Prepared {
     /// Reads what the user named, the cheap things first.
-    pub(crate) fn new(subject: &Subject) -> Result<Self> {
+    pub(crate) fn new(subject: &Subject, purpose: Purpose) -> Result<Self> {
         check_usage(subject)?;
         let Input {
             found,
@@ -145,10 +154,13 @@ impl Prepared {
             None
         };
         let questions = if subject.filename.is_empty() {
-            notes.push(LIVE.to_owned());
+            if purpose == Purpose::Check {
+                notes.push(LIVE.to_owned());
+            }
             of_cluster(cluster.as_deref())?
         } else {
-            let old = Old::of(subject, cluster.as_deref())?;
+            let live = cluster.as_deref().filter(|_| purpose == Purpose::Check);
+            let old = Old::of(subject, live)?;
             let asked = found
                 .into_iter()
                 .map(|found| old.question(found, &mut notes));

@@ -1,4 +1,4 @@
-//! `fix`: the remedies that the module gives as data are made in the files.
+//! `fix`: applies the remedies that the module gives as data to the files.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -6,12 +6,12 @@ use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use hco_preflight::{Object, TextEdit, edited, objects};
+use hco_preflight::{Edited, Object, TextEdit, edited};
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use super::args::{self, FixFormat, Prefer, Way};
-use super::check::{Prepared, Question};
+use super::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
+use super::check::{Prepared, Purpose, Question};
 use super::exit::Exit;
 use super::foreign::{self, one_line, shell_word};
 use super::input::{InFile, Source};
@@ -19,18 +19,18 @@ use super::output::{Terminal, chain, count, diff, print_raw};
 use super::progress::Progress;
 use super::verdict::{Failure, Finding, Judged, Level, Remedy, Report, Verdicts};
 
-/// More rounds than any object needs: a round resolves all the findings that the module lists.
+/// More rounds than any object needs: a round fixes all the findings that the module lists.
 const ROUNDS: usize = 64;
 
-/// Corrects what can be corrected, and says what is left.
+/// Fixes what can be fixed, and lists what is left.
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     if args.subject.filename.is_empty() && args.output.is_none() {
         bail!(
-            "there is no file to correct: name one with -f, or print the changes of the cluster's objects with -o commands or -o json-patch"
+            "name a file to fix with -f, or print the changes of the objects in the cluster with -o commands or -o json-patch"
         );
     }
-    let mut prepared = Prepared::new(&args.subject)?;
-    // Otherwise the module tells what it would repair, and not how.
+    let mut prepared = Prepared::new(&args.subject, Purpose::Fix)?;
+    // Otherwise the module reports what it would repair, and not how.
     if let Some(settings) = prepared.settings.as_object_mut() {
         settings.remove("repair");
     }
@@ -42,36 +42,54 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let mut failures = std::mem::take(&mut prepared.failures);
     let progress = Progress::start("judging");
     let mut fixed = Vec::new();
-    for question in &prepared.questions {
+    for question in once_for_each_file(&prepared.questions) {
         match Fixed::new(question, &prepared, args) {
             Ok(object) => fixed.push(object),
             Err(failure) => failures.push(failure),
         }
     }
     drop(progress);
-    let changes = match args.output {
-        Some(format) => {
-            print_patches(&fixed, format)?;
-            fixed.iter().any(|object| !object.patch.is_empty())
-        }
-        None => correct_files(&mut fixed, args.write, terminal, &mut failures)?,
-    };
+    let mut changes = fixed.iter().any(|object| !object.patch.is_empty());
+    match args.output {
+        Some(format) => print_patches(&fixed, format, &mut failures)?,
+        None => changes = fix_files(&mut fixed, args, terminal, &mut failures)?,
+    }
     for failure in &failures {
         terminal.failure(&failure.to_string());
     }
+    let by_hand = fixed.iter().any(|object| object.by_hand);
     let made: usize = fixed.iter().map(|object| object.made).sum();
-    let judged = fixed.into_iter().map(Fixed::judged);
-    let verdicts = Verdicts {
-        objects: judged.collect(),
-        failures,
-    };
-    tell(&verdicts, made, args, terminal);
-    let would_change = if changes && !args.write {
+    let objects = fixed.into_iter().map(Fixed::judged).collect();
+    let verdicts = Verdicts { objects, failures };
+    let left = if by_hand || changes && !args.write {
         Exit::Denied
     } else {
         Exit::Accepted
     };
-    Ok(verdicts.exit().max(would_change))
+    let exit = verdicts.exit().max(left);
+    summarize(&verdicts, made, exit, args, terminal);
+    Ok(exit)
+}
+
+/// The questions without those about a file that is named twice, or by a symbolic link as well.
+fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
+    let mut sources: Vec<&Rc<Source>> = Vec::new();
+    let mut paths = BTreeSet::new();
+    let mut once = Vec::new();
+    for question in questions {
+        let Some(InFile { source, .. }) = question.object.written() else {
+            once.push(question);
+            continue;
+        };
+        let path = std::fs::canonicalize(&source.path);
+        if paths.insert(path.unwrap_or_else(|_| source.path.clone())) {
+            sources.push(source);
+        }
+        if sources.iter().any(|known| Rc::ptr_eq(known, source)) {
+            once.push(question);
+        }
+    }
+    once
 }
 
 /// An object after its remedies.
@@ -80,14 +98,16 @@ struct Fixed<'q> {
     value: Value,
     /// The operations that made it.
     patch: Vec<Value>,
-    /// How many findings they resolved.
+    /// How many findings they fixed.
     made: usize,
     /// What was found before.
     before: Report,
     /// What is left.
     report: Report,
-    /// The object in the corrected file, where its lines may be others.
-    corrected: Option<Object>,
+    /// The object in the file that was written, where its lines can be others.
+    written: Option<Object>,
+    /// Whether the file is written in a way that only a person can change.
+    by_hand: bool,
 }
 
 impl<'q> Fixed<'q> {
@@ -102,15 +122,14 @@ impl<'q> Fixed<'q> {
             made: 0,
             before: report.clone(),
             report,
-            corrected: None,
+            written: None,
+            by_hand: false,
         };
         for _ in 0..ROUNDS {
-            let remedies =
-                chosen(&fixed.report.findings, args).map_err(|what| question.failure(what))?;
-            if !fixed
-                .apply(&remedies)
-                .map_err(|error| question.failure(chain(&error)))?
-            {
+            let remedies = chosen(&fixed.report.findings, args);
+            let remedies = remedies.map_err(|what| question.failure(what))?;
+            let is_changed = fixed.apply(&remedies);
+            if !is_changed.map_err(|error| question.failure(chain(&error)))? {
                 break;
             }
             fixed.report = prepared.report(question, &fixed.value)?;
@@ -134,14 +153,40 @@ impl<'q> Fixed<'q> {
         Ok(true)
     }
 
-    fn is_in(&self, source: &Rc<Source>) -> bool {
-        let written = self.question.object.written();
-        written.is_some_and(|written| Rc::ptr_eq(&written.source, source))
+    /// Takes the remedies back.
+    fn reset(&mut self) {
+        self.value = self.question.object.value().clone();
+        self.report = self.before.clone();
+        self.made = 0;
+    }
+
+    /// The operations, without those that only repeat another one.
+    fn operations(&self) -> Vec<Value> {
+        let mut operations: Vec<Value> = Vec::new();
+        for operation in &self.patch {
+            if !operations.contains(operation) {
+                operations.push(operation.clone());
+            }
+        }
+        let mut value = self.question.object.value().clone();
+        let is_enough = json_patch_of(&operations)
+            .and_then(|patch| Ok(json_patch::patch(&mut value, &patch)?))
+            .is_ok_and(|()| value == self.value);
+        if is_enough {
+            operations
+        } else {
+            self.patch.clone()
+        }
+    }
+
+    fn index_in(&self, source: &Source) -> Option<usize> {
+        let InFile { object, .. } = self.question.object.written()?;
+        source.objects.iter().position(|it| Rc::ptr_eq(it, object))
     }
 
     fn judged(self) -> Judged {
         let mut judged = self.question.judged(self.report);
-        if let Some(object) = self.corrected {
+        if let Some(object) = self.written {
             for finding in &mut judged.report.findings {
                 finding.line = Some(object.line_of(finding.path.raw()));
             }
@@ -150,10 +195,14 @@ impl<'q> Fixed<'q> {
     }
 }
 
+fn json_patch_of(operations: &[Value]) -> Result<json_patch::Patch> {
+    serde_json::from_value(Value::from(operations.to_vec()))
+        .context("a remedy of the module is no JSON Patch")
+}
+
 fn patch(object: &mut Value, remedy: &Remedy) -> Result<()> {
-    let patch: json_patch::Patch = serde_json::from_value(Value::from(remedy.patch.clone()))
-        .context("a remedy of the module is no JSON Patch")?;
-    json_patch::patch(object, &patch).context("a remedy of the module does not fit the object")
+    json_patch::patch(object, &json_patch_of(&remedy.patch)?)
+        .context("a remedy of the module does not fit the object")
 }
 
 /// The edits of a file that make one remedy; `None` if it cannot be made alone, or not by the editor.
@@ -165,199 +214,268 @@ pub(crate) fn edits(written: &InFile, remedy: &Remedy) -> Option<Vec<TextEdit>> 
         (&**object, if is_it { &value } else { &object.value })
     });
     let objects: Vec<_> = objects.collect();
-    Some(edited(&written.source.text, &objects).ok()?.0)
+    Some(edited(&written.source.text, &objects).ok()?.edits)
 }
 
-/// The remedies to apply: those of a rule with a preference alone, because they can resolve other findings too.
+/// The remedies to apply together: the preferred one alone, else all that are complete, else those of one rule that a
+/// person has to review. Remedies of two rules can be two ways to fix the same.
 fn chosen(findings: &[Finding], args: &args::Fix) -> Result<Vec<Remedy>, String> {
-    for finding in findings {
-        let rule = finding.rule.raw();
-        if let Some(prefer) = args.prefer.iter().find(|prefer| prefer.rule == rule) {
-            return Ok(vec![preferred(finding, prefer)?.clone()]);
-        }
+    let with_alternatives = findings
+        .iter()
+        .find(|it| it.rule.raw() == WITH_ALTERNATIVES);
+    if let (Some(prefer), Some(finding)) = (&args.prefer, with_alternatives) {
+        return Ok(vec![preferred(finding, prefer)?.clone()]);
     }
-    let to_confirm = |finding: &'_ Finding| {
-        let remedy = finding.remedies.first().cloned();
-        remedy.filter(|remedy| args.r#unsafe && !remedy.patch.is_empty())
-    };
-    let remedies = findings.iter().filter_map(|finding| {
-        let complete = finding.complete_remedy().cloned();
-        complete.or_else(|| to_confirm(finding))
+    let complete = findings.iter().filter_map(Finding::complete_remedy);
+    let complete: Vec<Remedy> = complete.cloned().collect();
+    if !complete.is_empty() || !args.r#unsafe {
+        return Ok(complete);
+    }
+    let is_placed = matches!(args.prefer, Some(Prefer::PlaceOn(_)));
+    let mut first = None;
+    let to_review = findings.iter().filter_map(|finding| {
+        let remedy = to_review(finding)?;
+        let is_wanted = !(is_placed && changes_import(remedy))
+            && *first.get_or_insert(&finding.rule) == &finding.rule;
+        is_wanted.then_some(remedy)
     });
-    Ok(remedies.collect())
+    Ok(to_review.cloned().collect())
+}
+
+/// The remedy that a person has to review.
+fn to_review(finding: &Finding) -> Option<&Remedy> {
+    let remedy = finding.remedies.first()?;
+    (!remedy.complete && !remedy.patch.is_empty()).then_some(remedy)
 }
 
 /// The remedy that a preference means.
 fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
     let remedies = finding.remedies.iter();
-    let ways: Vec<(Way, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
-    if let Some((_, remedy)) = ways.iter().find(|(way, _)| *way == prefer.way) {
+    let ways: Vec<(Prefer, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
+    if let Some((_, remedy)) = ways.iter().find(|(way, _)| way == prefer) {
         return Ok(remedy);
     }
-    let names: Vec<String> = ways
-        .iter()
-        .map(|(way, _)| one_line(&way.to_string()))
-        .collect();
-    let open = match names.as_slice() {
-        [] => "a person has to resolve the finding".to_owned(),
-        names => format!("use {}", names.join(" or ")),
+    let names = ways.iter().map(|(way, _)| one_line(&way.to_string()));
+    let open = match names.collect::<Vec<_>>().join(" or ") {
+        names if names.is_empty() => "this finding needs manual action".to_owned(),
+        names => format!("use {names}"),
     };
-    let (rule, way) = (&finding.rule, one_line(&prefer.way.to_string()));
-    Err(format!("--prefer {rule}={way} cannot be done here; {open}"))
+    let (rule, way) = (&finding.rule, one_line(&prefer.to_string()));
+    Err(format!(
+        "--prefer {rule}={way} is not possible here; {open}"
+    ))
 }
 
-/// The way in which a remedy resolves its finding: it places the workloads, or enables the import.
-fn way(remedy: &Remedy) -> Option<Way> {
-    let mut values = remedy.patch.iter().map(|operation| {
+/// The way of a remedy.
+fn way(remedy: &Remedy) -> Option<Prefer> {
+    if changes_import(remedy) {
+        return Some(Prefer::EnableImport);
+    }
+    remedy.patch.iter().find_map(|operation| {
         let path = operation.get("path")?.as_str()?;
         let is_label = path.ends_with("/nodeSelector/kubernetes.io~1arch");
         let value = operation.get("value").filter(|_| is_label)?.as_str()?;
-        Some(Way::PlaceOn(value.to_owned()))
-    });
-    let place = values.find_map(|way| way);
-    place.or_else(|| (!remedy.patch.is_empty()).then_some(Way::EnableImport))
+        Some(Prefer::PlaceOn(value.to_owned()))
+    })
 }
 
-/// Writes the corrected files, or shows what would be changed. Whether there is something to change.
-fn correct_files(
+/// Whether a remedy sets the field or the feature gate of the import.
+fn changes_import(remedy: &Remedy) -> bool {
+    remedy.patch.iter().any(|operation| {
+        let path = operation.get("path").and_then(Value::as_str);
+        path.is_some_and(|path| {
+            path.ends_with("/enableMultiArchBootImageImport")
+                || path.starts_with("/spec/featureGates/")
+        })
+    })
+}
+
+/// Writes the fixed files, or shows what would change. Whether there is something to change.
+fn fix_files(
     fixed: &mut [Fixed<'_>],
-    write: bool,
+    args: &args::Fix,
     terminal: &Terminal,
     failures: &mut Vec<Failure>,
 ) -> Result<bool> {
     let mut sources: Vec<Rc<Source>> = Vec::new();
-    let mut paths = BTreeSet::new();
     for object in fixed.iter() {
-        if let Some(written) = object.question.object.written()
-            && !sources.iter().any(|source| Rc::ptr_eq(source, &written.source))
-            // A file that is named twice is corrected once.
-            && paths.insert(written.source.path.clone())
+        if let Some(InFile { source, .. }) = object.question.object.written()
+            && !sources.iter().any(|known| Rc::ptr_eq(known, source))
         {
-            sources.push(Rc::clone(&written.source));
+            sources.push(Rc::clone(source));
         }
     }
     let mut changes = false;
     for source in sources {
-        let corrected = match corrected(&source, fixed) {
-            Ok(corrected) => corrected,
-            Err(error) => {
-                let what = format!("was not corrected: {error}; correct it by hand");
-                failures.push(Failure::in_file(&source.name(), None, what));
-                for object in fixed.iter_mut().filter(|object| object.is_in(&source)) {
-                    object.report = object.before.clone();
-                    object.made = 0;
+        let mut of_file: Vec<&mut Fixed<'_>> = fixed
+            .iter_mut()
+            .filter(|object| object.index_in(&source).is_some())
+            .collect();
+        let Edited { text, objects, .. } = fix_file(&source, &mut of_file, terminal)?;
+        let is_changed = text != source.text;
+        changes |= is_changed;
+        if !args.write {
+            if is_changed {
+                let diff = diff(&source.name(), &source.text, &text);
+                terminal.print(&diff.text)?;
+                if diff.is_escaped && !args.quiet {
+                    terminal.note(
+                        "the diff has escaped characters, so `patch` cannot apply it; use --write",
+                    );
                 }
-                continue;
             }
+            continue;
+        }
+        let written = if source.is_stdin() {
+            print_raw(text.as_bytes())
+        } else if is_changed {
+            replace(&source, &text)
+        } else {
+            Ok(())
         };
-        changes |= corrected != source.text;
-        if write && source.is_stdin() {
-            print_raw(corrected.as_bytes())?;
-        } else if corrected == source.text {
-        } else if !write {
-            terminal.print(&diff(&source.name(), &source.text, &corrected))?;
-        } else if let Err(error) = replace(&source, &corrected) {
-            let what = format!("was not written: {}", chain(&error));
-            failures.push(Failure::in_file(&source.name(), None, what));
+        match written {
+            Ok(()) => {
+                for (index, object) in objects.into_iter().enumerate() {
+                    let mut of_file = of_file.iter_mut();
+                    if let Some(fixed) = of_file.find(|it| it.index_in(&source) == Some(index)) {
+                        fixed.written = Some(object);
+                    }
+                }
+            }
+            Err(error) => {
+                let what = format!("not written: {}", chain(&error));
+                failures.push(Failure::in_file(&source.name(), None, what));
+                for object in of_file {
+                    object.reset();
+                }
+            }
         }
     }
     Ok(changes)
 }
 
-/// The text of a file with the corrected objects in it.
-fn corrected(source: &Rc<Source>, fixed: &mut [Fixed<'_>]) -> Result<String> {
-    let mut of_file: Vec<(usize, &mut Fixed<'_>)> = Vec::new();
-    for object in fixed {
-        if let Some(written) = object.question.object.written()
-            && let Some(index) = source
-                .objects
-                .iter()
-                .position(|it| Rc::ptr_eq(it, &written.object))
+/// The text of a file with the fixed objects in it. An object that the editor cannot change stays as it is.
+fn fix_file(
+    source: &Source,
+    of_file: &mut [&mut Fixed<'_>],
+    terminal: &Terminal,
+) -> Result<Edited> {
+    fn edit(source: &Source, of_file: &[&mut Fixed<'_>]) -> Result<Edited> {
+        let targets = source.objects.iter().enumerate().map(|(index, object)| {
+            let fixed = of_file.iter().find(|it| it.index_in(source) == Some(index));
+            (&**object, fixed.map_or(&object.value, |fixed| &fixed.value))
+        });
+        let targets: Vec<(&Object, &Value)> = targets.collect();
+        Ok(edited(&source.text, &targets)?)
+    }
+    if let Ok(edited) = edit(source, of_file) {
+        return Ok(edited);
+    }
+    let values: Vec<Value> = of_file.iter().map(|it| it.value.clone()).collect();
+    for object in of_file.iter_mut() {
+        object.value = object.question.object.value().clone();
+    }
+    for (index, value) in values.into_iter().enumerate() {
+        let Some(object) = of_file.get_mut(index) else {
+            break;
+        };
+        object.value = value;
+        if let Err(error) = edit(source, of_file)
+            && let Some(object) = of_file.get_mut(index)
         {
-            of_file.push((index, object));
+            object.reset();
+            object.by_hand = true;
+            let Failure { file, line, .. } = object.question.failure(String::new());
+            let what = format!("not changed: {error}; edit it manually");
+            terminal.failure(&Failure { file, line, what }.to_string());
         }
     }
-    let targets = source.objects.iter().enumerate().map(|(index, object)| {
-        let target = of_file.iter().find(|(of, _)| *of == index);
-        (
-            &**object,
-            target.map_or(&object.value, |(_, fixed)| &fixed.value),
-        )
-    });
-    let targets: Vec<(&Object, &Value)> = targets.collect();
-    let (_, text) = edited(&source.text, &targets)?;
-    let mut written = objects(text.as_bytes())?;
-    for (index, fixed) in of_file.into_iter().rev() {
-        written.truncate(index + 1);
-        fixed.corrected = written.pop();
-    }
-    Ok(text)
+    edit(source, of_file)
 }
 
-/// Writes a file in one step, with the permissions that it has; not over a file that somebody else changed.
+/// Writes a file in one step, with its permissions and its owner; not over a file that somebody else changed.
 fn replace(source: &Source, text: &str) -> Result<()> {
     // A symbolic link stays one.
     let path = std::fs::canonicalize(&source.path)?;
     let metadata = std::fs::metadata(&path)?;
-    ensure!(metadata.is_file(), "it is no regular file");
+    ensure!(metadata.is_file(), "it is not a regular file");
+    // Whoever may not write the file may not replace it either.
+    std::fs::OpenOptions::new().write(true).open(&path)?;
+    ensure!(!metadata.permissions().readonly(), "it is read-only");
     let directory = path.parent().unwrap_or(Path::new("."));
     let mut new = NamedTempFile::new_in(directory)
-        .with_context(|| format!("no file can be made in {}", directory.display()))?;
+        .with_context(|| format!("cannot create a temporary file in {}", directory.display()))?;
     new.write_all(text.as_bytes())?;
     new.as_file().set_permissions(metadata.permissions())?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        // Only root can give files away; the file of another user then becomes one's own.
+        let _ = fchown(new.as_file(), Some(metadata.uid()), Some(metadata.gid()));
+    }
     new.as_file().sync_all()?;
     ensure!(
         std::fs::read(&path)? == source.text.as_bytes(),
-        "it was changed since it was read; run the command again"
+        "the file was changed since it was read; run the command again"
     );
     new.persist(&path).map_err(|error| anyhow!(error.error))?;
     Ok(())
 }
 
-/// The patch of each object, on a line of its own.
-fn print_patches(fixed: &[Fixed<'_>], format: FixFormat) -> Result<()> {
+/// Prints the patch of each object, on a line of its own.
+fn print_patches(
+    fixed: &[Fixed<'_>],
+    format: FixFormat,
+    failures: &mut Vec<Failure>,
+) -> Result<()> {
     let mut text = String::new();
     for object in fixed {
-        let patch = foreign::json(&serde_json::to_string(&object.patch)?);
+        let operations = object.operations();
+        let patch = foreign::json(&serde_json::to_string(&operations)?);
         let line = match format {
-            FixFormat::JsonPatch => patch,
-            FixFormat::Commands if object.patch.is_empty() => continue,
+            FixFormat::JsonPatch => Some(patch),
+            FixFormat::Commands if operations.is_empty() => continue,
             FixFormat::Commands => command(object.question, &patch),
         };
-        text.push_str(&line);
-        text.push('\n');
+        if let Some(line) = line {
+            text.push_str(&line);
+            text.push('\n');
+        } else {
+            let what = "the object has no name, so there is no command for it".to_owned();
+            failures.push(object.question.failure(what));
+        }
     }
     print_raw(text.as_bytes())
 }
 
-/// The command that makes the changes in the cluster.
-fn command(question: &Question, patch: &str) -> String {
+/// The command that makes the changes in the cluster; `None` for an object without a name.
+fn command(question: &Question, patch: &str) -> Option<String> {
     let identity = &question.identity;
     let version = identity.api_version.rsplit('/').next().unwrap_or_default();
     let word = |text: &str| shell_word(&one_line(text));
     let mut command = format!(
         "kubectl patch {} {}",
         word(&format!("hyperconvergeds.{version}.hco.kubevirt.io")),
-        word(identity.name.as_deref().unwrap_or_default()),
+        word(identity.name.as_deref()?),
     );
     if let Some(namespace) = &identity.namespace {
         command = format!("{command} -n {}", word(namespace));
     }
-    format!("{command} --type json -p {}", shell_word(patch))
+    Some(format!("{command} --type json -p {}", shell_word(patch)))
 }
 
-/// What was done, and what is left for a person.
-fn tell(verdicts: &Verdicts, made: usize, args: &args::Fix, terminal: &Terminal) {
+/// Prints what is left for a person, and the counts.
+fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
     let mut left = 0;
-    let mut to_confirm = 0;
+    let mut suggested = 0;
     for object in &verdicts.objects {
         if let Some(message) = object.message() {
             terminal.failure(&format!("{}: {message}", object.at(None)));
         }
+        let to_review = object.report.findings.iter().filter_map(to_review);
+        suggested += to_review.count();
         for finding in object.of(Level::Deny) {
             left += 1;
-            let first = finding.remedies.first();
-            to_confirm += usize::from(first.is_some_and(|remedy| !remedy.patch.is_empty()));
             let fix = finding.fix.replace('\n', "\n    ");
             let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
             terminal.failure(&format!("{at}: [{rule}] {fact}\n  fix: {fix}"));
@@ -366,27 +484,46 @@ fn tell(verdicts: &Verdicts, made: usize, args: &args::Fix, terminal: &Terminal)
     if args.quiet {
         return;
     }
-    let mut said = Vec::new();
+    let mut words = Vec::new();
     if made > 0 {
-        let word = if args.write {
-            "resolved"
-        } else {
-            "can be resolved"
-        };
-        said.push(format!("{} {word}", count(made, "finding")));
+        let done = if args.write { "fixed" } else { "can be fixed" };
+        words.push(format!("{} {done}", count(made, "finding")));
     }
     if left > 0 {
-        said.push(format!("{} left to a person", count(left, "problem")));
+        let needs = if left == 1 { "needs" } else { "need" };
+        words.push(format!("{} {needs} manual action", count(left, "problem")));
     }
-    if to_confirm > 0 && !args.r#unsafe {
-        said.push(format!(
-            "--unsafe resolves {to_confirm} of them as the fix says"
-        ));
+    if suggested > 0 && !args.r#unsafe {
+        let fixes = count(suggested, "suggested fix").replace("fixs", "fixes");
+        words.push(format!("--unsafe applies {fixes}; review the result"));
     }
-    if said.is_empty() && verdicts.failures.is_empty() {
-        said.push("there is nothing to correct".to_owned());
+    if words.is_empty() && exit == Exit::Accepted {
+        words.push("nothing to fix".to_owned());
     }
-    if !said.is_empty() {
-        terminal.note(&said.join("; "));
+    if !words.is_empty() {
+        terminal.note(&words.join("; "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_somebody_else_changed_is_not_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file.yaml");
+        std::fs::write(&path, "theirs").unwrap();
+        let source = |text: &str| Source {
+            path: path.clone(),
+            text: text.to_owned(),
+            objects: Vec::new(),
+        };
+        let error = replace(&source("read"), "ours").unwrap_err();
+        assert!(error.to_string().contains("was changed since it was read"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+        replace(&source("theirs"), "ours").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"ours");
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
     }
 }

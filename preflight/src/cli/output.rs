@@ -104,12 +104,27 @@ pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
     quietly(out.write_all(text).and_then(|()| out.flush()))
 }
 
-/// The lines that differ between two texts of a file, in colours.
-pub(crate) fn diff(file: &str, old: &str, new: &str) -> String {
-    let file = foreign::one_line(file);
+/// What differs between two texts of a file.
+pub(crate) struct Diff {
+    /// A unified diff, in colours.
+    pub(crate) text: String,
+    /// Whether characters of the file are escaped in it.
+    pub(crate) is_escaped: bool,
+}
+
+/// Compares two texts of a file.
+pub(crate) fn diff(file: &str, old: &str, new: &str) -> Diff {
+    let mut file = foreign::one_line(file);
+    if file.contains(' ') {
+        // `patch` wants to know where the name ends.
+        file.push('\t');
+    }
     let diff = TextDiff::from_lines(old, new);
     let diff = diff.unified_diff().header(&file, &file).to_string();
-    let mut text = String::new();
+    let mut shown = Diff {
+        text: String::new(),
+        is_escaped: false,
+    };
     for line in diff.split_inclusive('\n') {
         let style = match line.chars().next() {
             Some('+') => GREEN,
@@ -121,9 +136,11 @@ pub(crate) fn diff(file: &str, old: &str, new: &str) -> String {
         let content = line.trim_end_matches(['\r', '\n']);
         let end = line.get(content.len()..).unwrap_or_default();
         let words: Vec<String> = content.split('\t').map(foreign::one_line).collect();
-        let _ = write!(text, "{style}{}{style:#}{end}", words.join("\t"));
+        let words = words.join("\t");
+        shown.is_escaped |= words != content;
+        let _ = write!(shown.text, "{style}{words}{style:#}{end}");
     }
-    text
+    shown
 }
 
 /// The width for prose: the terminal's, `COLUMNS`, or a readable one.

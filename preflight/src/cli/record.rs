@@ -11,14 +11,14 @@ use hco_preflight::Record;
 
 use super::admission;
 use super::args;
-use super::check::Prepared;
+use super::check::{Prepared, Purpose};
 use super::exit::Exit;
 use super::foreign::shell_word;
 use super::output::Terminal;
 
 /// Writes the files beside one another and prints a command for each object.
 pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
-    let prepared = Prepared::new(&args.subject)?;
+    let prepared = Prepared::new(&args.subject, Purpose::Check)?;
     for note in &prepared.notes {
         terminal.note(note);
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::place::{Form, Place};
 use super::style::{Style, is_collection};
-use super::{ManifestError, Object, objects};
+use super::{Object, objects};
 
 /// These bytes of a text become this text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,50 +25,68 @@ pub struct TextEdit {
 /// Why a text is not edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// A value stands behind an alias: it is written elsewhere, and used there too.
-    #[error(
-        "line {0}: what has to change comes from an alias or a merge key, and is used elsewhere too"
-    )]
+    /// A value is written elsewhere, and used there too.
+    #[error("line {0}: this value comes from an alias or a merge key that is also used elsewhere")]
     Shared(usize),
     /// It is written in a way that the editor does not know.
-    #[error("line {0}: the editor cannot change what is written in this way")]
+    #[error("line {0}: this value cannot be changed automatically")]
     Unusual(usize),
-    /// The edited text says something else than what was wanted.
-    #[error("the changed file would not say what it has to: {0}")]
-    Different(String),
+    /// The edited text means something else than what was wanted.
+    #[error("line {line}: the change {why}")]
+    Different {
+        /// The first line that would be changed.
+        line: usize,
+        /// What is wrong with the result.
+        why: &'static str,
+    },
 }
 
-/// Changes the objects of a file to other values: the edits of its text, in order, and the text after them.
+/// The result of an edit.
+#[derive(Debug)]
+pub struct Edited {
+    /// The edits of the text, in order.
+    pub edits: Vec<TextEdit>,
+    /// The text after them.
+    pub text: String,
+    /// The objects of that text.
+    pub objects: Vec<Object>,
+}
+
+/// Changes the objects of a file to other values.
 ///
 /// `objects_of_text` are all objects of the file, in order, each with its new value.
 ///
 /// # Errors
 ///
 /// If the text cannot be edited so that it has these objects and is otherwise the same.
-pub fn edited(
-    text: &str,
-    objects_of_text: &[(&Object, &Value)],
-) -> Result<(Vec<TextEdit>, String), EditError> {
+pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edited, EditError> {
     let mut edits = Vec::new();
     for (object, target) in objects_of_text {
         edits.append(&mut object.edits(text, target)?);
     }
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
-    let after = apply(text, &edits)
-        .ok_or_else(|| EditError::Different("two changes are in one place".to_owned()))?;
-    let read = objects(after.as_bytes()).map_err(|ManifestError { line, what, .. }| {
-        EditError::Different(format!("line {line} of it: {what}"))
-    })?;
+    let different = |why| {
+        let first = edits.first().map_or(0, |edit| edit.range.start);
+        let before = text.get(..first).unwrap_or_default();
+        let line = 1 + before.matches('\n').count();
+        EditError::Different { line, why }
+    };
+    let after = apply(text, &edits).ok_or_else(|| different("overlaps another change"))?;
+    let read = objects(after.as_bytes());
+    let read = read.map_err(|_| different("cannot be made automatically"))?;
     let wanted = objects_of_text.iter().map(|(_, target)| *target);
     if !read.iter().map(|object| &object.value).eq(wanted) {
-        let why = if text.contains('&') && text.contains('*') {
-            "a value with an anchor is used elsewhere too"
+        return Err(different(if text.contains('&') && text.contains('*') {
+            "would also change another place that uses the same anchor"
         } else {
-            "it is written in a way that the editor does not know"
-        };
-        return Err(EditError::Different(why.to_owned()));
+            "cannot be made automatically"
+        }));
     }
-    Ok((edits, after))
+    Ok(Edited {
+        edits,
+        text: after,
+        objects: read,
+    })
 }
 
 /// The text after the edits; `None` if one of them does not fit, or two overlap.
@@ -141,10 +159,8 @@ impl Editor<'_> {
             {
                 Err(EditError::Shared(place.line()))
             }
-            // An empty one that stands behind a key in lines gets lines of its own.
-            _ if !is_collection(new) || !is_collection(old) && !matches!(slot, Slot::Flow) => {
-                self.replace(place, slot, new)
-            }
+            // In an empty one nothing has to stay.
+            _ if !is_collection(new) || !is_collection(old) => self.replace(place, slot, new),
             (Value::Object(old), Value::Object(new)) => self.change_map(place, old, new),
             (Value::Array(old), Value::Array(new)) => self.change_list(place, old, new),
             _ => self.replace(place, slot, new),
@@ -166,10 +182,12 @@ impl Editor<'_> {
         };
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         for (name, old) in old {
+            if new.get(name) == Some(old) {
+                continue;
+            }
             let shared = EditError::Shared(place.line());
             let field = place.field(name).ok_or_else(|| shared.clone())?;
             match new.get(name) {
-                Some(new) if new == old => {}
                 // An own field behind the merge key that brings this one counts.
                 Some(new) if field.form == Form::Elsewhere && !new.is_object() => {
                     added.push((name, new));
@@ -210,7 +228,8 @@ impl Editor<'_> {
         let entries = place.entries();
         let slot = match (place.form, entries.first()) {
             (Form::Block, Some(first)) => Slot::Item {
-                column: self.column(self.start(first, place)?),
+                // Where it is written in an unusual way, it may not be needed.
+                column: self.start(first, place).map_or(0, |dash| self.column(dash)),
             },
             _ => Slot::Flow,
         };
@@ -279,8 +298,9 @@ impl Editor<'_> {
             }
         }
         if let Some(last) = last.and_then(|last| entries.get(last)) {
-            let line = self.style.line(self.column(self.start(last, place)?));
-            let at = self.line_end(self.end(last));
+            let column = self.column(self.start(last, place)?);
+            let line = self.style.line(column);
+            let at = self.behind_comments(self.line_end(self.end(last)), column);
             let added = added.iter().flat_map(|entry| [&line, entry]);
             let added: String = added.map(String::as_str).collect();
             if !added.is_empty() {
@@ -339,7 +359,9 @@ impl Editor<'_> {
             return;
         }
         let Some(indentation) = self.lines_of(entries) else {
-            let added: String = added.iter().flat_map(|entry| [", ", entry]).collect();
+            let comma = format!(",{}", self.style.blank);
+            let added = added.iter().flat_map(|entry| [comma.as_str(), entry]);
+            let added: String = added.collect();
             self.edit(end..end, added);
             return;
         };
@@ -375,7 +397,7 @@ impl Editor<'_> {
             (Slot::Field { .. } | Slot::Flow, None) => Some(start),
         };
         let from = from.ok_or_else(unusual)?;
-        let in_line = self.style.flow(new, None);
+        let in_line = self.style.flow(new, self.own_line(place.at()));
         match (place.form, slot) {
             (Form::Elsewhere, _) => return Err(EditError::Shared(place.line())),
             // In lines below the key. A comment stays behind it.
@@ -401,9 +423,19 @@ impl Editor<'_> {
                 self.edit(from..from, format!(": {in_line}"));
             }
             (Form::Empty, _) => self.edit(from..from, format!(" {in_line}")),
-            (Form::Literal, _) => self.edit(from..end, format!(" {in_line}")),
-            (Form::Block, _) if self.is_blank(from..start) => {
+            (Form::Literal, _) => {
+                let header = self.text.get(from..self.line_end(from)).unwrap_or_default();
+                let comment = header.find(" #").and_then(|at| header.get(at..));
+                let comment = comment.unwrap_or_default().to_owned();
+                self.edit(from..end, format!(" {in_line}{comment}"));
+            }
+            (Form::Block, _) if self.is_blank(from..start) && self.line_end(from) >= start => {
                 self.edit(from..end, format!(" {in_line}"));
+            }
+            // A comment behind the key stays.
+            (Form::Block, _) if self.is_blank_or_comment(from..self.line_end(from)) => {
+                self.edit(from..from, format!(" {in_line}"));
+                self.edit(self.line_end(from)..self.line_end(end), "");
             }
             (Form::Block | Form::Flow | Form::Alias, _) => self.edit(start..end, in_line),
         }
@@ -421,8 +453,16 @@ impl Editor<'_> {
     }
 
     fn start_of_item(&self, item: &Place) -> Option<usize> {
-        let before = self.text.get(..item.text.start)?.trim_end();
-        Some(before.strip_suffix('-')?.len())
+        let mut before = self.text.get(..item.text.start)?.trim_end();
+        loop {
+            if let Some(dash) = before.strip_suffix('-') {
+                return Some(dash.len());
+            }
+            // A comment stands behind the dash.
+            let line = before.rfind('\n').map_or(0, |end| end + 1);
+            let comment = before.get(line..)?.find('#')?;
+            before = before.get(..line + comment)?.trim_end();
+        }
     }
 
     /// Where the text of a value ends.
@@ -526,10 +566,30 @@ impl Editor<'_> {
 
     /// The indentation of the last entry, if it has a line of its own.
     fn lines_of(&self, entries: &[&Place]) -> Option<&str> {
-        let at = entries.last()?.at();
+        self.own_line(entries.last()?.at())
+    }
+
+    /// The indentation of an entry, if it has a line of its own.
+    fn own_line(&self, at: usize) -> Option<&str> {
         let indentation = self.text.get(self.line_start(at)..at)?;
         let is_line = !indentation.is_empty() && indentation.trim().is_empty();
         is_line.then_some(indentation)
+    }
+
+    /// Behind the comments on the lines below that are indented deeper than a column: they belong to what is above.
+    fn behind_comments(&self, mut line_end: usize, column: usize) -> usize {
+        loop {
+            let next = self.rest(line_end).find('\n').map(|end| line_end + end + 1);
+            let Some(next) = next else {
+                return line_end;
+            };
+            let line = self.rest(next);
+            let comment = next + line.len() - line.trim_start_matches(' ').len();
+            if !self.rest(comment).starts_with('#') || self.column(comment) <= column {
+                return line_end;
+            }
+            line_end = self.line_end(comment);
+        }
     }
 
     fn line_start(&self, at: usize) -> usize {

@@ -9,6 +9,8 @@ use crate::scalar::{self, Scalar};
 #[derive(Debug, Clone)]
 pub(super) struct Style {
     pub(super) newline: &'static str,
+    /// What stands behind a colon or a comma in brackets.
+    pub(super) blank: &'static str,
     /// Whether it is JSON.
     is_json: bool,
     /// What a level adds to the indentation.
@@ -42,7 +44,16 @@ impl Style {
             " ".repeat(steps.next().unwrap_or(2))
         };
         Self {
-            newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
+            newline: if text.contains("\r\n") && !text.replace("\r\n", "").contains('\n') {
+                "\r\n"
+            } else {
+                "\n"
+            },
+            blank: if is_json && text.contains("\":") && !text.contains("\": ") {
+                ""
+            } else {
+                " "
+            },
             is_json,
             step,
             deep_lists: deep_list(place, &column).unwrap_or(false),
@@ -97,7 +108,8 @@ impl Style {
 
     /// A field of a map in brackets; see `flow`.
     pub(super) fn flow_field(&self, name: &str, value: &Value, lines: Option<&str>) -> String {
-        format!("{}: {}", self.text(name), self.flow(value, lines))
+        let (name, value) = (self.text(name), self.flow(value, lines));
+        format!("{name}:{}{value}", self.blank)
     }
 
     /// A value in one line; JSON whose entries are on lines of their own continues so from this indentation.
@@ -121,7 +133,10 @@ impl Style {
                 let entries = entries.join(&format!(",{newline}{below}"));
                 format!("{open}{newline}{below}{entries}{newline}{lines}{close}")
             }
-            _ => format!("{open}{}{close}", entries.join(", ")),
+            _ => {
+                let entries = entries.join(&format!(",{}", self.blank));
+                format!("{open}{entries}{close}")
+            }
         }
     }
 

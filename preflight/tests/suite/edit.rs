@@ -29,14 +29,14 @@ fn named(suffix: &str) -> Vec<(String, PathBuf)> {
 /// The result of an edit, or why it was refused.
 fn edit(text: &str, objects: &[Object], targets: &[Value]) -> Result<String, String> {
     let objects: Vec<_> = objects.iter().zip(targets).collect();
-    let (edits, after) = edited(text, &objects).map_err(|error| format!("{error}\n"))?;
+    let edited = edited(text, &objects).map_err(|error| format!("{error}\n"))?;
     // The edits are the change: whoever applies them gets this text.
     let mut applied = text.to_owned();
-    for edit in edits.iter().rev() {
+    for edit in edited.edits.iter().rev() {
         applied.replace_range(edit.range.clone(), &edit.text);
     }
-    assert_eq!(applied, after);
-    Ok(after)
+    assert_eq!(applied, edited.text);
+    Ok(edited.text)
 }
 
 #[test]
@@ -179,11 +179,17 @@ proptest! {
             let target = targets.last_mut().expect("an object");
             change(&mut target["spec"], way, new, *what);
         }
+        // A field more in the spec.
+        let only_adds = changes.iter().all(|(way, _, what)| way.len() == 1 && *what == 2);
         let after = edit(text, read, &targets).map_err(|why| {
             TestCaseError::fail(format!("{why}{text}\n{:#}", json!(targets)))
         })?;
         let written = objects(after.as_bytes()).expect("objects");
         let values: Vec<Value> = written.into_iter().map(|object| object.value).collect();
         prop_assert_eq!(values, targets);
+        if only_adds {
+            let lines = |text: &str| text.lines().filter(|line| line.contains('#')).count();
+            prop_assert!(lines(&after) >= lines(text), "a comment is lost:\n{after}");
+        }
     }
 }

@@ -293,7 +293,9 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
     let fixable = findings.filter(|it| it.complete_remedy().is_some()).count();
     if fixable > 0 {
         let findings = count(fixable, "finding");
-        let fix = format!("`{name} fix` with the same options shows how to resolve {findings}.");
+        let is_live = verdicts.objects.iter().all(|it| it.written.is_none());
+        let more = if is_live { " and `-o commands`" } else { "" };
+        let fix = format!("`{name} fix` with the same options{more} shows how to fix {findings}.");
         for line in wrap(&fix, width) {
             line!(text, "{line}");
         }

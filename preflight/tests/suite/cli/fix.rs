@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rstest::{Context, rstest};
 
 use super::{check, command, files, run, run_with, scratch};
+use crate::api_server::{ApiServer, recorded};
 
 #[rstest]
 #[case::diff("fix -f fixable.yaml --arch amd64=3,arm64=2", 1)]
@@ -35,7 +36,18 @@ use super::{check, command, files, run, run_with, scratch};
 )]
 #[case::nothing("fix -f accepted.yaml --nodes nodes.yaml", 0)]
 #[case::several_documents("fix -f several.yaml --nodes nodes.yaml -q", 1)]
-#[case::shared("fix -f shared.yaml --arch amd64=3,arm64=2 --unsafe", 2)]
+#[case::prefer_another_rule(
+    "fix -f denied.yaml --arch amd64=3 --prefer architectures-malformed=enable-import",
+    2
+)]
+// Two rules suggest two ways to fix the same: one of them is enough.
+#[case::competing("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
+#[case::place_and_confirm(
+    "fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe --prefer multi-arch-import-disabled=place-on:amd64",
+    1
+)]
+#[case::gate("fix -f gate.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
+#[case::shared("fix -f shared.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
 #[case::repairs_of_the_settings(
     "fix -f fixable.yaml --arch amd64=3,arm64=2 --settings repair.yaml",
     1
@@ -119,6 +131,68 @@ fn permissions_and_symbolic_links_stay() {
     assert!(fs::read_to_string(&path).unwrap().contains("'amd64,arm64'"));
     let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
+}
+
+/// A file that cannot be written is not counted as fixed.
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_stays() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let path = copy("fixable.yaml", "fix-read-only");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let before = fs::read(&path).unwrap();
+    let output = run(&format!(
+        "fix -f {} --arch amd64=3,arm64=2 --write",
+        path.display()
+    ));
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("not written: "), "{told}");
+    assert!(!told.contains(" fixed"), "{told}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// Two names for one file: the second is passed over.
+#[cfg(unix)]
+#[test]
+fn a_file_with_two_names_is_fixed_once() {
+    let path = copy("denied.yaml", "fix-two-names");
+    let link = path.with_file_name("link.yaml");
+    std::os::unix::fs::symlink("denied.yaml", &link).unwrap();
+    let words = format!(
+        "fix -f {} -f {} --arch amd64=3,arm64=2 --write",
+        path.display(),
+        link.display()
+    );
+    let output = run(&words);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("1 finding fixed"), "{told}");
+}
+
+/// Existing problems are fixed as well: the live object is not the old one, as it is in `check`.
+#[test]
+fn what_the_cluster_has_already_is_fixed() {
+    let server = ApiServer::start(recorded());
+    let mut fix = command();
+    fix.env("KUBECONFIG", server.kubeconfig());
+    let output = fix
+        .args(["fix", "-f", "live.yaml", "--cluster", "--unsafe"])
+        .output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(output.stdout.starts_with(b"--- live.yaml"), "{output:?}");
+
+    let mut fix = command();
+    fix.env("KUBECONFIG", server.kubeconfig());
+    let output = fix.args(["fix", "--cluster", "-o", "commands"]).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(
+        output.stdout.starts_with(b"kubectl patch hyperconvergeds."),
+        "{output:?}"
+    );
 }
 
 /// The diff is one that `patch` takes.
