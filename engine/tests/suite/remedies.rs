@@ -319,6 +319,98 @@ fn is_named(pointer: &str, repairs: &Value) -> bool {
     is_annotation && normalises || fields.iter().any(is_field)
 }
 
+/// What HCO's own mutating webhook makes of a new object, as far as rules look at it; `None` if it denies it.
+///
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, `getDICTPatches`,
+/// `mutateFieldAndFGOnCreate`.
+fn mutated(object: &Value, version: &str) -> Option<Value> {
+    const GATE: &str = "enableMultiArchBootImageImport";
+    let mut object = object.clone();
+    let spec = object.get_mut("spec")?;
+    let sources = match version {
+        "v1" => spec.get_mut("workloadSources").filter(|it| it.is_object()),
+        _ => Some(&mut *spec),
+    };
+    let templates = sources.and_then(|sources| sources.get_mut("dataImportCronTemplates"));
+    for template in templates
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        if template["metadata"].is_object() && !template["metadata"]["annotations"].is_string() {
+            template["metadata"]["annotations"]["cdi.kubevirt.io/storage.bind.immediate.requested"] =
+                json!("true");
+        }
+    }
+    let gates = spec.get("featureGates").and_then(Value::as_array);
+    let gate = gates.into_iter().flatten().find(|gate| {
+        let name = gate["name"].as_str().unwrap_or_default();
+        name.eq_ignore_ascii_case(GATE)
+    });
+    if let (Some(gate), "v1") = (gate, version) {
+        let is_enabled = gate["state"].is_null() || gate["state"] == "Enabled";
+        match spec["workloadSources"].get(GATE).filter(|it| !it.is_null()) {
+            Some(field) if *field != is_enabled => return None,
+            Some(_) => {}
+            None => spec["workloadSources"][GATE] = json!(is_enabled),
+        }
+    }
+    Some(object)
+}
+
+/// HCO's mutating webhook can run before or after the policy: what is repaired, and what is found then, is the same.
+#[test]
+fn repairs_do_not_depend_on_the_order_of_webhooks() {
+    let strategy = (request(), nodes(), repairs());
+    let repaired = generated(&strategy, |(mut request, nodes, repairs)| {
+        request.old = None;
+        let judge = |request: &Request, object: &Value| {
+            let cluster = FakeCluster::with_nodes(nodes.iter().cloned());
+            engine::report(&request.payload(object), &cluster)
+        };
+        let checking = request.settings.clone();
+        let levels = &checking["levels"];
+        let mut repairs = repairs;
+        repairs
+            .as_object_mut()
+            .unwrap()
+            .retain(|rule, _| levels.get(rule).is_none_or(|level| level != "ignore"));
+        let repair = |request: &mut Request, object: &Value| -> Option<Value> {
+            request.settings["repair"] = repairs.clone();
+            let report = judge(request, object);
+            request.settings = checking.clone();
+            serde_json::from_str(&report.repaired_object?).ok()
+        };
+        let object = request.object.clone();
+        let Some(before) = mutated(&object, request.version) else {
+            return Ok(0);
+        };
+        let (ours, then_ours) = (repair(&mut request, &object), repair(&mut request, &before));
+        let (Some(ours), Some(after)) = (&ours, &then_ours) else {
+            let is_same = ours.is_some() == then_ours.is_some();
+            return if is_same {
+                Ok(0)
+            } else {
+                Err(format!("{ours:?} but {then_ours:?}"))
+            };
+        };
+        let Some(ours) = mutated(ours, request.version) else {
+            return Err(format!("HCO denies the repaired object: {ours}"));
+        };
+        let (one, other) = (judge(&request, &ours), judge(&request, after));
+        let is_same = one.allowed == other.allowed
+            && one.findings == other.findings
+            && one.templates == other.templates
+            && one.multi_arch_import == other.multi_arch_import;
+        if is_same {
+            Ok(1)
+        } else {
+            Err(format!("{ours}\n{one:#?}\nbut {after}\n{other:#?}"))
+        }
+    });
+    assert!(repaired >= 3, "only {repaired} objects were repaired");
+}
+
 /// A repair that cannot be made is said in a warning where nothing is denied.
 #[test]
 fn an_obstacle_is_said_where_nothing_is_denied() {
