@@ -2,6 +2,7 @@
 //! and what to change. It decides nothing.
 
 mod admission;
+mod apply;
 mod args;
 mod check;
 mod completions;

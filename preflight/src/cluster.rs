@@ -175,16 +175,34 @@ impl Cluster {
             .iter()
             .any(|version| api_version == format!("{GROUP}/{version}"));
         // Nothing can have another name or namespace; and a path is made of them.
-        if !is_version || ![namespace, name].into_iter().all(is_name) {
+        let found = if is_version && [namespace, name].into_iter().all(is_name) {
+            let path = format!("/apis/{api_version}/namespaces/{namespace}/{PLURAL}");
+            self.get(&path, name, &asked)?
+        } else {
+            None
+        };
+        let Some(text) = found else {
+            self.check_served(api_version)?;
             return Ok(None);
+        };
+        let live = serde_json::from_str(&text);
+        live.map(Some).map_err(|error| asked.unread(error))
+    }
+
+    /// Refuses a version that this cluster does not serve. Where it serves none, the operator is not installed yet.
+    fn check_served(&self, api_version: &str) -> Result<(), ClusterError> {
+        let Some(Group { versions, .. }) = self.group()? else {
+            return Ok(());
+        };
+        let is_it = |served: &Version| api_version == format!("{GROUP}/{}", served.version);
+        if versions.iter().any(is_it) {
+            return Ok(());
         }
-        let path = format!("/apis/{api_version}/namespaces/{namespace}/{PLURAL}");
-        match self.get(&path, name, &asked)? {
-            Some(text) => serde_json::from_str(&text)
-                .map(Some)
-                .map_err(|error| asked.unread(error)),
-            None => Ok(None),
-        }
+        let served: Vec<&str> = versions.iter().map(|served| &*served.version).collect();
+        Err(ClusterError::VersionNotServed {
+            api_version: api_version.to_owned(),
+            served: served.join(", "),
+        })
     }
 
     /// Whether somebody may do something with a resource of the whole cluster: a service account as
@@ -239,16 +257,20 @@ impl Cluster {
         serde_json::from_str(status).map_err(|error| asked.unread(error))
     }
 
+    /// The API group of `HyperConverged`, if there is one.
+    fn group(&self) -> Result<Option<Group>, ClusterError> {
+        let asked = Asked::new("get", &format!("/apis/{GROUP}"));
+        let text = self.get("/apis", GROUP, &asked)?;
+        let group = text.map(|text| serde_json::from_str(&text));
+        group.transpose().map_err(|error| asked.unread(error))
+    }
+
     /// The version of `HyperConverged` to ask for.
     fn served(&self) -> Result<String, ClusterError> {
-        let asked = Asked::new("get", &format!("/apis/{GROUP}"));
-        let Some(text) = self.get("/apis", GROUP, &asked)? else {
-            return Err(ClusterError::NotServed);
-        };
         let Group {
             preferred_version,
             versions,
-        } = serde_json::from_str(&text).map_err(|error| asked.unread(error))?;
+        } = self.group()?.ok_or(ClusterError::NotServed)?;
         preferred_version
             .into_iter()
             .chain(versions)

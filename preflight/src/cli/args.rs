@@ -128,6 +128,17 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Against which nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
 
+    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, or as `kubectl replace`
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "HOW",
+        help_heading = "What is judged",
+        hide_possible_values = false
+    )]
+    pub(crate) as_if: AsIf,
+
     /// Another context of the kubeconfig than the current one
     #[arg(
         long,
@@ -157,6 +168,16 @@ pub(crate) struct Subject {
     /// Compile the module, and neither read nor keep a compiled one
     #[arg(long, help_heading = "By which policy")]
     pub(crate) no_cache: bool,
+}
+
+/// How a file is sent to the cluster that has the object already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AsIf {
+    /// Merged with the live object and with what was applied last
+    #[default]
+    Apply,
+    /// In place of the live object
+    Replace,
 }
 
 /// `check`.

@@ -9,7 +9,8 @@ use hco_preflight::{Cluster, Counts, HostCalls, Labels};
 use serde_json::Value;
 
 use super::admission::{self, Identity};
-use super::args::{self, Subject};
+use super::apply;
+use super::args::{self, AsIf, Subject};
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
 use super::input::{self, Found, InFile, Input};
@@ -96,6 +97,8 @@ pub(crate) struct Question {
     against: Against,
     /// The object, with its file if it is in one.
     pub(crate) object: Written,
+    /// What the API server makes of it, if that is something else.
+    sent: Option<Value>,
     /// What it was before.
     old: Option<Value>,
 }
@@ -207,7 +210,7 @@ impl Prepared {
             failures: self.failures.clone(),
         };
         for question in &self.questions {
-            match self.report(question, question.object.value()) {
+            match self.report(question, question.sent()) {
                 Ok(report) => verdicts.objects.push(question.judged(report)),
                 Err(failure) => verdicts.failures.push(failure),
             }
@@ -283,7 +286,12 @@ impl Question {
 
     /// As it is to be, and as it was.
     fn objects(&self) -> impl Iterator<Item = &Value> {
-        std::iter::once(self.object.value()).chain(&self.old)
+        std::iter::once(self.sent()).chain(&self.old)
+    }
+
+    /// The object as the API server gets it.
+    pub(crate) fn sent(&self) -> &Value {
+        self.sent.as_ref().unwrap_or(self.object.value())
     }
 
     pub(crate) fn judged(&self, mut report: Report) -> Judged {
@@ -364,6 +372,7 @@ fn of_cluster(cluster: Option<&Cluster>) -> Result<Vec<Question>> {
         identity: Identity::of(&object),
         against: Against::Nothing,
         object: Written::InCluster(object),
+        sent: None,
         old: None,
     });
     Ok(questions.collect())
@@ -373,7 +382,7 @@ fn of_cluster(cluster: Option<&Cluster>) -> Result<Vec<Question>> {
 enum Old<'c> {
     Nowhere,
     File(PathBuf, Vec<Found>),
-    Cluster(&'c Cluster),
+    Cluster(&'c Cluster, AsIf),
 }
 
 impl<'c> Old<'c> {
@@ -389,7 +398,7 @@ impl<'c> Old<'c> {
                 }
                 Ok(Self::File(path.clone(), read.found))
             }
-            (None, Some(cluster)) => Ok(Self::Cluster(cluster)),
+            (None, Some(cluster)) => Ok(Self::Cluster(cluster, subject.as_if)),
             (None, None) => Ok(Self::Nowhere),
         }
     }
@@ -408,7 +417,7 @@ impl<'c> Old<'c> {
             (Self::File(path, _), Against::Nothing) => {
                 Some(format!("{} has no object of this name", path.display()))
             }
-            (Self::Cluster(cluster), Against::Nothing) => Some(format!(
+            (Self::Cluster(cluster, _), Against::Nothing) => Some(format!(
                 "the cluster has no HyperConverged {}/{} yet",
                 namespace_in(cluster, &identity),
                 identity.name.as_deref().unwrap_or_default()
@@ -420,11 +429,18 @@ impl<'c> Old<'c> {
             let note = format!("{file}:{line}: judged in full: {there}");
             notes.push(one_line(&note));
         }
+        let sent = match (self, &old) {
+            (Self::Cluster(_, as_if), Some(live)) => {
+                Some(apply::sent(*as_if, live, &written.object.value))
+            }
+            _ => None,
+        };
         Ok(Question {
             place: Some(place),
             identity,
             against,
             object: Written::InFile(written),
+            sent,
             old,
         })
     }
@@ -448,7 +464,7 @@ impl<'c> Old<'c> {
                 let against = Against::File(path.display().to_string());
                 Ok((against, Some(old.written.object.value.clone())))
             }
-            Self::Cluster(cluster) => {
+            Self::Cluster(cluster, _) => {
                 let Some(name) = &identity.name else {
                     return Ok((Against::Nothing, None));
                 };

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
         } else {
             format!("-{}", index + 1)
         };
-        let request = question.request(question.object.value());
+        let request = question.request(question.sent());
         let record = Arc::new(Record::new(Arc::clone(&prepared.hosts.all)));
         let payload = admission::payload(&request, &prepared.settings);
         prepared.module.judge(

@@ -59,6 +59,14 @@ pub enum ClusterError {
         "the cluster serves no hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; is the HyperConverged operator installed?"
     )]
     NotServed,
+    /// The cluster has another version of `HyperConverged`.
+    #[error("the cluster does not serve {api_version}; it serves {served}")]
+    VersionNotServed {
+        /// What the object is.
+        api_version: String,
+        /// The versions that are served.
+        served: String,
+    },
     /// The API server said something else.
     #[error("the API server refuses to {verb} {resource} ({code}): {message}")]
     Refused {

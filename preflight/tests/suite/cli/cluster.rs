@@ -120,3 +120,42 @@ fn grants_are_told(
     compare(&format!("rbac-{}", context.description.unwrap()), &shown);
     assert_eq!(ended, code, "{shown}");
 }
+
+/// The import was enabled by `kubectl patch`, and the file says nothing of it: `kubectl apply` leaves it enabled.
+#[test]
+fn what_others_set_stays_where_the_file_is_applied() {
+    let mut answers = recorded();
+    let live = answers.iter_mut().find(|answer| {
+        let request = answer["request"].as_str().unwrap_or_default();
+        answer["status"] == 200 && request.contains("/v1beta1/namespaces/")
+    });
+    let live = &mut live.unwrap()["body"];
+    live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+    live["spec"]["dataImportCronTemplates"] = json!([]);
+    let server = ApiServer::start(answers);
+    let code = |more: &str| {
+        let mut check = command();
+        check.env("KUBECONFIG", server.kubeconfig());
+        check.args(["check", "-f", "accepted-live.yaml", "--cluster"]);
+        let output = check.args(more.split_whitespace()).output().unwrap();
+        output.status.code()
+    };
+    assert_eq!(code(""), Some(0));
+    assert_eq!(code("--as-if apply"), Some(0));
+    assert_eq!(code("--as-if replace"), Some(1));
+}
+
+/// A cluster that serves other versions than that of the file is not one without the object.
+#[test]
+fn a_version_that_is_not_served_is_an_error() {
+    let mut answers = recorded();
+    let group = answers
+        .iter_mut()
+        .find(|answer| answer["request"] == "GET /apis/hco.kubevirt.io");
+    group.unwrap()["body"]["versions"] =
+        json!([{"groupVersion": "hco.kubevirt.io/v1", "version": "v1"}]);
+    let server = ApiServer::start(answers);
+    let (shown, code) = run(&server, "check -f other.yaml --cluster");
+    compare("cluster-version-not-served", &shown);
+    assert_eq!(code, 2);
+}
