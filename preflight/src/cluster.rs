@@ -175,7 +175,10 @@ impl Cluster {
             .iter()
             .any(|version| api_version == format!("{GROUP}/{version}"));
         // Nothing can have another name or namespace; and a path is made of them.
-        let found = if is_version && [namespace, name].into_iter().all(is_name) {
+        if ![namespace, name].into_iter().all(is_name) {
+            return Ok(None);
+        }
+        let found = if is_version {
             let path = format!("/apis/{api_version}/namespaces/{namespace}/{PLURAL}");
             self.get(&path, name, &asked)?
         } else {

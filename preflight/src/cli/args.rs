@@ -96,6 +96,7 @@ pub(crate) enum Command {
 
 /// What is judged, against what.
 #[derive(Debug, Clone, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
     /// Manifest in YAML or JSON, a directory of them, or - for the standard input; can be given several times. Without
     /// it, and with --cluster: the HyperConvergeds of the cluster
@@ -114,6 +115,10 @@ pub(crate) struct Subject {
     /// Look into the directories below a directory too
     #[arg(long, short = 'R', help_heading = "What is judged")]
     pub(crate) recursive: bool,
+
+    /// Accept files without a HyperConverged, as hooks of a repository need it
+    #[arg(long, help_heading = "What is judged")]
+    pub(crate) allow_empty: bool,
 
     /// A manifest with the objects before the change: they are judged as updates, which are not denied for existing
     /// problems
@@ -198,9 +203,31 @@ pub(crate) struct Check {
     )]
     pub(crate) output: Format,
 
+    /// From which findings on the exit code is 1
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "LEVEL",
+        hide_possible_values = false
+    )]
+    pub(crate) fail_on: FailOn,
+
     /// Print no notes
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
+}
+
+/// From which findings on a check fails. What cannot be judged fails in any case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// A denial
+    #[default]
+    Deny,
+    /// A denial or a warning
+    Warn,
+    /// No finding
+    Never,
 }
 
 const CHECK: &str = "\

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::admission::{self, Identity};
 use super::apply;
-use super::args::{self, AsIf, Subject};
+use super::args::{self, AsIf, FailOn, Subject};
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
 use super::input::{self, Found, InFile, Input};
@@ -33,12 +33,18 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
         }
         // A program that reads the report must find in it why nothing was judged.
         Err(error) => {
-            let failures = match error.downcast() {
-                Ok(Unread(failures)) => failures,
-                Err(error) => vec![Failure::of(&error)],
-            };
-            let objects = Vec::new();
-            (Verdicts { objects, failures }, Vec::new())
+            let mut verdicts = Verdicts::default();
+            let mut notes = Vec::new();
+            match error.downcast() {
+                Ok(Unread::Nothing(what)) if args.subject.allow_empty => {
+                    verdicts.may_be_empty = true;
+                    notes.push(what.to_string());
+                }
+                Ok(Unread::Nothing(what)) => verdicts.failures.push(what),
+                Ok(Unread::Failures(failures)) => verdicts.failures = failures,
+                Err(error) => verdicts.failures.push(Failure::of(&error)),
+            }
+            (verdicts, notes)
         }
     };
     if !args.quiet {
@@ -68,7 +74,11 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
         terminal.failure(&failure.to_string());
     }
     terminal.tell(&verdicts, args.output)?;
-    Ok(verdicts.exit())
+    Ok(match (verdicts.exit(), args.fail_on) {
+        (Exit::Denied, FailOn::Never) => Exit::Accepted,
+        (Exit::Accepted, FailOn::Warn) if verdicts.warns() => Exit::Denied,
+        (exit, _) => exit,
+    })
 }
 
 /// Everything that a check needs, read.
@@ -145,10 +155,12 @@ impl Prepared {
             mut failures,
         } = input::read(&subject.filename, subject.recursive);
         if found.is_empty() && !subject.filename.is_empty() {
-            if failures.is_empty() {
-                failures.push(nothing(&subject.filename, &notes));
+            return Err(if failures.is_empty() {
+                Unread::Nothing(nothing(&subject.filename, &notes))
+            } else {
+                Unread::Failures(failures)
             }
-            return Err(Unread(failures).into());
+            .into());
         }
         let cluster = if subject.cluster {
             let _progress = Progress::start("connecting to the cluster");
@@ -206,8 +218,8 @@ impl Prepared {
     fn judge(&self) -> Verdicts {
         let _progress = Progress::start("judging");
         let mut verdicts = Verdicts {
-            objects: Vec::new(),
             failures: self.failures.clone(),
+            ..Verdicts::default()
         };
         for question in &self.questions {
             match self.report(question, question.sent()) {
@@ -330,12 +342,18 @@ fn check_usage(subject: &Subject) -> Result<()> {
     Ok(())
 }
 
-/// That no file could be read.
+/// Why there is nothing to judge.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  "))]
-struct Unread(Vec<Failure>);
+pub(crate) enum Unread {
+    /// The files have no `HyperConverged`.
+    #[error("{0}")]
+    Nothing(Failure),
+    /// No file could be read.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  "))]
+    Failures(Vec<Failure>),
+}
 
-/// Nothing to judge is never an acceptance.
+/// Nothing to judge is no acceptance, unless the user says so.
 fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
     let files: Vec<String> = files
         .iter()

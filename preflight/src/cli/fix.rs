@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use super::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
-use super::check::{Prepared, Purpose, Question};
+use super::check::{Prepared, Purpose, Question, Unread};
 use super::exit::Exit;
 use super::foreign::{self, one_line, shell_word};
 use super::input::{InFile, Source};
@@ -29,7 +29,18 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
             "name a file to fix with -f, or print the changes of the objects in the cluster with -o commands or -o json-patch"
         );
     }
-    let mut prepared = Prepared::new(&args.subject, Purpose::Fix)?;
+    let mut prepared = match Prepared::new(&args.subject, Purpose::Fix) {
+        Ok(prepared) => prepared,
+        Err(error) if args.subject.allow_empty => match error.downcast() {
+            Ok(Unread::Nothing(what)) => {
+                terminal.note(&what.to_string());
+                return Ok(Exit::Accepted);
+            }
+            Ok(unread) => return Err(unread.into()),
+            Err(error) => return Err(error),
+        },
+        Err(error) => return Err(error),
+    };
     // Otherwise the module reports what it would repair, and not how.
     if let Some(settings) = prepared.settings.as_object_mut() {
         settings.remove("repair");
@@ -60,7 +71,11 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let by_hand = fixed.iter().any(|object| object.by_hand);
     let made: usize = fixed.iter().map(|object| object.made).sum();
     let objects = fixed.into_iter().map(Fixed::judged).collect();
-    let verdicts = Verdicts { objects, failures };
+    let verdicts = Verdicts {
+        objects,
+        failures,
+        may_be_empty: false,
+    };
     let left = if by_hand || changes && !args.write {
         Exit::Denied
     } else {

@@ -190,6 +190,8 @@ pub(crate) struct Verdicts {
     pub(crate) objects: Vec<Judged>,
     /// What could not be judged besides.
     pub(crate) failures: Vec<Failure>,
+    /// Whether it is right that there are no objects.
+    pub(crate) may_be_empty: bool,
 }
 
 impl Judged {
@@ -237,7 +239,17 @@ impl Verdicts {
     pub(crate) fn exit(&self) -> Exit {
         let failed = self.failures.iter().map(|_| Exit::Unjudged);
         let exits = self.objects.iter().map(Judged::exit).chain(failed);
-        exits.max().unwrap_or(Exit::Unjudged)
+        exits.max().unwrap_or(if self.may_be_empty {
+            Exit::Accepted
+        } else {
+            Exit::Unjudged
+        })
+    }
+
+    /// Whether there is a warning.
+    pub(crate) fn warns(&self) -> bool {
+        let mut objects = self.objects.iter();
+        objects.any(|object| object.of(Level::Warn).next().is_some())
     }
 }
 
@@ -296,7 +308,12 @@ mod tests {
     fn two_beats_one_beats_zero() {
         let exit = |objects: Vec<Judged>| {
             let failures = Vec::new();
-            Verdicts { objects, failures }.exit()
+            Verdicts {
+                objects,
+                failures,
+                may_be_empty: false,
+            }
+            .exit()
         };
         let accepted = judged(true, None);
         let denied = judged(false, Some(403));
@@ -317,6 +334,7 @@ mod tests {
         let verdicts = Verdicts {
             objects: vec![judged(true, None)],
             failures: vec![Failure::in_file("a.yaml", None, "no such file")],
+            may_be_empty: true,
         };
         assert_eq!(verdicts.exit(), Exit::Unjudged);
     }

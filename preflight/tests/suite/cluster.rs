@@ -115,12 +115,16 @@ fn an_object_is_got_by_version_namespace_and_name() {
         ("hco.kubevirt.io/v1beta1", "a/b", name),
         ("hco.kubevirt.io/v1beta1", name, ".."),
         ("hco.kubevirt.io/v1beta1", name, ""),
-        ("hco.kubevirt.io/v9", name, name),
         ("v1", name, name),
     ] {
         assert_eq!(get(version, namespace, name), None);
     }
     assert_eq!(server.asked().len(), before, "no path is made of these");
+    let error = cluster.hyperconverged("hco.kubevirt.io/v9", name, name);
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "the cluster does not serve hco.kubevirt.io/v9; it serves v1, v1beta1"
+    );
 }
 
 #[test]

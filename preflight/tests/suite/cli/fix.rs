@@ -52,6 +52,7 @@ use crate::api_server::{ApiServer, recorded};
     "fix -f fixable.yaml --arch amd64=3,arm64=2 --settings repair.yaml",
     1
 )]
+#[case::empty_allowed("fix -f nodes.yaml --nodes nodes.yaml --allow-empty", 0)]
 #[case::no_file("fix --cluster", 2)]
 #[case::unreadable("fix -f broken.yaml -f fixable.yaml --arch amd64=3,arm64=2", 2)]
 #[case::two_ways("fix -f fixable.yaml --arch amd64=3 --write --diff", 2)]

@@ -24,6 +24,13 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::settings("check -f denied.yaml --nodes nodes.yaml --settings settings.yaml", 0)]
 #[case::settings_of_the_policy("check -f denied.yaml --nodes nodes.yaml --settings policy.yaml", 0)]
 #[case::repair("check -f denied.yaml --nodes nodes.yaml --settings repair.yaml", 0)]
+#[case::fail_on_warn("check -f warned.yaml --nodes nodes.yaml --fail-on warn", 1)]
+#[case::fail_never("check -f denied.yaml --nodes nodes.yaml --fail-on never", 0)]
+#[case::never_but_unjudged("check -f broken.yaml --nodes nodes.yaml --fail-on never", 2)]
+#[case::empty("check -f nodes.yaml --nodes nodes.yaml", 2)]
+#[case::empty_allowed("check -f nodes.yaml --nodes nodes.yaml --allow-empty", 0)]
+#[case::empty_allowed_in_json("check -f nodes.yaml --nodes nodes.yaml --allow-empty -o json", 0)]
+#[case::broken_is_not_empty("check -f broken.yaml --nodes nodes.yaml --allow-empty", 2)]
 #[case::foreign_module("check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat", 1)]
 fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
