@@ -115,7 +115,6 @@ fn an_object_is_got_by_version_namespace_and_name() {
         ("hco.kubevirt.io/v1beta1", "a/b", name),
         ("hco.kubevirt.io/v1beta1", name, ".."),
         ("hco.kubevirt.io/v1beta1", name, ""),
-        ("v1", name, name),
     ] {
         assert_eq!(get(version, namespace, name), None);
     }
