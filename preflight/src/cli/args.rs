@@ -45,8 +45,8 @@ Examples:
   hco-preflight explain architectures-missing
 
 Exit codes:
-  0  everything would be accepted
-  1  something would be denied
+  0  everything would be accepted; `fix`: nothing to fix
+  1  something would be denied; `fix`: changes are shown but not written, or a problem remains
   2  something could not be judged: an unreadable file, unreadable nodes, wrong settings, wrong usage";
 
 /// The command line, read.
@@ -283,7 +283,7 @@ pub(crate) struct Fix {
     )]
     pub(crate) output: Option<FixFormat>,
 
-    /// Also apply fixes that you have to review, such as the architectures of an image that was not looked at
+    /// Also apply fixes that you have to review, such as the architectures of an image, which nothing here inspects
     #[arg(long, help_heading = "Which changes")]
     pub(crate) r#unsafe: bool,
 
@@ -337,7 +337,9 @@ impl std::str::FromStr for Prefer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (rule, way) = text.split_once('=').ok_or("write it as RULE=WAY")?;
+        let (rule, way) = text
+            .split_once('=')
+            .ok_or("write it as in multi-arch-import-disabled=place-on:amd64")?;
         if rule != WITH_ALTERNATIVES {
             return Err(format!(
                 "only {WITH_ALTERNATIVES} can be fixed in more than one way"

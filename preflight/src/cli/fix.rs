@@ -241,18 +241,18 @@ fn chosen(findings: &[Finding], args: &args::Fix) -> Result<Vec<Remedy>, String>
     if let (Some(prefer), Some(finding)) = (&args.prefer, with_alternatives) {
         return Ok(vec![preferred(finding, prefer)?.clone()]);
     }
+    // Whoever places the workloads does not want the import instead.
+    let is_placed = matches!(args.prefer, Some(Prefer::PlaceOn(_)));
+    let is_wanted = |remedy: &&Remedy| !(is_placed && changes_import(remedy));
     let complete = findings.iter().filter_map(Finding::complete_remedy);
-    let complete: Vec<Remedy> = complete.cloned().collect();
+    let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
     if !complete.is_empty() || !args.r#unsafe {
         return Ok(complete);
     }
-    let is_placed = matches!(args.prefer, Some(Prefer::PlaceOn(_)));
     let mut first = None;
     let to_review = findings.iter().filter_map(|finding| {
-        let remedy = to_review(finding)?;
-        let is_wanted = !(is_placed && changes_import(remedy))
-            && *first.get_or_insert(&finding.rule) == &finding.rule;
-        is_wanted.then_some(remedy)
+        let remedy = to_review(finding).filter(is_wanted)?;
+        (*first.get_or_insert(&finding.rule) == &finding.rule).then_some(remedy)
     });
     Ok(to_review.cloned().collect())
 }
@@ -481,19 +481,23 @@ fn command(question: &Question, patch: &str) -> Option<String> {
 
 /// Prints what is left for a person, and the counts.
 fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
-    let mut left = 0;
-    let mut suggested = 0;
+    let (mut by_hand, mut to_confirm) = (0, 0);
     for object in &verdicts.objects {
         if let Some(message) = object.message() {
             terminal.failure(&format!("{}: {message}", object.at(None)));
         }
-        let to_review = object.report.findings.iter().filter_map(to_review);
-        suggested += to_review.count();
-        for finding in object.of(Level::Deny) {
-            left += 1;
-            let fix = finding.fix.replace('\n', "\n    ");
-            let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
-            terminal.failure(&format!("{at}: [{rule}] {fact}\n  fix: {fix}"));
+        for finding in &object.report.findings {
+            let is_denied = finding.level == Level::Deny;
+            if to_review(finding).is_some() && !args.r#unsafe {
+                to_confirm += 1;
+            } else if is_denied {
+                by_hand += 1;
+            }
+            if is_denied {
+                let fix = finding.fix.replace('\n', "\n    ");
+                let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
+                terminal.failure(&format!("{at}: [{rule}] {fact}\n  fix: {fix}"));
+            }
         }
     }
     if args.quiet {
@@ -504,13 +508,14 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         let done = if args.write { "fixed" } else { "can be fixed" };
         words.push(format!("{} {done}", count(made, "finding")));
     }
-    if left > 0 {
-        let needs = if left == 1 { "needs" } else { "need" };
-        words.push(format!("{} {needs} manual action", count(left, "problem")));
+    if to_confirm > 0 {
+        let findings = count(to_confirm, "finding");
+        words.push(format!(
+            "{findings} to review: fix by hand, or run again with --unsafe"
+        ));
     }
-    if suggested > 0 && !args.r#unsafe {
-        let fixes = count(suggested, "suggested fix").replace("fixs", "fixes");
-        words.push(format!("--unsafe applies {fixes}; review the result"));
+    if by_hand > 0 {
+        words.push(format!("{} to fix by hand", count(by_hand, "problem")));
     }
     if words.is_empty() && exit == Exit::Accepted {
         words.push("nothing to fix".to_owned());

@@ -13,12 +13,13 @@ use crate::fields::Fields;
 pub enum Labels {
     /// All of them.
     All,
-    /// Those with one of these keys, and those that tell a node's role.
+    /// Those with one of these keys, and those that are read in any case.
     Only(BTreeSet<String>),
 }
 
-/// The labels that tell a node's role, whatever is judged.
-const ROLES: [&str; 3] = [
+/// The labels that are read whatever is judged: they tell a node's role, and which nodes the workloads can be placed on.
+const ALWAYS: [&str; 4] = [
+    "kubernetes.io/arch",
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
     "node-role.kubernetes.io/worker",
@@ -49,7 +50,7 @@ impl Labels {
     fn keep(&self, key: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Only(keys) => keys.contains(key) || ROLES.contains(&key),
+            Self::Only(keys) => keys.contains(key) || ALWAYS.contains(&key),
         }
     }
 }

@@ -17,6 +17,11 @@ use crate::api_server::{ApiServer, recorded};
     "fix -f denied.yaml --arch amd64=3,arm64=2 --prefer multi-arch-import-disabled=place-on:arm64",
     1
 )]
+// The label of the nodes counts, which the manifest does not name.
+#[case::place_on_nodes(
+    "fix -f denied.yaml --nodes ../../../examples/mixed-nodes.yaml --prefer multi-arch-import-disabled=place-on:arm64",
+    1
+)]
 #[case::place_nowhere(
     "fix -f denied.yaml --arch amd64=3,arm64=2 --prefer multi-arch-import-disabled=place-on:s390x",
     2
