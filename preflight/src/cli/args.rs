@@ -251,6 +251,10 @@ pub(crate) enum Format {
     Sarif,
     /// Workflow commands of GitHub Actions
     Github,
+    /// Code quality, for merge requests of GitLab
+    Gitlab,
+    /// `PolicyReport`s, as Kubewarden's audit scanner writes them
+    Policyreport,
 }
 
 /// `fix`.

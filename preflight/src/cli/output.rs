@@ -1,9 +1,11 @@
 //! Where the command writes, and the forms in which it tells a check.
 
 mod github;
+mod gitlab;
 mod json;
 mod junit;
 mod markdown;
+mod policyreport;
 mod sarif;
 mod text;
 
@@ -84,6 +86,8 @@ impl Terminal {
             Format::Text => return self.print(&text::render(verdicts, width(), &self.name)),
             Format::Json => foreign::json(&json::render(verdicts)?),
             Format::Sarif => foreign::json(&sarif::render(verdicts)?),
+            Format::Gitlab => foreign::json(&gitlab::render(verdicts)?),
+            Format::Policyreport => foreign::json(&policyreport::render(verdicts)?),
             // None of them has colours, so nothing invisible in them is ours.
             Format::Markdown => foreign::lines(&markdown::render(verdicts)),
             Format::Junit => foreign::lines(&junit::render(verdicts)?),

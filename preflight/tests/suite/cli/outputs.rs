@@ -10,7 +10,16 @@ use crate::api_server::{ApiServer, recorded};
 
 #[rstest]
 fn each_output_of_each_outcome(
-    #[values("json", "markdown", "junit", "sarif", "github")] format: &str,
+    #[values(
+        "json",
+        "markdown",
+        "junit",
+        "sarif",
+        "github",
+        "gitlab",
+        "policyreport"
+    )]
+    format: &str,
     #[values(
         ("several", "check -f several.yaml --nodes nodes.yaml -q", 1),
         ("carried", "check -f denied.yaml --nodes nodes.yaml --old old.yaml", 0),
@@ -54,7 +63,16 @@ fn check_sarif(name: &str, words: &str, code: i32) {
 /// What is for a program is not mixed with what is for people.
 #[rstest]
 fn notes_and_errors_go_elsewhere(
-    #[values("json", "markdown", "junit", "sarif", "github")] format: &str,
+    #[values(
+        "json",
+        "markdown",
+        "junit",
+        "sarif",
+        "github",
+        "gitlab",
+        "policyreport"
+    )]
+    format: &str,
 ) {
     let output = run(&format!(
         "check -f several.yaml -f broken.yaml --nodes nodes.yaml -o {format} --color always"
@@ -76,7 +94,17 @@ fn notes_and_errors_go_elsewhere(
 /// terminal obeys, hides or reorders.
 #[rstest]
 fn nothing_from_outside_is_printed_raw(
-    #[values("text", "json", "markdown", "junit", "sarif", "github")] format: &str,
+    #[values(
+        "text",
+        "json",
+        "markdown",
+        "junit",
+        "sarif",
+        "github",
+        "gitlab",
+        "policyreport"
+    )]
+    format: &str,
 ) {
     let forged = |field: &str| {
         format!(
@@ -166,7 +194,17 @@ fn forged(value: &mut Value) {
 
 #[rstest]
 fn nothing_of_a_cluster_is_printed_raw(
-    #[values("text", "json", "markdown", "junit", "sarif", "github")] format: &str,
+    #[values(
+        "text",
+        "json",
+        "markdown",
+        "junit",
+        "sarif",
+        "github",
+        "gitlab",
+        "policyreport"
+    )]
+    format: &str,
     #[values(200, 403, 500)] status: u16,
 ) {
     let mut answers = recorded();
@@ -192,7 +230,17 @@ fn nothing_of_a_cluster_is_printed_raw(
 
 #[rstest]
 fn nothing_of_a_module_is_printed_raw(
-    #[values("text", "json", "markdown", "junit", "sarif", "github")] format: &str,
+    #[values(
+        "text",
+        "json",
+        "markdown",
+        "junit",
+        "sarif",
+        "github",
+        "gitlab",
+        "policyreport"
+    )]
+    format: &str,
 ) {
     let verdict = json!({"accepted": false, "code": 400, "message": FORGED, "warnings": [FORGED]});
     let verdict = verdict.to_string();

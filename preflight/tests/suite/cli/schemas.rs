@@ -2,6 +2,7 @@
 //!
 //! The foreign schemas are files of crates that these tests depend on, found where cargo keeps them.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -98,5 +99,40 @@ fn junit_is_valid() {
         let document = uppsala::parse(&text).unwrap();
         let errors = validator.validate(&document);
         assert!(errors.is_empty(), "{words}: {errors:?}\n{text}");
+    }
+}
+
+/// Kubewarden's own `CustomResourceDefinition` is beside the project where it was built, and nowhere else.
+#[test]
+fn reports_fit_the_definition_of_kubewarden() {
+    const DEFINITION: &str = "../../shared/crds/policyreport-policyreports.yaml";
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(DEFINITION);
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        let _ = writeln!(
+            std::io::stderr(),
+            "cli::schemas::reports_fit_the_definition_of_kubewarden: not run: {} is not there",
+            path.display()
+        );
+        return;
+    };
+    let definition: Value = yaml_serde::from_str(&text).unwrap();
+    let mut versions = definition["spec"]["versions"].as_array().unwrap().iter();
+    let version = versions.find(|it| it["name"] == "v1alpha2").unwrap();
+    let mut schema = version["schema"]["openAPIV3Schema"].clone();
+    // An API server drops unknown fields; here they are mistakes.
+    schema["additionalProperties"] = Value::from(false);
+    schema["properties"]["results"]["items"]["additionalProperties"] = Value::from(false);
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (words, text) in outputs("policyreport") {
+        let list: Value = serde_json::from_str(&text).unwrap();
+        let items = list["items"].as_array().unwrap();
+        assert!(!items.is_empty(), "{words}");
+        for item in items {
+            let errors: Vec<String> = validator
+                .iter_errors(item)
+                .map(|error| error.to_string())
+                .collect();
+            assert!(errors.is_empty(), "{words}: {errors:?}");
+        }
     }
 }
