@@ -195,7 +195,8 @@ impl Prepared {
                 "the module is compiled on each run: {why}"
             )));
         }
-        let settings = settings::validated(subject.settings.as_deref(), &module)?;
+        let (settings, of_policy) = settings::validated(subject.settings.as_deref(), &module)?;
+        notes.extend(of_policy);
         drop(progress);
         let _progress = Progress::start("reading the nodes");
         let kept = if module.is_foreign() {

@@ -19,19 +19,23 @@ use super::policy::Module;
 /// `settings`: exits 2 if they are wrong.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     let module = Module::load(None, args.no_cache)?;
-    let settings = validated(args.settings.as_deref(), &module)?;
+    let (settings, notes) = validated(args.settings.as_deref(), &module)?;
+    for note in notes {
+        terminal.note(&note);
+    }
     terminal.print(&Effective::of(&settings).to_yaml()?)?;
     Ok(Exit::Accepted)
 }
 
-/// The settings of a file, or none, found right by the module.
-pub(crate) fn validated(path: Option<&Path>, module: &Module) -> Result<Value> {
+/// The settings of a file, or none, found right by the module; and what to know of the policy that has them.
+pub(crate) fn validated(path: Option<&Path>, module: &Module) -> Result<(Value, Vec<String>)> {
     let Some(path) = path else {
-        return Ok(json!({}));
+        return Ok((json!({}), Vec::new()));
     };
-    let settings = read(path)?;
+    let (settings, note) = read(path)?;
+    let note = note.map(|note| one_line(&format!("{}: {note}", path.display())));
     match module.mistakes(&settings)? {
-        None => Ok(settings),
+        None => Ok((settings, note.into_iter().collect())),
         Some(mistakes) if module.is_foreign() => {
             bail!("{}: {}", path.display(), one_line(&mistakes))
         }
@@ -40,7 +44,7 @@ pub(crate) fn validated(path: Option<&Path>, module: &Module) -> Result<Value> {
 }
 
 /// Reads settings as kwctl takes them, or as they stand in the policy that is deployed.
-fn read(path: &Path) -> Result<Value> {
+fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
     let text = input::text(path)?;
     let documents = objects(&text)
         .map_err(|error| anyhow!("{}:{}: {}", path.display(), error.line, error.what))?;
@@ -55,9 +59,27 @@ fn read(path: &Path) -> Result<Value> {
             documents.len()
         ),
     };
-    Ok(settings
-        .filter(|settings| !settings.is_null())
-        .unwrap_or_else(|| json!({})))
+    let settings = settings.filter(|settings| !settings.is_null());
+    let note = policy.and_then(|policy| without_effect(&policy.value));
+    Ok((settings.unwrap_or_else(|| json!({})), note))
+}
+
+/// Why the repairs of a policy have no effect.
+fn without_effect(policy: &Value) -> Option<&'static str> {
+    let repairs = policy.pointer("/spec/settings/repair")?.as_object()?;
+    if repairs.is_empty() {
+        None
+    } else if policy.pointer("/spec/mutating") != Some(&Value::Bool(true)) {
+        Some(
+            "the policy has `repair` and not `mutating: true`: policy-server rejects the requests that it would repair",
+        )
+    } else if policy.pointer("/spec/mode") == Some(&Value::from("monitor")) {
+        Some(
+            "the policy has `repair` and the mode `monitor`, in which Kubewarden drops the changes",
+        )
+    } else {
+        None
+    }
 }
 
 /// The policy among manifests: the only one, or the only one for HyperConvergeds.

@@ -61,6 +61,34 @@ fn settings_can_come_from_the_standard_input() {
     assert!(text.contains("\nupdates: strict\n"), "{text}");
 }
 
+/// Kubewarden makes nothing of `repair` in these policies.
+#[rstest]
+#[case::not_mutating("false", "protect", "not `mutating: true`")]
+#[case::monitor("true", "monitor", "the mode `monitor`")]
+fn repairs_without_effect_are_noted(
+    #[case] mutating: &str,
+    #[case] mode: &str,
+    #[case] wanted: &str,
+) {
+    let policy = format!(
+        "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nspec:\n  mutating: {mutating}\n  mode: {mode}\n  settings:\n    repair: {{architectures-malformed: normalise}}\n"
+    );
+    for words in [
+        "settings --settings -",
+        "check -f accepted.yaml --nodes nodes.yaml --settings -",
+    ] {
+        let output = run_with(words, &policy);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains(wanted), "{words}: {told}");
+    }
+    let right = policy
+        .replace("mutating: false", "mutating: true")
+        .replace("monitor", "protect");
+    let output = run_with("settings --settings -", &right);
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
 /// Where others can write to the cache, the user is told; `--no-cache` says that it is known.
 #[cfg(unix)]
 #[test]
