@@ -144,7 +144,7 @@ generate: ## Write what repeats the rules from the rules and their pages
 .PHONY: snapshots
 snapshots: ## Write the snapshots of the wording and the picture anew; read the diff before you commit it
 	INSTA_UPDATE=always $(CARGO) test -q --locked -p hco-architecture-engine --test suite wording
-	INSTA_UPDATE=always $(CARGO) test -q --locked -p hco-preflight --test suite cli
+	INSTA_UPDATE=always EDITS=write $(CARGO) test -q --locked -p hco-preflight --test suite -- cli edit
 
 .PHONY: clean
 clean: ## Remove everything that was built
