@@ -232,3 +232,20 @@ fn a_name_in_the_status_is_not_pasted_into_a_fix() {
     assert!(message.contains("add an entry with its name"), "{message}");
     assert!(!message.contains("\nfix: delete"), "{message}");
 }
+
+/// Of each rule and outcome 128 findings are reported in full; the others are counted.
+#[test]
+fn findings_beyond_the_list_are_counted() {
+    let templates: Vec<Value> = (0..200)
+        .map(|number| template(&format!("t{number}"), "amd64, arm64"))
+        .collect();
+    let report = create(&json!(templates));
+    assert!(!report.allowed);
+    // The entry is malformed, and the image then lacks an architecture.
+    assert_eq!(
+        (report.findings.len(), report.more_findings),
+        (2 * 128, 2 * 72)
+    );
+    let report = create(&json!(templates.get(..128)));
+    assert_eq!((report.findings.len(), report.more_findings), (2 * 128, 0));
+}

@@ -243,3 +243,24 @@ fn a_diff_is_not_printed_raw() {
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains("# \\u{1b}[2J\\u{202e}"), "{told}");
 }
+
+/// The module lists 128 findings of a rule; `check` says that there are more, and `fix` fixes them all.
+#[test]
+fn more_findings_than_are_listed_are_fixed() {
+    let template = |number: usize| {
+        format!(
+            "  - metadata:\n      name: t{number}\n      annotations:\n        ssp.kubevirt.io/dict.architectures: amd64, arm64\n    spec: {{schedule: 0 */12 * * *, managedDataSource: t{number}, template: {{spec: {{source: {{registry: {{url: \"docker://example.com/t{number}\"}}}}}}}}}}\n"
+        )
+    };
+    let templates: String = (0..200).map(template).collect();
+    let text = format!(
+        "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata:\n  name: many\nspec:\n  featureGates:\n    enableMultiArchBootImageImport: true\n  dataImportCronTemplates:\n{templates}"
+    );
+    let checked = run_with("check -f - --arch amd64=3,arm64=2", &text);
+    let told = String::from_utf8(checked.stderr).unwrap();
+    assert!(told.contains(" more findings are not listed"), "{told}");
+    let fixed = run_with("fix -f - --arch amd64=3,arm64=2 --write", &text);
+    assert_eq!(fixed.status.code(), Some(0));
+    let fixed = String::from_utf8(fixed.stdout).unwrap();
+    assert_eq!(fixed, text.replace("amd64, arm64", "amd64,arm64"));
+}
