@@ -385,6 +385,10 @@ impl Editor<'_> {
         let unusual = || EditError::Unusual(place.line());
         let start = match (place.form, place.entries().first()) {
             (Form::Block, Some(first)) => self.start(first, place)?,
+            // The tag of a text does not fit anything else.
+            _ if !new.is_string() && self.rest(place.text.start).starts_with('!') => {
+                place.text.start
+            }
             _ => self.behind_properties(place.text.start),
         };
         let end = self.end(place);
