@@ -55,6 +55,58 @@ pub(crate) fn request() -> impl Strategy<Value = Request> {
         })
 }
 
+/// A cluster of two architectures, and a request whose problems can all be repaired.
+pub(crate) fn repairable() -> impl Strategy<Value = (Request, Vec<Value>)> {
+    let architectures = select(vec![
+        "amd64,arm64",
+        " amd64,arm64",
+        "amd64 , arm64",
+        "AMD64,aarch64",
+        "arm64,,amd64,",
+        "amd64,arm64,amd64",
+    ]);
+    let template = (architectures, registry()).prop_map(|(architectures, registry)| {
+        json!({
+            "metadata": {"annotations": {ARCHITECTURES: architectures}},
+            "spec": {"template": {"spec": {"source": {"registry": registry}}}},
+        })
+    });
+    (
+        request(),
+        vec(template, 0..4),
+        option::of(any::<bool>()),
+        option::of(Just(json!({"zone": "a"}))),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(mut request, mut templates, field, selector, has_parents)| {
+                for (index, template) in templates.iter_mut().enumerate() {
+                    template["metadata"]["name"] = format!("image-{index}").into();
+                }
+                let parts = Parts {
+                    field,
+                    gates: None,
+                    common_import: Some(false),
+                    templates: Some(templates),
+                    selector,
+                    affinity: None,
+                    annotations: Map::new(),
+                    status: Vec::new(),
+                    has_parents,
+                };
+                request.object = parts.object(request.version);
+                let nodes = ["amd64", "arm64"].map(|architecture| {
+                    let labels = json!({"kubernetes.io/arch": architecture, "zone": "a"});
+                    json!({
+                        "metadata": {"labels": labels},
+                        "status": {"nodeInfo": {"architecture": architecture}},
+                    })
+                });
+                (request, nodes.into())
+            },
+        )
+}
+
 /// What an object is made of, in either version.
 #[derive(Debug, Clone)]
 struct Parts {
