@@ -96,7 +96,6 @@ pub(crate) enum Command {
 
 /// What is judged, against what.
 #[derive(Debug, Clone, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
     /// Manifest in YAML or JSON, a directory of them, or - for the standard input; can be given several times. Without
     /// it, and with --cluster: the HyperConvergeds of the cluster
@@ -116,10 +115,6 @@ pub(crate) struct Subject {
     #[arg(long, short = 'R', help_heading = "What is judged")]
     pub(crate) recursive: bool,
 
-    /// Accept files without a HyperConverged, as hooks of a repository need it
-    #[arg(long, help_heading = "What is judged")]
-    pub(crate) allow_empty: bool,
-
     /// A manifest with the objects before the change: they are judged as updates, which are not denied for existing
     /// problems
     #[arg(long, value_name = "FILE", help_heading = "What is judged")]
@@ -129,20 +124,9 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Against which nodes", conflicts_with_all = ["cluster", "arch"])]
     pub(crate) nodes: Option<PathBuf>,
 
-    /// The cluster of the current kubeconfig: its nodes, and the live object as the old one
+    /// The cluster of the current kubeconfig: its nodes, and for `check` and `record` the live object as the old one
     #[arg(long, help_heading = "Against which nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
-
-    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, or as `kubectl replace`
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "HOW",
-        help_heading = "What is judged",
-        hide_possible_values = false
-    )]
-    pub(crate) as_if: AsIf,
 
     /// Another context of the kubeconfig than the current one
     #[arg(
@@ -191,6 +175,21 @@ pub(crate) enum AsIf {
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) subject: Subject,
+
+    /// Accept files without a HyperConverged, as hooks of a repository need it
+    #[arg(long, help_heading = "What is judged")]
+    pub(crate) allow_empty: bool,
+
+    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, or as `kubectl replace`
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "HOW",
+        help_heading = "What is judged",
+        hide_possible_values = false
+    )]
+    pub(crate) as_if: AsIf,
 
     /// For people, or for machines and reviews
     #[arg(
@@ -264,6 +263,10 @@ pub(crate) enum Format {
 pub(crate) struct Fix {
     #[command(flatten)]
     pub(crate) subject: Subject,
+
+    /// Accept files without a HyperConverged, as hooks of a repository need it
+    #[arg(long, help_heading = "What is judged")]
+    pub(crate) allow_empty: bool,
 
     /// Write the corrected files; with `-f -`, the corrected text to the standard output
     #[arg(long, short = 'w', conflicts_with_all = ["diff", "output"], help_heading = "What to do with the changes")]
@@ -383,6 +386,17 @@ pub(crate) struct Settings {
 pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) subject: Subject,
+
+    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, or as `kubectl replace`
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "HOW",
+        help_heading = "What is judged",
+        hide_possible_values = false
+    )]
+    pub(crate) as_if: AsIf,
 
     /// Where the files are written
     #[arg(long, value_name = "DIR", default_value = "hco-preflight-record")]

@@ -23,7 +23,7 @@ use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
 
 /// Judges, tells, and ends with the gravest.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
-    let (verdicts, notes) = match Prepared::new(&args.subject, Purpose::Check) {
+    let (verdicts, notes) = match Prepared::new(&args.subject, Purpose::Check(args.as_if)) {
         Ok(prepared) => {
             let verdicts = prepared.judge();
             let unplaced = prepared.unplaced(args.subject.what_if.as_ref(), &verdicts);
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
             let mut verdicts = Verdicts::default();
             let mut notes = Vec::new();
             match error.downcast() {
-                Ok(Unread::Nothing(what)) if args.subject.allow_empty => {
+                Ok(Unread::Nothing(what)) if args.allow_empty => {
                     verdicts.may_be_empty = true;
                     notes.push(what.to_string());
                 }
@@ -139,8 +139,8 @@ impl Written {
 /// What objects are judged for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// What would happen to them: a live object is the old one.
-    Check,
+    /// What would happen to them: a live object is the old one, and the file is sent like this.
+    Check(AsIf),
     /// What can be fixed in them: existing problems too.
     Fix,
 }
@@ -169,13 +169,12 @@ impl Prepared {
             None
         };
         let questions = if subject.filename.is_empty() {
-            if purpose == Purpose::Check {
+            if purpose != Purpose::Fix {
                 notes.push(LIVE.to_owned());
             }
             of_cluster(cluster.as_deref())?
         } else {
-            let live = cluster.as_deref().filter(|_| purpose == Purpose::Check);
-            let old = Old::of(subject, live)?;
+            let old = Old::of(subject, purpose, cluster.as_deref())?;
             let asked = found
                 .into_iter()
                 .map(|found| old.question(found, &mut notes));
@@ -310,9 +309,7 @@ impl Question {
     pub(crate) fn judged(&self, mut report: Report) -> Judged {
         let written = self.object.written().cloned();
         if let Some(InFile { object, .. }) = &written {
-            for finding in &mut report.findings {
-                finding.line = Some(object.line_of(finding.path.raw()));
-            }
+            report.set_lines(object);
         }
         Judged {
             place: self.place.clone(),
@@ -405,9 +402,9 @@ enum Old<'c> {
 }
 
 impl<'c> Old<'c> {
-    fn of(subject: &Subject, cluster: Option<&'c Cluster>) -> Result<Self> {
-        match (&subject.old, cluster) {
-            (Some(path), _) => {
+    fn of(subject: &Subject, purpose: Purpose, cluster: Option<&'c Cluster>) -> Result<Self> {
+        match (&subject.old, cluster, purpose) {
+            (Some(path), ..) => {
                 let read = input::read(std::slice::from_ref(path), subject.recursive);
                 if let Some(failure) = read.failures.first() {
                     bail!("--old {failure}");
@@ -417,8 +414,8 @@ impl<'c> Old<'c> {
                 }
                 Ok(Self::File(path.clone(), read.found))
             }
-            (None, Some(cluster)) => Ok(Self::Cluster(cluster, subject.as_if)),
-            (None, None) => Ok(Self::Nowhere),
+            (None, Some(cluster), Purpose::Check(as_if)) => Ok(Self::Cluster(cluster, as_if)),
+            (None, None, _) | (None, _, Purpose::Fix) => Ok(Self::Nowhere),
         }
     }
 

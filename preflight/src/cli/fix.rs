@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use hco_preflight::{Edited, Object, TextEdit, edited};
+use hco_preflight::{EditError, Edited, Object, TextEdit, edited};
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
@@ -31,15 +31,13 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     let mut prepared = match Prepared::new(&args.subject, Purpose::Fix) {
         Ok(prepared) => prepared,
-        Err(error) if args.subject.allow_empty => match error.downcast() {
-            Ok(Unread::Nothing(what)) => {
+        Err(error) => match error.downcast()? {
+            Unread::Nothing(what) if args.allow_empty => {
                 terminal.note(&what.to_string());
                 return Ok(Exit::Accepted);
             }
-            Ok(unread) => return Err(unread.into()),
-            Err(error) => return Err(error),
+            unread => return Err(unread.into()),
         },
-        Err(error) => return Err(error),
     };
     // Otherwise the module reports what it would repair, and not how.
     if let Some(settings) = prepared.settings.as_object_mut() {
@@ -60,11 +58,10 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         }
     }
     drop(progress);
-    let mut changes = fixed.iter().any(|object| !object.patch.is_empty());
-    match args.output {
+    let changes = match args.output {
         Some(format) => print_patches(&fixed, format, &mut failures)?,
-        None => changes = fix_files(&mut fixed, args, terminal, &mut failures)?,
-    }
+        None => fix_files(&mut fixed, args, terminal, &mut failures)?,
+    };
     for failure in &failures {
         terminal.failure(&failure.to_string());
     }
@@ -194,17 +191,22 @@ impl<'q> Fixed<'q> {
         }
     }
 
-    fn index_in(&self, source: &Source) -> Option<usize> {
-        let InFile { object, .. } = self.question.object.written()?;
-        source.objects.iter().position(|it| Rc::ptr_eq(it, object))
+    /// The file, if the object is in one.
+    fn source(&self) -> Option<&'q Rc<Source>> {
+        let written = self.question.object.written();
+        written.map(|written| &written.source)
+    }
+
+    /// Whether this is an object of a file.
+    fn is(&self, object: &Rc<Object>) -> bool {
+        let written = self.question.object.written();
+        written.is_some_and(|written| Rc::ptr_eq(&written.object, object))
     }
 
     fn judged(self) -> Judged {
         let mut judged = self.question.judged(self.report);
         if let Some(object) = self.written {
-            for finding in &mut judged.report.findings {
-                finding.line = Some(object.line_of(finding.path.raw()));
-            }
+            judged.report.set_lines(&object);
         }
         judged
     }
@@ -222,14 +224,21 @@ fn patch(object: &mut Value, remedy: &Remedy) -> Result<()> {
 
 /// The edits of a file that make one remedy; `None` if it cannot be made alone, or not by the editor.
 pub(crate) fn edits(written: &InFile, remedy: &Remedy) -> Option<Vec<TextEdit>> {
-    let mut value = written.object.value.clone();
+    let InFile { source, object } = written;
+    let mut value = object.value.clone();
     patch(&mut value, remedy).ok()?;
-    let objects = written.source.objects.iter().map(|object| {
-        let is_it = Rc::ptr_eq(object, &written.object);
-        (&**object, if is_it { &value } else { &object.value })
-    });
-    let objects: Vec<_> = objects.collect();
-    Some(edited(&written.source.text, &objects).ok()?.edits)
+    let value_of = |it: &Rc<Object>| Rc::ptr_eq(it, object).then_some(&value);
+    Some(edit(source, value_of).ok()?.edits)
+}
+
+/// The file with other values of some of its objects.
+fn edit<'v>(
+    source: &'v Source,
+    value_of: impl Fn(&Rc<Object>) -> Option<&'v Value>,
+) -> Result<Edited, EditError> {
+    let objects = source.objects.iter();
+    let objects = objects.map(|it| (&**it, value_of(it).unwrap_or(&it.value)));
+    edited(&source.text, &objects.collect::<Vec<_>>())
 }
 
 /// The remedies to apply together: the preferred one alone, else all that are complete, else those of one rule that a
@@ -312,21 +321,16 @@ fn fix_files(
     terminal: &Terminal,
     failures: &mut Vec<Failure>,
 ) -> Result<bool> {
-    let mut sources: Vec<Rc<Source>> = Vec::new();
-    for object in fixed.iter() {
-        if let Some(InFile { source, .. }) = object.question.object.written()
-            && !sources.iter().any(|known| Rc::ptr_eq(known, source))
-        {
-            sources.push(Rc::clone(source));
-        }
-    }
+    let is_same = |one: &Fixed<'_>, other: &Fixed<'_>| {
+        let sources = one.source().zip(other.source());
+        sources.is_some_and(|(one, other)| Rc::ptr_eq(one, other))
+    };
     let mut changes = false;
-    for source in sources {
-        let mut of_file: Vec<&mut Fixed<'_>> = fixed
-            .iter_mut()
-            .filter(|object| object.index_in(&source).is_some())
-            .collect();
-        let Edited { text, objects, .. } = fix_file(&source, &mut of_file, terminal)?;
+    for of_file in fixed.chunk_by_mut(is_same) {
+        let Some(source) = of_file.first().and_then(Fixed::source) else {
+            continue;
+        };
+        let Edited { text, objects, .. } = fix_file(source, of_file, terminal)?;
         let is_changed = text != source.text;
         changes |= is_changed;
         if !args.write {
@@ -344,25 +348,21 @@ fn fix_files(
         let written = if source.is_stdin() {
             print_raw(text.as_bytes())
         } else if is_changed {
-            replace(&source, &text)
+            replace(source, &text)
         } else {
             Ok(())
         };
-        match written {
-            Ok(()) => {
-                for (index, object) in objects.into_iter().enumerate() {
-                    let mut of_file = of_file.iter_mut();
-                    if let Some(fixed) = of_file.find(|it| it.index_in(&source) == Some(index)) {
-                        fixed.written = Some(object);
-                    }
-                }
+        if let Err(error) = written {
+            let what = format!("not written: {}", chain(&error));
+            failures.push(Failure::in_file(&source.name(), None, what));
+            for object in of_file {
+                object.reset();
             }
-            Err(error) => {
-                let what = format!("not written: {}", chain(&error));
-                failures.push(Failure::in_file(&source.name(), None, what));
-                for object in of_file {
-                    object.reset();
-                }
+            continue;
+        }
+        for (before, after) in source.objects.iter().zip(objects) {
+            if let Some(fixed) = of_file.iter_mut().find(|it| it.is(before)) {
+                fixed.written = Some(after);
             }
         }
     }
@@ -370,42 +370,28 @@ fn fix_files(
 }
 
 /// The text of a file with the fixed objects in it. An object that the editor cannot change stays as it is.
-fn fix_file(
-    source: &Source,
-    of_file: &mut [&mut Fixed<'_>],
-    terminal: &Terminal,
-) -> Result<Edited> {
-    fn edit(source: &Source, of_file: &[&mut Fixed<'_>]) -> Result<Edited> {
-        let targets = source.objects.iter().enumerate().map(|(index, object)| {
-            let fixed = of_file.iter().find(|it| it.index_in(source) == Some(index));
-            (&**object, fixed.map_or(&object.value, |fixed| &fixed.value))
-        });
-        let targets: Vec<(&Object, &Value)> = targets.collect();
-        Ok(edited(&source.text, &targets)?)
+fn fix_file(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> Result<Edited> {
+    fn with(source: &Source, fixed: &[Fixed<'_>]) -> Result<Edited, EditError> {
+        edit(source, |object| {
+            Some(&fixed.iter().find(|it| it.is(object))?.value)
+        })
     }
-    if let Ok(edited) = edit(source, of_file) {
+    if let Ok(edited) = with(source, of_file) {
         return Ok(edited);
     }
-    let values: Vec<Value> = of_file.iter().map(|it| it.value.clone()).collect();
-    for object in of_file.iter_mut() {
-        object.value = object.question.object.value().clone();
-    }
-    for (index, value) in values.into_iter().enumerate() {
-        let Some(object) = of_file.get_mut(index) else {
-            break;
-        };
-        object.value = value;
-        if let Err(error) = edit(source, of_file)
-            && let Some(object) = of_file.get_mut(index)
-        {
+    for count in 1..=of_file.len() {
+        // Those behind are as they are in the file.
+        let error = of_file
+            .get(..count)
+            .and_then(|them| with(source, them).err());
+        if let (Some(error), Some(object)) = (error, of_file.get_mut(count - 1)) {
             object.reset();
             object.by_hand = true;
-            let Failure { file, line, .. } = object.question.failure(String::new());
             let what = format!("not changed: {error}; edit it manually");
-            terminal.failure(&Failure { file, line, what }.to_string());
+            terminal.failure(&object.question.failure(what).to_string());
         }
     }
-    edit(source, of_file)
+    Ok(with(source, of_file)?)
 }
 
 /// Writes a file in one step, with its permissions and its owner; not over a file that somebody else changed.
@@ -437,12 +423,12 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints the patch of each object, on a line of its own.
+/// Prints the patch of each object, on a line of its own. Whether there is something to change.
 fn print_patches(
     fixed: &[Fixed<'_>],
     format: FixFormat,
     failures: &mut Vec<Failure>,
-) -> Result<()> {
+) -> Result<bool> {
     let mut text = String::new();
     for object in fixed {
         let operations = object.operations();
@@ -460,7 +446,8 @@ fn print_patches(
             failures.push(object.question.failure(what));
         }
     }
-    print_raw(text.as_bytes())
+    print_raw(text.as_bytes())?;
+    Ok(fixed.iter().any(|object| !object.patch.is_empty()))
 }
 
 /// The command that makes the changes in the cluster; `None` for an object without a name.

@@ -18,7 +18,7 @@ use super::output::Terminal;
 
 /// Writes the files beside one another and prints a command for each object.
 pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
-    let prepared = Prepared::new(&args.subject, Purpose::Check)?;
+    let prepared = Prepared::new(&args.subject, Purpose::Check(args.as_if))?;
     for note in &prepared.notes {
         terminal.note(note);
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use hco_preflight::Object;
 use serde::{Deserialize, Serialize};
 
 use super::admission::Identity;
@@ -46,6 +47,15 @@ pub(crate) struct Report {
     /// What such a module said besides.
     #[serde(skip)]
     pub(crate) notes: Vec<String>,
+}
+
+impl Report {
+    /// Says on which lines of its file the findings about an object are.
+    pub(crate) fn set_lines(&mut self, object: &Object) {
+        for finding in &mut self.findings {
+            finding.line = Some(object.line_of(finding.path.raw()));
+        }
+    }
 }
 
 /// A row of the matrix.

@@ -61,7 +61,10 @@ pub struct Edited {
 /// If the text cannot be edited so that it has these objects and is otherwise the same.
 pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edited, EditError> {
     let mut edits = Vec::new();
-    for (object, target) in objects_of_text {
+    let changed = objects_of_text
+        .iter()
+        .filter(|(object, target)| object.value != **target);
+    for (object, target) in changed {
         edits.append(&mut object.edits(text, target)?);
     }
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
@@ -151,18 +154,20 @@ impl Editor<'_> {
         if old == new {
             return Ok(());
         }
-        let is_here = place.form != Form::Alias;
-        match (old, new) {
-            _ if place.form == Form::Elsewhere => Err(EditError::Shared(place.line())),
-            (Value::Object(_), Value::Object(_)) | (Value::Array(_), Value::Array(_))
-                if !is_here =>
-            {
+        // In an empty one nothing has to stay.
+        let is_kept = is_collection(old) && is_collection(new);
+        match (old, new, place.form) {
+            (_, _, Form::Elsewhere)
+            | (Value::Object(_), Value::Object(_), Form::Alias)
+            | (Value::Array(_), Value::Array(_), Form::Alias) => {
                 Err(EditError::Shared(place.line()))
             }
-            // In an empty one nothing has to stay.
-            _ if !is_collection(new) || !is_collection(old) => self.replace(place, slot, new),
-            (Value::Object(old), Value::Object(new)) => self.change_map(place, old, new),
-            (Value::Array(old), Value::Array(new)) => self.change_list(place, old, new),
+            (Value::Object(old), Value::Object(new), _) if is_kept => {
+                self.change_map(place, old, new)
+            }
+            (Value::Array(old), Value::Array(new), _) if is_kept => {
+                self.change_list(place, old, new)
+            }
             _ => self.replace(place, slot, new),
         }
     }
@@ -253,7 +258,7 @@ impl Editor<'_> {
                 let start = self.start(next, place)?;
                 let joint = match slot {
                     Slot::Item { column } => self.style.line(column),
-                    _ => ", ".to_owned(),
+                    _ => self.style.comma(),
                 };
                 self.edit(start..start, added.join(&joint) + &joint);
                 Ok(())
@@ -341,7 +346,7 @@ impl Editor<'_> {
         let Some((last, kept)) = last.and_then(|last| Some((last, entries.get(last)?))) else {
             let start = self.behind_properties(place.text.start);
             let inside = start + 1..self.end(place).saturating_sub(1);
-            self.edit(inside, added.join(", "));
+            self.edit(inside, added.join(&self.style.comma()));
             return;
         };
         for (entry, next) in entries.iter().zip(entries.iter().skip(1)).take(last) {
@@ -359,9 +364,9 @@ impl Editor<'_> {
             return;
         }
         let Some(indentation) = self.lines_of(entries) else {
-            let comma = format!(",{}", self.style.blank);
-            let added = added.iter().flat_map(|entry| [comma.as_str(), entry]);
-            let added: String = added.collect();
+            let comma = self.style.comma();
+            let added = added.iter().flat_map(|entry| [&comma, entry]);
+            let added: String = added.map(String::as_str).collect();
             self.edit(end..end, added);
             return;
         };

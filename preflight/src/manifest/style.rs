@@ -1,6 +1,6 @@
 //! How a file is written, and new values written like it.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::place::{Form, Place};
 use crate::scalar::{self, Scalar};
@@ -10,7 +10,7 @@ use crate::scalar::{self, Scalar};
 pub(super) struct Style {
     pub(super) newline: &'static str,
     /// What stands behind a colon or a comma in brackets.
-    pub(super) blank: &'static str,
+    blank: &'static str,
     /// Whether it is JSON.
     is_json: bool,
     /// What a level adds to the indentation.
@@ -63,6 +63,11 @@ impl Style {
     /// A break, and the indentation of the next line.
     pub(super) fn line(&self, column: usize) -> String {
         format!("{}{}", self.newline, " ".repeat(column))
+    }
+
+    /// What separates entries in brackets that are on one line.
+    pub(super) fn comma(&self) -> String {
+        format!(",{}", self.blank)
     }
 
     /// A field of a map in lines, whose keys are in this column.
@@ -118,7 +123,11 @@ impl Style {
         let deeper = lines.map(|lines| format!("{lines}{}", self.step));
         let below = deeper.as_deref();
         let (brackets, entries): (_, Vec<String>) = match value {
-            Value::Object(map) => (("{", "}"), self.flow_fields(map, below)),
+            Value::Object(map) => {
+                let fields = map.iter();
+                let fields = fields.map(|(name, value)| self.flow_field(name, value, below));
+                (("{", "}"), fields.collect())
+            }
             Value::Array(list) => {
                 let items = list.iter().map(|item| self.flow(item, below));
                 (("[", "]"), items.collect())
@@ -134,17 +143,10 @@ impl Style {
                 format!("{open}{newline}{below}{entries}{newline}{lines}{close}")
             }
             _ => {
-                let entries = entries.join(&format!(",{}", self.blank));
+                let entries = entries.join(&self.comma());
                 format!("{open}{entries}{close}")
             }
         }
-    }
-
-    fn flow_fields(&self, map: &Map<String, Value>, lines: Option<&str>) -> Vec<String> {
-        let fields = map.iter();
-        fields
-            .map(|(name, value)| self.flow_field(name, value, lines))
-            .collect()
     }
 
     /// A scalar in the quotation marks of another one.

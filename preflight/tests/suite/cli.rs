@@ -16,6 +16,8 @@ use std::process::{Command, Output};
 
 use assert_cmd::cargo::CommandCargoExt as _;
 
+use crate::api_server::ApiServer;
+
 /// The manifests of these tests, where the command is run: paths in what it prints are relative.
 fn files() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files")
@@ -42,6 +44,13 @@ fn command() -> Command {
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
         command.env_remove(variable);
     }
+    command
+}
+
+/// The command, with a cluster.
+fn command_on(server: &ApiServer) -> Command {
+    let mut command = command();
+    command.env("KUBECONFIG", server.kubeconfig());
     command
 }
 

@@ -3,14 +3,13 @@
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
-use super::{command, compare, shown};
+use super::{command_on, compare, shown};
 use crate::api_server::{ApiServer, recorded};
 
 /// Runs a command line against the recorded cluster; its address differs from run to run.
 fn run(server: &ApiServer, words: &str) -> (String, i32) {
-    let mut command = command();
-    command.env("KUBECONFIG", server.kubeconfig());
-    let output = command.args(words.split_whitespace()).output().unwrap();
+    let output = command_on(server).args(words.split_whitespace()).output();
+    let output = output.unwrap();
     let shown = shown(words, &output).replace(&server.address(), "SERVER");
     (shown, output.status.code().unwrap())
 }
@@ -39,9 +38,7 @@ fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Cont
 #[test]
 fn live_objects_in_sarif() {
     let server = ApiServer::start(recorded());
-    let mut command = command();
-    command.env("KUBECONFIG", server.kubeconfig());
-    let output = command
+    let output = command_on(&server)
         .args(["check", "--cluster", "-o", "sarif"])
         .output()
         .unwrap();
@@ -134,8 +131,7 @@ fn what_others_set_stays_where_the_file_is_applied() {
     live["spec"]["dataImportCronTemplates"] = json!([]);
     let server = ApiServer::start(answers);
     let code = |more: &str| {
-        let mut check = command();
-        check.env("KUBECONFIG", server.kubeconfig());
+        let mut check = command_on(&server);
         check.args(["check", "-f", "accepted-live.yaml", "--cluster"]);
         let output = check.args(more.split_whitespace()).output().unwrap();
         output.status.code()

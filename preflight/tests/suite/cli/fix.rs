@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rstest::{Context, rstest};
 
-use super::{check, command, files, run, run_with, scratch};
+use super::{check, command, command_on, files, run, run_with, scratch};
 use crate::api_server::{ApiServer, recorded};
 
 #[rstest]
@@ -181,8 +181,7 @@ fn a_file_with_two_names_is_fixed_once() {
 #[test]
 fn what_the_cluster_has_already_is_fixed() {
     let server = ApiServer::start(recorded());
-    let mut fix = command();
-    fix.env("KUBECONFIG", server.kubeconfig());
+    let mut fix = command_on(&server);
     let output = fix
         .args(["fix", "-f", "live.yaml", "--cluster", "--unsafe"])
         .output();
@@ -190,8 +189,7 @@ fn what_the_cluster_has_already_is_fixed() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(output.stdout.starts_with(b"--- live.yaml"), "{output:?}");
 
-    let mut fix = command();
-    fix.env("KUBECONFIG", server.kubeconfig());
+    let mut fix = command_on(&server);
     let output = fix.args(["fix", "--cluster", "-o", "commands"]).output();
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");

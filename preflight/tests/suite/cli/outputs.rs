@@ -1,25 +1,32 @@
 //! What machines and reviews get.
 
+use std::path::PathBuf;
 use std::process::Output;
 
-use rstest::rstest;
+use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
-use super::{check, command, run};
+use super::{check, command_on, run, run_with};
 use crate::api_server::{ApiServer, recorded};
+
+/// The outputs for machines and reviews.
+const FORMATS: [&str; 7] = [
+    "json",
+    "markdown",
+    "junit",
+    "sarif",
+    "github",
+    "gitlab",
+    "policyreport",
+];
+
+/// All outputs.
+fn outputs() -> impl Iterator<Item = &'static str> {
+    FORMATS.into_iter().chain(["text"])
+}
 
 #[rstest]
 fn each_output_of_each_outcome(
-    #[values(
-        "json",
-        "markdown",
-        "junit",
-        "sarif",
-        "github",
-        "gitlab",
-        "policyreport"
-    )]
-    format: &str,
     #[values(
         ("several", "check -f several.yaml --nodes nodes.yaml -q", 1),
         ("carried", "check -f denied.yaml --nodes nodes.yaml --old old.yaml", 0),
@@ -30,12 +37,15 @@ fn each_output_of_each_outcome(
     run: (&str, &str, i32),
 ) {
     let (name, words, code) = run;
-    // The rules of SARIF are the pages; what they say is tested where they stand.
-    let words = format!("{words} -o {format}");
-    if format == "sarif" {
-        return check_sarif(name, &words, code);
+    for format in FORMATS {
+        let words = format!("{words} -o {format}");
+        // The rules of SARIF are the pages; what they say is tested where they stand.
+        if format == "sarif" {
+            check_sarif(name, &words, code);
+        } else {
+            check(&format!("output-{format}-{name}"), &words, code);
+        }
     }
-    check(&format!("output-{format}-{name}"), &words, code);
 }
 
 fn check_sarif(name: &str, words: &str, code: i32) {
@@ -61,103 +71,53 @@ fn check_sarif(name: &str, words: &str, code: i32) {
 }
 
 /// What is for a program is not mixed with what is for people.
-#[rstest]
-fn notes_and_errors_go_elsewhere(
-    #[values(
-        "json",
-        "markdown",
-        "junit",
-        "sarif",
-        "github",
-        "gitlab",
-        "policyreport"
-    )]
-    format: &str,
-) {
-    let output = run(&format!(
-        "check -f several.yaml -f broken.yaml --nodes nodes.yaml -o {format} --color always"
-    ));
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        !told.contains("passed over") && !told.contains('\u{1b}'),
-        "{told}"
-    );
-    let beside = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        beside.contains("several.yaml:2: passed over a Deployment"),
-        "{beside}"
-    );
-    assert!(beside.contains("broken.yaml:"), "{beside}");
-}
-
-/// What comes from outside must not be a line of its own, to a reader or to a pipeline's runner, and nothing that a
-/// terminal obeys, hides or reorders.
-#[rstest]
-fn nothing_from_outside_is_printed_raw(
-    #[values(
-        "text",
-        "json",
-        "markdown",
-        "junit",
-        "sarif",
-        "github",
-        "gitlab",
-        "policyreport"
-    )]
-    format: &str,
-) {
-    let forged = |field: &str| {
-        format!(
-            "{field}\\n::stop-commands::x\\r\\n✔ accepted  {field}\\u001b[2J\\u202e\\u200b\\u007f"
-        )
-    };
-    let manifest = format!(
-        r#"{{"apiVersion": "v1", "kind": "{}"}}
----
-{{"apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged",
-  "metadata": {{"name": "{}", "namespace": "{}"}},
-  "spec": {{"dataImportCronTemplates": [{{"metadata": {{"name": "{}"}}}}]}}}}
-"#,
-        forged("kind"),
-        forged("name"),
-        forged("namespace"),
-        forged("template")
-    );
-    let directory = super::scratch(&format!("raw-{format}"));
-    let node = |name: &str, architecture: &str| {
-        format!(
-            r#"{{"kind": "Node", "metadata": {{"name": "{name}", "labels": {{"node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/control-plane": ""}}}},
-                "status": {{"nodeInfo": {{"architecture": "{architecture}"}}}}}}"#
-        )
-    };
-    let items = [
-        node("a", "amd64"),
-        node(&forged("node"), &forged("architecture")),
-    ]
-    .join(",");
-    let nodes = directory.join("nodes.json");
-    let list = format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{items}]}}"#);
-    std::fs::write(&nodes, list).unwrap();
-    let settings = directory.join("settings.json");
-    std::fs::write(&settings, format!(r#"{{"{}": 1}}"#, forged("setting"))).unwrap();
-    let words = format!(
-        "check -f - --nodes {} --color never -o {format}",
-        nodes.display()
-    );
-    let judged = super::run_with(&words, &manifest);
-    assert_eq!(judged.status.code(), Some(1));
-    let refused = super::run_with(
-        &format!("{words} --settings {}", settings.display()),
-        &manifest,
-    );
-    assert_eq!(refused.status.code(), Some(2));
-    nothing_is_raw(&judged);
-    nothing_is_raw(&refused);
+#[test]
+fn notes_and_errors_go_elsewhere() {
+    for format in FORMATS {
+        let output = run(&format!(
+            "check -f several.yaml -f broken.yaml --nodes nodes.yaml -o {format} --color always"
+        ));
+        let told = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            !told.contains("passed over") && !told.contains('\u{1b}'),
+            "{told}"
+        );
+        let beside = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            beside.contains("several.yaml:2: passed over a Deployment"),
+            "{beside}"
+        );
+        assert!(beside.contains("broken.yaml:"), "{beside}");
+    }
 }
 
 /// What a text from outside tries.
 const FORGED: &str = "\n::stop-commands::x\r\n✔ accepted\u{1b}[2J\u{202e}\u{200b}\u{7f}";
 
+/// Every text is forged, but those that say what it is.
+fn forged(mut value: Value) -> Value {
+    match &mut value {
+        Value::String(text) => text.push_str(FORGED),
+        Value::Array(items) => {
+            for item in items {
+                *item = forged(item.take());
+            }
+        }
+        Value::Object(fields) => {
+            let known = ["apiVersion", "kind", "continue", "version", "groupVersion"];
+            for (key, value) in fields {
+                if !known.contains(&key.as_str()) {
+                    *value = forged(value.take());
+                }
+            }
+        }
+        _ => {}
+    }
+    value
+}
+
+/// What comes from outside must not be a line of its own, to a reader or to a pipeline's runner, and nothing that a
+/// terminal obeys, hides or reorders.
 #[track_caller]
 fn nothing_is_raw(output: &Output) {
     for told in [&output.stdout, &output.stderr] {
@@ -174,105 +134,124 @@ fn nothing_is_raw(output: &Output) {
             );
         }
     }
+    let told = [output.stdout.clone(), output.stderr.clone()].concat();
+    let told = String::from_utf8(told).unwrap();
+    assert!(told.contains("stop-commands"), "it was not told: {told}");
 }
 
-/// Every text of every answer is forged, but those that say what it is an answer to.
-fn forged(value: &mut Value) {
-    match value {
-        Value::String(text) => text.push_str(FORGED),
-        Value::Array(items) => items.iter_mut().for_each(forged),
-        Value::Object(fields) => fields
-            .iter_mut()
-            .filter(|(key, _)| {
-                !["apiVersion", "kind", "continue", "version", "groupVersion"]
-                    .contains(&key.as_str())
-            })
-            .for_each(|(_, value)| forged(value)),
-        _ => {}
+#[test]
+fn nothing_of_files_is_printed_raw() {
+    let other = json!({"apiVersion": "v1", "kind": format!("kind{FORGED}")});
+    let object = forged(json!({
+        "apiVersion": "hco.kubevirt.io/v1beta1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "name", "namespace": "namespace"},
+        "spec": {"dataImportCronTemplates": [{"metadata": {"name": "template"}}]},
+    }));
+    // JSON is YAML.
+    let manifest = format!("{other}\n---\n{object}\n");
+    let node = |name: &str, architecture: &str| {
+        json!({
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "labels": {"node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/control-plane": ""},
+            },
+            "status": {"nodeInfo": {"architecture": architecture}},
+        })
+    };
+    let items = [node("a", "amd64"), forged(node("node", "architecture"))];
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    let directory = super::scratch("raw");
+    let nodes = directory.join("nodes.json");
+    std::fs::write(&nodes, list.to_string()).unwrap();
+    let settings = directory.join("settings.json");
+    let wrong = json!({format!("setting{FORGED}"): 1});
+    std::fs::write(&settings, wrong.to_string()).unwrap();
+    for format in outputs() {
+        let words = format!(
+            "check -f - --nodes {} --color never -o {format}",
+            nodes.display()
+        );
+        let judged = run_with(&words, &manifest);
+        assert_eq!(judged.status.code(), Some(1));
+        nothing_is_raw(&judged);
+        let refused = run_with(
+            &format!("{words} --settings {}", settings.display()),
+            &manifest,
+        );
+        assert_eq!(refused.status.code(), Some(2));
+        nothing_is_raw(&refused);
     }
 }
 
 #[rstest]
-fn nothing_of_a_cluster_is_printed_raw(
-    #[values(
-        "text",
-        "json",
-        "markdown",
-        "junit",
-        "sarif",
-        "github",
-        "gitlab",
-        "policyreport"
-    )]
-    format: &str,
-    #[values(200, 403, 500)] status: u16,
-) {
+fn nothing_of_a_cluster_is_printed_raw(#[values(200, 403, 500)] status: u16) {
     let mut answers = recorded();
     for answer in &mut answers {
+        let body = &mut answer["body"];
         if status == 200 {
-            forged(&mut answer["body"]);
+            *body = forged(body.take());
         } else {
+            *body = forged(json!({
+                "kind": "Status", "apiVersion": "v1", "status": "Failure",
+                "message": "no", "reason": "no", "code": status,
+            }));
             answer["status"] = json!(status);
-            let message = format!("no{FORGED}");
-            answer["body"] = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message, "reason": message, "code": status});
         }
     }
     let server = ApiServer::start(answers);
-    let mut check = command();
-    check.env("KUBECONFIG", server.kubeconfig());
-    let check = check.args(["check", "--cluster", "--color", "never", "-o", format]);
-    let output = check.output().unwrap();
-    nothing_is_raw(&output);
-    let told = [output.stdout, output.stderr].concat();
-    let told = String::from_utf8(told).unwrap();
-    assert!(told.contains("stop-commands"), "{told}");
+    for format in outputs() {
+        let mut check = command_on(&server);
+        let check = check.args(["check", "--cluster", "--color", "never", "-o", format]);
+        nothing_is_raw(&check.output().unwrap());
+    }
 }
 
-#[rstest]
-fn nothing_of_a_module_is_printed_raw(
-    #[values(
-        "text",
-        "json",
-        "markdown",
-        "junit",
-        "sarif",
-        "github",
-        "gitlab",
-        "policyreport"
-    )]
-    format: &str,
-) {
-    let verdict = json!({"accepted": false, "code": 400, "message": FORGED, "warnings": [FORGED]});
-    let verdict = verdict.to_string();
-    let wat = |text: &str| -> String {
+/// A module that answers everything so, and this to settings.
+fn module(name: &str, answer: &Value, to_settings: &Value) -> PathBuf {
+    let wat = |value: &Value| -> (String, usize) {
+        let text = value.to_string();
         let bytes = text.bytes().map(|byte| format!("\\{byte:02x}"));
-        bytes.collect()
+        (bytes.collect(), text.len())
     };
-    // It answers everything so; settings are taken.
+    let ((answer, length), (to_settings, length_to_settings)) = (wat(answer), wat(to_settings));
+    // Operations are told apart by the length of their names: validate_settings has 17.
     let module = format!(
         r#"(module
             (import "wapc" "__guest_response" (func $respond (param i32 i32)))
             (memory (export "memory") 1)
-            (data (i32.const 0) "{}")
-            (data (i32.const 4096) "{}")
+            (data (i32.const 0) "{answer}")
+            (data (i32.const 4096) "{to_settings}")
             (func (export "__guest_call") (param $operation i32) (param i32) (result i32)
                 (if (i32.eq (local.get $operation) (i32.const 17))
-                    (then (call $respond (i32.const 4096) (i32.const 14)) (return (i32.const 1))))
-                (call $respond (i32.const 0) (i32.const {}))
-                (i32.const 1)))"#,
-        wat(&verdict),
-        wat(r#"{"valid":true}"#),
-        verdict.len()
+                    (then
+                        (call $respond (i32.const 4096) (i32.const {length_to_settings}))
+                        (return (i32.const 1))))
+                (call $respond (i32.const 0) (i32.const {length}))
+                (i32.const 1)))"#
     );
-    let path = super::scratch(&format!("raw-module-{format}")).join("module.wat");
+    let path = super::scratch(&format!("raw-module-{name}")).join("module.wat");
     std::fs::write(&path, module).unwrap();
-    let output = run(&format!(
-        "check -f accepted.yaml --nodes nodes.yaml --color never -o {format} --policy {}",
-        path.display()
-    ));
-    nothing_is_raw(&output);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let told = [output.stdout, output.stderr].concat();
-    let told = String::from_utf8(told).unwrap();
-    assert!(told.contains("stop-commands"), "{told}");
+    path
+}
+
+#[rstest]
+#[case::verdict(json!({"valid": true}), 1)]
+#[case::settings(json!({"valid": false, "message": FORGED}), 2)]
+fn nothing_of_a_module_is_printed_raw(
+    #[case] to_settings: Value,
+    #[case] code: i32,
+    #[context] context: Context,
+) {
+    let verdict = json!({"accepted": false, "code": 400, "message": FORGED, "warnings": [FORGED]});
+    let module = module(context.description.unwrap(), &verdict, &to_settings);
+    for format in outputs() {
+        let output = run(&format!(
+            "check -f accepted.yaml --nodes nodes.yaml --settings settings.yaml --color never -o {format} --policy {}",
+            module.display()
+        ));
+        nothing_is_raw(&output);
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+    }
 }
