@@ -1,0 +1,318 @@
+//! Images in registries: how the URL of a template names one, and which architectures it supports.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::json::{Json, Object, WrongType};
+use crate::sorted;
+
+/// What the policy can ask about images. A host that does not read images keeps the answers as they are here.
+pub trait Registry {
+    /// The manifest of an image, as JSON: that of one image, or an index of several.
+    ///
+    /// # Errors
+    ///
+    /// The host's error, in its own words.
+    fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
+        let _ = image;
+        Err("images are not read here".to_owned())
+    }
+
+    /// The manifest of one image together with its configuration, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// The host's error, in its own words.
+    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
+        self.manifest(image)
+    }
+}
+
+/// An image in a registry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Image {
+    /// The host of the registry, and its port if the URL has one.
+    host: String,
+    /// The repository, with a tag or a digest if the URL has one.
+    name: String,
+}
+
+impl Image {
+    /// The image that a registry URL names; `None` if the URL does not name a registry.
+    ///
+    /// Whatever stands in the URL, the image is at the host that is checked against the setting `registries`.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/importer/transport.go, parseImageName; containers/image
+    /// docker/docker_transport.go, ParseReference and newReference; docker/reference/normalize.go, splitDockerDomain and
+    /// ParseNormalizedNamed.
+    ///
+    /// # Errors
+    ///
+    /// Why CDI cannot import the image.
+    pub fn at(url: &str) -> Option<Result<Self, &'static str>> {
+        let image = url.strip_prefix("docker://")?;
+        let (host, name) = match image.split_once('/') {
+            Some((host, name)) if host.contains(['.', ':']) || host == "localhost" => (host, name),
+            _ => ("docker.io", image),
+        };
+        let host = host.to_ascii_lowercase();
+        let (host, name) = match (host.as_str(), name) {
+            ("docker.io" | "index.docker.io", name) if !name.contains('/') => {
+                ("docker.io".to_owned(), format!("library/{name}"))
+            }
+            ("index.docker.io", name) => ("docker.io".to_owned(), name.to_owned()),
+            (_, name) => (host, name.to_owned()),
+        };
+        Some(match mistake(&host, &name) {
+            Some(mistake) => Err(mistake),
+            None => Ok(Self { host, name }),
+        })
+    }
+
+    /// The host of the registry, and its port if the URL has one.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The architectures of the image for Linux, as its registry lists them.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/importer/transport.go, buildSourceContext and
+    /// validateImagePlatformMatch: from an index CDI takes the image for Linux with the architecture, and of a single
+    /// image it compares the configuration.
+    ///
+    /// # Errors
+    ///
+    /// Why the registry does not tell: a text from outside.
+    pub fn architectures(&self, registry: &dyn Registry) -> Result<BTreeSet<String>, String> {
+        let image = self.to_string();
+        let architectures = match read(&registry.manifest(&image)?, of_index)? {
+            Some(architectures) => Some(architectures),
+            None => read(&registry.manifest_and_config(&image)?, of_config)?,
+        };
+        let architectures = architectures.unwrap_or_default();
+        if architectures.is_empty() {
+            return Err("the manifest has no architecture of an image for Linux".to_owned());
+        }
+        Ok(architectures)
+    }
+}
+
+impl fmt::Display for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.host, self.name)
+    }
+}
+
+/// Why this is no image that CDI can import.
+fn mistake(host: &str, name: &str) -> Option<&'static str> {
+    let is_in = |text: &str, others: &str| {
+        let is_known =
+            |character: char| character.is_ascii_alphanumeric() || others.contains(character);
+        !text.is_empty() && text.chars().all(is_known)
+    };
+    let (tagged, digest) = match name.split_once('@') {
+        Some((tagged, digest)) => (tagged, Some(digest)),
+        None => (name, None),
+    };
+    let (repository, tag) = match tagged.split_once(':') {
+        Some((repository, tag)) => (repository, Some(tag)),
+        None => (tagged, None),
+    };
+    if tag.is_some() && digest.is_some() {
+        return Some("the URL has both a tag and a digest, which CDI does not import");
+    }
+    let is_valid = is_in(host, ".-:[]")
+        && repository.split('/').all(|part| is_in(part, "._-"))
+        && !repository.contains(|character: char| character.is_ascii_uppercase())
+        && tag.is_none_or(|tag| is_in(tag, "._-"))
+        && digest.is_none_or(|digest| is_in(digest, ":"));
+    (!is_valid).then_some("the URL is not a valid reference of an image")
+}
+
+/// Reads the answer of a registry, which anybody can have written.
+fn read(
+    answer: &[u8],
+    read: for<'a> fn(&Object<'a>) -> Result<Option<BTreeSet<String>>, WrongType<'a>>,
+) -> Result<Option<BTreeSet<String>>, String> {
+    /// A manifest has some kilobytes.
+    const LIMIT: usize = 4 << 20;
+    if answer.len() > LIMIT {
+        return Err("the manifest is larger than 4 MiB".to_owned());
+    }
+    let answer = Json::parse(answer);
+    let answer = answer.map_err(|error| format!("the manifest is not valid JSON: {error}"))?;
+    read(&Object::root(answer)).map_err(|error| error.to_string())
+}
+
+/// The architectures of an index. Those of attestations are `unknown`, and so is their system.
+fn of_index<'a>(index: &Object<'a>) -> Result<Option<BTreeSet<String>>, WrongType<'a>> {
+    let architectures = index.field("manifests").list(|_, manifest| {
+        let platform = manifest.object().object("platform");
+        let system = platform.field("os").string()?;
+        let architecture = platform.field("architecture").string()?;
+        Ok(architecture.filter(|_| system.as_deref() == Some("linux")))
+    })?;
+    Ok(architectures.map(|all| sorted::set(all.into_iter().flatten())))
+}
+
+/// The architecture in the configuration of an image.
+fn of_config<'a>(answer: &Object<'a>) -> Result<Option<BTreeSet<String>>, WrongType<'a>> {
+    let architecture = answer.object("config").field("architecture").string()?;
+    Ok(architecture.map(|architecture| sorted::set([architecture])))
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn an_image_is_named_as_cdi_resolves_it() {
+        let digest = "@sha256:0000000000000000000000000000000000000000000000000000000000000000";
+        for (url, image) in [
+            (
+                "docker://quay.io/containerdisks/fedora:latest",
+                "quay.io/containerdisks/fedora:latest",
+            ),
+            ("docker://Quay.IO/a", "quay.io/a"),
+            ("docker://registry:5000/a:1", "registry:5000/a:1"),
+            ("docker://[::1]:5000/a", "[::1]:5000/a"),
+            ("docker://localhost/a", "localhost/a"),
+            ("docker://busybox", "docker.io/library/busybox"),
+            ("docker://docker.io/busybox", "docker.io/library/busybox"),
+            (
+                "docker://index.docker.io/library/busybox",
+                "docker.io/library/busybox",
+            ),
+            (
+                "docker://index.docker.io/busybox",
+                "docker.io/library/busybox",
+            ),
+            (
+                "docker://kubevirt/fedora:39",
+                "docker.io/kubevirt/fedora:39",
+            ),
+        ] {
+            let read = Image::at(url).unwrap().unwrap();
+            assert_eq!(read.to_string(), image, "{url}");
+        }
+        let with_digest = format!("docker://quay.io/a{digest}");
+        let read = Image::at(&with_digest).unwrap().unwrap();
+        assert_eq!(read.to_string(), format!("quay.io/a{digest}"));
+    }
+
+    #[test]
+    fn what_is_not_in_a_registry_is_no_image() {
+        for url in [
+            "",
+            "quay.io/a",
+            "oci-archive:///a.tar",
+            "http://quay.io/a",
+            "DOCKER://quay.io/a",
+        ] {
+            assert_eq!(Image::at(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_cdi_cannot_import_is_a_mistake() {
+        for url in [
+            "docker://",
+            "docker:///a",
+            "docker://quay.io/",
+            "docker://quay.io/A",
+            "docker://quay.io/a b",
+            "docker://quay.io/a:",
+            "docker://quay.io/a:1:2",
+            "docker://quay.io/a?x",
+            "docker://quay.io/a#x",
+            "docker://quay.io/a\nb",
+            "docker://user@quay.io/a",
+            "docker://quay.io@other.io/a",
+            "docker://quay.io/a%2e",
+            "docker://quay.io\\@other.io/a",
+            "docker://quay.io/a:1@sha256:00",
+        ] {
+            assert!(matches!(Image::at(url), Some(Err(_))), "{url}");
+        }
+    }
+
+    /// A registry that answers the same to each question about a manifest, and about a configuration.
+    struct Answers(&'static str, &'static str);
+
+    impl Registry for Answers {
+        fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
+            Ok(self.0.into())
+        }
+
+        fn manifest_and_config(&self, _: &str) -> Result<Vec<u8>, String> {
+            Ok(self.1.into())
+        }
+    }
+
+    fn architectures(manifest: &'static str, config: &'static str) -> Result<String, String> {
+        let image = Image::at("docker://quay.io/a").unwrap().unwrap();
+        let read = image.architectures(&Answers(manifest, config))?;
+        Ok(read.into_iter().collect::<Vec<_>>().join(","))
+    }
+
+    #[test]
+    fn an_index_lists_what_is_for_linux() {
+        let index = r#"{"manifests": [
+            {"platform": {"os": "linux", "architecture": "arm64", "variant": "v8"}},
+            {"platform": {"os": "linux", "architecture": "arm", "variant": "v7"}},
+            {"platform": {"os": "linux", "architecture": "arm64"}},
+            {"platform": {"os": "windows", "architecture": "amd64"}},
+            {"platform": {"os": "unknown", "architecture": "unknown"}},
+            {"mediaType": "application/vnd.oci.image.index.v1+json"}
+        ]}"#;
+        assert_eq!(architectures(index, "").unwrap(), "arm,arm64");
+    }
+
+    #[test]
+    fn a_single_image_is_for_what_its_configuration_says() {
+        let config = r#"{"config": {"os": "linux", "architecture": "s390x"}}"#;
+        assert_eq!(architectures(r#"{"config": {}}"#, config).unwrap(), "s390x");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        for (manifest, config, error) in [
+            (
+                "",
+                "",
+                "the manifest is not valid JSON: EOF while parsing a value at line 1 column 0",
+            ),
+            (
+                r#"{"manifests": 1}"#,
+                "",
+                "manifests must be a list, but it is a number",
+            ),
+            (
+                r#"{"manifests": [{"platform": 1}]}"#,
+                "",
+                "manifests[0].platform must be an object, but it is a number",
+            ),
+            (
+                r#"{"manifests": []}"#,
+                "",
+                "the manifest has no architecture of an image for Linux",
+            ),
+            (
+                "{}",
+                "{}",
+                "the manifest has no architecture of an image for Linux",
+            ),
+            ("[]", "", "the document must be an object, but it is a list"),
+        ] {
+            assert_eq!(architectures(manifest, config).unwrap_err(), error);
+        }
+        let large: &'static str = " ".repeat((4 << 20) + 1).leak();
+        assert_eq!(
+            architectures(large, "").unwrap_err(),
+            "the manifest is larger than 4 MiB"
+        );
+    }
+}
