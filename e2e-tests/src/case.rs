@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::repaired;
-use crate::cluster::ClusterOf;
+use crate::cluster::{ClusterOf, FakeCluster};
+use crate::images::Images;
 
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases");
 
@@ -23,6 +24,9 @@ pub struct Case {
     pub about: String,
     /// The nodes.
     pub cluster: ClusterOf,
+    /// The images that registries have.
+    #[serde(default)]
+    pub images: Images,
     /// The policy's settings.
     #[serde(default)]
     settings: Value,
@@ -128,6 +132,11 @@ impl Case {
             Value::Null => json!({}),
             settings => settings.clone(),
         }
+    }
+
+    /// What the policy can ask.
+    pub fn host(&self) -> FakeCluster {
+        FakeCluster::of(&self.cluster).with_images(self.images.clone())
     }
 
     /// The payload of waPC's `validate`.

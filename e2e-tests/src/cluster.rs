@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Cluster, ServiceAccount};
+use engine::{Cluster, Registry, ServiceAccount};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+
+use crate::images::Images;
 
 static CLUSTERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases/clusters");
 
@@ -195,6 +197,10 @@ pub enum Call {
     Nodes,
     /// Whether the account can do this with nodes.
     CanI(ServiceAccount, String),
+    /// The manifest of an image.
+    Manifest(String),
+    /// The manifest of an image and its configuration.
+    ManifestAndConfig(String),
 }
 
 /// A cluster for the engine, that remembers what it is asked.
@@ -203,6 +209,7 @@ pub struct FakeCluster {
     nodes: Result<Vec<u8>, String>,
     /// The answer to `can_i` by verb, or to every verb.
     statuses: BTreeMap<String, String>,
+    images: Images,
     calls: RefCell<Vec<Call>>,
 }
 
@@ -211,11 +218,10 @@ impl FakeCluster {
     pub fn of(cluster: &ClusterOf) -> Self {
         let status = |verb: &str| json!({"allowed": cluster.may(verb)}).to_string();
         Self {
-            nodes: cluster.list().map(String::into_bytes),
             statuses: ["list", "watch"]
                 .map(|verb| (verb.to_owned(), status(verb)))
                 .into(),
-            calls: RefCell::default(),
+            ..Self::returning(cluster.list().map(String::into_bytes))
         }
     }
 
@@ -224,6 +230,7 @@ impl FakeCluster {
         Self {
             nodes,
             statuses: BTreeMap::new(),
+            images: Images::default(),
             calls: RefCell::default(),
         }
     }
@@ -247,6 +254,13 @@ impl FakeCluster {
         }))
     }
 
+    /// The same cluster with these images in its registries.
+    #[must_use]
+    pub fn with_images(mut self, images: Images) -> Self {
+        self.images = images;
+        self
+    }
+
     /// The same cluster with an answer to every `can_i`.
     #[must_use]
     pub fn answering(mut self, status: &str) -> Self {
@@ -265,6 +279,22 @@ impl FakeCluster {
     pub fn lists(&self) -> usize {
         let calls = self.calls.borrow();
         calls.iter().filter(|call| **call == Call::Nodes).count()
+    }
+}
+
+impl Registry for FakeCluster {
+    fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
+        self.calls
+            .borrow_mut()
+            .push(Call::Manifest(image.to_owned()));
+        self.images.manifest(image)
+    }
+
+    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
+        self.calls
+            .borrow_mut()
+            .push(Call::ManifestAndConfig(image.to_owned()));
+        self.images.manifest_and_config(image)
     }
 }
 

@@ -12,6 +12,7 @@
 mod answer;
 mod case;
 mod cluster;
+mod images;
 mod native;
 mod page;
 mod session;
@@ -19,5 +20,6 @@ mod session;
 pub use answer::Answer;
 pub use case::{Case, Expected, cases};
 pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};
+pub use images::Images;
 pub use native::Judged;
 pub use page::{Page, pages};

@@ -21,7 +21,7 @@ pub struct Judged<'c> {
 impl<'c> Judged<'c> {
     /// Has the engine judge a case.
     pub fn new(case: &'c Case) -> Self {
-        let cluster = FakeCluster::of(&case.cluster);
+        let cluster = case.host();
         let report = engine::report(&case.payload(), &cluster);
         Self {
             case,
@@ -41,7 +41,7 @@ impl<'c> Judged<'c> {
     ///
     /// If no host answers as the case says; the reason.
     pub fn session(&self) -> Result<String, String> {
-        session::session(&self.case.cluster, &self.cluster.calls())
+        session::session(self.case, &self.cluster.calls())
     }
 
     /// What the settings are told when the policy is loaded, if they are no settings.

@@ -5,10 +5,11 @@
 
 use std::fmt::Write as _;
 
-use engine::ServiceAccount;
+use engine::{Registry, ServiceAccount};
 use serde_json::Value;
 
-use crate::cluster::{Call, ClusterOf, Refusal};
+use crate::case::Case;
+use crate::cluster::{Call, Refusal};
 
 const LIST_NODES: &str = "!KubernetesListResourceAll
 api_version: v1
@@ -24,13 +25,26 @@ field_masks:
 /// # Errors
 ///
 /// If no host answers them as the case says; the reason.
-pub(crate) fn session(of: &ClusterOf, calls: &[Call]) -> Result<String, String> {
+pub(crate) fn session(case: &Case, calls: &[Call]) -> Result<String, String> {
+    let of = &case.cluster;
     let mut session = String::new();
     for call in calls {
         match call {
             Call::CanI(account, verb) => {
                 let status = serde_json::json!({"allowed": of.may(verb)}).to_string();
                 push(&mut session, &can_i(account, verb), &Ok(status));
+            }
+            Call::Manifest(image) => {
+                let request = format!("!OciManifest\nimage: {image}\n");
+                push(&mut session, &request, &text(case.images.manifest(image)));
+            }
+            Call::ManifestAndConfig(image) => {
+                let request = format!("!OciManifestAndConfig\nimage: {image}\n");
+                push(
+                    &mut session,
+                    &request,
+                    &text(case.images.manifest_and_config(image)),
+                );
             }
             Call::Nodes => match of.refusal() {
                 None => push(&mut session, LIST_NODES, &of.list()),
@@ -47,6 +61,16 @@ pub(crate) fn session(of: &ClusterOf, calls: &[Call]) -> Result<String, String> 
         session.push_str("[]\n");
     }
     Ok(session)
+}
+
+fn text(answer: Result<Vec<u8>, String>) -> Result<String, String> {
+    let answer = answer.map(|answer| String::from_utf8_lossy(&answer).into_owned());
+    // The host puts this before what the registry says.
+    answer.map_err(|error| {
+        error
+            .trim_start_matches("Callback evaluation failure: ")
+            .to_owned()
+    })
 }
 
 fn can_i(account: &ServiceAccount, verb: &str) -> String {

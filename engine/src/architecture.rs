@@ -151,9 +151,14 @@ pub(crate) enum Mistake {
     Unknown,
 }
 
+/// Whether this is a name that Go knows.
+pub(crate) fn is_architecture(name: &str) -> bool {
+    KNOWN.binary_search(&name).is_ok()
+}
+
 /// Whether an entry is neither empty nor a name that Go knows.
 pub(crate) fn is_mistake(entry: &str) -> bool {
-    !entry.is_empty() && KNOWN.binary_search(&entry).is_err() && !entry.trim().is_empty()
+    !entry.is_empty() && !is_architecture(entry) && !entry.trim().is_empty()
 }
 
 impl Mistake {

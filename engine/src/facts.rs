@@ -1,20 +1,24 @@
 //! What the rules look at: one object of a request, its golden images, and the nodes if a rule asks for them.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use crate::architecture::Architectures;
 use crate::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
 use crate::hyperconverged::{ARCHITECTURES, HyperConverged, Template};
+use crate::image::Registry;
 use crate::import::Import;
 use crate::json::{Json, Object};
 use crate::node::{self, Census};
 use crate::path::FieldPath;
 use crate::placement::Placement;
+use crate::registries::Registries;
 use crate::remedy::Remedy;
 use crate::settings::{ServiceAccount, Settings};
 
-/// What the policy can ask about the cluster. This is the only seam to the host; everything behind it is pure.
-pub trait Cluster {
+/// What the policy can ask about the cluster, and with [`Registry`] about images. These are the only seams to the host;
+/// everything behind them is pure.
+pub trait Cluster: Registry {
     /// The nodes, as JSON of a `v1` `NodeList`, masked to `status.nodeInfo.architecture`.
     ///
     /// # Errors
@@ -107,6 +111,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) images: Vec<GoldenImage<'a>>,
     pub(crate) settings: &'a Settings,
     pub(crate) nodes: &'a Nodes<'a>,
+    /// `None` if nothing is looked up: the settings do not ask for it, or this is the object before the update.
+    pub(crate) registries: Option<&'a Registries<'a>>,
     /// The remedy that enables the import: several rules give it, and it takes a second judgement.
     pub(crate) enable_import: OnceCell<Remedy>,
 }
@@ -118,6 +124,7 @@ impl<'a> Facts<'a> {
         common: &'a CommonTemplates,
         settings: &'a Settings,
         nodes: &'a Nodes<'a>,
+        registries: Option<&'a Registries<'a>>,
     ) -> Self {
         Self {
             hco,
@@ -130,6 +137,7 @@ impl<'a> Facts<'a> {
             images: golden_image::golden_images(hco, common),
             settings,
             nodes,
+            registries,
             enable_import: OnceCell::new(),
         }
     }
@@ -168,6 +176,14 @@ impl<'a> Facts<'a> {
     /// Why the nodes cannot be read, if a rule asked for them.
     pub(crate) fn nodes_error(&self) -> Option<&NodesError> {
         self.nodes.counted.get()?.as_ref().err()
+    }
+
+    /// The architectures that the registry lists for an image, or why it does not; `None` if it is not asked.
+    pub(crate) fn architectures_of(
+        &self,
+        image: &GoldenImage<'_>,
+    ) -> Option<Result<&BTreeSet<String>, &str>> {
+        self.registries?.answer(self, image)
     }
 
     /// The templates of the spec whose annotation HCO reads, and its value. HCO reads none while the import is off.

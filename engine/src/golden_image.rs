@@ -101,6 +101,17 @@ pub(crate) struct GoldenImage<'a> {
     pub(crate) annotation: Annotation<'a>,
 }
 
+impl<'a> GoldenImage<'a> {
+    /// The image of a template whose own annotation counts.
+    pub(crate) fn of_spec(template: &'a Template<'a>) -> Self {
+        Self {
+            name: &template.name,
+            template: Some(template),
+            annotation: Annotation::Spec(template.architectures.as_deref()),
+        }
+    }
+}
+
 /// The architectures annotation that counts for an image while the import is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Annotation<'a> {

@@ -42,9 +42,9 @@ impl Image {
     ///
     /// Whatever stands in the URL, the image is at the host that is checked against the setting `registries`.
     ///
-    /// MIRRORS: containerized-data-importer pkg/importer/transport.go, parseImageName; containers/image
-    /// docker/docker_transport.go, ParseReference and newReference; docker/reference/normalize.go, splitDockerDomain and
-    /// ParseNormalizedNamed.
+    /// MIRRORS: containerized-data-importer pkg/importer/transport.go, `parseImageName`; containers/image
+    /// `docker/docker_transport.go`, `ParseReference` and `newReference`; docker/reference/normalize.go,
+    /// `splitDockerDomain` and `ParseNormalizedNamed`.
     ///
     /// # Errors
     ///
@@ -84,17 +84,24 @@ impl Image {
     ///
     /// Why the registry does not tell: a text from outside.
     pub fn architectures(&self, registry: &dyn Registry) -> Result<BTreeSet<String>, String> {
-        let image = self.to_string();
-        let architectures = match read(&registry.manifest(&image)?, of_index)? {
-            Some(architectures) => Some(architectures),
-            None => read(&registry.manifest_and_config(&image)?, of_config)?,
-        };
-        let architectures = architectures.unwrap_or_default();
-        if architectures.is_empty() {
-            return Err("the manifest has no architecture of an image for Linux".to_owned());
-        }
-        Ok(architectures)
+        architectures(&self.to_string(), registry)
     }
+}
+
+/// The same for an image by its reference.
+pub(crate) fn architectures(
+    image: &str,
+    registry: &dyn Registry,
+) -> Result<BTreeSet<String>, String> {
+    let architectures = match read(&registry.manifest(image)?, of_index)? {
+        Some(architectures) => Some(architectures),
+        None => read(&registry.manifest_and_config(image)?, of_config)?,
+    };
+    let architectures = architectures.unwrap_or_default();
+    if architectures.is_empty() {
+        return Err("the manifest has no architecture of an image for Linux".to_owned());
+    }
+    Ok(architectures)
 }
 
 impl fmt::Display for Image {

@@ -5,6 +5,7 @@ use crate::findings;
 use crate::golden_image;
 use crate::hyperconverged::{self, HyperConverged, Sent};
 use crate::json::{Field, Json, Object};
+use crate::registries::Registries;
 use crate::repair::{self, Plan, Step};
 use crate::report::{Detail, ObjectName, Report};
 use crate::request::{Kind, Operation, Request, Version};
@@ -17,6 +18,7 @@ use crate::settings::Settings;
 ///
 /// ```
 /// struct Unreachable;
+/// impl engine::Registry for Unreachable {}
 /// impl engine::Cluster for Unreachable {
 ///     fn nodes(&self) -> Result<Vec<u8>, String> {
 ///         Err("no route to host".to_owned())
@@ -151,8 +153,11 @@ impl Case<'_> {
             self.settings,
             placements.into_iter().flatten(),
         );
-        let (report, plan) = self.judge(hco, &nodes, &[]);
-        let judge = |hco: &HyperConverged<'_>, made: &[Step]| self.judge(hco, &nodes, made);
+        let registries = Registries::new(self.cluster, self.settings);
+        let registries = registries.as_ref();
+        let (report, plan) = self.judge(hco, &nodes, registries, &[]);
+        let judge =
+            |hco: &HyperConverged<'_>, made: &[Step]| self.judge(hco, &nodes, registries, made);
         match repair::repair(object, self.version, plan, judge) {
             Ok(Some(repaired)) => repaired,
             Ok(None) => report,
@@ -161,7 +166,13 @@ impl Case<'_> {
     }
 
     /// Judges the object, which was repaired so far in these steps, and plans the next ones.
-    fn judge(&self, hco: &HyperConverged<'_>, nodes: &Nodes<'_>, made: &[Step]) -> (Report, Plan) {
+    fn judge(
+        &self,
+        hco: &HyperConverged<'_>,
+        nodes: &Nodes<'_>,
+        registries: Option<&Registries<'_>>,
+        made: &[Step],
+    ) -> (Report, Plan) {
         let settings = self.settings;
         let common =
             |object| golden_image::common_templates(object, settings.common_templates.as_ref());
@@ -169,9 +180,9 @@ impl Case<'_> {
         let before = self
             .old
             .zip(common_before.as_ref())
-            .map(|(old, common)| Facts::new(old, None, common, settings, nodes));
+            .map(|(old, common)| Facts::new(old, None, common, settings, nodes, None));
         let common = common(hco);
-        let facts = Facts::new(hco, before.as_ref(), &common, settings, nodes);
+        let facts = Facts::new(hco, before.as_ref(), &common, settings, nodes, registries);
         // Edits of earlier recommended remedies that later ones must not repeat.
         let mut done = Vec::new();
         let judged = RULES

@@ -29,6 +29,7 @@ mod name;
 pub mod node;
 mod path;
 pub mod placement;
+mod registries;
 mod remedy;
 mod repair;
 mod report;

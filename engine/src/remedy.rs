@@ -32,6 +32,8 @@ pub(crate) enum Repair {
     PlaceOn(String),
     /// Correct an annotation.
     Normalise,
+    /// Set the annotation of a template to the architectures of its image.
+    FromImage,
 }
 
 impl Repair {
@@ -41,6 +43,7 @@ impl Repair {
             Self::EnableImport => "enable-import",
             Self::PlaceOn(_) => "place-on",
             Self::Normalise => "normalise",
+            Self::FromImage => "from-image",
         }
     }
 }

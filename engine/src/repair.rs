@@ -31,7 +31,7 @@ impl Step {
             Repair::PlaceOn(architecture) => {
                 format!("the workloads are placed on {architecture} nodes")
             }
-            Repair::Normalise => {
+            Repair::Normalise | Repair::FromImage => {
                 let template = self.template.as_deref().unwrap_or_default();
                 let value = self.edits.iter().rev().find_map(Edit::text);
                 format!(
@@ -66,7 +66,7 @@ impl Plan {
 
     fn add(&mut self, rule: &'static Rule, facts: &Facts<'_>, wanted: &Repair) {
         let untouchable = match wanted {
-            Repair::Normalise => untouchable(facts),
+            Repair::Normalise | Repair::FromImage => untouchable(facts),
             Repair::EnableImport | Repair::PlaceOn(_) => BTreeSet::new(),
         };
         let mut last = None;
@@ -95,7 +95,7 @@ impl Plan {
                 edits: match wanted {
                     // Annotations have repairs of their own.
                     Repair::EnableImport => set_import(facts.hco).finish(),
-                    Repair::PlaceOn(_) | Repair::Normalise => remedy.edits,
+                    Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => remedy.edits,
                 },
             });
         });
@@ -137,6 +137,9 @@ fn obstacle(rule: &Rule, facts: &Facts<'_>, repair: &Repair) -> Option<String> {
             } else {
                 format!("no workload node reports the architecture {architecture}")
             }
+        }
+        Repair::FromImage => {
+            "the registry does not say which architectures the image supports, or no workload node has one of them".to_owned()
         }
         Repair::Normalise => return None,
     };

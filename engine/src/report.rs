@@ -245,7 +245,7 @@ impl Report {
                 .map(|census| templates(facts, census)),
             repairs: repairs.iter().map(Step::warning).collect(),
             repaired_object: None,
-            warnings: warnings::warnings(repairs, &judged),
+            warnings: warnings::warnings(repairs, &judged, facts.registries),
             more_findings: judged.iter().map(Judged::omitted).sum(),
             findings: Vec::new(),
             audit_annotations: BTreeMap::new(),
@@ -357,7 +357,12 @@ fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> BTreeMa
     let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
     let value = image.annotation.value().filter(|_| is_determined);
     let supported = value.map(|value| value.supported(&census.workload));
+    let image = match facts.import {
+        Import::Enabled => facts.architectures_of(image).and_then(Result::ok),
+        Import::Disabled => None,
+    };
     let boot = |name: &String| match &supported {
+        _ if image.is_some_and(|image| !image.contains(name)) => Boot::DoesNotBoot,
         None => Boot::Unknown,
         Some(names) if is_accepted_by_ssp(name) && names.contains(name.as_str()) => Boot::Boots,
         Some(_) => Boot::DoesNotBoot,

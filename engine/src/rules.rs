@@ -13,6 +13,8 @@ mod architectures_unsupported;
 pub(crate) mod architectures_untidy;
 mod cluster_architecture_unknown;
 mod control_plane_architecture_differs;
+mod image_architectures_mismatch;
+mod image_unreadable;
 mod import_contradiction;
 mod import_gate_misspelled;
 mod jsonpatch_overrides_architectures;
@@ -40,6 +42,8 @@ pub static RULES: &[&Rule] = &[
     &architectures_malformed::RULE,
     &architectures_untidy::RULE,
     &architectures_partial::RULE,
+    &image_architectures_mismatch::RULE,
+    &image_unreadable::RULE,
     &architectures_ignored::RULE,
     &placement_invalid::RULE,
     &placement_only_preferred::RULE,

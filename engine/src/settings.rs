@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::architecture::ACCEPTED_BY_SSP;
+use crate::image::Image;
 use crate::json::{Field, Json, Kind};
 use crate::remedy::Repair;
 use crate::rule::{Level, Rule, Subject};
@@ -12,10 +13,11 @@ use crate::sorted;
 use crate::text::{self, quote};
 
 /// All settings; the Rancher form also sends `description`.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "commonTemplates",
     "images",
     "levels",
+    "registries",
     "repair",
     "serviceAccount",
     "templates",
@@ -23,14 +25,13 @@ const KEYS: [&str; 7] = [
 ];
 
 /// Rules that can be repaired at admission.
-const REPAIRABLE: [&str; 3] = [
+const REPAIRABLE: [&str; 5] = [
     "architectures-malformed",
+    "architectures-missing",
     "architectures-untidy",
+    "image-architectures-mismatch",
     "multi-arch-import-disabled",
 ];
-
-/// Rules that come with `images: verify`. Their levels can be set already.
-const IMAGE_RULES: [&str; 2] = ["image-architectures-mismatch", "image-unreadable"];
 
 /// The policy's settings. The default is right without any.
 #[derive(Debug, Default)]
@@ -41,6 +42,9 @@ pub(crate) struct Settings {
     /// Levels for the templates whose names begin with a prefix, by its length: the longest first.
     prefixes: Vec<(usize, BTreeMap<String, Levels>)>,
     pub(crate) updates: Updates,
+    pub(crate) images: Images,
+    /// The hosts at which images are looked up, in lower case; all of them if absent.
+    registries: Option<Vec<String>>,
     /// What is repaired at admission, by the id of the rule.
     repairs: Vec<(&'static str, Repair)>,
     pub(crate) service_account: Option<ServiceAccount>,
@@ -59,6 +63,18 @@ pub(crate) enum Updates {
     Ratchet,
     /// All.
     Strict,
+}
+
+/// Which images are looked up in their registries.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Images {
+    /// None.
+    #[default]
+    Ignore,
+    /// Those of the templates whose annotation HCO reads.
+    Verify,
+    /// Those of common templates too.
+    VerifyAll,
 }
 
 /// The service account of the policy-server.
@@ -102,8 +118,14 @@ impl Settings {
         let mut repairs = self.repairs.iter();
         repairs.find_map(|(_, repair)| match repair {
             Repair::PlaceOn(architecture) => Some(architecture.as_str()),
-            Repair::EnableImport | Repair::Normalise => None,
+            Repair::EnableImport | Repair::Normalise | Repair::FromImage => None,
         })
+    }
+
+    /// Whether images may be looked up at this host.
+    pub(crate) fn allows(&self, host: &str) -> bool {
+        let registries = self.registries.as_ref();
+        registries.is_none_or(|hosts| hosts.iter().any(|known| known == host))
     }
 
     /// Whether a rule has one of these levels for anything.
@@ -144,8 +166,16 @@ impl Settings {
         }
     }
 
-    /// A rule that is ignored has nothing to repair.
+    /// A rule that is ignored has nothing to repair, and without a look-up nothing is known of images.
     fn check_repairs(&self, reader: &mut Reader) {
+        for (id, repair) in &self.repairs {
+            if *repair == Repair::FromImage && self.images == Images::Ignore {
+                reader.problem(
+                    &format!("repair.{id}"),
+                    "`from-image` needs `images: verify` or `images: verify-all`",
+                );
+            }
+        }
         for rule in RULES {
             if self.repair(rule).is_some() && !self.has_level(rule, &[Level::Deny, Level::Warn]) {
                 reader.problem(
@@ -191,13 +221,14 @@ impl Settings {
                 };
             }
             "images" => {
-                if reader.word("images", field, &["ignore", "verify"]) == Some("verify") {
-                    reader.problem(
-                        "images",
-                        "this version of the policy does not support `verify`; use `ignore` or remove the setting",
-                    );
-                }
+                self.images =
+                    match reader.word("images", field, &["ignore", "verify", "verify-all"]) {
+                        Some("verify") => Images::Verify,
+                        Some("verify-all") => Images::VerifyAll,
+                        _ => Images::Ignore,
+                    };
             }
+            "registries" => self.registries = Some(reader.hosts(field)),
             "repair" => self.repairs = reader.repairs(field),
             "serviceAccount" => self.service_account = reader.account(field),
             "commonTemplates" => {
@@ -273,23 +304,20 @@ impl Reader {
 
     /// Levels for rules about these subjects.
     fn levels(&mut self, path: &str, field: &Field<'_>, subjects: &[Subject]) -> Levels {
-        let of_rules = RULES.iter().map(|rule| (rule.id, rule.subject));
-        let of_images = IMAGE_RULES.map(|id| (id, Subject::Template));
-        let rules: Vec<_> = of_rules.chain(of_images).collect();
-        let ids: Vec<&str> = rules.iter().map(|(id, _)| *id).collect();
+        let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
         let mut levels = Levels::new();
         for (id, level) in self.fields(path, field) {
             let path = format!("{path}.{}", text::escape(&id, 80));
             let level = self.level(&path, &level);
-            match rules.iter().find(|(known, _)| *known == id) {
+            match RULES.iter().find(|rule| rule.id == id) {
                 None => self.unknown(&path, "unknown rule", &id, &ids),
-                Some((_, subject)) if !subjects.contains(subject) => self.problem(
+                Some(rule) if !subjects.contains(&rule.subject) => self.problem(
                     &path,
                     "the level of this rule cannot be set for individual templates; use `levels`",
                 ),
-                Some((id, _)) => {
+                Some(rule) => {
                     if let Some(level) = level {
-                        levels.insert(id, level);
+                        levels.insert(rule.id, level);
                     }
                 }
             }
@@ -305,18 +333,20 @@ impl Reader {
             match REPAIRABLE.iter().find(|known| **known == id) {
                 // Forms send a field that is empty.
                 Some(_) if field.json().is_none() => {}
-                None if id == "architectures-missing" => self.problem(
-                    &path,
-                    "`from-image` needs `images: verify`, which this version of the policy does not support",
-                ),
                 None if RULES.iter().any(|rule| rule.id == id) => self.problem(
                     &path,
-                    &format!("the policy cannot repair this rule; it can repair {}", text::list(&REPAIRABLE, 3)),
+                    &format!(
+                        "the policy cannot repair this rule; it can repair {}",
+                        text::list(&REPAIRABLE, REPAIRABLE.len())
+                    ),
                 ),
                 None => self.unknown(&path, "unknown rule", &id, &REPAIRABLE),
                 Some(rule) => {
                     let repair = match *rule {
                         "multi-arch-import-disabled" => self.import_repair(&path, &field),
+                        "architectures-missing" | "image-architectures-mismatch" => self
+                            .word(&path, &field, &["from-image"])
+                            .map(|_| Repair::FromImage),
                         _ => self
                             .word(&path, &field, &["normalise"])
                             .map(|_| Repair::Normalise),
@@ -392,6 +422,25 @@ impl Reader {
             self.unknown(path, &what, written.as_deref().unwrap_or_default(), words);
         }
         known.copied()
+    }
+
+    /// Hosts of registries, with the port if it is not the usual one.
+    fn hosts(&mut self, field: &Field<'_>) -> Vec<String> {
+        let hosts = field.strings().ok().flatten();
+        let is_host = |host: &String| {
+            let image = Image::at(&format!("docker://{host}/image"));
+            let image = image.and_then(Result::ok);
+            image.is_some_and(|image| image.host() == host.to_ascii_lowercase())
+        };
+        let are_hosts = |hosts: &Vec<String>| !hosts.is_empty() && hosts.iter().all(is_host);
+        if !hosts.as_ref().is_some_and(are_hosts) {
+            self.problem(
+                "registries",
+                "must be a list of hosts, with the port if the URLs of the images have one, for example [quay.io, registry.example.com:5000]",
+            );
+        }
+        let hosts = hosts.unwrap_or_default().into_iter();
+        hosts.map(|host| host.to_ascii_lowercase()).collect()
     }
 
     fn account(&mut self, field: &Field<'_>) -> Option<ServiceAccount> {
@@ -474,7 +523,7 @@ mod tests {
     fn every_setting_is_read() {
         let settings = parse(
             r#"{"levels":{"architectures-partial":"ignore","image-unreadable":"deny"},"updates":"strict",
-                "images":"ignore","serviceAccount":"kubewarden/policy-server",
+                "images":"verify","registries":["Quay.io"],"serviceAccount":"kubewarden/policy-server",
                 "commonTemplates":{"rhel9-image-cron":"docker://registry.redhat.io/rhel9"}}"#,
         )
         .unwrap();
@@ -486,6 +535,8 @@ mod tests {
                 ("image-unreadable", Level::Deny)
             ])
         );
+        assert_eq!(settings.images, Images::Verify);
+        assert!(settings.allows("quay.io") && !settings.allows("docker.io"));
         assert_eq!(settings.service_account.unwrap().name, "policy-server");
         assert_eq!(settings.common_templates.unwrap().len(), 1);
     }
@@ -508,8 +559,8 @@ mod tests {
     fn every_problem_is_reported_at_once() {
         assert_eq!(
             problems(
-                r#"{"level":{},"levels":{"architectures-malformed":"ignore","architecture-missing":"warn","no-workload-nodes":"wran","placement-invalid":1},
-                    "updates":"stirct","images":"verify","repair":{"multi-arch-import-disabled":"enable","architectures-untidy":"normalize","architectures-malformed":"normalise",
+                r#"{"level":{},"levels":{"architectures-malformed":"ignore","architecture-missing":"warn","no-workload-nodes":"wran"},
+                    "updates":"stirct","images":"verfiy","registries":["quay.io/containerdisks"],"repair":{"multi-arch-import-disabled":"enable","architectures-untidy":"normalize","architectures-malformed":"normalise",
                         "architectures-missing":"from-image","template-invalid":"normalise","architectures-malform":"normalise"},
                     "serviceAccount":"policy-server",
                     "commonTemplates":{"Fedora":""},"description":1,
@@ -519,16 +570,16 @@ mod tests {
              - commonTemplates.Fedora: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is ``\n\
              - commonTemplates.Fedora: must be the name of a template: lowercase letters, digits, `-` and `.`\n\
              - description: must be a string or null\n\
-             - images: this version of the policy does not support `verify`; use `ignore` or remove the setting\n\
+             - images: must be one of ignore, verify, verify-all, not `verfiy`; did you mean `verify`?\n\
              - levels.architecture-missing: unknown rule; did you mean `architectures-missing`?\n\
              - levels.no-workload-nodes: must be one of deny, warn, ignore, not `wran`; did you mean `warn`?\n\
-             - levels.placement-invalid: must be one of deny, warn, ignore, not a number\n\
+             - registries: must be a list of hosts, with the port if the URLs of the images have one, for example [quay.io, registry.example.com:5000]\n\
              - repair.architectures-malform: unknown rule; did you mean `architectures-malformed`?\n\
              - repair.architectures-malformed: the level of the rule is `ignore`; remove the repair, or set another level\n\
-             - repair.architectures-missing: `from-image` needs `images: verify`, which this version of the policy does not support\n\
+             - repair.architectures-missing: `from-image` needs `images: verify` or `images: verify-all`\n\
              - repair.architectures-untidy: must be one of normalise, not `normalize`; did you mean `normalise`?\n\
              - repair.multi-arch-import-disabled: must be `enable-import` or {place-on: ARCHITECTURE}, not `enable`\n\
-             - repair.template-invalid: the policy cannot repair this rule; it can repair architectures-malformed, architectures-untidy, multi-arch-import-disabled\n\
+             - repair.template-invalid: the policy cannot repair this rule; it can repair architectures-malformed, architectures-missing, architectures-untidy, image-architectures-mismatch, multi-arch-import-disabled\n\
              - serviceAccount: must be the service account of the policy-server in the form NAMESPACE/NAME, for example kubewarden/policy-server; it is `policy-server`\n\
              - settings: unknown setting `level`; did you mean `levels`?\n\
              - templates.a*b: must be the name of a template, or a prefix followed by `*`\n\

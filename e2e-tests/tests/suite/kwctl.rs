@@ -124,7 +124,7 @@ impl Job {
             .arg("--replay-host-capabilities-interactions")
             .arg(session)
             // One flag with several values: kwctl refuses it twice, whatever its help says.
-            .args(["--allowed-host-capabilities", "kubernetes/can_i"]);
+            .args(["--allowed-host-capabilities", "kubernetes/can_i", "oci/*"]);
         if self.refusal != Some(Refusal::Capability) {
             command.arg("kubernetes/list_resources_all");
         }

@@ -173,6 +173,11 @@ fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(
 /// The cluster of a case, or why no policy-server ever sees one like it.
 fn cluster_of(judged: &Judged<'_>) -> Result<Cluster, String> {
     let of = &judged.case.cluster;
+    if !judged.case.images.is_empty() {
+        return Err(
+            "the images of the case are in no registry; make e2e-cluster has a registry".to_owned(),
+        );
+    }
     match of.refusal() {
         Some(Refusal::Callback(error)) if error.contains("not initialized") => Ok(Cluster::None),
         Some(Refusal::Callback(error)) if error.contains("Connection refused") => Ok(Cluster::Gone),
@@ -305,7 +310,7 @@ impl Starter {
         };
         let capabilities = match refusal {
             Some(Refusal::Capability) => json!(["kubernetes/can_i"]),
-            _ => json!(["kubernetes/can_i", "kubernetes/list_resources_all"]),
+            _ => json!(["kubernetes/can_i", "kubernetes/list_resources_all", "oci/*"]),
         };
         json!({
             "module": self.module,

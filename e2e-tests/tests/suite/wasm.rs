@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use e2e_tests::{Case, ClusterOf, Judged};
+use e2e_tests::{Case, ClusterOf, Images, Judged};
+use engine::Registry;
 use hco_preflight::{HostCalls, Policy};
 use serde_json::{Value, json};
 
@@ -29,7 +30,7 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
 }
 
 /// The cluster of a case behind the host's door.
-struct CaseHost(ClusterOf);
+struct CaseHost(ClusterOf, Images);
 
 impl HostCalls for CaseHost {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
@@ -52,13 +53,17 @@ impl HostCalls for CaseHost {
                     .to_string()
                     .into_bytes())
             }
+            ("oci", "v1/oci_manifest") => self.1.manifest(request.as_str().unwrap_or_default()),
+            ("oci", "v1/oci_manifest_config") => self
+                .1
+                .manifest_and_config(request.as_str().unwrap_or_default()),
             other => Err(format!("nobody expects {other:?}")),
         }
     }
 }
 
 fn host(case: &Case) -> Arc<dyn HostCalls> {
-    Arc::new(CaseHost(case.cluster.clone()))
+    Arc::new(CaseHost(case.cluster.clone(), case.images.clone()))
 }
 
 /// Whether the object of a case is repaired where every repair is wanted. Then it is accepted as it is, and there is

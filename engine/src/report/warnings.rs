@@ -1,6 +1,8 @@
-//! The warnings: a line for each repair, one for each finding that warns, and one for each rule that carries existing problems over.
+//! The warnings: a line for each repair, one for each finding that warns, one for each reason why images were not
+//! looked up, and one for each rule that carries existing problems over.
 
 use crate::findings::{Judged, Outcome};
+use crate::registries::Registries;
 use crate::repair::Step;
 use crate::text::cut;
 
@@ -8,7 +10,11 @@ use crate::text::cut;
 const LINE: usize = 256;
 const LINES: usize = 4096;
 
-pub(super) fn warnings(repairs: &[Step], rules: &[Judged<'_>]) -> Vec<String> {
+pub(super) fn warnings(
+    repairs: &[Step],
+    rules: &[Judged<'_>],
+    registries: Option<&Registries<'_>>,
+) -> Vec<String> {
     let mut lines = Lines::default();
     for step in repairs {
         lines.push(step.warning());
@@ -19,6 +25,13 @@ pub(super) fn warnings(repairs: &[Step], rules: &[Judged<'_>]) -> Vec<String> {
             lines.push(format!("[{}] {}", judged.rule.id, finding.fact));
         }
         lines.omitted += more;
+    }
+    for line in registries
+        .map(Registries::not_checked)
+        .into_iter()
+        .flatten()
+    {
+        lines.push(line);
     }
     for judged in rules {
         if let Some(first) = judged.with(Outcome::Carried).0.first() {

@@ -30,14 +30,9 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                     fact: format!(
                         "The golden image of template {} is not imported for {} nodes: VMs on these nodes cannot boot from it.",
                         quote(&template.name),
-                        remedies::names(missing)
+                        remedies::names(missing.clone())
                     ),
-                    remedies: vec![remedies::list_architectures(
-                        facts,
-                        template,
-                        census,
-                        "set the annotation",
-                    )],
+                    remedies: vec![remedies::add_architectures(facts, template, census, missing)],
                 }
             },
         );

@@ -6,7 +6,7 @@ use super::{
     RULES, architectures_missing, architectures_partial, architectures_unsupported,
     control_plane_architecture_differs, multi_arch_import_disabled,
 };
-use crate::architecture::{Architectures, is_accepted_by_ssp};
+use crate::architecture::{Architectures, is_accepted_by_ssp, is_architecture};
 use crate::edit::Edits;
 use crate::facts::Facts;
 use crate::findings::Identities;
@@ -106,11 +106,16 @@ fn corrections<'a>(facts: &Facts<'a>) -> Option<Vec<(&'a Template<'a>, Option<St
         };
         let value = template.architectures.as_deref();
         match (image.annotation, value) {
-            (Annotation::Spec(Some(value)), _) => {
-                let corrected = Architectures(value).corrected(workload);
-                let is_usable = corrected.is_certain && !corrected.value.is_empty();
-                if is_usable && corrected.value != value {
-                    corrections.push((template, Some(corrected.value)));
+            (Annotation::Spec(value), _) => {
+                let corrected = Architectures(value.unwrap_or_default()).corrected(workload);
+                let is_clear = corrected.is_certain && !corrected.value.is_empty();
+                let wanted = match fit(facts, template, workload, &corrected.value) {
+                    Some(Fit::Wrong(by_image)) => Some(by_image),
+                    Some(Fit::Unusable) => None,
+                    Some(Fit::Right) | None => is_clear.then_some(corrected.value),
+                };
+                if let Some(wanted) = wanted.filter(|wanted| value != Some(wanted)) {
+                    corrections.push((template, Some(wanted)));
                 }
             }
             (Annotation::Shipped(shipped), Some(_)) if shipped != value => {
@@ -222,6 +227,11 @@ pub(super) fn correct(
     census: &Census,
 ) -> Remedy {
     let correction = value.corrected(&census.workload);
+    match fit(facts, template, &census.workload, &correction.value) {
+        Some(Fit::Wrong(by_image)) => return set_by_image(facts, template, census, by_image),
+        Some(Fit::Unusable) => return another_image(facts, template, census),
+        Some(Fit::Right) | None => {}
+    }
     if correction.value.is_empty() {
         return list_architectures(facts, template, census, "set the annotation");
     }
@@ -230,13 +240,7 @@ pub(super) fn correct(
     } else {
         "correct the annotation; verify that this is the value that you intend"
     };
-    let denies = |rule| facts.settings.level(rule, Some(&template.name)) == Level::Deny;
-    let before = value.supported(&census.workload);
-    let after = Architectures(&correction.value).supported(&census.workload);
-    let is_unsupported = after.is_empty() && denies(&architectures_unsupported::RULE);
-    let becomes_partial = before.is_empty()
-        && after.len() < census.workload.len()
-        && denies(&architectures_partial::RULE);
+    let complete = correction.is_certain && !is_denied(facts, template, census, &correction.value);
     let edits = set_annotation(
         facts,
         Edits::default(),
@@ -244,7 +248,6 @@ pub(super) fn correct(
         ARCHITECTURES,
         correction.value,
     );
-    let complete = correction.is_certain && !is_unsupported && !becomes_partial;
     let remedy = Remedy::edits(summary, edits.finish()).complete_if(complete);
     // A repair makes no decision for anybody.
     if complete {
@@ -254,19 +257,125 @@ pub(super) fn correct(
     }
 }
 
-/// Set the annotation to the workload architectures. Only a person knows which of them the image supports.
+/// Whether another rule denies the template with this value.
+fn is_denied(facts: &Facts<'_>, template: &Template<'_>, census: &Census, value: &str) -> bool {
+    let denies = |rule| facts.settings.level(rule, Some(&template.name)) == Level::Deny;
+    let before = Architectures(template.architectures.as_deref().unwrap_or_default());
+    let before = before.supported(&census.workload);
+    let after = Architectures(value).supported(&census.workload);
+    let is_unsupported = after.is_empty() && denies(&architectures_unsupported::RULE);
+    let becomes_partial = before.is_empty()
+        && after.len() < census.workload.len()
+        && denies(&architectures_partial::RULE);
+    is_unsupported || becomes_partial
+}
+
+/// What an annotation is beside the image of its template.
+enum Fit {
+    /// It lists what the image supports, and leaves out nothing that a node has.
+    Right,
+    /// It has to be this: what the image supports, the architectures of the nodes first.
+    Wrong(String),
+    /// No node can run the image.
+    Unusable,
+}
+
+/// How a value fits the image of a template; `None` if the registry is not asked, or does not say it.
+fn fit(
+    facts: &Facts<'_>,
+    template: &Template<'_>,
+    workload: &BTreeMap<String, usize>,
+    value: &str,
+) -> Option<Fit> {
+    let supported = facts
+        .architectures_of(&GoldenImage::of_spec(template))?
+        .ok()?;
+    let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
+        .iter()
+        .map(String::as_str)
+        .filter(|name| is_architecture(name))
+        .partition(|name| workload.contains_key(*name));
+    if of_nodes.is_empty() && !workload.is_empty() {
+        return Some(Fit::Unusable);
+    }
+    let mut entries = Architectures(value).entries();
+    let is_listed = |name: &&str| Architectures(value).entries().any(|entry| entry == *name);
+    if entries.all(|entry| supported.contains(entry)) && of_nodes.iter().all(is_listed) {
+        return Some(Fit::Right);
+    }
+    Some(Fit::Wrong([of_nodes, others].concat().join(",")))
+}
+
+/// Set the annotation to the architectures of the image.
+fn set_by_image(
+    facts: &Facts<'_>,
+    template: &Template<'_>,
+    census: &Census,
+    value: String,
+) -> Remedy {
+    let complete = !is_denied(facts, template, census, &value);
+    let edits = set_annotation(facts, Edits::default(), template, ARCHITECTURES, value);
+    Remedy::edits(
+        "set the annotation to the architectures of the image",
+        edits.finish(),
+    )
+    .complete_if(complete)
+    .with_repair(Repair::FromImage)
+}
+
+/// Set the annotation to the workload architectures that the image supports. Only a person knows them, if the registry
+/// is not asked.
 pub(super) fn list_architectures(
     facts: &Facts<'_>,
     template: &Template<'_>,
     census: &Census,
     summary: &str,
 ) -> Remedy {
+    let value = Architectures(template.architectures.as_deref().unwrap_or_default());
+    let corrected = value.corrected(&census.workload).value;
+    match fit(facts, template, &census.workload, &corrected) {
+        Some(Fit::Wrong(by_image)) => return set_by_image(facts, template, census, by_image),
+        Some(Fit::Right) if corrected != value.0 => return correct(facts, template, value, census),
+        Some(Fit::Right | Fit::Unusable) => return another_image(facts, template, census),
+        None => {}
+    }
     let value = workload_list(census);
     let edits = set_annotation(facts, Edits::default(), template, ARCHITECTURES, value);
     Remedy::edits(
         format!("{summary}, and keep only the architectures that the image supports"),
         edits.finish(),
     )
+}
+
+/// Add architectures to the annotation. Complete if the registry says that the image supports all nodes.
+pub(super) fn add_architectures<'n>(
+    facts: &Facts<'_>,
+    template: &Template<'_>,
+    census: &Census,
+    mut missing: impl Iterator<Item = &'n String>,
+) -> Remedy {
+    let remedy = list_architectures(facts, template, census, "set the annotation");
+    let Some(Ok(supported)) = facts.architectures_of(&GoldenImage::of_spec(template)) else {
+        return remedy;
+    };
+    if !missing.any(|name| supported.contains(name)) {
+        return another_image(facts, template, census);
+    }
+    let is_whole = census.workload.keys().all(|name| supported.contains(name));
+    let complete = remedy.complete && is_whole;
+    remedy.complete_if(complete)
+}
+
+/// The image is for other nodes.
+fn another_image(facts: &Facts<'_>, template: &Template<'_>, census: &Census) -> Remedy {
+    let none = BTreeSet::new();
+    let supported = facts.architectures_of(&GoldenImage::of_spec(template));
+    let supported = supported.and_then(Result::ok).unwrap_or(&none);
+    Remedy::advice(format!(
+        "use an image that supports {}; this one supports only {}",
+        names(census.workload.keys()),
+        names(supported)
+    ))
 }
 
 /// The workload architectures as the value of an annotation.
@@ -316,6 +425,12 @@ pub(super) fn remove_annotation(facts: &Facts<'_>, template: &Template<'_>) -> R
 pub(super) fn has_known_architectures(census: &Census) -> bool {
     let mut all = census.workload.keys().chain(&census.control_plane);
     all.all(|name| is_accepted_by_ssp(name))
+}
+
+/// The path of a template's image.
+pub(super) fn image_path(facts: &Facts<'_>, template: &Template<'_>) -> FieldPath {
+    let source = ["spec", "template", "spec", "source", "registry", "url"];
+    facts.path_of(template).keys(&source)
 }
 
 /// The path of the workloads' placement as a whole.

@@ -1,5 +1,6 @@
 //! Generated HyperConverged objects, clusters and settings, for properties: small vocabularies, so that values meet.
 
+use e2e_tests::{FakeCluster, Images};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -16,6 +17,8 @@ pub(crate) struct Request {
     pub(crate) object: Value,
     pub(crate) old: Option<Value>,
     pub(crate) settings: Value,
+    /// What every image supports; it cannot be read if that is nothing.
+    pub(crate) image: Vec<&'static str>,
 }
 
 impl Request {
@@ -30,6 +33,11 @@ impl Request {
             }),
             &self.settings,
         )
+    }
+
+    /// A cluster of these nodes, and the images of the request.
+    pub(crate) fn on(&self, nodes: &[Value]) -> FakeCluster {
+        FakeCluster::with_nodes(nodes.iter().cloned()).with_images(Images::any(&self.image))
     }
 }
 
@@ -46,12 +54,17 @@ pub(crate) fn request() -> impl Strategy<Value = Request> {
         parts(),
         option::of(parts()),
         settings(),
+        vec(
+            select(vec!["amd64", "arm64", "s390x", "arm", "whatever"]),
+            0..4,
+        ),
     )
-        .prop_map(|(version, parts, old, settings)| Request {
+        .prop_map(|(version, parts, old, settings, image)| Request {
             version,
             object: parts.object(version),
             old: old.map(|old| old.object(version)),
             settings,
+            image,
         })
 }
 
@@ -435,6 +448,8 @@ pub(crate) fn settings() -> impl Strategy<Value = Value> {
         1 => levels().prop_map(|levels| json!({"levels": levels})),
         1 => levels().prop_map(|levels| json!({"templates": {"my-*": levels}})),
         1 => Just(json!({"updates": "strict"})),
+        2 => Just(json!({"images": "verify"})),
+        1 => Just(json!({"images": "verify-all", "registries": ["quay.io"]})),
         1 => Just(json!({"commonTemplates": {"rhel9": "docker://registry.example.com/image:1"}})),
     ]
 }

@@ -20,6 +20,7 @@ fn asked(status: Option<&str>) -> (Vec<String>, bool) {
     let calls = cluster.calls().into_iter().map(|call| match call {
         Call::Nodes => "nodes".to_owned(),
         Call::CanI(account, verb) => format!("{}/{} {verb}", account.namespace, account.name),
+        Call::Manifest(image) | Call::ManifestAndConfig(image) => image,
     });
     let mut findings = report.findings.iter();
     let is_denied = findings.any(|finding| finding.rule == "nodes-unreadable");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use e2e_tests::{ClusterOf, FakeCluster, Page, pages};
+use e2e_tests::{ClusterOf, FakeCluster, Images, Page, pages};
 use engine::Report;
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
@@ -30,18 +30,33 @@ fn cluster_of(name: &str) -> FakeCluster {
     FakeCluster::of(&ClusterOf::Name(name.to_owned()))
 }
 
-fn judge(object: &Value, cluster: &str) -> Report {
+/// Judges an object on a cluster. With `image=amd64,arm64` its images are looked up and support these architectures,
+/// with `image=unreadable` they cannot be read.
+fn judge(object: &Value, info: &str) -> Report {
+    let (cluster, image) = match info.split_once(" image=") {
+        Some((cluster, image)) => (cluster, Some(image)),
+        None => (info, None),
+    };
+    let settings = image.map_or(json!({}), |_| json!({"images": "verify"}));
+    let images = match image {
+        Some("unreadable") | None => Images::any(&[]),
+        Some(names) => Images::any(&names.split(',').collect::<Vec<_>>()),
+    };
+
     let (group, version) = object["apiVersion"]
         .as_str()
         .unwrap()
         .split_once('/')
         .unwrap();
-    let payload = json!({"settings": {}, "request": {
+    let payload = json!({"settings": settings, "request": {
         "kind": {"group": group, "version": version, "kind": object["kind"]},
         "operation": "CREATE",
         "object": object,
     }});
-    engine::judge(payload.to_string().as_bytes(), &cluster_of(cluster))
+    engine::judge(
+        payload.to_string().as_bytes(),
+        &cluster_of(cluster).with_images(images),
+    )
 }
 
 /// The examples below a heading: the API version and the rules that fire, both in the order of the page.

@@ -95,7 +95,7 @@ fn the_law_holds_for_every_case() {
             let mut request = request.clone();
             request["object"] = object.clone();
             let payload = payload(&request, &case.settings());
-            engine::report(&payload, &FakeCluster::of(&case.cluster))
+            engine::report(&payload, &case.host())
         };
         match law(&request["object"], judge) {
             Ok(remedies) => applied += remedies,
@@ -170,8 +170,7 @@ fn agree(compressed: impl std::io::Read, law: impl Fn(&Value) -> Result<usize, S
 fn the_law_holds_for_generated_objects() {
     let applied = generated(&(request(), nodes()), |(request, nodes)| {
         law(&request.object, |object| {
-            let cluster = FakeCluster::with_nodes(nodes.clone());
-            engine::report(&request.payload(object), &cluster)
+            engine::report(&request.payload(object), &request.on(&nodes))
         })
     });
     assert!(applied >= 100, "only {applied} remedies were applied");
@@ -198,7 +197,12 @@ fn generated<S: Strategy>(
 }
 
 const IMPORT: &str = "multi-arch-import-disabled";
-const ANNOTATION_RULES: [&str; 2] = ["architectures-malformed", "architectures-untidy"];
+const ANNOTATION_RULES: [&str; 4] = [
+    "architectures-malformed",
+    "architectures-missing",
+    "architectures-untidy",
+    "image-architectures-mismatch",
+];
 
 /// Requests with repairs in their settings, in half of which all problems can be repaired, and clusters.
 fn to_repair() -> impl Strategy<Value = (Request, Vec<Value>)> {
@@ -207,6 +211,10 @@ fn to_repair() -> impl Strategy<Value = (Request, Vec<Value>)> {
         // The settings refuse the repair of a rule that they ignore.
         let levels = &request.settings["levels"];
         repairs.retain(|rule, _| levels.get(rule).is_none_or(|level| level != "ignore"));
+        // They refuse a repair by the image too, if they ask for no look-up.
+        if request.settings.get("images").is_none() {
+            repairs.retain(|_, repair| repair != "from-image");
+        }
         request.settings["repair"] = repairs.into();
         (request, nodes)
     })
@@ -219,17 +227,20 @@ fn repairs() -> impl Strategy<Value = Map<String, Value>> {
         prop::sample::select(vec!["amd64", "arm64", "s390x"])
             .prop_map(|architecture| json!({"place-on": architecture})),
     ];
-    let (import, normalise) = (
-        prop::option::weighted(0.8, import),
-        [prop::bool::weighted(0.8), prop::bool::weighted(0.8)],
-    );
-    (import, normalise).prop_map(|(import, normalise)| {
-        let rules = ANNOTATION_RULES.iter().zip(normalise);
-        let rules = rules.filter(|(_, normalise)| *normalise);
-        let rules = rules.map(|(rule, _)| ((*rule).to_owned(), json!("normalise")));
-        let import = import.map(|import| (IMPORT.to_owned(), import));
-        rules.chain(import).collect()
-    })
+    let repair = |rule: &'static str, repair: BoxedStrategy<Value>| {
+        prop::option::weighted(0.8, repair.prop_map(|repair| (rule.to_owned(), repair)))
+    };
+    [
+        repair(IMPORT, import.boxed()),
+        repair("architectures-malformed", Just(json!("normalise")).boxed()),
+        repair("architectures-untidy", Just(json!("normalise")).boxed()),
+        repair("architectures-missing", Just(json!("from-image")).boxed()),
+        repair(
+            "image-architectures-mismatch",
+            Just(json!("from-image")).boxed(),
+        ),
+    ]
+    .prop_map(|repairs| repairs.into_iter().flatten().collect())
 }
 
 #[test]
@@ -243,10 +254,7 @@ fn repairs_are_whole_and_touch_nothing_else() {
 /// were repaired.
 fn repair(request: &Request, nodes: &[Value]) -> Result<usize, String> {
     let judge = |request: &Request, object: &Value| {
-        engine::judge(
-            &request.payload(object),
-            &FakeCluster::with_nodes(nodes.iter().cloned()),
-        )
+        engine::judge(&request.payload(object), &request.on(nodes))
     };
     let (object, repairs) = (&request.object, &request.settings["repair"]);
     let report = judge(request, object);
@@ -370,8 +378,7 @@ fn repairs_do_not_depend_on_the_order_of_webhooks() {
     let repaired = generated(&to_repair(), |(mut request, nodes)| {
         request.old = None;
         let judge = |request: &Request, object: &Value| {
-            let cluster = FakeCluster::with_nodes(nodes.iter().cloned());
-            engine::report(&request.payload(object), &cluster)
+            engine::report(&request.payload(object), &request.on(&nodes))
         };
         let repair = |object: &Value| -> Option<Value> {
             serde_json::from_str(&judge(&request, object).repaired_object?).ok()

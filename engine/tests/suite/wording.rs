@@ -19,7 +19,7 @@ fn the_words_of_each_rule_are_as_reviewed() {
             let mut of_rule = cases.iter().filter(|case| case.name.starts_with(&format!("{}/", rule.id)));
             let case = of_rule.find(|case| case.expect.findings.iter().any(fires));
             let case = case.unwrap_or_else(|| panic!("no firing case in cases/{}", rule.id));
-            let report = engine::report(&case.payload(), &FakeCluster::of(&case.cluster));
+            let report = engine::report(&case.payload(), &case.host());
             let text = format!(
                 "{}: {}\n\n=== message ===\n{}\n\n=== warnings ===\n{}\n\n=== audit annotations ===\n{:#?}\n\n=== report ===\n{}\n",
                 case.name,
@@ -49,7 +49,7 @@ fn the_words_of_each_rule_are_as_reviewed() {
 #[test]
 fn every_case_stays_inside_the_bounds() {
     for case in cases() {
-        let report = engine::judge(&case.payload(), &FakeCluster::of(&case.cluster));
+        let report = engine::judge(&case.payload(), &case.host());
         let name = &case.name;
         assert!(
             report
@@ -106,7 +106,7 @@ fn the_readme_and_the_examples_are_of_today() {
         .iter()
         .find(|case| case.name == "documentation/readme")
         .unwrap();
-    let message = engine::judge(&case.payload(), &FakeCluster::of(&case.cluster))
+    let message = engine::judge(&case.payload(), &case.host())
         .message
         .unwrap();
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
