@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{Cluster, ServiceAccount};
+use engine::{Cluster, Registry, ServiceAccount};
 use kubewarden_policy_sdk::host_capabilities::kubernetes::{
     CanIRequest, ListAllResourcesRequest, ResourceAttributes, SubjectAccessReview,
 };
@@ -26,7 +26,7 @@ impl Cluster for Kubewarden {
             field_selector: None,
             field_masks: Some(masks),
         };
-        call("list_resources_all", &request)
+        call("kubernetes", "list_resources_all", &request)
     }
 
     fn can_i(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
@@ -49,14 +49,25 @@ impl Cluster for Kubewarden {
             },
             disable_cache: false,
         };
-        call("can_i", &request).ok()
+        call("kubernetes", "can_i", &request).ok()
     }
 }
 
-fn call(operation: &str, request: &impl Serialize) -> Result<Vec<u8>, String> {
+/// Not by the SDK's own calls, which build all of a manifest.
+impl Registry for Kubewarden {
+    fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
+        call("oci", "v1/oci_manifest", &image)
+    }
+
+    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
+        call("oci", "v1/oci_manifest_config", &image)
+    }
+}
+
+fn call(namespace: &str, operation: &str, request: &impl Serialize) -> Result<Vec<u8>, String> {
     let request = serde_json::to_vec(request).map_err(|error| error.to_string())?;
     #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
-    let answer = wapc_guest::host_call("kubewarden", "kubernetes", operation, &request);
+    let answer = wapc_guest::host_call("kubewarden", namespace, operation, &request);
     // The guest library's own prefix means nothing to the user.
     answer.map_err(|error| {
         let error = error.to_string();
