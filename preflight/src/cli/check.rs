@@ -232,7 +232,7 @@ impl Prepared {
 
     /// What the module says of the object that a question is about, in this form of it.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
-        let report = self.report_of(question, object, &self.hosts.all);
+        let report = self.report_of(question, object, self.hosts.all());
         report.map_err(|error| question.failure(chain(&error)))
     }
 
@@ -240,10 +240,10 @@ impl Prepared {
         &self,
         question: &Question,
         object: &Value,
-        host: &Arc<dyn HostCalls>,
+        host: Arc<dyn HostCalls>,
     ) -> Result<Report> {
         let payload = admission::payload(&question.request(object), &self.settings);
-        self.module.judge(&payload, Arc::clone(host))
+        self.module.judge(&payload, host)
     }
 
     /// The supposed nodes that are no workload nodes of any object: nothing that is told is about them.
@@ -253,7 +253,7 @@ impl Prepared {
         };
         let reports = self.questions.iter().filter_map(|question| {
             let report = self
-                .report_of(question, question.object.value(), before)
+                .report_of(question, question.object.value(), Arc::clone(before))
                 .ok()?;
             report.nodes
         });

@@ -9,12 +9,14 @@ use hco_preflight::{Cluster, HostCalls, Labels, NodeList, NodeListError, Timely}
 
 use super::args::Subject;
 use super::input;
+use super::policy::DEADLINE;
 
 /// That one of the three must be named.
 const UNNAMED: &str = "name the nodes to judge against: --nodes FILE (what `kubectl get nodes -o yaml` wrote), --cluster (the current kubeconfig's), or --arch amd64=3,arm64=2 (made up)";
 
 /// With a cluster that does not answer. Less than the module may take in all, so that it can say what it waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
+const _: () = assert!(PATIENCE.as_secs() < DEADLINE.as_secs());
 
 /// Refuses a command line that names no nodes, before anything is read.
 pub(crate) fn check(subject: &Subject) -> Result<()> {
@@ -35,9 +37,23 @@ pub(crate) enum Kept {
 /// What answers for nodes.
 pub(crate) struct Hosts {
     /// For those that the user named, and those that join them.
-    pub(crate) all: Arc<dyn HostCalls>,
+    all: Arc<dyn HostCalls>,
+    /// Whether that is a cluster, which may be slow to answer.
+    is_live: bool,
     /// For those that the user named, if others join them.
     pub(crate) before: Option<Arc<dyn HostCalls>>,
+}
+
+impl Hosts {
+    /// Answers for all nodes in one evaluation.
+    pub(crate) fn all(&self) -> Arc<dyn HostCalls> {
+        let all = Arc::clone(&self.all);
+        if self.is_live {
+            Arc::new(Timely::new(all, PATIENCE))
+        } else {
+            all
+        }
+    }
 }
 
 /// The hosts that answer for the nodes that the user named.
@@ -48,7 +64,8 @@ pub(crate) fn hosts(
 ) -> Result<Hosts> {
     if let (Some(cluster), Kept::Everything, None) = (cluster, kept, &subject.what_if) {
         return Ok(Hosts {
-            all: Arc::new(Timely::new(Arc::clone(cluster) as _, PATIENCE)),
+            all: Arc::clone(cluster) as _,
+            is_live: true,
             before: None,
         });
     }
@@ -61,15 +78,14 @@ pub(crate) fn hosts(
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => bail!(UNNAMED),
     };
-    Ok(match &subject.what_if {
-        Some(counts) => Hosts {
-            all: Arc::new(list.joined_by(&counts.0)),
-            before: Some(Arc::new(list)),
-        },
-        None => Hosts {
-            all: Arc::new(list),
-            before: None,
-        },
+    let (all, before) = match &subject.what_if {
+        Some(counts) => (list.joined_by(&counts.0), Some(Arc::new(list) as _)),
+        None => (list, None),
+    };
+    Ok(Hosts {
+        all: Arc::new(all),
+        is_live: false,
+        before,
     })
 }
 

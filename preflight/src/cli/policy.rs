@@ -98,9 +98,11 @@ impl Module {
 
 /// Nobody waits for us as the API server waits for a webhook: longer than any of them may take, for whoever's module on
 /// whatever machine.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
 fn options(cache: Option<PathBuf>) -> Options {
     Options {
-        deadline: Some(Duration::from_secs(30)),
+        deadline: Some(DEADLINE),
         cache,
         ..Options::default()
     }

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
             format!("-{}", index + 1)
         };
         let request = question.request(question.sent());
-        let record = Arc::new(Record::new(Arc::clone(&prepared.hosts.all)));
+        let record = Arc::new(Record::new(prepared.hosts.all()));
         let payload = admission::payload(&request, &prepared.settings);
         prepared.module.judge(
             &payload,

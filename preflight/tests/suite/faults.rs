@@ -1,7 +1,7 @@
 //! What must never happen to a request: a trap, a guest error, an answer that depends on the one before.
 
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
@@ -289,8 +289,41 @@ fn a_host_that_never_answers_is_told() {
     let verdict = validate(&payload(&json!({})), Arc::new(host));
     assert_eq!((verdict.accepted, verdict.code), (false, Some(500)));
     let message = verdict.message.unwrap();
-    let sentence = "the host call kubernetes/list_resources_all was not answered within 10ms";
+    let sentence = "the host call kubernetes/list_resources_all was not answered in time: the limit for all host calls of an evaluation is 10ms";
     assert!(message.contains(sentence), "{message}");
+}
+
+/// Never answers, and counts how often it is asked.
+struct Slow {
+    silent: Silent,
+    asked: AtomicUsize,
+}
+
+impl HostCalls for Slow {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.silent.call(namespace, operation, payload)
+    }
+}
+
+/// Otherwise two slow calls take twice the limit, and the deadline of the evaluation ends the guest without a word.
+#[test]
+fn all_host_calls_of_an_evaluation_share_its_time() {
+    let (_held, receiver) = channel();
+    let slow = Arc::new(Slow {
+        silent: Silent(Mutex::new(receiver)),
+        asked: AtomicUsize::new(0),
+    });
+    let host = Timely::new(Arc::clone(&slow) as _, Duration::from_millis(10));
+    for call in ["can_i", "get_resource"] {
+        assert_eq!(
+            host.call("kubernetes", call, b"").unwrap_err(),
+            format!(
+                "Callback evaluation failure: the host call kubernetes/{call} was not answered in time: the limit for all host calls of an evaluation is 10ms"
+            )
+        );
+    }
+    assert_eq!(slow.asked.load(Ordering::SeqCst), 1);
 }
 
 #[test]
