@@ -59,6 +59,12 @@ impl Terminal {
         quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
+    /// Prints what is for people, where the standard output is for a program.
+    pub(crate) fn table(&self, text: &str) {
+        let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
+        let _ = err.write_all(text.as_bytes());
+    }
+
     /// Something that the user may want to know.
     pub(crate) fn note(&self, text: &str) {
         self.say(CYAN, "note", text);

@@ -1,5 +1,6 @@
 //! `rbac`: asks the cluster what the policy-server's service account may do, because a grant that is missing makes
-//! requests hang instead of failing.
+//! requests hang instead of failing. The standard output has only the manifests of missing grants, so that
+//! `| kubectl apply -f -` works.
 
 use std::fmt::Write as _;
 
@@ -17,7 +18,8 @@ const NEEDED: [Grant; 2] = [
         role: "hco-architecture-guard-nodes",
         group: "",
         resource: "nodes",
-        verbs: &["get", "list", "watch"],
+        // What a watch cache asks for, from which the policy-server answers.
+        verbs: &["list", "watch"],
         without: "every request that needs the nodes hangs until the webhook's timeout",
     },
     Grant {
@@ -69,12 +71,12 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
         }
     }
     drop(progress);
-    terminal.print(&text)?;
+    terminal.table(&text);
     if missing.is_empty() {
         return Ok(Exit::Accepted);
     }
     for grant in &missing {
-        terminal.note(&format!("{}; apply this", grant.told(account)));
+        terminal.note(&format!("{}; apply the manifest", grant.told(account)));
     }
     let manifests: Vec<String> = missing
         .iter()
@@ -146,6 +148,8 @@ mod tests {
 
     /// What stands in a manifest of `deploy/`, but for the names of bindings.
     fn deployed(manifest: &str, role: &str, account: &str) -> String {
+        // Kubewarden's documentation grants `get` as well, which nothing uses.
+        let manifest = manifest.replace("[get, list, watch]", "[list, watch]");
         let lines = manifest.lines().filter(|line| !line.starts_with('#'));
         let deployed = lines.collect::<Vec<_>>().join("\n") + "\n";
         let (before, binding) = deployed.split_once("kind: ClusterRoleBinding").unwrap();
