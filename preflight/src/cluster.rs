@@ -3,18 +3,18 @@
 //! Reads only. What it asks for is reduced as it arrives, page by page.
 
 mod api;
+mod connection;
 mod error;
 mod host;
 
-use std::path::Path;
 use std::time::Duration;
 
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
+pub use connection::Connection;
 pub use error::ClusterError;
 
 use crate::fields::Fields;
@@ -28,6 +28,9 @@ pub struct Cluster {
     runtime: Option<Runtime>,
     client: Client,
     server: String,
+    context: Option<String>,
+    /// For each request.
+    timeout: Option<Duration>,
 }
 
 /// The group of the objects that are judged.
@@ -39,70 +42,36 @@ const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const PLURAL: &str = "hyperconvergeds";
 
 impl Cluster {
-    /// The cluster that `kubectl` would talk to: of `KUBECONFIG` or the kubeconfig in the home, in its current
-    /// context; in a pod without one, that of the pod. Nothing is asked yet.
+    /// The cluster that `kubectl` would talk to with these flags: of `KUBECONFIG` or the kubeconfig in the home; in a
+    /// pod that has neither, that of the pod. Nothing is asked yet, but the kubeconfig's command may log in.
     ///
     /// # Errors
     ///
-    /// If there is no kubeconfig, or it is wrong.
-    pub fn connect() -> Result<Self, ClusterError> {
-        let runtime = runtime()?;
-        match Kubeconfig::read() {
-            Ok(kubeconfig) => Self::with(runtime, kubeconfig, None),
-            Err(error) => match Config::incluster() {
-                Ok(config) => Self::to(runtime, config),
-                Err(_) => Err(ClusterError::of_kubeconfig(error)),
-            },
-        }
-    }
-
-    /// The same in another context of the kubeconfig.
-    ///
-    /// # Errors
-    ///
-    /// If there is no kubeconfig, or it is wrong, or has no such context.
-    pub fn connect_to(context: &str) -> Result<Self, ClusterError> {
-        let kubeconfig = Kubeconfig::read().map_err(ClusterError::of_kubeconfig)?;
-        Self::with(runtime()?, kubeconfig, Some(context))
-    }
-
-    /// The cluster of a kubeconfig somewhere else.
-    ///
-    /// # Errors
-    ///
-    /// If there is no kubeconfig, or it is wrong, or has no such context.
-    pub fn of_kubeconfig(path: &Path, context: Option<&str>) -> Result<Self, ClusterError> {
-        let kubeconfig = Kubeconfig::read_from(path).map_err(ClusterError::of_kubeconfig)?;
-        Self::with(runtime()?, kubeconfig, context)
-    }
-
-    fn with(
-        runtime: Runtime,
-        kubeconfig: Kubeconfig,
-        context: Option<&str>,
-    ) -> Result<Self, ClusterError> {
-        let options = KubeConfigOptions {
-            context: context.map(str::to_owned),
-            ..KubeConfigOptions::default()
-        };
-        let config = runtime.block_on(Config::from_custom_kubeconfig(kubeconfig, &options));
-        Self::to(runtime, config.map_err(ClusterError::of_kubeconfig)?)
-    }
-
-    fn to(runtime: Runtime, mut config: Config) -> Result<Self, ClusterError> {
-        config.connect_timeout = Some(Duration::from_secs(10));
-        config.read_timeout = Some(Duration::from_mins(1));
+    /// If there is no kubeconfig, or it is wrong, or has no such context, or its login fails.
+    pub fn connect(connection: &Connection) -> Result<Self, ClusterError> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(ClusterError::Runtime)?;
+        let (config, context) = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
         let client = {
             // The client starts a task of its own.
             let _guard = runtime.enter();
-            Client::try_from(config).map_err(|error| ClusterError::Kubeconfig(error.to_string()))?
+            Client::try_from(config).map_err(ClusterError::of_client)?
         };
         Ok(Self {
             runtime: Some(runtime),
             client,
             server,
+            context,
+            timeout: connection.request_timeout.filter(|limit| !limit.is_zero()),
         })
+    }
+
+    /// The name of the kubeconfig's context; none for the account of the pod that this runs in.
+    pub fn context(&self) -> Option<&str> {
+        self.context.as_deref()
     }
 
     /// The address of the API server.
@@ -122,29 +91,28 @@ impl Cluster {
     /// If they cannot be read.
     pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
         let asked = Asked::new("list", "nodes");
-        let mut nodes = Vec::new();
-        self.list("/api/v1/nodes", &asked, &Selectors::default(), |item| {
-            nodes.push(
-                Kept::Judged(labels)
-                    .of(item, 1)
-                    .map_err(ClusterError::Nodes)?,
-            );
-            Ok(())
+        let nodes = self.list("/api/v1/nodes", &asked, &Selectors::default(), |item| {
+            let node = Kept::Judged(labels).of(item, 1);
+            node.map_err(ClusterError::Nodes)
         })?;
         Ok(NodeList::of(nodes))
     }
 
-    /// The `HyperConverged` objects of all namespaces, in the version that `kubectl` would show if the policy
+    /// The `HyperConverged` objects of a namespace or of all, in the version that `kubectl` would show if the policy
     /// reads that one, else in one that it reads.
     ///
     /// # Errors
     ///
     /// If they cannot be read, or the cluster serves none.
-    pub fn hyperconvergeds(&self) -> Result<Vec<Value>, ClusterError> {
+    pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let api_version = self.served()?;
         let asked = Asked::new("list", &format!("{PLURAL}.{GROUP}"));
-        let mut objects = Vec::new();
-        let path = format!("/apis/{api_version}/{PLURAL}");
+        let path = match namespace {
+            None => format!("/apis/{api_version}/{PLURAL}"),
+            // A path is made of it.
+            Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
+            Some(namespace) => format!("/apis/{api_version}/namespaces/{namespace}/{PLURAL}"),
+        };
         self.list(&path, &asked, &Selectors::default(), |item| {
             let mut object: Value =
                 serde_json::from_str(item).map_err(|error| asked.unread(error))?;
@@ -153,10 +121,8 @@ impl Cluster {
                 object.insert("apiVersion".to_owned(), json!(api_version));
                 object.insert("kind".to_owned(), json!("HyperConverged"));
             }
-            objects.push(object);
-            Ok(())
-        })?;
-        Ok(objects)
+            Ok(object)
+        })
     }
 
     /// One `HyperConverged`, in the version that is named; none if it is not there.
@@ -295,13 +261,6 @@ struct Group {
 #[derive(Deserialize)]
 struct Version {
     version: String,
-}
-
-fn runtime() -> Result<Runtime, ClusterError> {
-    Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(ClusterError::Runtime)
 }
 
 /// Whether a text can be the name of a namespace or of a custom resource.

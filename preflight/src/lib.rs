@@ -43,7 +43,7 @@ mod timely;
 
 pub use cache::{CacheError, cache_directory, private};
 #[cfg(feature = "cluster")]
-pub use cluster::{Cluster, ClusterError};
+pub use cluster::{Cluster, ClusterError, Connection};
 pub use error::HostError;
 pub use failing::Failing;
 pub use grants::{Capabilities, CapabilityError, Granted, Resource};

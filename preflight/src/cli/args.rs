@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use hco_preflight::Counts;
@@ -128,19 +129,12 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Against which nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
 
-    /// Another context of the kubeconfig than the current one
-    #[arg(
-        long,
-        value_name = "NAME",
-        help_heading = "Against which nodes",
-        requires = "cluster",
-        conflicts_with_all = ["nodes", "arch"]
-    )]
-    pub(crate) context: Option<String>,
-
     /// So many workers of each architecture, as in amd64=3,arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Against which nodes")]
     pub(crate) arch: Option<Counts>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
 
     /// Workers that join these nodes, as in arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Against which nodes")]
@@ -157,6 +151,68 @@ pub(crate) struct Subject {
     /// Compile the module, and neither read nor keep a compiled one
     #[arg(long, help_heading = "By which policy")]
     pub(crate) no_cache: bool,
+}
+
+const CONNECTION: &str = "Which cluster, and as whom";
+
+/// Flags of kubectl.
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
+pub(crate) struct Connection {
+    /// The kubeconfig to use instead of those of KUBECONFIG or the one in the home
+    #[arg(long, value_name = "FILE", help_heading = CONNECTION)]
+    kubeconfig: Option<PathBuf>,
+
+    /// Another context of the kubeconfig than the current one
+    #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
+    context: Option<String>,
+
+    /// The namespace of objects that name none, and of the HyperConvergeds of the cluster
+    #[arg(long, short = 'n', value_name = "NAMESPACE", help_heading = CONNECTION)]
+    pub(crate) namespace: Option<String>,
+
+    /// The user to impersonate
+    #[arg(long = "as", value_name = "USER", help_heading = CONNECTION)]
+    impersonate: Option<String>,
+
+    /// A group to impersonate; can be given several times
+    #[arg(long = "as-group", value_name = "GROUP", requires = "impersonate", help_heading = CONNECTION)]
+    impersonate_groups: Vec<String>,
+
+    /// How long to wait for each answer of the API server, as in 30, 30s, 2m or 1h; 0 for no limit
+    #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = CONNECTION)]
+    request_timeout: Option<Duration>,
+}
+
+impl From<&Connection> for hco_preflight::Connection {
+    fn from(words: &Connection) -> Self {
+        Self {
+            kubeconfig: words.kubeconfig.clone(),
+            context: words.context.clone(),
+            namespace: words.namespace.clone(),
+            impersonate: words.impersonate.clone(),
+            impersonate_groups: words.impersonate_groups.clone(),
+            request_timeout: words.request_timeout,
+        }
+    }
+}
+
+/// MIRRORS: k8s.io/client-go tools/clientcmd/helpers.go, `ParseTimeout`.
+/// DIVERGES: one unit only, and no fractions.
+fn timeout(text: &str) -> Result<Duration, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits).unwrap_or_default();
+    let unit = match unit {
+        "" | "s" => 1000,
+        "ms" => 1,
+        "m" => 60 * 1000,
+        "h" => 60 * 60 * 1000,
+        _ => 0,
+    };
+    let number: Option<u64> = number.parse().ok().filter(|_| unit > 0);
+    let limit = number.and_then(|number| number.checked_mul(unit));
+    limit
+        .map(Duration::from_millis)
+        .ok_or_else(|| "write it as in 30, 30s, 2m or 1h".to_owned())
 }
 
 /// How a file is sent to the cluster that has the object already.
@@ -418,9 +474,8 @@ pub(crate) struct Rbac {
     )]
     pub(crate) service_account: String,
 
-    /// Another context of the kubeconfig than the current one
-    #[arg(long, value_name = "NAME")]
-    pub(crate) context: Option<String>,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
 }
 
 /// `completions`.
@@ -502,6 +557,17 @@ mod tests {
     #[test]
     fn clap_finds_no_contradiction() {
         command_of("hco-preflight").debug_assert();
+    }
+
+    #[test]
+    fn timeouts_are_written_as_for_kubectl() {
+        for (text, seconds) in [("0", 0), ("30", 30), ("30s", 30), ("2m", 120), ("1h", 3600)] {
+            assert_eq!(timeout(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        assert_eq!(timeout("5ms"), Ok(Duration::from_millis(5)));
+        for text in ["", "s", "1d", "-1s", "1.5s", "99999999999999999999", "é"] {
+            assert!(timeout(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -23,18 +23,17 @@ use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
 
 /// Judges, tells, and ends with the gravest.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
-    let (verdicts, notes) = match Prepared::new(&args.subject, Purpose::Check(args.as_if)) {
+    let mut notes = Vec::new();
+    let purpose = Purpose::Check(args.as_if);
+    let verdicts = match Prepared::new(&args.subject, purpose, &mut notes) {
         Ok(prepared) => {
             let verdicts = prepared.judge();
-            let unplaced = prepared.unplaced(args.subject.what_if.as_ref(), &verdicts);
-            let mut notes = prepared.notes;
-            notes.extend(unplaced);
-            (verdicts, notes)
+            notes.extend(prepared.unplaced(args.subject.what_if.as_ref(), &verdicts));
+            verdicts
         }
         // A program that reads the report must find in it why nothing was judged.
         Err(error) => {
             let mut verdicts = Verdicts::default();
-            let mut notes = Vec::new();
             match error.downcast() {
                 Ok(Unread::Nothing(what)) if args.allow_empty => {
                     verdicts.may_be_empty = true;
@@ -44,13 +43,11 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
                 Ok(Unread::Failures(failures)) => verdicts.failures = failures,
                 Err(error) => verdicts.failures.push(Failure::of(&error)),
             }
-            (verdicts, notes)
+            verdicts
         }
     };
     if !args.quiet {
-        for note in notes {
-            terminal.note(&note);
-        }
+        terminal.notes(&notes);
         for object in &verdicts.objects {
             for note in &object.report.notes {
                 terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
@@ -91,8 +88,6 @@ pub(crate) struct Prepared {
     pub(crate) hosts: Hosts,
     /// What the module is to be asked.
     pub(crate) questions: Vec<Question>,
-    /// What was passed over.
-    pub(crate) notes: Vec<String>,
     /// What could not be read.
     pub(crate) failures: Vec<Failure>,
 }
@@ -146,38 +141,46 @@ pub(crate) enum Purpose {
 }
 
 impl Prepared {
-    /// Reads what the user named, the cheap things first.
-    pub(crate) fn new(subject: &Subject, purpose: Purpose) -> Result<Self> {
+    /// Reads what the user named, the cheap things first. What to know of it is noted, also if it comes to nothing.
+    pub(crate) fn new(
+        subject: &Subject,
+        purpose: Purpose,
+        notes: &mut Vec<String>,
+    ) -> Result<Self> {
         check_usage(subject)?;
         let Input {
             found,
-            mut notes,
+            notes: passed_over,
             mut failures,
         } = input::read(&subject.filename, subject.recursive);
         if found.is_empty() && !subject.filename.is_empty() {
             return Err(if failures.is_empty() {
-                Unread::Nothing(nothing(&subject.filename, &notes))
+                Unread::Nothing(nothing(&subject.filename, &passed_over))
             } else {
                 Unread::Failures(failures)
             }
             .into());
         }
+        notes.extend(passed_over);
         let cluster = if subject.cluster {
             let _progress = Progress::start("connecting to the cluster");
-            Some(Arc::new(nodes::connect(subject.context.as_deref())?))
+            let (cluster, note) = nodes::connect(&subject.connection)?;
+            notes.push(note);
+            Some(Arc::new(cluster))
         } else {
             None
         };
+        let namespace = subject.connection.namespace.as_deref();
         let questions = if subject.filename.is_empty() {
             if purpose != Purpose::Fix {
                 notes.push(LIVE.to_owned());
             }
-            of_cluster(cluster.as_deref())?
+            of_cluster(cluster.as_deref(), namespace)?
         } else {
             let old = Old::of(subject, purpose, cluster.as_deref())?;
             let asked = found
                 .into_iter()
-                .map(|found| old.question(found, &mut notes));
+                .map(|found| old.question(found, namespace, notes));
             let mut questions = Vec::new();
             for question in asked {
                 match question {
@@ -210,7 +213,6 @@ impl Prepared {
             settings,
             hosts,
             questions,
-            notes,
             failures,
         })
     }
@@ -376,12 +378,16 @@ fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
 const LIVE: &str = "live objects are checked as if they were new; in the cluster, an update is not denied for existing problems";
 
 /// The live objects, judged in full: what the cluster already has is not held against it, but told.
-fn of_cluster(cluster: Option<&Cluster>) -> Result<Vec<Question>> {
+fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<Question>> {
     let _progress = Progress::start("reading the HyperConvergeds of the cluster");
     let cluster = cluster.context("there is no cluster to read HyperConvergeds from")?;
-    let live = cluster.hyperconvergeds()?;
+    let live = cluster.hyperconvergeds(namespace)?;
     if live.is_empty() {
-        bail!("nothing to judge: the cluster has no HyperConverged; name a manifest with -f");
+        let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
+        bail!(
+            "nothing to judge: the cluster has no HyperConverged{}; name a manifest with -f",
+            one_line(&namespace.unwrap_or_default())
+        );
     }
     let questions = live.into_iter().map(|object| Question {
         place: None,
@@ -419,12 +425,24 @@ impl<'c> Old<'c> {
         }
     }
 
-    fn question(&self, found: Found, notes: &mut Vec<String>) -> Result<Question, Failure> {
+    fn question(
+        &self,
+        found: Found,
+        namespace: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Result<Question, Failure> {
         let Found {
             place,
             identity,
             written,
         } = found;
+        if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
+            && wanted != own
+        {
+            let what = format!("is in the namespace `{own}`, and -n is `{wanted}`: remove -n");
+            let what = one_line(&what);
+            return Err(Failure::in_file(&place.file, Some(place.line), what));
+        }
         let (against, old) = match self.before(&identity) {
             Ok(before) => before,
             Err(what) => return Err(Failure::in_file(&place.file, Some(place.line), what)),

@@ -29,7 +29,12 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
             "name a file to fix with -f, or print the changes of the objects in the cluster with -o commands or -o json-patch"
         );
     }
-    let mut prepared = match Prepared::new(&args.subject, Purpose::Fix) {
+    let mut notes = Vec::new();
+    let prepared = Prepared::new(&args.subject, Purpose::Fix, &mut notes);
+    if !args.quiet {
+        terminal.notes(&notes);
+    }
+    let mut prepared = match prepared {
         Ok(prepared) => prepared,
         Err(error) => match error.downcast()? {
             Unread::Nothing(what) if args.allow_empty => {
@@ -42,11 +47,6 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     // Otherwise the module reports what it would repair, and not how.
     if let Some(settings) = prepared.settings.as_object_mut() {
         settings.remove("repair");
-    }
-    if !args.quiet {
-        for note in &prepared.notes {
-            terminal.note(note);
-        }
     }
     let mut failures = std::mem::take(&mut prepared.failures);
     let progress = Progress::start("judging");

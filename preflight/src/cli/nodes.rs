@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use hco_preflight::{Cluster, HostCalls, Labels, NodeList, NodeListError, Timely};
+use hco_preflight::{Cluster, Connection, HostCalls, Labels, NodeList, NodeListError, Timely};
 
-use super::args::Subject;
+use super::args::{self, Subject};
+use super::foreign::one_line;
 use super::input;
 use super::policy::DEADLINE;
 
@@ -22,6 +23,11 @@ const _: () = assert!(PATIENCE.as_secs() < DEADLINE.as_secs());
 pub(crate) fn check(subject: &Subject) -> Result<()> {
     if subject.nodes.is_none() && !subject.cluster && subject.arch.is_none() {
         bail!(UNNAMED);
+    }
+    if !subject.cluster && subject.connection != args::Connection::default() {
+        bail!(
+            "--kubeconfig, --context, -n, --as, --as-group and --request-timeout are for the cluster: add --cluster"
+        );
     }
     Ok(())
 }
@@ -103,11 +109,35 @@ fn of_file(path: &Path, kept: &Kept) -> Result<NodeList> {
     }
 }
 
-/// The cluster of the current kubeconfig, or of the context that the user named.
-pub(crate) fn connect(context: Option<&str>) -> Result<Cluster> {
-    let connected = match context {
-        Some(context) => Cluster::connect_to(context),
-        None => Cluster::connect(),
+/// The cluster that the user named; and which one that is.
+pub(crate) fn connect(words: &args::Connection) -> Result<(Cluster, String)> {
+    let connection = Connection::from(words);
+    let cluster = Cluster::connect(&connection)?;
+    let impersonated = connection.impersonate.as_deref();
+    let note = asked(cluster.context(), cluster.server(), impersonated);
+    Ok((cluster, note))
+}
+
+fn asked(context: Option<&str>, server: &str, impersonated: Option<&str>) -> String {
+    let whose = match context {
+        Some(context) => format!("the context `{context}`"),
+        None => "the service account of this pod, because there is no kubeconfig".to_owned(),
     };
-    Ok(connected?)
+    let user = impersonated.map(|user| format!(", as the user `{user}`"));
+    let user = user.unwrap_or_default();
+    one_line(&format!("using {whose}{user}; API server {server}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a pod has its account, no test can write.
+    #[test]
+    fn in_a_pod_its_account_is_named() {
+        assert_eq!(
+            asked(None, "https://10.0.0.1/", None),
+            "using the service account of this pod, because there is no kubeconfig; API server https://10.0.0.1/"
+        );
+    }
 }

@@ -70,6 +70,13 @@ impl Terminal {
         self.say(CYAN, "note", text);
     }
 
+    /// All of them.
+    pub(crate) fn notes(&self, notes: &[String]) {
+        for note in notes {
+            self.note(note);
+        }
+    }
+
     /// Something that was not done, and why.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         self.failure(&chain(error));

@@ -53,7 +53,8 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
         );
     };
     let progress = Progress::start("asking the cluster");
-    let cluster = nodes::connect(args.context.as_deref())?;
+    let (cluster, note) = nodes::connect(&args.connection)?;
+    terminal.note(&note);
     let mut missing = Vec::new();
     let mut text = String::new();
     for grant in &NEEDED {

@@ -18,10 +18,11 @@ use super::output::Terminal;
 
 /// Writes the files beside one another and prints a command for each object.
 pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
-    let prepared = Prepared::new(&args.subject, Purpose::Check(args.as_if))?;
-    for note in &prepared.notes {
-        terminal.note(note);
-    }
+    let mut notes = Vec::new();
+    let purpose = Purpose::Check(args.as_if);
+    let prepared = Prepared::new(&args.subject, purpose, &mut notes);
+    terminal.notes(&notes);
+    let prepared = prepared?;
     if let Some(failure) = prepared.failures.first() {
         bail!("{failure}");
     }

@@ -43,26 +43,40 @@ impl Asked {
 }
 
 impl Cluster {
-    /// Hands over each object of a list, a page at a time.
-    pub(super) fn list(
+    /// What is made of each object of a list, which is read a page at a time.
+    ///
+    /// MIRRORS: k8s.io/client-go tools/pager/pager.go, `eachListChunk`: where the pages expire, all is read anew and at
+    /// once.
+    pub(super) fn list<T>(
         &self,
         path: &str,
         asked: &Asked,
         selectors: &Selectors,
-        mut take: impl FnMut(&str) -> Result<(), ClusterError>,
-    ) -> Result<(), ClusterError> {
+        mut of: impl FnMut(&str) -> Result<T, ClusterError>,
+    ) -> Result<Vec<T>, ClusterError> {
         let mut params = ListParams {
             label_selector: selectors.labels.clone(),
             field_selector: selectors.fields.clone(),
             limit: Some(PAGE),
             ..ListParams::default()
         };
+        let mut all = Vec::new();
         loop {
             let page = self.ask(asked, async {
                 let request = Request::new(path).list(&params);
                 let request = request.map_err(Error::BuildRequest)?;
                 self.client.request_text(request).await
-            })?;
+            });
+            let is_page = params.continue_token.is_some();
+            let page = match page {
+                Err(ClusterError::Refused { code: 410, .. }) if is_page => {
+                    all.clear();
+                    params.limit = None;
+                    params.continue_token = None;
+                    continue;
+                }
+                page => page?,
+            };
             let page: Fields<'_> =
                 serde_json::from_str(&page).map_err(|error| asked.unread(error))?;
             let items: Option<Vec<&RawValue>> = match page.get("items") {
@@ -70,14 +84,14 @@ impl Cluster {
                 None => None,
             };
             for item in items.unwrap_or_default() {
-                take(item.get())?;
+                all.push(of(item.get())?);
             }
             let metadata = page
                 .get("metadata")
                 .and_then(|raw| serde_json::from_str(raw).ok());
             let metadata: Value = metadata.unwrap_or_default();
             match metadata.get("continue").and_then(Value::as_str) {
-                None | Some("") => return Ok(()),
+                None | Some("") => return Ok(all),
                 Some(next) => params.continue_token = Some(next.to_owned()),
             }
         }
@@ -124,7 +138,17 @@ impl Cluster {
         let Some(runtime) = &self.runtime else {
             return Err(ClusterError::Runtime(std::io::Error::other("it has ended")));
         };
-        let answer = runtime.block_on(answer);
+        let answer = match self.timeout {
+            None => runtime.block_on(answer),
+            Some(limit) => {
+                let answer = async { tokio::time::timeout(limit, answer).await };
+                let late = |_| ClusterError::TimedOut {
+                    server: self.server.clone(),
+                    limit,
+                };
+                runtime.block_on(answer).map_err(late)?
+            }
+        };
         answer.map_err(|error| self.told(error, asked))
     }
 
@@ -146,7 +170,7 @@ impl Cluster {
                     message: status.message.trim().to_owned(),
                 },
             },
-            Error::Auth(error) => ClusterError::Login(error.to_string()),
+            Error::Auth(error) => ClusterError::of_login(&error),
             error => ClusterError::Unreachable {
                 server,
                 cause: root_of(&error),

@@ -1,5 +1,9 @@
 //! Why a cluster did not answer, and what to do about it.
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::client::AuthError;
 use kube::config::KubeconfigError;
 
 use crate::NodeListError;
@@ -12,6 +16,14 @@ pub enum ClusterError {
         "there is no kubeconfig: {0}; set KUBECONFIG, or log in, until `kubectl get nodes` works"
     )]
     NoKubeconfig(String),
+    /// There is a kubeconfig, but it cannot be read.
+    #[error("the kubeconfig `{}` cannot be read: {why}; correct it until `kubectl get nodes` works", path.display())]
+    Unreadable {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// The kubeconfig has no such context.
     #[error(
         "the kubeconfig has no context `{0}`; `kubectl config get-contexts` lists those that it has"
@@ -21,7 +33,7 @@ pub enum ClusterError {
     #[error("the kubeconfig has no current context; choose one with `kubectl config use-context`")]
     NoCurrentContext,
     /// The kubeconfig is wrong.
-    #[error("the kubeconfig cannot be used: {0}; mend it until `kubectl get nodes` works")]
+    #[error("the kubeconfig cannot be used: {0}; correct it until `kubectl get nodes` works")]
     Kubeconfig(String),
     /// The kubeconfig's way of logging in does not work.
     #[error("the kubeconfig's login fails: {0}; log in again, until `kubectl get nodes` works")]
@@ -35,6 +47,16 @@ pub enum ClusterError {
         server: String,
         /// Why.
         cause: String,
+    },
+    /// No answer in the time that the user gives it.
+    #[error(
+        "the API server {server} did not answer within {limit:?}; is this the right context, and is the cluster up? `--request-timeout` sets the limit"
+    )]
+    TimedOut {
+        /// Its address.
+        server: String,
+        /// `--request-timeout`.
+        limit: Duration,
     },
     /// 401.
     #[error("the API server {server} does not take the kubeconfig's credentials; log in again")]
@@ -101,13 +123,35 @@ pub enum ClusterError {
 impl ClusterError {
     pub(super) fn of_kubeconfig(error: KubeconfigError) -> Self {
         match error {
-            KubeconfigError::FindPath => Self::NoKubeconfig("there is no home either".to_owned()),
-            KubeconfigError::ReadConfig(error, path) => {
-                Self::NoKubeconfig(format!("`{}`: {error}", path.display()))
-            }
             KubeconfigError::LoadContext(context) => Self::NoContext(context),
-            KubeconfigError::CurrentContextNotSet => Self::NoCurrentContext,
             error => Self::Kubeconfig(error.to_string()),
         }
+    }
+
+    pub(super) fn of_file(path: &Path, error: KubeconfigError) -> Self {
+        Self::Unreadable {
+            path: path.to_owned(),
+            why: match error {
+                KubeconfigError::ReadConfig(error, _) => error.to_string(),
+                error => error.to_string(),
+            },
+        }
+    }
+
+    pub(super) fn of_client(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Auth(error) => Self::of_login(&error),
+            error => Self::Kubeconfig(error.to_string()),
+        }
+    }
+
+    /// The output and the variables of a command that logs in are secret.
+    pub(super) fn of_login(error: &AuthError) -> Self {
+        Self::Login(match error {
+            AuthError::AuthExecStart(error) => format!("its command cannot be run: {error}"),
+            AuthError::AuthExecRun { status, .. } => format!("its command ended with {status}"),
+            AuthError::AuthExecParse(_) => "its command printed no ExecCredential".to_owned(),
+            error => error.to_string(),
+        })
     }
 }

@@ -157,13 +157,10 @@ impl Cluster {
         selectors: &Selectors,
     ) -> Result<impl Iterator<Item = Map<String, Value>> + use<>, String> {
         let asked = Asked::new("list", &resource.granted);
-        let mut items = Vec::new();
-        self.list(path, &asked, selectors, |item| {
-            items.push(serde_json::from_str(item).map_err(|error| asked.unread(error))?);
-            Ok(())
-        })
-        .map_err(|error| told(&error))?;
-        Ok(items.into_iter())
+        let items = self.list(path, &asked, selectors, |item| {
+            serde_json::from_str(item).map_err(|error| asked.unread(error))
+        });
+        Ok(items.map_err(|error| told(&error))?.into_iter())
     }
 
     /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs,

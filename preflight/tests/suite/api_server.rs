@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use hco_preflight::{Cluster, ClusterError};
+use hco_preflight::{Cluster, ClusterError, Connection};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -84,11 +84,22 @@ impl ApiServer {
     }
 
     pub(crate) fn connect(&self) -> Cluster {
-        Cluster::of_kubeconfig(&self.kubeconfig, None).unwrap()
+        Cluster::connect(&self.connection()).unwrap()
     }
 
     pub(crate) fn connect_as(&self, context: &str) -> Result<Cluster, ClusterError> {
-        Cluster::of_kubeconfig(&self.kubeconfig, Some(context))
+        let context = Some(context.to_owned());
+        Cluster::connect(&Connection {
+            context,
+            ..self.connection()
+        })
+    }
+
+    fn connection(&self) -> Connection {
+        Connection {
+            kubeconfig: Some(self.kubeconfig.clone()),
+            ..Connection::default()
+        }
     }
 
     /// The requests there were, method and path.
@@ -105,7 +116,7 @@ fn serve(stream: &TcpStream, answers: &[Value], asked: &Mutex<Vec<String>>) -> i
             return Ok(());
         }
         let request = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-        let (mut length, mut token) = (0, String::new());
+        let (mut length, mut token, mut impersonated) = (0, String::new(), Vec::new());
         loop {
             let mut header = String::new();
             reader.read_line(&mut header)?;
@@ -116,22 +127,30 @@ fn serve(stream: &TcpStream, answers: &[Value], asked: &Mutex<Vec<String>>) -> i
                 Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
                     value.trim_start_matches("Bearer ").clone_into(&mut token);
                 }
+                // `jane/ops` for Jane of the group ops.
+                Some((name, value)) if name.to_ascii_lowercase().starts_with("impersonate-") => {
+                    impersonated.push(value.to_owned());
+                }
                 Some(_) => {}
                 None => break,
             }
+        }
+        if !impersonated.is_empty() {
+            token = impersonated.join("/");
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
         asked.lock().unwrap().push(request.clone());
         let sent: Value = serde_json::from_slice(&body).unwrap_or_default();
         // The size of a page is the server's to judge, so a page of two was recorded for it.
+        let exactly = request.clone();
         let request = request
             .replace("?&limit=500", "?")
             .replace("&limit=500", "");
         let request = request.trim_end_matches('?').replace("?&", "?");
         let answer = answers.iter().find(|answer| {
             answer["as"] == *token
-                && answer["request"] == *request
+                && (answer["request"] == *request || answer["request"] == *exactly)
                 && answer
                     .get("sent")
                     .is_none_or(|spec| *spec == said(sent.get("spec").unwrap_or(&Value::Null)))

@@ -1,9 +1,10 @@
 //! A live cluster: what is asked of it, and what is told when it does not answer.
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 
-use hco_preflight::{Cluster, HostCalls, Labels};
+use hco_preflight::{Cluster, ClusterError, Connection, HostCalls, Labels};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -45,10 +46,40 @@ fn nodes_come_in_pages_and_are_reduced() {
     assert!(asked[1].contains("limit=500&continue="), "{asked:?}");
 }
 
+/// Pages expire after some minutes. What was read before does not count twice.
+#[test]
+fn a_list_that_expires_is_read_anew_and_at_once() {
+    let mut answers = recorded();
+    let mut pages = answers.iter_mut().filter(|answer| {
+        let request = answer["request"].as_str().unwrap_or_default();
+        answer["as"] == "admin"
+            && (request == "GET /api/v1/nodes" || request.contains("?continue="))
+    });
+    let (first, second) = (pages.next().unwrap(), pages.next().unwrap());
+    let mut whole = first.clone();
+    whole["request"] = json!("GET /api/v1/nodes?");
+    whole["body"]["metadata"]["continue"] = json!("");
+    let rest = second["body"]["items"].as_array().unwrap().clone();
+    whole["body"]["items"].as_array_mut().unwrap().extend(rest);
+    second["status"] = json!(410);
+    second["body"] = json!({
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410,
+        "message": "The provided continue parameter is too old to display a consistent list result.",
+    });
+    answers.insert(0, whole);
+    let server = ApiServer::start(answers);
+    let nodes = server.connect().nodes(&Labels::All).unwrap();
+    let list = json!({"api_version": "v1", "kind": "Node"});
+    let items = ask(&nodes, "list_resources_all", &list).unwrap()["items"].clone();
+    assert_eq!(items.as_array().unwrap().len(), 3);
+    assert_eq!(server.asked().len(), 3, "{:?}", server.asked());
+    assert_eq!(server.asked()[2], "GET /api/v1/nodes?");
+}
+
 #[test]
 fn objects_come_in_the_preferred_version() {
     let server = ApiServer::start(recorded());
-    let objects = server.connect().hyperconvergeds().unwrap();
+    let objects = server.connect().hyperconvergeds(None).unwrap();
     assert_eq!(objects.len(), 1);
     assert_eq!(objects[0]["apiVersion"], "hco.kubevirt.io/v1");
     assert_eq!(objects[0]["kind"], "HyperConverged");
@@ -82,7 +113,7 @@ fn objects_are_asked_for_in_a_version_that_is_read(
 ) {
     let server = ApiServer::start(group(preferred, versions));
     // The list in v1beta1 was not recorded; what counts is that it is asked for.
-    let _ = server.connect().hyperconvergeds();
+    let _ = server.connect().hyperconvergeds(None);
     assert_eq!(server.asked()[1], request);
 }
 
@@ -92,7 +123,11 @@ fn objects_are_asked_for_in_a_version_that_is_read(
 fn a_cluster_without_the_operator_is_told(#[case] answers: Vec<Value>) {
     let server = ApiServer::start(answers);
     assert_eq!(
-        server.connect().hyperconvergeds().unwrap_err().to_string(),
+        server
+            .connect()
+            .hyperconvergeds(None)
+            .unwrap_err()
+            .to_string(),
         "the cluster serves no hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; is the HyperConverged operator installed?"
     );
 }
@@ -218,26 +253,41 @@ fn an_answer_that_is_none_is_told() {
     );
 }
 
+fn of_kubeconfig(path: &Path) -> Result<Cluster, ClusterError> {
+    Cluster::connect(&Connection {
+        kubeconfig: Some(path.to_owned()),
+        ..Connection::default()
+    })
+}
+
 #[rstest]
 #[case::no_context(
     "{apiVersion: v1, kind: Config}",
     "the kubeconfig has no current context; choose one with `kubectl config use-context`"
 )]
-#[case::broken("{", "the kubeconfig cannot be used: failed to parse kubeconfig YAML")]
+#[case::empty_context(
+    "{apiVersion: v1, kind: Config, current-context: ''}",
+    "the kubeconfig has no current context; choose one with `kubectl config use-context`"
+)]
+#[case::broken(
+    "{",
+    "the kubeconfig `PATH` cannot be read: failed to parse kubeconfig YAML"
+)]
 fn a_wrong_kubeconfig_is_told(#[case] text: &str, #[case] start: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("kubeconfig");
     std::fs::write(&path, text).unwrap();
-    let error = Cluster::of_kubeconfig(&path, None).unwrap_err().to_string();
-    assert!(error.starts_with(start), "{error}");
+    let error = of_kubeconfig(&path).unwrap_err().to_string();
+    let start = start.replace("PATH", &path.display().to_string());
+    assert!(error.starts_with(&start), "{error}");
 }
 
 #[test]
 fn a_kubeconfig_that_is_not_there_is_told() {
-    let error = Cluster::of_kubeconfig("/nowhere/kubeconfig".as_ref(), None);
+    let error = of_kubeconfig("/nowhere/kubeconfig".as_ref());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "there is no kubeconfig: `/nowhere/kubeconfig`: No such file or directory (os error 2); set KUBECONFIG, or log in, until `kubectl get nodes` works"
+        "there is no kubeconfig: `/nowhere/kubeconfig` does not exist; set KUBECONFIG, or log in, until `kubectl get nodes` works"
     );
 }
 

@@ -10,7 +10,8 @@ use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hco_preflight::{
-    Capabilities, Cluster, Granted, HostCalls, HostError, Options, Resource, Timely, Verdict,
+    Capabilities, Cluster, Connection, Granted, HostCalls, HostError, Options, Resource, Timely,
+    Verdict,
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -25,6 +26,8 @@ struct Serving {
     module: hco_preflight::Policy,
     policy: Policy,
     host: Arc<dyn HostCalls>,
+    /// For all host calls of an evaluation. The rest of the deadline is for the module, to say that there was no answer.
+    limit: Duration,
     /// As many as policy-server is told to have: time in a queue counts for the webhook's timeout, and not for
     /// the module's.
     workers: Semaphore,
@@ -37,7 +40,11 @@ const DEADLINE: u64 = 2;
 
 pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) -> Server {
     let kubeconfig = control_plane.kubeconfig(control_plane.directory(), token);
-    let host = Cluster::of_kubeconfig(&kubeconfig, None).expect("a kubeconfig");
+    let host = Cluster::connect(&Connection {
+        kubeconfig: Some(kubeconfig),
+        ..Connection::default()
+    });
+    let host = host.expect("a kubeconfig");
     let entry = policy.entry("");
     let deadline = entry["timeoutEvalSeconds"].as_u64().unwrap_or(DEADLINE);
     let deadline = Duration::from_secs(deadline);
@@ -48,7 +55,8 @@ pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) 
     let serving = Serving {
         module: hco_preflight::Policy::embedded_with(&options).expect("the module"),
         policy: policy.clone(),
-        host: guarded(Arc::new(host), &entry, deadline),
+        host: guarded(Arc::new(host), &entry),
+        limit: deadline * 4 / 5,
         workers: Semaphore::new(WORKERS),
     };
     let router = Router::new()
@@ -58,15 +66,17 @@ pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) 
 }
 
 /// The host as the policy's entry lets the module have it.
-fn guarded(host: Arc<Cluster>, entry: &Value, deadline: Duration) -> Arc<dyn HostCalls> {
+fn guarded(host: Arc<Cluster>, entry: &Value) -> Arc<dyn HostCalls> {
     let resources = Option::<Vec<Resource>>::deserialize(&entry["contextAwareResources"])
         .expect("resources")
         .unwrap_or_default();
     let capabilities = entry["hostCapabilities"].as_array().expect("patterns");
     let capabilities = Capabilities::new(capabilities.iter().filter_map(Value::as_str));
-    let granted = Granted::new(host, resources, capabilities.expect("capabilities"));
-    // The rest is for the module, to say that there was no answer.
-    Arc::new(Timely::new(Arc::new(granted), deadline * 4 / 5))
+    Arc::new(Granted::new(
+        host,
+        resources,
+        capabilities.expect("capabilities"),
+    ))
 }
 
 async fn validate(
@@ -83,7 +93,8 @@ async fn validate(
     let judged = {
         let serving = Arc::clone(&serving);
         spawn_blocking(move || {
-            let host = Arc::clone(&serving.host);
+            let host = Timely::new(Arc::clone(&serving.host), serving.limit);
+            let host = Arc::new(host);
             serving.module.validate(payload.as_bytes(), host).result
         })
     };

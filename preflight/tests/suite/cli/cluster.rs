@@ -1,9 +1,13 @@
 //! `--cluster` and `rbac`, against an API server made of recorded answers.
 
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
-use super::{command_on, compare, shown};
+use super::{command, command_on, compare, scratch, shown};
 use crate::api_server::{ApiServer, recorded};
 
 /// Runs a command line against the recorded cluster; its address differs from run to run.
@@ -63,6 +67,210 @@ fn without_a_kubeconfig_it_is_told_what_to_do() {
     let output = super::run("check --cluster");
     compare("cluster-no-kubeconfig", &shown("check --cluster", &output));
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// The kubeconfig of a server, changed.
+fn kubeconfig(server: &ApiServer, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
+    let text = std::fs::read(server.kubeconfig()).unwrap();
+    let mut kubeconfig = serde_json::from_slice(&text).unwrap();
+    change(&mut kubeconfig);
+    let path = scratch(name).join("kubeconfig");
+    std::fs::write(&path, kubeconfig.to_string()).unwrap();
+    path
+}
+
+/// What is said with another kubeconfig than that of the server.
+fn check_with(kubeconfig: &Path) -> Command {
+    let mut check = command();
+    check.args(["check", "-f", "other.yaml", "--cluster", "--kubeconfig"]);
+    check.arg(kubeconfig);
+    check
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn a_kubeconfig_that_is_not_there_is_passed_over_in_a_list() {
+    let server = ApiServer::start(recorded());
+    let paths = [Path::new("/nowhere/kubeconfig"), server.kubeconfig()];
+    let mut check = command();
+    check.env("KUBECONFIG", std::env::join_paths(paths).unwrap());
+    let output = check
+        .args(["check", "-f", "other.yaml", "--cluster"])
+        .output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn a_kubeconfig_that_is_named_is_the_only_one() {
+    let (server, other) = (ApiServer::start(recorded()), ApiServer::start(recorded()));
+    let output = check_with(server.kubeconfig())
+        .env("KUBECONFIG", other.kubeconfig())
+        .output();
+    assert_eq!(output.unwrap().status.code(), Some(0));
+    assert_eq!(other.asked(), [""; 0]);
+}
+
+/// Credentials that a command prints, as for the clusters of clouds.
+#[cfg(unix)]
+#[rstest]
+#[case::taken(
+    r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"admin"}}'"#,
+    None
+)]
+#[case::failed(
+    "echo secret; exit 3",
+    Some(
+        "error: the kubeconfig's login fails: its command ended with exit status: 3; log in again, until `kubectl get nodes` works\n"
+    )
+)]
+#[case::garbage(
+    "echo '{secret: ['",
+    Some(
+        "error: the kubeconfig's login fails: its command printed no ExecCredential; log in again, until `kubectl get nodes` works\n"
+    )
+)]
+fn a_command_logs_in(
+    #[case] script: &str,
+    #[case] error: Option<&str>,
+    #[context] context: Context,
+) {
+    let server = ApiServer::start(recorded());
+    let name = format!("exec-{}", context.description.unwrap());
+    let path = kubeconfig(&server, &name, |kubeconfig| {
+        kubeconfig["users"][0]["user"] = json!({"exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": "sh",
+            "args": ["-c", script],
+            "interactiveMode": "Never",
+        }});
+    });
+    let output = check_with(&path).output().unwrap();
+    match error {
+        None => assert_eq!(output.status.code(), Some(0), "{output:?}"),
+        Some(error) => assert_eq!(text(&output.stderr), error),
+    }
+}
+
+#[test]
+fn a_command_that_is_not_there_cannot_log_in() {
+    let server = ApiServer::start(recorded());
+    let path = kubeconfig(&server, "exec-missing", |kubeconfig| {
+        kubeconfig["users"][0]["user"] = json!({"exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": "/nowhere/login",
+            "interactiveMode": "Never",
+        }});
+    });
+    let output = check_with(&path).output().unwrap();
+    let error = "error: the kubeconfig's login fails: its command cannot be run: ";
+    assert!(text(&output.stderr).starts_with(error), "{output:?}");
+}
+
+/// A tunnel through it is asked for, and refused.
+#[test]
+fn the_proxy_of_the_environment_is_used_but_for_exceptions() {
+    let (server, proxy) = (ApiServer::start(recorded()), ApiServer::start(Vec::new()));
+    // Without a scheme it is http, as with kubectl.
+    let through = |name: &str, url: &str, variables: &[(&str, &str)]| {
+        let path = kubeconfig(&server, name, |kubeconfig| {
+            kubeconfig["clusters"][0]["cluster"]["server"] = json!(url);
+        });
+        let mut check = check_with(&path);
+        check.env("HTTPS_PROXY", proxy.address());
+        check.envs(variables.iter().copied());
+        check.output().unwrap().status.code()
+    };
+    let local = format!("http://{}", server.address());
+    assert_eq!(through("proxy-local", &local, &[]), Some(0));
+    // This address is this machine, where nothing speaks TLS; no rule but NO_PROXY excepts it.
+    let here = server.address().replace("127.0.0.1", "https://0.0.0.0");
+    let exception = [("NO_PROXY", "10.0.0.0/8,0.0.0.0")];
+    assert_eq!(through("proxy-exception", &here, &exception), Some(2));
+    assert_eq!(proxy.asked(), [""; 0]);
+    assert_eq!(through("proxy-used", "https://api.test:6443", &[]), Some(2));
+    assert_eq!(proxy.asked()[0], "CONNECT api.test:6443");
+}
+
+/// A proxy of the cluster comes first, and has no exceptions.
+#[test]
+fn the_proxy_of_the_kubeconfig_is_used() {
+    let (server, proxy) = (ApiServer::start(recorded()), ApiServer::start(Vec::new()));
+    let path = kubeconfig(&server, "proxy-own", |kubeconfig| {
+        let cluster = &mut kubeconfig["clusters"][0]["cluster"];
+        cluster["server"] = json!("https://api.test:6443");
+        cluster["proxy-url"] = json!(format!("http://{}", proxy.address()));
+    });
+    let mut check = check_with(&path);
+    check
+        .env("HTTPS_PROXY", server.address())
+        .env("NO_PROXY", "*");
+    assert_eq!(check.output().unwrap().status.code(), Some(2));
+    assert_eq!(proxy.asked()[0], "CONNECT api.test:6443");
+}
+
+/// Admin may impersonate everybody.
+#[test]
+fn a_user_and_groups_are_impersonated() {
+    let mut answers = recorded();
+    for answer in &mut answers {
+        if answer["as"] == "limited" {
+            answer["as"] = json!("jane/ops/dev");
+        }
+    }
+    let server = ApiServer::start(answers);
+    let words = "check --cluster --as jane --as-group ops --as-group dev -f other.yaml";
+    let (shown, code) = run(&server, words);
+    compare("cluster-impersonated", &shown);
+    assert_eq!(code, 2);
+}
+
+/// One that only listens.
+#[test]
+fn an_answer_that_takes_too_long_is_told() {
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let server = ApiServer::at(silent.local_addr().unwrap());
+    let (shown, code) = run(&server, "check --cluster --request-timeout 1ms");
+    compare("cluster-timed-out", &shown);
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn a_namespace_limits_what_is_listed() {
+    let mut answers = recorded();
+    let all = "GET /apis/hco.kubevirt.io/v1/hyperconvergeds";
+    let list = answers.iter_mut().find(|answer| answer["request"] == all);
+    let of_namespace = all.replace("/hyper", "/namespaces/kubevirt-hyperconverged/hyper");
+    list.unwrap()["request"] = json!(of_namespace);
+    answers.push(json!({
+        "as": "admin",
+        "request": all.replace("/hyper", "/namespaces/other/hyper"),
+        "status": 200,
+        "body": {"items": []},
+    }));
+    let server = ApiServer::start(answers);
+    assert_eq!(
+        run(&server, "check --cluster -n kubevirt-hyperconverged").1,
+        1
+    );
+    let (shown, code) = run(&server, "check --cluster -n other");
+    compare("cluster-empty-namespace", &shown);
+    assert_eq!(code, 2);
+}
+
+/// `kubectl apply -n` does the same.
+#[test]
+fn a_namespace_is_that_of_objects_without_one_and_not_of_others() {
+    let server = ApiServer::start(recorded());
+    let (shown, code) = run(
+        &server,
+        "check --cluster -n elsewhere -f other.yaml -f old.yaml",
+    );
+    compare("cluster-namespaces", &shown);
+    assert_eq!(code, 2);
 }
 
 /// The recorded answer to whether the policy-server may list nodes, for all that it must be allowed to do.
