@@ -6,6 +6,7 @@ mod apply;
 mod args;
 mod check;
 mod completions;
+mod deployed;
 mod exit;
 mod explain;
 mod fix;

@@ -125,6 +125,31 @@ impl Cluster {
         })
     }
 
+    /// The Kubewarden policies of the whole cluster, or those of a namespace; none if the cluster does not know such
+    /// objects.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub fn policies(&self, namespace: Option<&str>) -> Result<Option<Vec<Value>>, ClusterError> {
+        const GROUP: &str = "policies.kubewarden.io";
+        let (resource, path) = match namespace {
+            None => ("clusteradmissionpolicies", String::new()),
+            // A path is made of it.
+            Some(namespace) if !is_name(namespace) => return Ok(Some(Vec::new())),
+            Some(namespace) => ("admissionpolicies", format!("/namespaces/{namespace}")),
+        };
+        let path = format!("/apis/{GROUP}/v1{path}/{resource}");
+        let asked = Asked::new("list", &format!("{resource}.{GROUP}"));
+        let policies = self.list(&path, &asked, &Selectors::default(), |item| {
+            serde_json::from_str(item).map_err(|error| asked.unread(error))
+        });
+        match policies {
+            Err(ClusterError::Refused { code: 404, .. }) => Ok(None),
+            policies => policies.map(Some),
+        }
+    }
+
     /// One `HyperConverged`, in the version that is named; none if it is not there.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::admission::{self, Identity};
 use super::apply;
 use super::args::{self, AsIf, FailOn, Subject};
+use super::deployed::{self, Settings};
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
 use super::input::{self, Found, InFile, Input};
@@ -82,8 +83,12 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
 pub(crate) struct Prepared {
     /// The module.
     pub(crate) module: Module,
-    /// Its settings, found right.
-    pub(crate) settings: Value,
+    /// Those of the user or the defaults, found right.
+    settings: Settings,
+    /// Those of the cluster's policies, found right.
+    deployed: Vec<Settings>,
+    /// Where an object is that names no namespace.
+    namespace: String,
     /// Answer for the nodes.
     pub(crate) hosts: Hosts,
     /// What the module is to be asked.
@@ -200,6 +205,19 @@ impl Prepared {
         let (settings, of_policy) = settings::validated(subject.settings.as_deref(), &module)?;
         notes.extend(of_policy);
         drop(progress);
+        let namespace = cluster
+            .as_ref()
+            .map(|cluster| cluster.namespace().to_owned());
+        let namespace = namespace.unwrap_or_default();
+        let deployed = match &cluster {
+            // The policies of another module have settings of their own.
+            Some(cluster) if subject.settings.is_none() && !module.is_foreign() => {
+                let _progress = Progress::start("reading the policies of the cluster");
+                let namespaces = questions.iter().map(|it| it.namespace(&namespace));
+                deployed::settings(cluster, &namespaces.collect(), &module, notes)?
+            }
+            _ => Vec::new(),
+        };
         let _progress = Progress::start("reading the nodes");
         let kept = if module.is_foreign() {
             Kept::Everything
@@ -210,7 +228,9 @@ impl Prepared {
         let hosts = nodes::hosts(subject, cluster.as_ref(), &kept)?;
         Ok(Self {
             module,
-            settings,
+            settings: Settings::of_user(settings),
+            deployed,
+            namespace,
             hosts,
             questions,
             failures,
@@ -223,28 +243,90 @@ impl Prepared {
             failures: self.failures.clone(),
             ..Verdicts::default()
         };
-        for question in &self.questions {
-            match self.report(question, question.sent()) {
-                Ok(report) => verdicts.objects.push(question.judged(report)),
+        for (question, settings) in self.pairs() {
+            let judged = self
+                .report_of(question, question.sent(), settings, self.hosts.all())
+                .map_err(|error| question.failure(chain(&error)))
+                .map(|report| self.judged(question, settings, report));
+            match judged {
+                Ok(judged) => verdicts.objects.push(judged),
                 Err(failure) => verdicts.failures.push(failure),
             }
         }
         verdicts
     }
 
-    /// What the module says of the object that a question is about, in this form of it.
+    fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {
+        Judged {
+            policy: settings.policy.clone(),
+            is_one_of_several: self.settings_for(question).len() > 1,
+            decides: self.deciding(question).any(|it| std::ptr::eq(it, settings)),
+            ..question.judged(report)
+        }
+    }
+
+    /// The settings that an object is judged with: those of each policy of the cluster that applies to it.
+    pub(crate) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
+        let namespace = question.namespace(&self.namespace);
+        let deployed = self.deployed.iter();
+        let deployed: Vec<&Settings> = deployed.filter(|it| it.apply_in(namespace)).collect();
+        if deployed.is_empty() {
+            vec![&self.settings]
+        } else {
+            deployed
+        }
+    }
+
+    /// Those that say whether the cluster accepts it; where all of them only report, they all do.
+    fn deciding(&self, question: &Question) -> impl Iterator<Item = &Settings> {
+        let all = self.settings_for(question);
+        let protects = all.iter().any(|settings| settings.protects());
+        all.into_iter()
+            .filter(move |settings| !protects || settings.protects())
+    }
+
+    /// Each object with all the settings that it is judged with.
+    pub(crate) fn pairs(&self) -> Vec<(&Question, &Settings)> {
+        let questions = self.questions.iter();
+        let pairs = questions.flat_map(|question| {
+            let settings = self.settings_for(question).into_iter();
+            settings.map(move |settings| (question, settings))
+        });
+        pairs.collect()
+    }
+
+    /// What the module says of the object that a question is about, in this form of it: by all settings that decide.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
-        let report = self.report_of(question, object, self.hosts.all());
-        report.map_err(|error| question.failure(chain(&error)))
+        let mut report: Option<Report> = None;
+        for settings in self.deciding(question) {
+            let next = self
+                .report_of(question, object, settings, self.hosts.all())
+                .map_err(|error| question.failure(chain(&error)))?;
+            match &mut report {
+                None => report = Some(next),
+                Some(report) => report.add(next),
+            }
+        }
+        Ok(report.unwrap_or_default())
+    }
+
+    /// Lets the module report everything as it is: no policy repairs it first.
+    pub(crate) fn without_repairs(&mut self) {
+        for settings in self.deployed.iter_mut().chain([&mut self.settings]) {
+            if let Some(settings) = settings.value.as_object_mut() {
+                settings.remove("repair");
+            }
+        }
     }
 
     fn report_of(
         &self,
         question: &Question,
         object: &Value,
+        settings: &Settings,
         host: Arc<dyn HostCalls>,
     ) -> Result<Report> {
-        let payload = admission::payload(&question.request(object), &self.settings);
+        let payload = admission::payload(&question.request(object), &settings.value);
         self.module.judge(&payload, host)
     }
 
@@ -253,10 +335,10 @@ impl Prepared {
         let (Some(Counts(supposed)), Some(before)) = (supposed, &self.hosts.before) else {
             return Vec::new();
         };
-        let reports = self.questions.iter().filter_map(|question| {
-            let report = self
-                .report_of(question, question.object.value(), Arc::clone(before))
-                .ok()?;
+        let pairs = self.pairs().into_iter();
+        let reports = pairs.filter_map(|(question, settings)| {
+            let (object, before) = (question.object.value(), Arc::clone(before));
+            let report = self.report_of(question, object, settings, before).ok()?;
             report.nodes
         });
         let before: Vec<_> = reports.collect();
@@ -289,6 +371,11 @@ impl Question {
         admission::request(&self.identity, object, self.old.as_ref())
     }
 
+    /// Where the object is, or where it would be.
+    fn namespace<'n>(&'n self, default: &'n str) -> &'n str {
+        self.identity.namespace.as_deref().unwrap_or(default)
+    }
+
     /// That something cannot be done with the object.
     pub(crate) fn failure(&self, what: String) -> Failure {
         Failure {
@@ -318,6 +405,9 @@ impl Question {
             written,
             identity: self.identity.clone(),
             against: self.against.clone(),
+            policy: None,
+            is_one_of_several: false,
+            decides: true,
             report,
         }
     }

@@ -45,9 +45,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         },
     };
     // Otherwise the module reports what it would repair, and not how.
-    if let Some(settings) = prepared.settings.as_object_mut() {
-        settings.remove("repair");
-    }
+    prepared.without_repairs();
     let mut failures = std::mem::take(&mut prepared.failures);
     let progress = Progress::start("judging");
     let mut fixed = Vec::new();

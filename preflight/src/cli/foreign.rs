@@ -19,6 +19,12 @@ impl Foreign {
     }
 }
 
+impl From<&str> for Foreign {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
 /// To look it up in a map.
 impl Borrow<str> for Foreign {
     fn borrow(&self) -> &str {

@@ -28,23 +28,24 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
     }
     let to = &args.to;
     std::fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
-    let settings = to.join("settings.json");
     let write = |path: &Path, text: &str| write(path, text, args.force);
     let word = |path: &Path| shell_word(&path.display().to_string());
-    write(&settings, &prepared.settings.to_string())?;
     let module = args.subject.policy.as_deref();
     let module = module.unwrap_or_else(|| Path::new("annotated-policy.wasm"));
     let mut said = String::new();
-    for (index, question) in prepared.questions.iter().enumerate() {
-        // Most people have one object.
-        let number = if prepared.questions.len() == 1 {
+    let pairs = prepared.pairs();
+    for (index, (question, settings)) in pairs.iter().enumerate() {
+        // Most people have one object, and one policy.
+        let number = if pairs.len() == 1 {
             String::new()
         } else {
             format!("-{}", index + 1)
         };
+        let settings_file = to.join(format!("settings{number}.json"));
+        write(&settings_file, &settings.value.to_string())?;
         let request = question.request(question.sent());
         let record = Arc::new(Record::new(prepared.hosts.all()));
-        let payload = admission::payload(&request, &prepared.settings);
+        let payload = admission::payload(&request, &settings.value);
         prepared.module.judge(
             &payload,
             Arc::clone(&record) as Arc<dyn hco_preflight::HostCalls>,
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
             said,
             "kwctl run {} --allow-context-aware --settings-path {} --request-path {} --replay-host-capabilities-interactions {}",
             word(module),
-            word(&settings),
+            word(&settings_file),
             word(&request_file),
             word(&session_file)
         );

@@ -65,7 +65,7 @@ fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
 }
 
 /// Why the repairs of a policy have no effect.
-fn without_effect(policy: &Value) -> Option<&'static str> {
+pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
     let repairs = policy.pointer("/spec/settings/repair")?.as_object()?;
     if repairs.is_empty() {
         None

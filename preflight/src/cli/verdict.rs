@@ -7,6 +7,7 @@ use hco_preflight::Object;
 use serde::{Deserialize, Serialize};
 
 use super::admission::Identity;
+use super::deployed::Policy;
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
 use super::input::InFile;
@@ -50,6 +51,25 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// Adds what the module says by other settings. The worst of both counts.
+    pub(crate) fn add(&mut self, other: Self) {
+        if self.allowed {
+            (self.allowed, self.code, self.message) = (other.allowed, other.code, other.message);
+        }
+        for finding in other.findings {
+            let is_same = |known: &&mut Finding| {
+                known.rule == finding.rule
+                    && known.path == finding.path
+                    && known.fact == finding.fact
+            };
+            match self.findings.iter_mut().find(is_same) {
+                Some(known) => known.level = known.level.min(finding.level),
+                None => self.findings.push(finding),
+            }
+        }
+        self.more_findings = self.more_findings.max(other.more_findings);
+    }
+
     /// Says on which lines of its file the findings about an object are.
     pub(crate) fn set_lines(&mut self, object: &Object) {
         for finding in &mut self.findings {
@@ -178,6 +198,12 @@ pub(crate) struct Judged {
     pub(crate) identity: Identity,
     /// What it was judged against.
     pub(crate) against: Against,
+    /// The policy of the cluster by whose settings.
+    pub(crate) policy: Option<Policy>,
+    /// Whether other policies judge the object too.
+    pub(crate) is_one_of_several: bool,
+    /// Whether the command ends with this verdict: not if the cluster only reports it and has others that it acts on.
+    pub(crate) decides: bool,
     /// The verdict.
     pub(crate) report: Report,
 }
@@ -214,6 +240,15 @@ impl Judged {
         })
     }
 
+    /// The same with the policy, where several judge the object.
+    pub(crate) fn unique_name(&self) -> String {
+        let name = self.name();
+        match self.policy.as_ref().filter(|_| self.is_one_of_several) {
+            Some(policy) => format!("{name} by {policy}"),
+            None => name,
+        }
+    }
+
     /// `FILE:LINE`, or that it is in the cluster.
     pub(crate) fn at(&self, line: Option<usize>) -> String {
         match &self.place {
@@ -248,7 +283,7 @@ impl Verdicts {
     /// What the command ends with.
     pub(crate) fn exit(&self) -> Exit {
         let failed = self.failures.iter().map(|_| Exit::Unjudged);
-        let exits = self.objects.iter().map(Judged::exit).chain(failed);
+        let exits = self.deciding().map(Judged::exit).chain(failed);
         exits.max().unwrap_or(if self.may_be_empty {
             Exit::Accepted
         } else {
@@ -258,8 +293,12 @@ impl Verdicts {
 
     /// Whether there is a warning.
     pub(crate) fn warns(&self) -> bool {
-        let mut objects = self.objects.iter();
+        let mut objects = self.deciding();
         objects.any(|object| object.of(Level::Warn).next().is_some())
+    }
+
+    fn deciding(&self) -> impl Iterator<Item = &Judged> {
+        self.objects.iter().filter(|object| object.decides)
     }
 }
 
@@ -306,6 +345,9 @@ mod tests {
             written: None,
             identity: Identity::default(),
             against: Against::Nothing,
+            policy: None,
+            is_one_of_several: false,
+            decides: true,
             report: Report {
                 allowed,
                 code,

@@ -22,7 +22,7 @@ fn render_object(text: &mut String, object: &Judged) {
         let place = object.place.as_ref()?;
         Some((place.file.as_str(), line.or(Some(place.line))))
     };
-    let name = object.name();
+    let name = object.unique_name();
     if let Some(message) = object.message() {
         command(text, "error", at(None), &name, message);
     }

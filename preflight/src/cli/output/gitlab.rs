@@ -23,7 +23,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
 }
 
 fn entries(object: &Judged) -> Vec<Value> {
-    let (name, place) = (object.name(), object.place.as_ref());
+    let (name, place) = (object.unique_name(), object.place.as_ref());
     let file = place.map_or(CLUSTER, |place| &place.file);
     let begin = |line: Option<usize>| line.or(place.map(|place| place.line)).unwrap_or(1);
     let findings = object.report.findings.iter().map(|finding| {

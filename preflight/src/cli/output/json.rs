@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::cli::deployed::Policy;
 use crate::cli::exit::Exit;
 use crate::cli::foreign::Foreign;
 use crate::cli::verdict::{Failure, Finding, Judged, Verdicts};
@@ -34,6 +35,7 @@ struct Object<'v> {
     api_version: &'v str,
     namespace: Option<&'v str>,
     name: Option<&'v str>,
+    policy: Option<&'v Policy>,
     allowed: bool,
     code: Option<u16>,
     nodes: Option<&'v BTreeMap<Foreign, usize>>,
@@ -76,6 +78,7 @@ fn object(judged: &Judged) -> Object<'_> {
         api_version: &judged.identity.api_version,
         namespace: judged.identity.namespace.as_deref(),
         name: judged.identity.name.as_deref(),
+        policy: judged.policy.as_ref(),
         allowed: report.allowed,
         code: report.code,
         nodes: report.nodes.as_ref(),

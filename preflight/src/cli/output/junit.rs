@@ -66,14 +66,21 @@ fn case(object: &Judged) -> Case {
         number => count(number, "problem"),
     };
     let in_full = format!("{message}{problems}");
+    let reported = if object.decides {
+        String::new()
+    } else {
+        in_full.clone()
+    };
     Case {
-        name: object.name(),
+        name: object.unique_name(),
         wrong: match object.exit() {
+            // What the cluster only reports fails no test.
+            _ if !object.decides => None,
             Exit::Accepted => None,
             Exit::Denied => Some(("failure", in_short, in_full)),
             Exit::Unjudged => Some(("error", in_short, in_full)),
         },
-        out: told(object, Level::Warn) + &told(object, Level::Carried),
+        out: reported + &told(object, Level::Warn) + &told(object, Level::Carried),
     }
 }
 

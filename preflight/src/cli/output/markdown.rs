@@ -80,6 +80,9 @@ fn context(object: &Judged) -> String {
         Against::File(file) => said.push(format!("judged as an update of {}", code(file))),
         Against::Live => said.push("judged as an update of the live object".to_owned()),
     }
+    if let Some(policy) = &object.policy {
+        said.push(format!("by {}", escape(policy.with_mode())));
+    }
     if let Some(nodes) = report.nodes.as_ref().filter(|nodes| !nodes.is_empty()) {
         said.push(format!("workload nodes: {}", escape(text::counted(nodes))));
     }

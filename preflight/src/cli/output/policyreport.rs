@@ -47,7 +47,7 @@ struct Scope<'v> {
 #[derive(Serialize)]
 struct Entry {
     source: &'static str,
-    policy: &'static str,
+    policy: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     rule: String,
     result: &'static str,
@@ -101,8 +101,17 @@ fn of_object(object: &Judged) -> PolicyReport<'_> {
         namespace,
         name: identity.name.as_deref(),
     };
-    let name = identity.name.as_deref().unwrap_or_default();
-    report(name, namespace, Some(scope), results)
+    let mut name = identity.name.clone().unwrap_or_default();
+    if let Some(policy) = &object.policy {
+        let policy = policy.unique_name();
+        if object.is_one_of_several {
+            name = format!("{name}-{policy}");
+        }
+        for entry in &mut results {
+            entry.policy.clone_from(&policy);
+        }
+    }
+    report(&name, namespace, Some(scope), results)
 }
 
 fn error(failure: &Failure) -> Entry {
@@ -135,7 +144,7 @@ fn report<'v>(
 fn entry(rule: &str, result: &'static str, message: String, at: String) -> Entry {
     Entry {
         source: "hco-preflight",
-        policy: "hco-architecture-guard",
+        policy: "hco-architecture-guard".to_owned(),
         rule: rule.to_owned(),
         result,
         message,

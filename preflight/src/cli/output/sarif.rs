@@ -79,7 +79,7 @@ fn result(object: &Judged, finding: &Finding) -> Value {
         .as_ref()
         .map(Foreign::raw)
         .unwrap_or_default();
-    let (name, rule) = (object.name(), finding.rule.raw());
+    let (name, rule) = (object.unique_name(), finding.rule.raw());
     let mut result = json!({
         "ruleId": rule,
         "level": match finding.level {

@@ -48,7 +48,11 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     };
     let version = one_line(&object.identity.api_version);
     let at = object.at(None);
-    line!(text, "  {DIM}{at} · {version} · {against}{DIM:#}\n");
+    line!(text, "  {DIM}{at} · {version} · {against}{DIM:#}");
+    if let Some(policy) = &object.policy {
+        line!(text, "  {DIM}by {}{DIM:#}", policy.with_mode());
+    }
+    text.push('\n');
     facts(text, &object.report);
     if let Some(templates) = &object.report.templates {
         matrix(text, templates, object.report.nodes.as_ref());
@@ -279,7 +283,12 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
             some => came_to.push(format!("{some} {style}{word}{style:#}")),
         }
     }
-    let objects = count(verdicts.objects.len(), "object");
+    let what = if verdicts.objects.iter().any(|it| it.is_one_of_several) {
+        "verdict"
+    } else {
+        "object"
+    };
+    let objects = count(verdicts.objects.len(), what);
     let colon = if came_to.is_empty() { "" } else { ": " };
     let mut said = format!("{BOLD}{objects}{BOLD:#}{colon}{}", came_to.join(", "));
     if warnings > 0 {

@@ -6,8 +6,9 @@ use std::process::Output;
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
+use super::deployed::{policy, with_policies};
 use super::{check, command_on, run, run_with};
-use crate::api_server::{ApiServer, recorded};
+use crate::api_server::ApiServer;
 
 /// The outputs for machines and reviews.
 const FORMATS: [&str; 7] = [
@@ -104,7 +105,14 @@ fn forged(mut value: Value) -> Value {
             }
         }
         Value::Object(fields) => {
-            let known = ["apiVersion", "kind", "continue", "version", "groupVersion"];
+            let known = [
+                "apiVersion",
+                "kind",
+                "continue",
+                "version",
+                "groupVersion",
+                "module",
+            ];
             for (key, value) in fields {
                 if !known.contains(&key.as_str()) {
                     *value = forged(value.take());
@@ -187,7 +195,10 @@ fn nothing_of_files_is_printed_raw() {
 
 #[rstest]
 fn nothing_of_a_cluster_is_printed_raw(#[values(200, 403, 500)] status: u16) {
-    let mut answers = recorded();
+    let mut answers = with_policies(&[
+        policy("one", "protect", json!({})),
+        policy("two", "monitor", json!({})),
+    ]);
     for answer in &mut answers {
         let body = &mut answer["body"];
         if status == 200 {
@@ -200,6 +211,29 @@ fn nothing_of_a_cluster_is_printed_raw(#[values(200, 403, 500)] status: u16) {
             answer["status"] = json!(status);
         }
     }
+    let server = ApiServer::start(answers);
+    for format in outputs() {
+        let mut check = command_on(&server);
+        let check = check.args(["check", "--cluster", "--color", "never", "-o", format]);
+        nothing_is_raw(&check.output().unwrap());
+    }
+}
+
+/// Their settings are refused by the module, and who may not list them is told by the cluster.
+#[rstest]
+#[case::settings(policy("name", "protect", json!({"setting": 1})), 200)]
+#[case::forbidden(json!({"message": "no"}), 403)]
+fn nothing_of_policies_is_printed_raw(#[case] policy: Value, #[case] status: u16) {
+    let mut answers = with_policies(&[policy.clone()]);
+    let list = answers.last_mut().unwrap();
+    list["status"] = json!(status);
+    list["body"] = match status {
+        200 => json!({"items": [{
+            "metadata": forged(policy["metadata"].clone()),
+            "spec": {"module": policy["spec"]["module"], "settings": {format!("setting{FORGED}"): 1}},
+        }]}),
+        _ => forged(policy),
+    };
     let server = ApiServer::start(answers);
     for format in outputs() {
         let mut check = command_on(&server);

@@ -32,7 +32,8 @@ fn what_is_recorded_can_be_repeated() {
             "request-2.json",
             "session-1.yml",
             "session-2.yml",
-            "settings.json"
+            "settings-1.json",
+            "settings-2.json",
         ]
     );
     let session = hco_preflight::Session::from_file(&to.join("session-1.yml")).unwrap();

@@ -6,9 +6,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::run;
+use super::deployed::{policy, with_policies};
+use super::{command_on, run};
+use crate::api_server::ApiServer;
 
 /// Checks that between them have everything that an output can hold.
 const RUNS: [&str; 6] = [
@@ -69,7 +71,17 @@ fn validate_json(schema: &Value, format: &str) {
 fn json_is_what_the_schema_in_docs_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/preflight.schema.json");
     let schema = std::fs::read_to_string(path).unwrap();
-    validate_json(&serde_json::from_str(&schema).unwrap(), "json");
+    let schema = serde_json::from_str(&schema).unwrap();
+    validate_json(&schema, "json");
+    let policies = [
+        policy("a", "protect", json!({})),
+        policy("b", "monitor", json!({})),
+    ];
+    let server = ApiServer::start(with_policies(&policies));
+    let mut check = command_on(&server);
+    let output = check.args(["check", "--cluster", "-o", "json"]).output();
+    let document: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    assert!(jsonschema::is_valid(&schema, &document), "{document:#}");
 }
 
 #[test]

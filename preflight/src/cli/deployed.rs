@@ -1,0 +1,226 @@
+//! The policies of a cluster that run this project's module, and their settings.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use anyhow::{Result, bail};
+use hco_preflight::{Cluster, ClusterError};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::foreign::{Foreign, one_line};
+use super::policy::Module;
+use super::settings::without_effect;
+
+/// What an address of the module ends in, in whatever registry.
+const ARTIFACT: &str = "hco-architecture-guard";
+
+/// Settings, and the policy of the cluster that has them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) value: Value,
+    pub(crate) policy: Option<Policy>,
+}
+
+/// A policy of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Policy {
+    kind: &'static str,
+    namespace: Option<Foreign>,
+    name: Foreign,
+    pub(crate) mode: Mode,
+}
+
+/// What Kubewarden does with a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    Protect,
+    /// Only reported.
+    Monitor,
+}
+
+impl Settings {
+    /// Of no policy.
+    pub(crate) fn of_user(value: Value) -> Self {
+        Self {
+            value,
+            policy: None,
+        }
+    }
+
+    /// Whether a denial is one in the cluster.
+    pub(crate) fn protects(&self) -> bool {
+        let mode = self.policy.as_ref().map(|policy| policy.mode);
+        mode != Some(Mode::Monitor)
+    }
+
+    /// Whether an object in this namespace is judged by them.
+    pub(crate) fn apply_in(&self, namespace: &str) -> bool {
+        let own = self.policy.as_ref().and_then(|it| it.namespace.as_ref());
+        own.is_none_or(|own| own.raw() == namespace)
+    }
+}
+
+impl Policy {
+    fn of(object: &Value, namespace: Option<&str>) -> Self {
+        let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
+        Self {
+            kind: match namespace {
+                None => "ClusterAdmissionPolicy",
+                Some(_) => "AdmissionPolicy",
+            },
+            namespace: namespace.map(Foreign::from),
+            name: Foreign::from(text("/metadata/name").unwrap_or_default()),
+            mode: match text("/spec/mode") {
+                Some("monitor") => Mode::Monitor,
+                _ => Mode::Protect,
+            },
+        }
+    }
+
+    /// MIRRORS: kubewarden-controller api/policies/v1, `GetUniqueName`.
+    pub(crate) fn unique_name(&self) -> String {
+        match &self.namespace {
+            None => format!("clusterwide-{}", self.name.raw()),
+            Some(namespace) => format!("namespaced-{}-{}", namespace.raw(), self.name.raw()),
+        }
+    }
+
+    /// The policy with its mode, and what that means.
+    pub(crate) fn with_mode(&self) -> String {
+        match self.mode {
+            Mode::Protect => format!("{self} (mode protect)"),
+            Mode::Monitor => {
+                format!("{self} (mode monitor: the cluster would only report a denial)")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, name, .. } = self;
+        match &self.namespace {
+            None => write!(f, "{kind} {name}"),
+            Some(namespace) => write!(f, "{kind} {namespace}/{name}"),
+        }
+    }
+}
+
+/// The settings of the policies that judge objects in these namespaces. Where Kubewarden is not installed, or the user
+/// may not see its policies, the user is told, and the defaults are left.
+pub(crate) fn settings(
+    cluster: &Cluster,
+    namespaces: &BTreeSet<&str>,
+    module: &Module,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Settings>> {
+    let mut all = Vec::new();
+    let mut is_installed = true;
+    let of_namespaces = namespaces.iter().map(|namespace| Some(*namespace));
+    for namespace in std::iter::once(None).chain(of_namespaces) {
+        let policies = match cluster.policies(namespace) {
+            Ok(policies) => policies,
+            Err(error @ ClusterError::Forbidden { .. }) => {
+                notes.push(one_line(&format!("policies are ignored: {error}")));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let Some(policies) = policies else {
+            is_installed = false;
+            break;
+        };
+        for policy in policies.iter().filter(|policy| is_ours(policy)) {
+            all.push(of_policy(policy, namespace, module, notes)?);
+        }
+    }
+    for namespace in namespaces {
+        if !all.iter().any(|settings| settings.apply_in(namespace)) {
+            let why = if is_installed {
+                format!(
+                    "no policy with the module {ARTIFACT} was found for the namespace `{namespace}`"
+                )
+            } else {
+                "Kubewarden is not installed in the cluster".to_owned()
+            };
+            notes.push(one_line(&format!(
+                "using the default settings: {why}; --settings names others"
+            )));
+        }
+    }
+    Ok(all)
+}
+
+fn of_policy(
+    object: &Value,
+    namespace: Option<&str>,
+    module: &Module,
+    notes: &mut Vec<String>,
+) -> Result<Settings> {
+    let policy = Policy::of(object, namespace);
+    let settings = object.pointer("/spec/settings").filter(|it| !it.is_null());
+    let value = settings.cloned().unwrap_or_else(|| json!({}));
+    notes.push(format!("using the settings of {}", policy.with_mode()));
+    if let Some(note) = without_effect(object) {
+        notes.push(format!("{policy}: {note}"));
+    }
+    if let Some(mistakes) = module.mistakes(&value)? {
+        bail!(
+            "the settings of {policy} are invalid for this version of the module: {mistakes}; use the version of hco-preflight that fits the policy, or name settings with --settings"
+        );
+    }
+    Ok(Settings {
+        value,
+        policy: Some(policy),
+    })
+}
+
+/// Whether a policy runs this project's module: from a mirror, in any version.
+fn is_ours(policy: &Value) -> bool {
+    let module = policy.pointer("/spec/module").and_then(Value::as_str);
+    let module = module.unwrap_or_default();
+    let address = module.split('@').next().unwrap_or_default();
+    let file = address.rsplit('/').next().unwrap_or_default();
+    file.split(':').next() == Some(ARTIFACT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_module_is_known_in_every_registry_and_version() {
+        let is_ours = |module: &str| is_ours(&json!({"spec": {"module": module}}));
+        for module in [
+            "registry://ghcr.io/example/policies/hco-architecture-guard:v0.1.0",
+            "registry://localhost:5000/hco-architecture-guard",
+            "ghcr.io/hco-architecture-guard@sha256:0123",
+            "mirror.test/a/b/hco-architecture-guard:v1@sha256:0123",
+            "hco-architecture-guard:latest",
+        ] {
+            assert!(is_ours(module), "{module}");
+        }
+        for module in [
+            "",
+            "registry://ghcr.io/example/not-hco-architecture-guard:v0.1.0",
+            "registry://ghcr.io/hco-architecture-guard/other:v0.1.0",
+            "registry://hco-architecture-guard:5000/other",
+            "registry://ghcr.io/other:hco-architecture-guard",
+        ] {
+            assert!(!is_ours(module), "{module}");
+        }
+    }
+
+    #[test]
+    fn the_artifact_is_called_so() {
+        let metadata = include_str!("../../../policy-metadata.yml");
+        let mut lines = metadata.lines().map(str::trim);
+        let address = lines.find_map(|line| line.strip_prefix("io.kubewarden.policy.ociUrl: "));
+        assert!(
+            is_ours(&json!({"spec": {"module": address}})),
+            "{address:?}"
+        );
+    }
+}
