@@ -49,7 +49,7 @@ pub use failing::Failing;
 pub use grants::{Capabilities, CapabilityError, Granted, Resource};
 pub use host_calls::{HostCalls, handler_error};
 pub use manifest::{EditError, Edited, ManifestError, Object, TextEdit, edited, objects};
-pub use module::module_sha256;
+pub use module::{context_aware_resources, module_sha256};
 pub use node_list::{CanI, Counts, CountsError, Labels, NodeList, NodeListError};
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
 pub use request::{Request, ResourceAttributes, SubjectAccessReview};

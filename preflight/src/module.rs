@@ -2,25 +2,20 @@
 
 use std::fmt::Write as _;
 
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
+
+use crate::Resource;
 
 /// The SHA-256 of a module without its custom sections, in hexadecimal: the same before and after
 /// `kwctl annotate`, which adds some, and with or without the names of its functions. None if the bytes are no
 /// WebAssembly module.
 pub fn module_sha256(module: &[u8]) -> Option<String> {
-    const CUSTOM: u8 = 0;
-    let (header, mut rest) = module.split_at_checked(8)?;
-    if header != b"\0asm\x01\0\0\0" {
-        return None;
-    }
-    let mut hash = Sha256::new_with_prefix(header);
-    while let Some((&id, after)) = rest.split_first() {
-        let (length, content) = leb128(after)?;
-        let (_, next) = content.split_at_checked(length)?;
-        if id != CUSTOM {
-            hash.update(rest.get(..rest.len() - next.len())?);
+    let mut hash = Sha256::new_with_prefix(HEADER);
+    for section in sections(module)? {
+        if section.id != CUSTOM {
+            hash.update(section.bytes);
         }
-        rest = next;
     }
     let mut text = String::new();
     for byte in hash.finalize() {
@@ -28,6 +23,62 @@ pub fn module_sha256(module: &[u8]) -> Option<String> {
         let _ = write!(text, "{byte:02x}");
     }
     Some(text)
+}
+
+/// The Kubernetes resources that a module asks for in its metadata, which `kwctl annotate` adds; none without.
+///
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/policy_metadata.rs, `Metadata::from_contents`.
+///
+/// # Errors
+///
+/// If there is metadata that cannot be read.
+pub fn context_aware_resources(module: &[u8]) -> Result<Vec<Resource>, serde_json::Error> {
+    let sections = sections(module).unwrap_or_default().into_iter();
+    let mut custom = sections.filter(|section| section.id == CUSTOM);
+    let metadata = custom.find_map(|section| {
+        let (length, content) = leb128(section.content)?;
+        let (name, data) = content.split_at_checked(length)?;
+        (name == b"io.kubewarden.metadata").then_some(data)
+    });
+    let metadata: Metadata = match metadata {
+        Some(metadata) => serde_json::from_slice(metadata)?,
+        None => Metadata::default(),
+    };
+    Ok(metadata.context_aware_resources)
+}
+
+/// What is read of the metadata.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(default)]
+    context_aware_resources: Vec<Resource>,
+}
+
+const HEADER: &[u8] = b"\0asm\x01\0\0\0";
+
+/// The id of sections that are only said about a module.
+const CUSTOM: u8 = 0;
+
+struct Section<'m> {
+    id: u8,
+    content: &'m [u8],
+    /// With its id and length.
+    bytes: &'m [u8],
+}
+
+/// None if the bytes are no WebAssembly module.
+fn sections(module: &[u8]) -> Option<Vec<Section<'_>>> {
+    let mut rest = module.strip_prefix(HEADER)?;
+    let mut sections = Vec::new();
+    while let Some((&id, after)) = rest.split_first() {
+        let (length, content) = leb128(after)?;
+        let (content, next) = content.split_at_checked(length)?;
+        let bytes = rest.get(..rest.len() - next.len())?;
+        sections.push(Section { id, content, bytes });
+        rest = next;
+    }
+    Some(sections)
 }
 
 /// An unsigned number of up to 32 bits, seven of them a byte, and what follows it.
@@ -68,6 +119,29 @@ mod tests {
             "4a9df9a3d03b979cbafb824fe2f7eab88726243c184c61cf176f645f397723c6"
         );
         assert_eq!(module_sha256(&module(&[0, 3, 1, b'a', 9])), Some(plain));
+    }
+
+    /// With a custom section before, and one after, which must not be taken for it.
+    fn annotated(metadata: &str) -> Vec<u8> {
+        let mut module = b"\0asm\x01\0\0\0\0\x05\x04name".to_vec();
+        let name = "io.kubewarden.metadata";
+        module.extend([0, u8::try_from(1 + name.len() + metadata.len()).unwrap()]);
+        module.extend([u8::try_from(name.len()).unwrap()]);
+        module.extend(name.bytes().chain(metadata.bytes()));
+        module.extend([0, 0]);
+        module
+    }
+
+    #[test]
+    fn what_a_module_asks_for_is_in_its_metadata() {
+        let metadata =
+            r#"{"mutating":false,"contextAwareResources":[{"apiVersion":"v1","kind":"Node"}]}"#;
+        let asked = context_aware_resources(&annotated(metadata)).unwrap();
+        assert_eq!(asked, [Resource::node()]);
+        for module in [&annotated("{}")[..], &module(&[]), b"(module)"] {
+            assert_eq!(context_aware_resources(module).unwrap(), []);
+        }
+        assert!(context_aware_resources(&annotated("{")).is_err());
     }
 
     #[test]

@@ -97,6 +97,7 @@ pub(crate) enum Command {
 
 /// What is judged, against what.
 #[derive(Debug, Clone, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
     /// Manifest in YAML or JSON, a directory of them, or - for the standard input; can be given several times. Without
     /// it, and with --cluster: the HyperConvergeds of the cluster
@@ -147,6 +148,10 @@ pub(crate) struct Subject {
     /// Another module instead of the embedded one
     #[arg(long, value_name = "FILE", help_heading = "By which policy")]
     pub(crate) policy: Option<PathBuf>,
+
+    /// Let the module of --policy read what its metadata asks for from the cluster; `kwctl inspect` shows what that is
+    #[arg(long, help_heading = "By which policy", requires_all = ["policy", "cluster"])]
+    pub(crate) allow_context_aware: bool,
 
     /// Compile the module, and neither read nor keep a compiled one
     #[arg(long, help_heading = "By which policy")]

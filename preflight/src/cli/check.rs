@@ -225,7 +225,12 @@ impl Prepared {
             let objects = questions.iter().flat_map(Question::objects);
             Kept::Labels(Labels::named_in(objects))
         };
-        let hosts = nodes::hosts(subject, cluster.as_ref(), &kept)?;
+        let mut hosts = nodes::hosts(subject, cluster.as_ref(), &kept)?;
+        if cluster.is_some() && module.is_foreign() {
+            let is_granted = subject.allow_context_aware;
+            notes.extend(module.not_granted(is_granted));
+            hosts = hosts.guarded(&module, is_granted)?;
+        }
         Ok(Self {
             module,
             settings: Settings::of_user(settings),

@@ -10,7 +10,7 @@ use hco_preflight::{Cluster, Connection, HostCalls, Labels, NodeList, NodeListEr
 use super::args::{self, Subject};
 use super::foreign::one_line;
 use super::input;
-use super::policy::DEADLINE;
+use super::policy::{DEADLINE, Module};
 
 /// That one of the three must be named.
 const UNNAMED: &str = "name the nodes to judge against: --nodes FILE (what `kubectl get nodes -o yaml` wrote), --cluster (the current kubeconfig's), or --arch amd64=3,arm64=2 (made up)";
@@ -51,6 +51,18 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
+    /// The same, but a module of the user's gets from a cluster only what it is granted.
+    pub(crate) fn guarded(self, module: &Module, is_granted: bool) -> Result<Self> {
+        let guarded = |host| -> Result<Arc<dyn HostCalls>> {
+            Ok(Arc::new(module.guarded(host, is_granted)?))
+        };
+        Ok(Self {
+            all: guarded(self.all)?,
+            is_live: self.is_live,
+            before: self.before.map(guarded).transpose()?,
+        })
+    }
+
     /// Answers for all nodes in one evaluation.
     pub(crate) fn all(&self) -> Arc<dyn HostCalls> {
         let all = Arc::clone(&self.all);

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hco_preflight::{
-    CacheError, HostCalls, HostError, Options, Policy, cache_directory, module_sha256, private,
+    CacheError, Capabilities, Granted, HostCalls, HostError, Options, Policy, Resource,
+    cache_directory, context_aware_resources, module_sha256, private,
 };
 use serde_json::Value;
 
@@ -17,6 +18,8 @@ use super::verdict::Report;
 pub(crate) struct Module {
     policy: Policy,
     foreign: bool,
+    /// What it wants to read of a cluster.
+    asks_for: Vec<Resource>,
     /// Why the compiled module is not kept for the next run.
     pub(crate) uncached: Option<CacheError>,
 }
@@ -35,17 +38,60 @@ impl Module {
                 read => read.with_context(|| format!("--policy {}", path.display()))?,
             },
         };
+        let bytes = file.map(std::fs::read).transpose()?.unwrap_or_default();
+        let asks_for = context_aware_resources(&bytes).with_context(|| {
+            let path = file.unwrap_or(Path::new("")).display();
+            format!(
+                "--policy {path}: the module's metadata cannot be read; `kwctl annotate` writes it"
+            )
+        })?;
         // The embedded one as it is deployed, annotated, is no other.
-        let is_ours = |path: &Path| {
-            let read = std::fs::read(path).ok();
-            let module = read.and_then(|module| module_sha256(&module));
+        let is_ours = || {
+            let module = module_sha256(&bytes);
             module.is_some() && module == module_sha256(Policy::embedded_module())
         };
         Ok(Self {
             policy,
-            foreign: file.is_some_and(|path| !is_ours(path)),
+            foreign: file.is_some() && !is_ours(),
+            asks_for,
             uncached,
         })
+    }
+
+    /// Lets the module ask a cluster what its metadata says, if the user grants it.
+    ///
+    /// MIRRORS: kubewarden-controller crates/kwctl/src/command/run/evaluator.rs,
+    /// `build_context_aware_allowed_resources`.
+    /// DIVERGES: without the grant kwctl answers what accounts may do.
+    pub(crate) fn guarded(&self, cluster: Arc<dyn HostCalls>, is_granted: bool) -> Result<Granted> {
+        let (resources, capabilities) = if is_granted {
+            (self.asks_for.clone(), Capabilities::all())
+        } else {
+            let all_but_reviews = [
+                "crypto/*",
+                "kubernetes/get_resource",
+                "kubernetes/list_resources_all",
+                "kubernetes/list_resources_by_namespace",
+                "net/*",
+                "oci/*",
+            ];
+            (Vec::new(), Capabilities::new(all_but_reviews)?)
+        };
+        Ok(Granted::new(cluster, resources, capabilities))
+    }
+
+    /// What it asks for in vain.
+    pub(crate) fn not_granted(&self, is_granted: bool) -> Option<String> {
+        if is_granted || self.asks_for.is_empty() {
+            return None;
+        }
+        let resources = self.asks_for.iter();
+        let resources = resources.map(|it| format!("{}/{}", it.api_version, it.kind));
+        let resources: Vec<String> = resources.collect();
+        Some(one_line(&format!(
+            "the module of --policy asks to read {}, which it may not: --allow-context-aware grants it",
+            resources.join(", ")
+        )))
     }
 
     /// Whether it is not this project's own.

@@ -6,9 +6,10 @@ use std::process::Output;
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
+use super::cluster::asks_for_nodes;
 use super::deployed::{policy, with_policies};
 use super::{check, command_on, run, run_with};
-use crate::api_server::ApiServer;
+use crate::api_server::{ApiServer, recorded};
 
 /// The outputs for machines and reviews.
 const FORMATS: [&str; 7] = [
@@ -287,5 +288,19 @@ fn nothing_of_a_module_is_printed_raw(
         ));
         nothing_is_raw(&output);
         assert_eq!(output.status.code(), Some(code), "{output:?}");
+    }
+}
+
+#[test]
+fn nothing_of_metadata_is_printed_raw() {
+    let resource = json!({"apiVersion": FORGED, "kind": FORGED});
+    let metadata = json!({"contextAwareResources": [resource]});
+    let module = asks_for_nodes("forged", &metadata.to_string());
+    let server = ApiServer::start(recorded());
+    for format in outputs() {
+        let mut check = command_on(&server);
+        check.args(["check", "-f", "other.yaml", "--cluster", "--color", "never"]);
+        let check = check.args(["-o", format, "--policy"]).arg(&module);
+        nothing_is_raw(&check.output().unwrap());
     }
 }
