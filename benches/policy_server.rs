@@ -103,6 +103,36 @@ fn main() {
             median(ratios.collect()),
         );
     }
+
+    // More at a time than it has workers.
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| validate(&server, "blind", &plain));
+        }
+        for _ in 0..20 {
+            scope.spawn(|| validate(&server, "ours", &plain));
+        }
+    });
+    let (peak, limit) = (peak_memory(server.child.id()), memory_limit());
+    println!("Memory at the peak: {peak} MiB; the limit in deploy/ is {limit} MiB");
+    assert!(2 * peak <= limit, "the limit must be twice the peak");
+}
+
+/// The most memory that a process had, in MiB.
+fn peak_memory(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = peak.unwrap().trim().trim_end_matches(" kB");
+    kibibytes.parse::<u64>().unwrap() / 1024
+}
+
+/// The memory limit of the PolicyServer in `deploy/`, in MiB.
+fn memory_limit() -> u64 {
+    let file = "deploy/components/dedicated-policy-server/policy-server.yaml";
+    let text = std::fs::read_to_string(format!("{}/{file}", module::ROOT)).unwrap();
+    let (_, limits) = text.split_once("  limits:\n    memory: ").unwrap();
+    let gibibytes = limits.split_once("Gi\n").unwrap().0;
+    gibibytes.parse::<u64>().unwrap() * 1024
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -392,7 +392,7 @@ impl Starter {
 
 /// A running policy-server, ended with this value.
 pub(crate) struct PolicyServer {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) address: SocketAddr,
 }
 

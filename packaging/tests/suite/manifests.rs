@@ -1,6 +1,7 @@
 //! `deploy/`, as kubectl renders it: valid by the CRDs, in agreement with the metadata, the README and itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
@@ -21,19 +22,24 @@ fn rendered() -> BTreeMap<String, Vec<Value>> {
 }
 
 fn render() -> BTreeMap<String, Vec<Value>> {
-    let mut rendered = BTreeMap::new();
-    if !is_there("kubectl") {
-        return rendered;
+    if is_there("kubectl") {
+        render_in(&root().join("deploy"))
+    } else {
+        BTreeMap::new()
     }
-    let overlays = std::fs::read_dir(root().join("deploy/overlays")).unwrap();
+}
+
+fn render_in(deploy: &Path) -> BTreeMap<String, Vec<Value>> {
+    let mut rendered = BTreeMap::new();
+    let overlays = std::fs::read_dir(deploy.join("overlays")).unwrap();
     let mut names: Vec<String> = overlays
         .map(|entry| format!("overlays/{}", entry.unwrap().file_name().display()))
         .collect();
     names.push("base".to_owned());
     for name in names {
         let output = Command::new("kubectl")
-            .current_dir(root())
-            .args(["kustomize", &format!("deploy/{name}")])
+            .current_dir(deploy)
+            .args(["kustomize", &name])
             .output()
             .unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -48,7 +54,7 @@ fn render() -> BTreeMap<String, Vec<Value>> {
     rendered
 }
 
-fn documents(text: &str) -> Vec<Value> {
+pub(crate) fn documents(text: &str) -> Vec<Value> {
     yaml_serde::Deserializer::from_str(text)
         .map(|document| Value::deserialize(document).unwrap())
         .collect()
@@ -236,6 +242,92 @@ fn the_settings_are_accepted_and_name_the_account_that_may_read_nodes() {
             assert_eq!(account, format!("kubewarden/{runs_as}"), "{overlay}");
             assert_eq!(server["spec"]["replicas"], 2, "{overlay}");
         }
+    }
+}
+
+/// Rancher and others install Kubewarden elsewhere: that is one edit.
+#[test]
+fn one_file_says_where_kubewarden_is() {
+    if !is_there("kubectl") {
+        return;
+    }
+    let deploy = tempfile::tempdir().unwrap();
+    let mut copy = Command::new("cp");
+    copy.arg("-r").arg(root().join("deploy/."));
+    assert!(copy.arg(deploy.path()).status().unwrap().success());
+    let file = deploy.path().join("base/kubewarden.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let edited = text
+        .replace("namespace: kubewarden", "namespace: elsewhere")
+        .replace("serviceAccount: policy-server", "serviceAccount: somebody");
+    std::fs::write(file, edited).unwrap();
+    for (overlay, manifests) in render_in(deploy.path()) {
+        let account = match overlay.as_str() {
+            "base" => "elsewhere/somebody",
+            _ => "elsewhere/hco-architecture-guard",
+        };
+        for policy in policies(&manifests) {
+            let named = &policy["spec"]["settings"]["serviceAccount"];
+            assert_eq!(named, account, "{overlay}");
+        }
+        let mut namespaces = manifests.iter().flat_map(|it| {
+            let subjects = it["subjects"].as_array().into_iter().flatten();
+            let namespace = it["metadata"].get("namespace");
+            subjects.map(|it| &it["namespace"]).chain(namespace)
+        });
+        assert!(namespaces.all(|it| it == "elsewhere"), "{overlay}");
+        let read_nodes = manifests.iter().find(|it| {
+            it["kind"] == "ClusterRoleBinding"
+                && it["metadata"]["name"] == "hco-architecture-guard-nodes"
+        });
+        let name = account.split('/').next_back().unwrap();
+        assert_eq!(
+            read_nodes.unwrap()["subjects"][0]["name"],
+            name,
+            "{overlay}"
+        );
+    }
+}
+
+/// `make bench-policy-server` compares the limit with what it measures.
+#[test]
+fn the_policy_server_has_its_resources_and_is_spread() {
+    for (overlay, manifests) in rendered() {
+        if overlay == "base" {
+            continue;
+        }
+        let spec = &one(&manifests, "PolicyServer")["spec"];
+        assert_eq!(spec["limits"], json!({"memory": "1Gi"}), "{overlay}");
+        assert_eq!(
+            spec["requests"],
+            json!({"cpu": "100m", "memory": "256Mi"}),
+            "{overlay}"
+        );
+        // The memory was measured with as many.
+        let workers = json!([{"name": "KUBEWARDEN_WORKERS", "value": "2"}]);
+        assert_eq!(spec["env"], workers, "{overlay}");
+        assert_eq!(
+            spec["priorityClassName"], "system-cluster-critical",
+            "{overlay}"
+        );
+        let terms =
+            &spec["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"];
+        let name = &one(&manifests, "PolicyServer")["metadata"]["name"];
+        let spread: Vec<&Value> = terms
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|term| &term["podAffinityTerm"])
+            .filter(|term| {
+                term["labelSelector"]["matchLabels"]["kubewarden/policy-server"] == *name
+            })
+            .map(|term| &term["topologyKey"])
+            .collect();
+        assert_eq!(
+            spread,
+            ["kubernetes.io/hostname", "topology.kubernetes.io/zone"],
+            "{overlay}"
+        );
     }
 }
 
