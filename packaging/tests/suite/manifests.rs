@@ -383,6 +383,24 @@ fn the_repairing_policy_differs_in_what_repairs_need() {
 }
 
 /// As the API server evaluates them.
+/// A registry that is silent must not hold up other policies, and the object's author must not choose who is asked.
+#[test]
+fn images_are_looked_up_by_a_policy_server_of_its_own_at_hosts_that_are_listed() {
+    for (overlay, manifests) in rendered() {
+        for policy in policies(&manifests) {
+            let settings = &policy["spec"]["settings"];
+            if overlay == "overlays/images" {
+                assert_eq!(settings["images"], "verify");
+                assert_eq!(policy["spec"]["policyServer"], "hco-architecture-guard");
+                let registries = settings["registries"].as_array();
+                assert!(registries.is_some_and(|hosts| !hosts.is_empty()));
+            } else {
+                assert_eq!(settings["images"], Value::Null, "{overlay}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_match_conditions_leave_out_what_is_being_deleted() {
     let policy = &documents(&text("deploy/base/policy.yaml"))[0];
