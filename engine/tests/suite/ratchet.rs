@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use e2e_tests::FakeCluster;
 use engine::{Outcome, Report};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -45,8 +44,7 @@ fn denials(report: &Report) -> BTreeSet<(String, Option<String>, String)> {
 }
 
 fn judge(request: &Request, object: &Value, nodes: &[Value]) -> Report {
-    let cluster = FakeCluster::with_nodes(nodes.iter().cloned());
-    engine::judge(&request.payload(object), &cluster)
+    engine::judge(&request.payload(object), &request.on(nodes))
 }
 
 fn create(request: &Request) -> Request {
@@ -61,7 +59,7 @@ proptest! {
 
     #[test]
     fn an_object_is_not_denied_against_itself(mut request in request(), nodes in nodes()) {
-        request.settings = json!({});
+        request.settings = json!({"images": "verify"});
         request.old = Some(request.object.clone());
         let object = changed(request.version, &request.object);
         let report = judge(&request, &object, &nodes);
@@ -70,7 +68,7 @@ proptest! {
 
     #[test]
     fn what_denies_an_update_does_not_deny_the_old_object(mut request in request(), nodes in nodes()) {
-        request.settings = json!({});
+        request.settings = json!({"images": "verify"});
         let Some(old) = request.old.clone() else {
             return Ok(());
         };
@@ -86,7 +84,7 @@ proptest! {
 
     #[test]
     fn an_update_is_denied_for_no_more_than_a_creation(mut request in request(), nodes in nodes()) {
-        request.settings = json!({});
+        request.settings = json!({"images": "verify"});
         if request.version == "v1" {
             // HCO's mutator can make another import of an update in v1.
             return Ok(());
@@ -98,7 +96,7 @@ proptest! {
 
     #[test]
     fn strict_updates_are_judged_like_creations(mut request in request(), nodes in nodes()) {
-        request.settings = json!({"updates": "strict"});
+        request.settings = json!({"updates": "strict", "images": "verify"});
         if request.version == "v1" {
             // HCO's mutator can make another import of an update in v1.
             return Ok(());
@@ -113,7 +111,7 @@ proptest! {
 
     #[test]
     fn removing_a_template_with_a_problem_adds_no_denial(mut request in request(), nodes in nodes(), index in any::<prop::sample::Index>()) {
-        request.settings = json!({});
+        request.settings = json!({"images": "verify"});
         let pointer = match request.version {
             "v1" => "/spec/workloadSources/dataImportCronTemplates",
             _ => "/spec/dataImportCronTemplates",
