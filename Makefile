@@ -56,6 +56,20 @@ reproducible: policy.wasm ## Build the policy in another folder, with another Ca
 hco-preflight: setup ## Build the command, target/release/hco-preflight
 	$(CARGO) build --release --locked -p hco-preflight --bin hco-preflight
 
+# MACHINE=aarch64: for arm64, from another machine; the script says what it needs.
+MACHINE ?= $(shell uname -m)
+.PHONY: static
+static: setup ## Build the command for any Linux, and run it in an empty directory: hco-preflight-linux-amd64 or -arm64
+	.ci/static $(MACHINE)
+
+.PHONY: push-image
+push-image: ## Push the image of both static commands to OCI=registry/repository:tag, print its digest
+	@$(PACKAGING) --features registry -- push-image hco-preflight-linux-amd64 hco-preflight-linux-arm64 $(or $(OCI),$(error OCI=registry/repository:tag)) $(if $(SOURCES_PATH),--sources-path $(SOURCES_PATH))
+
+.PHONY: archives
+archives: ## Pack the commands in RELEASE=directory for cargo binstall, krew and action.yml
+	.ci/archives $(or $(RELEASE),$(error RELEASE=directory))
+
 # Half the time of a release build; the module in it is the same.
 PREFLIGHT := $(TARGET)/debug/hco-preflight
 .PHONY: run
@@ -137,7 +151,8 @@ deny: ## Licences, advisories, bans and sources of the dependencies (needs cargo
 	$(CARGO) deny --locked check $(or $(DENY),licenses bans sources)
 
 .PHONY: generate
-generate: ## Write what repeats the rules from the rules and their pages
+generate: ## Write what repeats Cargo.toml's home, the rules and their pages
+	$(PACKAGING) -- home
 	GENERATE=1 $(TEST) --test suite generated
 	$(MAKE) artifacthub-pkg.yml
 
@@ -149,4 +164,4 @@ snapshots: ## Write the snapshots of the wording and the picture anew; read the 
 .PHONY: clean
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	rm -f policy.wasm annotated-policy.wasm annotated-policy-v1beta1.wasm pulled-policy.wasm
+	rm -f hco-preflight-linux-* policy.wasm annotated-policy.wasm annotated-policy-v1beta1.wasm pulled-policy.wasm

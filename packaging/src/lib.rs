@@ -1,22 +1,30 @@
-//! What a release of the policy is made of, for those who make one: the metadata in the module, the page of
-//! Artifact Hub, the artifact in a registry. Nothing of it is in what users run.
+//! What a release is made of, for those who make one: the metadata in the module, the page of Artifact Hub, the
+//! artifact in a registry, the manifest for krew, the container image. Nothing of it is in what users run.
 
 #![forbid(unsafe_code)]
 
 mod annotate;
 mod artifact_hub;
 mod changelog;
+mod home;
+#[cfg(feature = "registry")]
+mod image;
 mod metadata;
 #[cfg(feature = "registry")]
 mod registry;
+mod release;
 #[cfg(feature = "registry")]
 mod sources;
 
 pub use annotate::{annotate, metadata_of};
 pub use artifact_hub::{Created, artifact_hub_package};
 pub use changelog::{Change, Changelog, Release};
+pub use home::{Home, texts};
+#[cfg(feature = "registry")]
+pub use image::Labels;
 pub use metadata::Metadata;
 #[cfg(feature = "registry")]
 pub use registry::{Pushed, Registry};
+pub use release::{BINARIES, Binary, krew_manifest};
 #[cfg(feature = "registry")]
 pub use sources::Sources;

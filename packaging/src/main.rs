@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
-use packaging::{Changelog, Created, Metadata, annotate, artifact_hub_package};
+use packaging::{
+    Changelog, Created, Home, Metadata, annotate, artifact_hub_package, krew_manifest, texts,
+};
 
 #[derive(Parser)]
 #[command(about = "Makes the artifacts of a release")]
@@ -38,13 +40,40 @@ enum Command {
         #[arg(long)]
         released: bool,
     },
-    /// Print where this version is published, as policy-metadata.yml says
-    Reference,
+    /// Write the manifest of the krew plugin
+    Krew {
+        /// What sha256sum says of the archives with hco-preflight
+        checksums: PathBuf,
+        /// The file to write
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+    /// Write where the project lives, as Cargo.toml says, into every file that names it
+    Home,
+    /// Print where this version of the policy is published
+    Reference {
+        /// That of the image of hco-preflight instead
+        #[arg(long)]
+        image: bool,
+    },
     /// Push an annotated module and print its reference by digest
     #[cfg(feature = "registry")]
     Push {
         /// The annotated module
         module: PathBuf,
+        /// registry/repository:tag
+        reference: String,
+        /// The sources.yml that kwctl takes
+        #[arg(long)]
+        sources_path: Option<PathBuf>,
+    },
+    /// Push the container image of hco-preflight and print its reference by digest
+    #[cfg(feature = "registry")]
+    PushImage {
+        /// The static binary for amd64
+        amd64: PathBuf,
+        /// The static binary for arm64
+        arm64: PathBuf,
         /// registry/repository:tag
         reference: String,
         /// The sources.yml that kwctl takes
@@ -92,8 +121,21 @@ fn main() -> Result<()> {
             let package = artifact_hub_package(&metadata()?, &questions, &changelog, created)?;
             write(&output, package.as_bytes())
         }
-        Command::Reference => {
-            println!("{}", metadata()?.reference()?);
+        Command::Home => move_home(),
+        Command::Krew { checksums, output } => {
+            let checksums = std::fs::read_to_string(&checksums)
+                .with_context(|| checksums.display().to_string())?;
+            let manifest = krew_manifest(&home()?, &metadata()?.version()?, &checksums)?;
+            write(&output, manifest.as_bytes())
+        }
+        Command::Reference { image } => {
+            let metadata = metadata()?;
+            let reference = if image {
+                format!("{}:v{}", home()?.image(), metadata.version()?)
+            } else {
+                metadata.reference()?
+            };
+            println!("{reference}");
             Ok(())
         }
         #[cfg(feature = "registry")]
@@ -103,6 +145,21 @@ fn main() -> Result<()> {
             sources_path,
         } => {
             let pushed = registry(sources_path.as_deref())?.push(&bytes(&module)?, &reference)?;
+            println!("{}@{}", pushed.repository, pushed.digest);
+            Ok(())
+        }
+        #[cfg(feature = "registry")]
+        Command::PushImage {
+            amd64,
+            arm64,
+            reference,
+            sources_path,
+        } => {
+            let labels = packaging::Labels::new(&home()?, &metadata()?)?;
+            let binaries = [("amd64", bytes(&amd64)?), ("arm64", bytes(&arm64)?)];
+            let licence = text("LICENSE")?;
+            let registry = registry(sources_path.as_deref())?;
+            let pushed = registry.push_image(&binaries, licence.as_bytes(), &labels, &reference)?;
             println!("{}@{}", pushed.repository, pushed.digest);
             Ok(())
         }
@@ -118,12 +175,28 @@ fn main() -> Result<()> {
     }
 }
 
+fn move_home() -> Result<()> {
+    let to = home()?;
+    let from = Home::of(&metadata()?)?;
+    for (path, text) in texts(Path::new("."))? {
+        let moved = from.moved(&text, &to)?;
+        if moved != text {
+            write(&path, moved.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(feature = "registry")]
 fn registry(sources: Option<&Path>) -> Result<packaging::Registry> {
     let sources = sources.map(packaging::Sources::from_file).transpose()?;
     Ok(packaging::Registry {
         sources: sources.unwrap_or_default(),
     })
+}
+
+fn home() -> Result<Home> {
+    Home::parse(&text("Cargo.toml")?)
 }
 
 fn metadata() -> Result<Metadata> {

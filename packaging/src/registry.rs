@@ -1,4 +1,4 @@
-//! The policy in a registry: pushed and pulled as kwctl does it.
+//! The policy in a registry, pushed and pulled as kwctl does it, and the container image of hco-preflight.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/mod.rs and crates/kwctl/src/push.rs.
 //! DIVERGES: a registry on loopback speaks plain HTTP unless `sources.yml` names its authority.
@@ -8,14 +8,19 @@ use std::net::IpAddr;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use docker_credential::DockerCredential;
+use http::HeaderValue;
 use oci_client::client::{
     Certificate, CertificateEncoding, Client, ClientConfig, ClientProtocol, Config, ImageLayer,
 };
-use oci_client::manifest::{OciImageManifest, WASM_CONFIG_MEDIA_TYPE, WASM_LAYER_MEDIA_TYPE};
+use oci_client::manifest::{
+    OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE, OciImageManifest, WASM_CONFIG_MEDIA_TYPE,
+    WASM_LAYER_MEDIA_TYPE,
+};
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Reference, errors::OciDistributionError};
 use serde::Deserialize;
 
+use crate::image::{self, Image, Labels};
 use crate::sources::Proxies;
 use crate::{Sources, metadata_of};
 
@@ -33,6 +38,15 @@ pub struct Pushed {
     pub repository: String,
     /// The digest of the manifest.
     pub digest: String,
+}
+
+impl Pushed {
+    fn new(reference: &Reference, digest: String) -> Self {
+        Self {
+            repository: format!("{}/{}", reference.registry(), reference.repository()),
+            digest,
+        }
+    }
 }
 
 /// As much of a module's metadata as a registry is told.
@@ -86,10 +100,49 @@ impl Registry {
             digest.starts_with("sha256:"),
             "{reference} was pushed, but the registry gives no digest: {url}"
         );
-        Ok(Pushed {
-            repository: format!("{}/{}", reference.registry(), reference.repository()),
-            digest: digest.to_owned(),
-        })
+        Ok(Pushed::new(&reference, digest.to_owned()))
+    }
+
+    /// Pushes the image of hco-preflight, made of static binaries, to `registry/repository:tag`.
+    ///
+    /// # Errors
+    ///
+    /// The registry does not take it.
+    pub fn push_image(
+        &self,
+        binaries: &[(&'static str, Vec<u8>)],
+        licence: &[u8],
+        labels: &Labels,
+        reference: &str,
+    ) -> Result<Pushed> {
+        let images: Vec<Image> = binaries
+            .iter()
+            .map(|(architecture, binary)| Image::assemble(architecture, binary, licence, labels))
+            .collect::<Result<_>>()?;
+        let index = image::index(&images, labels)?;
+        let reference = parse(reference)?;
+        let host = reference.resolve_registry();
+        let auth = auth(host);
+        let pushed = self.attempt(&reference, async |client: Client| {
+            client.store_auth_if_needed(host, &auth).await;
+            for image in &images {
+                for blob in [&image.layer, &image.config] {
+                    let digest = image::digest(blob);
+                    client.push_blob(&reference, blob.clone(), &digest).await?;
+                }
+                let by_digest = reference.clone_with_digest(image::digest(&image.manifest));
+                let kind = HeaderValue::from_static(OCI_IMAGE_MEDIA_TYPE);
+                client
+                    .push_manifest_raw(&by_digest, image.manifest.clone(), kind)
+                    .await?;
+            }
+            let kind = HeaderValue::from_static(OCI_IMAGE_INDEX_MEDIA_TYPE);
+            client
+                .push_manifest_raw(&reference, index.clone(), kind)
+                .await
+        });
+        pushed.with_context(|| format!("{reference} cannot be pushed"))?;
+        Ok(Pushed::new(&reference, image::digest(&index)))
     }
 
     /// Pulls the module of `registry/repository:tag` or `registry/repository@digest`.

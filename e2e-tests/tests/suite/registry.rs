@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use e2e_tests::{Judged, cases};
-use packaging::{Metadata, Registry};
+use packaging::{Home, Labels, Metadata, Registry};
 use serde_json::{Map, Value};
 
 use crate::door::{Outcome, Through};
@@ -65,6 +65,7 @@ impl Steps {
 
     fn take(&self, through: &mut Through) {
         through.step("pushed and pulled by us", self.pushed_and_pulled());
+        through.step("the image of hco-preflight", self.image());
         if let Some(kwctl) = module::on_path("kwctl") {
             through.step("annotated as by kwctl", self.annotated_as_by(&kwctl));
             through.step("pulled by kwctl", self.pulled_by(&kwctl));
@@ -95,6 +96,66 @@ impl Steps {
             self.must_be(&pulled, reference)?;
         }
         Ok(())
+    }
+
+    /// As a container engine pulls it: the index, the manifest of each architecture, its config and its layer.
+    fn image(&self) -> Result<(), String> {
+        let root = Path::new(module::ROOT);
+        let read = |name: &str| std::fs::read_to_string(root.join(name)).map_err(said);
+        let home = Home::parse(&read("Cargo.toml")?).map_err(said)?;
+        let metadata = Metadata::parse(&read("policy-metadata.yml")?).map_err(said)?;
+        let labels = Labels::new(&home, &metadata).map_err(said)?;
+        let binaries = [
+            ("amd64", b"for amd64".to_vec()),
+            ("arm64", b"for arm64".to_vec()),
+        ];
+        let reference = format!("{}/hco-preflight:v0.1.0", self.server.address);
+        let pushed = Registry::default()
+            .push_image(&binaries, b"licence", &labels, &reference)
+            .map_err(said)?;
+
+        let index = self.manifest("v0.1.0", "index")?;
+        if self.manifest(&pushed.digest, "index")? != index {
+            return Err(format!("the tag is not {}", pushed.digest));
+        }
+        for (number, (architecture, binary)) in binaries.iter().enumerate() {
+            let entry = &index["manifests"][number];
+            let digest = entry["digest"].as_str().unwrap_or_default();
+            let manifest = self.manifest(digest, "manifest")?;
+            let config = self.blob(&manifest["config"])?;
+            let config: Value = serde_json::from_slice(&config).map_err(said)?;
+            let found = [&entry["platform"]["architecture"], &config["architecture"]];
+            if found != [architecture; 2] || config["config"]["Entrypoint"][0] != "/hco-preflight" {
+                return Err(format!("{architecture}: {entry:#} {config:#}"));
+            }
+            let layer = self.file("layer.tar.gz");
+            write(&layer, &self.blob(&manifest["layers"][0])?)?;
+            let mut tar = Command::new("tar");
+            output(tar.arg("-xzf").arg(layer).arg("-C").arg(&self.scratch))?;
+            let unpacked = std::fs::read(self.file("hco-preflight")).map_err(said)?;
+            if unpacked != *binary {
+                return Err(format!("{architecture}: the layer has another binary"));
+            }
+        }
+        Ok(())
+    }
+
+    fn manifest(&self, reference: &str, kind: &str) -> Result<Value, String> {
+        let kind = format!("application/vnd.oci.image.{kind}.v1+json");
+        let bytes = self.get(&format!("manifests/{reference}"), &kind)?;
+        serde_json::from_slice(&bytes).map_err(said)
+    }
+
+    fn blob(&self, descriptor: &Value) -> Result<Vec<u8>, String> {
+        let digest = descriptor["digest"].as_str().unwrap_or_default();
+        self.get(&format!("blobs/{digest}"), "*/*")
+    }
+
+    fn get(&self, path: &str, accept: &str) -> Result<Vec<u8>, String> {
+        let url = format!("http://{}/v2/hco-preflight/{path}", self.server.address);
+        let answer = ureq::get(&url).header("Accept", accept).call();
+        let mut answer = answer.map_err(|error| format!("{url}: {error}"))?;
+        answer.body_mut().read_to_vec().map_err(said)
     }
 
     /// Field by field, apart from kwctl's version, which kwctl adds and nobody reads.
@@ -185,6 +246,11 @@ impl Steps {
         command.arg("--sources-path").arg(&self.sources);
         command
     }
+}
+
+/// An error of whatever kind, with its causes.
+fn said(error: impl std::fmt::Display) -> String {
+    format!("{error:#}")
 }
 
 /// What kwctl reads of a module.

@@ -1,56 +1,101 @@
-//! The project's home is said in `policy-metadata.yml`; whatever else names it must agree.
+//! The project's home is said in `Cargo.toml`; whatever else names it must agree.
 
-use packaging::Metadata;
+use packaging::{Home, Metadata, texts};
 
-use crate::text;
+use crate::{root, text};
 
-/// Files in which the project's home is written out.
-const FILES: [&str; 5] = [
-    "README.md",
-    "SECURITY.md",
-    "artifacthub-pkg.yml",
-    "deploy/base/policy.yaml",
-    "docs/rollout.md",
-];
+fn home() -> Home {
+    Home::parse(&text("Cargo.toml")).unwrap()
+}
+
+fn metadata() -> Metadata {
+    Metadata::parse(&text("policy-metadata.yml")).unwrap()
+}
 
 /// The names in a text that begin so, up to something that no reference has in it.
-fn named<'t>(text: &'t str, start: &'t str) -> impl Iterator<Item = String> {
-    text.split(start).skip(1).map(move |rest| {
+fn named<'t>(text: &'t str, start: &'t str) -> impl Iterator<Item = &'t str> {
+    text.split(start).skip(1).map(|rest| {
         let ends = |sign: char| !(sign.is_ascii_alphanumeric() || "-_./".contains(sign));
-        let name = rest.split(ends).next().unwrap_or_default();
-        format!("{start}{}", name.trim_end_matches('.'))
+        rest.split(ends).next().unwrap_or_default()
     })
 }
 
 #[test]
-fn every_file_names_the_home_that_the_metadata_names() {
-    let metadata = Metadata::parse(&text("policy-metadata.yml")).unwrap();
-    let oci = metadata.annotation("io.kubewarden.policy.ociUrl").unwrap();
-    let source = metadata.annotation("io.kubewarden.policy.source").unwrap();
+fn the_metadata_name_the_home() {
     assert_eq!(
-        source,
-        metadata.annotation("io.kubewarden.policy.url").unwrap()
+        Home::of(&metadata()).unwrap(),
+        home(),
+        "policy-metadata.yml is out of date; run: make generate"
     );
-    let owner = |url: &str, host: &str| -> String {
-        let rest = url.strip_prefix(host).unwrap_or_else(|| panic!("{url}"));
-        format!("{host}{}/", rest.split('/').next().unwrap())
-    };
-    let registry = owner(oci, "ghcr.io/");
-    let forge = owner(source, "https://github.com/");
-    for file in FILES {
-        let text = text(file);
-        for name in named(&text, &registry) {
-            assert_eq!(name, oci, "{file}");
-        }
-        for name in named(&text, &forge) {
-            assert!(
-                name.starts_with(source),
-                "{file}: {name} is not below {source}"
-            );
+}
+
+/// Whoever owns them: the project's own repository, policy and image are nowhere but at its home.
+#[test]
+fn every_file_names_the_home_and_no_other() {
+    let home = home();
+    let slug = home.repository.trim_start_matches("https://github.com/");
+    let (host, owner) = home.registry.split_once('/').unwrap();
+    let (policy, image) = (
+        format!("{owner}/policies/hco-architecture-guard"),
+        format!("{owner}/hco-preflight"),
+    );
+    let host = format!("{host}/");
+    let mut seen = 0;
+    for (path, text) in texts(&root()).unwrap() {
+        for (start, ours, allowed) in [
+            ("github.com/", "/hco-architecture-guard", [slug, slug]),
+            ("--repo ", "/hco-architecture-guard", [slug, slug]),
+            ("uses: ", "/hco-architecture-guard", [slug, slug]),
+            (&host, "/hco-", [&policy, &image]),
+        ] {
+            for name in named(&text, start).filter(|name| name.contains(ours)) {
+                assert!(
+                    allowed.iter().any(|allowed| name.starts_with(allowed)),
+                    "{}: `{start}{name}` is not at the home that Cargo.toml names; correct it by hand",
+                    path.display()
+                );
+                seen += 1;
+            }
         }
     }
-    let version = format!("{oci}:v{}", metadata.version().unwrap());
-    for file in ["artifacthub-pkg.yml", "deploy/base/policy.yaml"] {
+    assert!(seen >= 20, "only {seen} names were found");
+}
+
+/// One edit and one command: what `packaging home` writes has the other home and nothing of this one.
+#[test]
+fn a_move_reaches_every_file() {
+    let there = Home {
+        homepage: "https://guard.invalid".to_owned(),
+        repository: "https://github.com/somebody-else/guard".to_owned(),
+        registry: "registry.invalid/somebody-else".to_owned(),
+    };
+    let here = home();
+    for (path, text) in texts(&root()).unwrap() {
+        if path.ends_with("Cargo.toml") {
+            continue;
+        }
+        let moved = here.moved(&text, &there).unwrap();
+        // The service account is called so wherever the project lives.
+        let rest = moved.replace("kubewarden/hco-architecture-guard", "");
+        let slug = here.repository.trim_start_matches("https://github.com/");
+        for name in [slug, &format!("{}/policies/hco", here.registry)] {
+            assert!(!rest.contains(name), "{}: {name}", path.display());
+        }
+        if path.ends_with("policy-metadata.yml") {
+            let metadata = Metadata::parse(&moved).unwrap();
+            assert_eq!(Home::of(&metadata).unwrap(), there);
+        }
+    }
+}
+
+#[test]
+fn the_manifests_name_the_version() {
+    let version = metadata().reference().unwrap();
+    for file in [
+        "artifacthub-pkg.yml",
+        "deploy/base/policy.yaml",
+        "deploy/components/repair/policy.yaml",
+    ] {
         assert!(
             text(file).contains(&version),
             "{file} does not name {version}"

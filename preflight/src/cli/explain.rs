@@ -21,6 +21,7 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
         bail!("no rule has the name `{rule}`.{hint} `{name} explain` lists them all.");
     };
     terminal.page(page.text)?;
+    terminal.print(&format!("\nOn the web: {}\n", page.url()))?;
     Ok(Exit::Accepted)
 }
 

@@ -39,6 +39,16 @@ impl Page {
     pub(crate) fn summary(&self) -> &'static str {
         self.text.split("\n\n").nth(1).unwrap_or_default()
     }
+
+    /// Where the page of this version is on the web.
+    pub(crate) fn url(&self) -> String {
+        format!(
+            "{}/blob/v{}/engine/src/rules/{}.md",
+            env!("CARGO_PKG_REPOSITORY"),
+            env!("CARGO_PKG_VERSION"),
+            self.rule.id
+        )
+    }
 }
 
 #[cfg(test)]

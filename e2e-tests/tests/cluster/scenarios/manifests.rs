@@ -17,6 +17,8 @@ const CRDS: [&str; 2] = [
     "kubewarden-policyservers.yaml",
 ];
 
+const POLICY: &str = "clusteradmissionpolicy.policies.kubewarden.io/hco-architecture-guard created";
+
 pub(crate) fn run(world: &World<'_>) {
     let kubewarden = install_kubewarden(world);
     let overlays = std::fs::read_dir(format!("{ROOT}/deploy/overlays")).expect("overlays");
@@ -27,11 +29,13 @@ pub(crate) fn run(world: &World<'_>) {
     folders.push("base".to_owned());
     folders.sort();
     assert!(folders.len() > 3, "{folders:?}");
+    let job = format!("{ROOT}/deploy/preflight-job");
+    is_accepted(world, &job, "job.batch/hco-preflight created");
     let before = Rules::of(world);
     for folder in &folders {
         let path = format!("{ROOT}/deploy/{folder}");
         if kubewarden {
-            is_accepted(world, &path);
+            is_accepted(world, &path, POLICY);
         }
         let rendered = world.admin.run(&["kustomize", &path]);
         assert_eq!(rendered.code, Some(0), "{rendered:?}");
@@ -67,7 +71,7 @@ fn install_kubewarden(world: &World<'_>) -> bool {
 }
 
 /// As docs/rollout.md tells users to apply it; in a dry run, since here is no controller.
-fn is_accepted(world: &World<'_>, path: &str) {
+fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
     let said = world.admin.run(&["apply", "--dry-run=server", "-k", path]);
     assert!(
         said.code == Some(0) && said.stderr.is_empty(),
@@ -79,8 +83,7 @@ fn is_accepted(world: &World<'_>, path: &str) {
             "{path}: {line}"
         );
     }
-    let policy = "clusteradmissionpolicy.policies.kubewarden.io/hco-architecture-guard created";
-    assert!(said.stdout.contains(policy), "{path}: {}", said.stdout);
+    assert!(said.stdout.contains(wanted), "{path}: {}", said.stdout);
 }
 
 /// The API server compiles the expressions of the webhook that Kubewarden's controller would make of it, and

@@ -32,6 +32,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
             "tool": {"driver": {
                 "name": "hco-preflight",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_HOMEPAGE"),
                 "rules": rules,
             }},
             "invocations": [{
@@ -52,6 +53,7 @@ fn rule(page: &Page) -> Value {
         "id": page.rule.id,
         "shortDescription": {"text": page.summary()},
         "help": {"text": page.summary(), "markdown": page.text},
+        "helpUri": page.url(),
         "defaultConfiguration": {"level": match page.rule.level.name() {
             "deny" => "error",
             _ => "warning",
