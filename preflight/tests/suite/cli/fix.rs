@@ -240,6 +240,58 @@ fn a_diff_is_not_printed_raw() {
     let output = run_with("fix -f - --arch amd64=3,arm64=2", &text);
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains("# \\u{1b}[2J\\u{202e}"), "{told}");
+    let beside = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        beside.contains("the diff has escaped characters"),
+        "{beside}"
+    );
+}
+
+/// Without the tab, `patch` takes the part before the blank for the file.
+#[test]
+fn a_blank_in_the_name_of_a_file_does_not_end_it() {
+    let path = scratch("fix-blank").join("my file.yaml");
+    fs::copy(files().join("fixable.yaml"), &path).unwrap();
+    let mut fix = command();
+    let output = fix
+        .current_dir(path.parent().unwrap())
+        .args(["fix", "-f", "my file.yaml", "--arch", "amd64=3,arm64=2"])
+        .output();
+    let told = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(
+        told.starts_with("--- my file.yaml\t\n+++ my file.yaml\t\n"),
+        "{told}"
+    );
+}
+
+/// Two remedies that need the same object add it once.
+#[test]
+fn a_patch_adds_a_parent_once() {
+    let output = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch");
+    let told = String::from_utf8(output.stdout).unwrap();
+    let patch: serde_json::Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
+    let paths: Vec<&str> = patch
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|operation| operation["path"].as_str().unwrap())
+        .collect();
+    let mut distinct = paths.clone();
+    distinct.dedup();
+    assert!(paths.len() > 1 && paths == distinct, "{paths:?}");
+}
+
+#[test]
+fn an_object_without_a_name_has_no_command() {
+    let text = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let text = text.replacen("  name: kubevirt-hyperconverged\n", "", 1);
+    let output = run_with("fix -f - --arch amd64=3,arm64=2 -o commands", &text);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let beside = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        beside.contains("the object has no name, so there is no command for it"),
+        "{beside}"
+    );
 }
 
 /// The module lists 128 findings of a rule; `check` says that there are more, and `fix` fixes them all.
