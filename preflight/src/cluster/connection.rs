@@ -56,28 +56,25 @@ impl Connection {
         environment: Environment<'_>,
     ) -> Result<(Config, Option<String>), ClusterError> {
         let Environment { listed, home, pod } = environment;
-        let (mut config, context, has_proxy) = match self.kubeconfig(listed, home)? {
-            Some(kubeconfig) => {
-                let current = kubeconfig.current_context.clone();
-                let context = self.context.clone().or(current);
-                let context = context
-                    .filter(|context| !context.is_empty())
-                    .ok_or(ClusterError::NoCurrentContext)?;
-                let has_proxy = has_proxy(&kubeconfig, &context);
-                let options = KubeConfigOptions {
-                    context: Some(context.clone()),
-                    ..KubeConfigOptions::default()
-                };
-                let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-                let config = config.map_err(ClusterError::of_kubeconfig)?;
-                (config, Some(context), has_proxy)
-            }
-            None => {
-                let nowhere = "`~/.kube/config` does not exist, and this is no pod".to_owned();
-                let config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
-                (config, None, false)
-            }
-        };
+        let (mut config, context, has_proxy): (Config, Option<String>, bool);
+        if let Some(kubeconfig) = self.kubeconfig(listed, home)? {
+            let current = kubeconfig.current_context.clone();
+            let name = self.context.clone().or(current);
+            let name = name.filter(|name| !name.is_empty());
+            let name = name.ok_or(ClusterError::NoCurrentContext)?;
+            has_proxy = names_proxy(&kubeconfig, &name);
+            let options = KubeConfigOptions {
+                context: Some(name.clone()),
+                ..KubeConfigOptions::default()
+            };
+            let found = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+            config = found.map_err(ClusterError::of_kubeconfig)?;
+            context = Some(name);
+        } else {
+            let nowhere = "`~/.kube/config` does not exist, and this is no pod".to_owned();
+            config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
+            (context, has_proxy) = (None, false);
+        }
         // kube takes the proxy of the environment for every server.
         if !has_proxy {
             let proxy = proxy_of_environment(&config.cluster_url);
@@ -128,7 +125,7 @@ impl Connection {
         };
         let mut merged: Option<Kubeconfig> = None;
         for path in &paths {
-            // kubectl passes over those that are not there.
+            // kubectl ignores files that do not exist.
             let Some(next) = read(path)? else { continue };
             merged = Some(match merged {
                 None => next,
@@ -160,7 +157,7 @@ fn missing(paths: &[PathBuf]) -> ClusterError {
 }
 
 /// Whether the cluster of a context has a proxy of its own, which comes before that of the environment.
-fn has_proxy(kubeconfig: &Kubeconfig, context: &str) -> bool {
+fn names_proxy(kubeconfig: &Kubeconfig, context: &str) -> bool {
     let mut contexts = kubeconfig.contexts.iter();
     let context = contexts.find(|named| named.name == context);
     let Some(context) = context.and_then(|named| named.context.as_ref()) else {
@@ -191,7 +188,7 @@ fn proxy_of_environment(server: &Uri) -> Option<String> {
     })
 }
 
-/// Whether NO_PROXY names a server.
+/// Whether `NO_PROXY` names a server.
 ///
 /// MIRRORS: golang.org/x/net http/httpproxy/proxy.go, `useProxy`.
 /// DIVERGES: `.example.com` is example.com as well.
@@ -264,7 +261,7 @@ mod tests {
             ..Connection::default()
         };
         for (connection, listed, in_home, wanted) in [
-            (&none, None, Some("{"), "cannot be read: failed to parse"),
+            (&none, None, Some("{"), "cannot be read: line 1 "),
             (
                 &none,
                 Some("/"),

@@ -133,6 +133,12 @@ impl ClusterError {
             path: path.to_owned(),
             why: match error {
                 KubeconfigError::ReadConfig(error, _) => error.to_string(),
+                // The lines below show what is around the place, which may be a token.
+                KubeconfigError::Parse(error) => {
+                    let error = error.to_string();
+                    let line = error.lines().next().unwrap_or_default();
+                    line.trim_start_matches("error: ").to_owned()
+                }
                 error => error.to_string(),
             },
         }
