@@ -41,6 +41,9 @@ const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
 const PLURAL: &str = "hyperconvergeds";
 
+/// The group of policies.
+const KUBEWARDEN: &str = "policies.kubewarden.io";
+
 impl Cluster {
     /// The cluster that `kubectl` would talk to with these flags: of `KUBECONFIG` or the kubeconfig in the home; in a
     /// pod that has neither, that of the pod. Nothing is asked yet, but the kubeconfig's command may log in.
@@ -125,29 +128,34 @@ impl Cluster {
         })
     }
 
-    /// The Kubewarden policies of the whole cluster, or those of a namespace; none if the cluster does not know such
-    /// objects.
+    /// Whether Kubewarden is installed. Everybody may ask that.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be asked.
+    pub fn has_kubewarden(&self) -> Result<bool, ClusterError> {
+        let asked = Asked::new("get", &format!("/apis/{KUBEWARDEN}"));
+        let group = self.get("/apis", KUBEWARDEN, &asked)?;
+        Ok(group.is_some())
+    }
+
+    /// The `ClusterAdmissionPolicies` of Kubewarden, or the `AdmissionPolicies` of a namespace.
     ///
     /// # Errors
     ///
     /// If they cannot be read.
-    pub fn policies(&self, namespace: Option<&str>) -> Result<Option<Vec<Value>>, ClusterError> {
-        const GROUP: &str = "policies.kubewarden.io";
+    pub fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let (resource, path) = match namespace {
             None => ("clusteradmissionpolicies", String::new()),
             // A path is made of it.
-            Some(namespace) if !is_name(namespace) => return Ok(Some(Vec::new())),
+            Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
             Some(namespace) => ("admissionpolicies", format!("/namespaces/{namespace}")),
         };
-        let path = format!("/apis/{GROUP}/v1{path}/{resource}");
-        let asked = Asked::new("list", &format!("{resource}.{GROUP}"));
-        let policies = self.list(&path, &asked, &Selectors::default(), |item| {
+        let path = format!("/apis/{KUBEWARDEN}/v1{path}/{resource}");
+        let asked = Asked::new("list", &format!("{resource}.{KUBEWARDEN}"));
+        self.list(&path, &asked, &Selectors::default(), |item| {
             serde_json::from_str(item).map_err(|error| asked.unread(error))
-        });
-        match policies {
-            Err(ClusterError::Refused { code: 404, .. }) => Ok(None),
-            policies => policies.map(Some),
-        }
+        })
     }
 
     /// One `HyperConverged`, in the version that is named; none if it is not there.

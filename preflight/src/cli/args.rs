@@ -171,7 +171,7 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
     context: Option<String>,
 
-    /// The namespace of objects that name none, and of the HyperConvergeds of the cluster
+    /// The namespace of objects without one, and of the HyperConvergeds that are read from the cluster
     #[arg(long, short = 'n', value_name = "NAMESPACE", help_heading = CONNECTION)]
     pub(crate) namespace: Option<String>,
 

@@ -116,8 +116,11 @@ pub(crate) fn settings(
     module: &Module,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Settings>> {
+    if !cluster.has_kubewarden()? {
+        notes.push(defaults("Kubewarden is not installed in the cluster"));
+        return Ok(Vec::new());
+    }
     let mut all = Vec::new();
-    let mut is_installed = true;
     let of_namespaces = namespaces.iter().map(|namespace| Some(*namespace));
     for namespace in std::iter::once(None).chain(of_namespaces) {
         let policies = match cluster.policies(namespace) {
@@ -128,29 +131,23 @@ pub(crate) fn settings(
             }
             Err(error) => return Err(error.into()),
         };
-        let Some(policies) = policies else {
-            is_installed = false;
-            break;
-        };
         for policy in policies.iter().filter(|policy| is_ours(policy)) {
             all.push(of_policy(policy, namespace, module, notes)?);
         }
     }
     for namespace in namespaces {
         if !all.iter().any(|settings| settings.apply_in(namespace)) {
-            let why = if is_installed {
-                format!(
-                    "no policy with the module {ARTIFACT} was found for the namespace `{namespace}`"
-                )
-            } else {
-                "Kubewarden is not installed in the cluster".to_owned()
-            };
-            notes.push(one_line(&format!(
-                "using the default settings: {why}; --settings names others"
+            notes.push(defaults(&format!(
+                "no policy with the module {ARTIFACT} was found for the namespace `{namespace}`"
             )));
         }
     }
     Ok(all)
+}
+
+fn defaults(why: &str) -> String {
+    let note = format!("using the default settings: {why}; use --settings to choose others");
+    one_line(&note)
 }
 
 fn of_policy(

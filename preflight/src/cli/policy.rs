@@ -80,7 +80,7 @@ impl Module {
         Ok(Granted::new(cluster, resources, capabilities))
     }
 
-    /// What it asks for in vain.
+    /// What it asks for and does not get.
     pub(crate) fn not_granted(&self, is_granted: bool) -> Option<String> {
         if is_granted || self.asks_for.is_empty() {
             return None;
@@ -89,7 +89,7 @@ impl Module {
         let resources = resources.map(|it| format!("{}/{}", it.api_version, it.kind));
         let resources: Vec<String> = resources.collect();
         Some(one_line(&format!(
-            "the module of --policy asks to read {}, which it may not: --allow-context-aware grants it",
+            "the module of --policy asks for access to {}, which is denied; --allow-context-aware grants it",
             resources.join(", ")
         )))
     }

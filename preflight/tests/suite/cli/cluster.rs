@@ -92,7 +92,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 #[test]
-fn a_kubeconfig_that_is_not_there_is_passed_over_in_a_list() {
+fn a_missing_file_in_a_list_is_ignored() {
     let server = ApiServer::start(recorded());
     let paths = [Path::new("/nowhere/kubeconfig"), server.kubeconfig()];
     let mut check = command();
@@ -230,7 +230,7 @@ fn a_user_and_groups_are_impersonated() {
 
 /// One that only listens.
 #[test]
-fn an_answer_that_takes_too_long_is_told() {
+fn a_request_that_takes_too_long_is_an_error() {
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let server = ApiServer::at(silent.local_addr().unwrap());
     let (shown, code) = run(&server, "check --cluster --request-timeout 1ms");
@@ -422,7 +422,7 @@ fn another_module_reads_what_it_asks_for_and_the_user_grants(
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(code), "{output:?}");
-    let note = "note: the module of --policy asks to read v1/Node, which it may not: --allow-context-aware grants it\n";
+    let note = "note: the module of --policy asks for access to v1/Node, which is denied; --allow-context-aware grants it\n";
     let is_noted = text(&output.stderr).contains(note);
     assert_eq!(is_noted, !flag.contains("--allow"), "{output:?}");
     let is_read = server
@@ -433,7 +433,7 @@ fn another_module_reads_what_it_asks_for_and_the_user_grants(
 }
 
 #[test]
-fn metadata_that_cannot_be_read_is_told() {
+fn metadata_that_cannot_be_read_is_an_error() {
     let module = asks_for_nodes("garbage", "{");
     let server = ApiServer::start(recorded());
     let mut check = command_on(&server);

@@ -11,6 +11,10 @@ const NAMESPACED: &str =
     "/apis/policies.kubewarden.io/v1/namespaces/kubevirt-hyperconverged/admissionpolicies";
 
 /// A policy with this project's module, from a mirror.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "calls are shorter without a reference"
+)]
 pub(super) fn policy(name: &str, mode: &str, settings: Value) -> Value {
     json!({
         "metadata": {"name": name},
@@ -41,9 +45,10 @@ fn list(path: &str, policies: &[Value]) -> Value {
     })
 }
 
-/// The recorded cluster with ClusterAdmissionPolicies.
+/// The recorded cluster with Kubewarden and these policies for all namespaces.
 pub(super) fn with_policies(policies: &[Value]) -> Vec<Value> {
     let mut answers = recorded();
+    answers.push(list("/apis/policies.kubewarden.io", &[]));
     answers.push(list(NAMESPACED, &[]));
     answers.push(list(CLUSTER_WIDE, policies));
     answers
@@ -106,7 +111,7 @@ fn another_module_has_other_settings() {
     check("another_module", &server, "check --cluster", 1);
 }
 
-/// An AdmissionPolicy is for the objects of its namespace.
+/// An `AdmissionPolicy` is for the objects of its namespace.
 #[test]
 fn a_policy_of_the_namespace_counts() {
     let mut answers = with_policies(&[]);
@@ -123,10 +128,8 @@ fn a_policy_of_the_namespace_counts() {
         .iter()
         .filter(|it| it.contains("policies.kubewarden.io"));
     let asked: Vec<&str> = asked.map(|it| it.split('?').next().unwrap()).collect();
-    assert_eq!(
-        asked,
-        [format!("GET {CLUSTER_WIDE}"), format!("GET {NAMESPACED}")]
-    );
+    let wanted = ["/apis/policies.kubewarden.io", CLUSTER_WIDE, NAMESPACED];
+    assert_eq!(asked, wanted.map(|path| format!("GET {path}")));
     // A file without a namespace belongs to that of -n, where there is no such policy.
     check(
         "other_namespace",
@@ -137,7 +140,7 @@ fn a_policy_of_the_namespace_counts() {
 }
 
 #[test]
-fn who_may_not_list_policies_is_told_and_gets_the_defaults() {
+fn without_permission_to_list_policies_the_defaults_are_used() {
     let mut answers = with_policies(&[]);
     for answer in answers.iter_mut().rev().take(2) {
         answer["status"] = json!(403);

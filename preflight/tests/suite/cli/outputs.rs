@@ -225,7 +225,7 @@ fn nothing_of_a_cluster_is_printed_raw(#[values(200, 403, 500)] status: u16) {
 #[case::settings(policy("name", "protect", json!({"setting": 1})), 200)]
 #[case::forbidden(json!({"message": "no"}), 403)]
 fn nothing_of_policies_is_printed_raw(#[case] policy: Value, #[case] status: u16) {
-    let mut answers = with_policies(&[policy.clone()]);
+    let mut answers = with_policies(std::slice::from_ref(&policy));
     let list = answers.last_mut().unwrap();
     list["status"] = json!(status);
     list["body"] = match status {
