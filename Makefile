@@ -79,7 +79,7 @@ run: setup ## Check the example against a mixed cluster: it is denied, with the 
 
 # Always the same packages, whichever of their tests are run: other packages have other features, and cargo would
 # build everything anew for them.
-TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p hco-preflight -p packaging -p e2e-tests
+TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p hco-preflight -p packaging -p sources -p e2e-tests
 
 .PHONY: test
 test: setup ## Test all that needs no other program

@@ -28,8 +28,6 @@ mod module;
 mod nodes;
 #[path = "../e2e-tests/tests/suite/policy_server.rs"]
 mod policy_server;
-#[path = "../e2e-tests/tests/suite/ports.rs"]
-mod ports;
 mod requests;
 
 use std::time::{Duration, Instant};

@@ -12,14 +12,17 @@
 mod answer;
 mod case;
 mod cluster;
+mod docker_registry;
 mod images;
 mod native;
 mod page;
+pub mod ports;
 mod session;
 
 pub use answer::Answer;
 pub use case::{Case, Expected, cases};
 pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};
+pub use docker_registry::DockerRegistry;
 pub use images::Images;
 pub use native::Judged;
 pub use page::{Page, pages};

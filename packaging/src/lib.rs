@@ -13,9 +13,9 @@ mod metadata;
 #[cfg(feature = "registry")]
 mod registry;
 mod release;
-#[cfg(feature = "registry")]
-mod sources;
 
+#[cfg(feature = "registry")]
+pub use ::sources::Sources;
 pub use annotate::{annotate, metadata_of};
 pub use artifact_hub::{Created, artifact_hub_package};
 pub use changelog::{Change, Changelog, Release};
@@ -26,5 +26,3 @@ pub use metadata::Metadata;
 #[cfg(feature = "registry")]
 pub use registry::{Pushed, Registry};
 pub use release::{BINARIES, Binary, krew_manifest};
-#[cfg(feature = "registry")]
-pub use sources::Sources;

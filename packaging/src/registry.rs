@@ -1,17 +1,13 @@
 //! The policy in a registry, pushed and pulled as kwctl does it, and the container image of hco-preflight.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/mod.rs and crates/kwctl/src/push.rs.
-//! DIVERGES: a registry on loopback speaks plain HTTP unless `sources.yml` names its authority.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use docker_credential::DockerCredential;
 use http::HeaderValue;
-use oci_client::client::{
-    Certificate, CertificateEncoding, Client, ClientConfig, ClientProtocol, Config, ImageLayer,
-};
+use oci_client::client::{Client, Config, ImageLayer};
 use oci_client::manifest::{
     OCI_IMAGE_INDEX_MEDIA_TYPE, OCI_IMAGE_MEDIA_TYPE, OciImageManifest, WASM_CONFIG_MEDIA_TYPE,
     WASM_LAYER_MEDIA_TYPE,
@@ -19,10 +15,10 @@ use oci_client::manifest::{
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Reference, errors::OciDistributionError};
 use serde::Deserialize;
+use sources::Sources;
 
 use crate::image::{self, Image, Labels};
-use crate::sources::Proxies;
-use crate::{Sources, metadata_of};
+use crate::metadata_of;
 
 /// Where policies are pushed to and pulled from.
 #[derive(Debug, Default)]
@@ -171,55 +167,18 @@ impl Registry {
         reference: &Reference,
         act: impl AsyncFn(Client) -> Result<T, OciDistributionError>,
     ) -> Result<T> {
-        // A second one of the process is refused, and as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let mut failures = Vec::new();
-        for way in self.ways(reference.resolve_registry())? {
-            let client = Client::new(self.config(&way));
+        for way in self.sources.ways(reference.resolve_registry())? {
+            let client = Client::new(self.sources.config(&way));
             match runtime.block_on(act(client)) {
                 Ok(done) => return Ok(done),
                 Err(error) => failures.push(format!("{}: {}", way.name(), told(error))),
             }
         }
         bail!("{}", failures.join("; "))
-    }
-
-    fn ways(&self, host: &str) -> Result<Vec<Way>> {
-        let authorities = self.sources.authorities(host)?;
-        if authorities.is_empty() && is_loopback(host) {
-            return Ok(vec![Way::Http]);
-        }
-        let mut ways = vec![Way::Https(authorities)];
-        if self.sources.insecure.contains(host) {
-            ways.extend([Way::HttpsUnverified, Way::Http]);
-        }
-        Ok(ways)
-    }
-
-    fn config(&self, way: &Way) -> ClientConfig {
-        let given = self.sources.proxies.clone();
-        let proxies = given.unwrap_or_else(Proxies::of_the_environment);
-        let mut config = ClientConfig {
-            http_proxy: proxies.http,
-            https_proxy: proxies.https,
-            no_proxy: proxies.none,
-            ..ClientConfig::default()
-        };
-        match way {
-            Way::Http => config.protocol = ClientProtocol::Http,
-            Way::HttpsUnverified => config.accept_invalid_certificates = true,
-            Way::Https(authorities) => {
-                let certificate = |data: &Vec<u8>| Certificate {
-                    encoding: CertificateEncoding::Pem,
-                    data: data.clone(),
-                };
-                config.extra_root_certificates = authorities.iter().map(certificate).collect();
-            }
-        }
-        config
     }
 }
 
@@ -235,24 +194,6 @@ fn told(error: OciDistributionError) -> String {
     };
     let error = format!("{:#}", anyhow::Error::new(error));
     format!("{}{hint}", error.trim_end())
-}
-
-/// How a registry is spoken to.
-#[derive(Debug, PartialEq, Eq)]
-enum Way {
-    Https(Vec<Vec<u8>>),
-    HttpsUnverified,
-    Http,
-}
-
-impl Way {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Https(_) => "by HTTPS",
-            Self::HttpsUnverified => "by HTTPS, whoever signed the certificate",
-            Self::Http => "by HTTP",
-        }
-    }
 }
 
 fn parse(reference: &str) -> Result<Reference> {
@@ -273,15 +214,6 @@ fn auth(host: &str) -> RegistryAuth {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.parse::<u16>().is_ok() => name,
-        _ => host,
-    };
-    let address = name.trim_matches(['[', ']']).parse::<IpAddr>();
-    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
 /// The annotations of one line, because the specification has no others, and where the source is under the
 /// name that registries and renovate know.
 fn annotations_of_the_manifest(annotations: BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -300,47 +232,6 @@ fn annotations_of_the_manifest(annotations: BTreeMap<String, String>) -> BTreeMa
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn registry(sources: &str) -> Registry {
-        Registry {
-            sources: yaml_serde::from_str(sources).unwrap(),
-        }
-    }
-
-    #[test]
-    fn plain_http_is_for_loopback_alone() {
-        let registry = registry("{}");
-        for host in [
-            "localhost:5000",
-            "127.0.0.1:5000",
-            "127.1.2.3",
-            "[::1]:5000",
-        ] {
-            assert_eq!(registry.ways(host).unwrap(), [Way::Http], "{host}");
-        }
-        for host in ["ghcr.io", "localhost.example.com", "10.0.0.1:5000"] {
-            assert_eq!(
-                registry.ways(host).unwrap(),
-                [Way::Https(Vec::new())],
-                "{host}"
-            );
-        }
-    }
-
-    #[test]
-    fn sources_say_which_registry_is_insecure_and_which_has_its_own_authority() {
-        let registry = registry(
-            "{insecure_sources: ['a:1'], source_authorities: {'localhost:1': [{type: Data, data: PEM}]}}",
-        );
-        assert_eq!(
-            registry.ways("a:1").unwrap(),
-            [Way::Https(Vec::new()), Way::HttpsUnverified, Way::Http]
-        );
-        assert_eq!(
-            registry.ways("localhost:1").unwrap(),
-            [Way::Https(vec![b"PEM".to_vec()])]
-        );
-    }
 
     #[test]
     fn annotations_of_many_lines_stay_out_of_the_manifest() {

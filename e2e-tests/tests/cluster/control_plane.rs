@@ -8,9 +8,9 @@ use tempfile::TempDir;
 
 use crate::api::Api;
 use crate::certificates::Certificates;
-use crate::ports::{self, free_address};
 use crate::process::Process;
 use crate::waiting::until;
+use e2e_tests::ports::{self, free_address};
 
 /// Where the programs are.
 pub(crate) struct Programs {

@@ -21,8 +21,6 @@ mod kubectl;
 #[path = "../suite/module.rs"]
 mod module;
 mod policy;
-#[path = "../suite/ports.rs"]
-mod ports;
 mod process;
 mod scenarios;
 mod waiting;

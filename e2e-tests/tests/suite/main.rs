@@ -16,7 +16,6 @@ mod http;
 mod kwctl;
 mod module;
 mod policy_server;
-mod ports;
 mod registry;
 mod wasm;
 

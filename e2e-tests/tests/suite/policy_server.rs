@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 
 use crate::api_server::ApiServer;
 use crate::door::{Outcome, Through};
-use crate::ports::{self, free_address};
 use crate::{http, module};
+use e2e_tests::ports::{self, free_address};
 
 /// How long a policy-server may take to be ready, compiling included.
 const START: Duration = Duration::from_mins(1);

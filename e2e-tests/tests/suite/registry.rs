@@ -1,24 +1,22 @@
 //! The door through which users get the module: an OCI registry. The real one of Debian's docker-registry on
 //! loopback, with our own push and pull, kwctl's, and policy-server's.
 
-use std::io::{BufRead as _, BufReader};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use e2e_tests::{Judged, cases};
+use e2e_tests::{DockerRegistry, Judged, cases};
 use packaging::{Home, Labels, Metadata, Registry};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::door::{Outcome, Through};
-use crate::{module, policy_server, ports};
+use crate::{module, policy_server};
 
 /// The case that policy-server is asked about: the README's own.
 const CASE: &str = "documentation/readme";
 
 pub(crate) fn run(_: &[Judged<'_>]) -> Outcome {
-    let Some(program) = module::on_path("docker-registry") else {
-        return Outcome::NotRun("docker-registry is not installed".to_owned());
+    let Some(program) = DockerRegistry::installed() else {
+        return Outcome::NotRun(DockerRegistry::MISSING.to_owned());
     };
     let mut through = Through::steps();
     match Steps::prepare(&program) {
@@ -29,7 +27,7 @@ pub(crate) fn run(_: &[Judged<'_>]) -> Outcome {
 }
 
 struct Steps {
-    server: Server,
+    server: DockerRegistry,
     scratch: PathBuf,
     /// Tells kwctl and policy-server that the registry speaks plain HTTP.
     sources: PathBuf,
@@ -40,7 +38,7 @@ struct Steps {
 impl Steps {
     fn prepare(program: &Path) -> Result<Self, String> {
         let scratch = module::scratch("registry")?;
-        let server = Server::start(program, &scratch)?;
+        let server = DockerRegistry::start(program, &scratch, &json!({}))?;
         let sources = scratch.join("sources.yml");
         let text = format!("insecure_sources: ['{}']\n", server.address);
         write(&sources, text.as_bytes())?;
@@ -273,63 +271,4 @@ fn output(command: &mut Command) -> Result<String, String> {
 
 fn write(file: &Path, content: &[u8]) -> Result<(), String> {
     std::fs::write(file, content).map_err(|error| format!("{}: {error}", file.display()))
-}
-
-/// A registry of our own, ended with this value.
-struct Server {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Server {
-    /// Starts it, empty, and waits until it listens.
-    fn start(program: &Path, scratch: &Path) -> Result<Self, String> {
-        ports::retried(|| Self::try_to_start(program, scratch))
-    }
-
-    fn try_to_start(program: &Path, scratch: &Path) -> Result<Self, String> {
-        let address = ports::free_address().map_err(|error| error.to_string())?;
-        let data = scratch.join("data");
-        if data.exists() {
-            std::fs::remove_dir_all(&data).map_err(|error| error.to_string())?;
-        }
-        let config = scratch.join("config.yml");
-        // JSON is YAML.
-        let text = serde_json::json!({
-            "version": "0.1",
-            "log": {"level": "info"},
-            "storage": {"filesystem": {"rootdirectory": data}},
-            "http": {"addr": address.to_string()},
-        });
-        write(&config, text.to_string().as_bytes())?;
-        let mut child = Command::new(program)
-            .arg("serve")
-            .arg(&config)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("docker-registry: {error}"))?;
-        let log = child.stderr.take();
-        let server = Self { child, address };
-        let mut lines = BufReader::new(log.ok_or("docker-registry: no log")?).lines();
-        let mut told = String::new();
-        for line in lines.by_ref().map_while(Result::ok) {
-            if line.contains("listening on") {
-                // Somebody has to read on, or the registry waits for a reader.
-                std::thread::spawn(move || lines.for_each(drop));
-                return Ok(server);
-            }
-            told = told + &line + "\n";
-        }
-        Err(format!("docker-registry did not start:\n{told}"))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -8,7 +8,7 @@ use axum::routing::post;
 
 use super::server::Server;
 use crate::certificates::Certificates;
-use crate::ports::free_address;
+use e2e_tests::ports::free_address;
 
 /// How a webhook fails.
 #[derive(Clone, Copy)]

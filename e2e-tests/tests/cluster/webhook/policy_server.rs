@@ -10,9 +10,9 @@ use crate::api::Api;
 use crate::control_plane::ControlPlane;
 use crate::module;
 use crate::policy::Policy;
-use crate::ports::{self, free_address};
 use crate::process::Process;
 use crate::waiting::until;
+use e2e_tests::ports::{self, free_address};
 
 pub(super) fn start(
     program: &Path,

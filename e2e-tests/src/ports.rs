@@ -7,7 +7,11 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 const TRIES: usize = 3;
 
 /// An address that was free just now.
-pub(crate) fn free_address() -> io::Result<SocketAddr> {
+///
+/// # Errors
+///
+/// The system has none.
+pub fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
@@ -16,7 +20,7 @@ pub(crate) fn free_address() -> io::Result<SocketAddr> {
 /// # Errors
 ///
 /// Why it does not start.
-pub(crate) fn retried<T>(mut start: impl FnMut() -> Result<T, String>) -> Result<T, String> {
+pub fn retried<T>(mut start: impl FnMut() -> Result<T, String>) -> Result<T, String> {
     for _ in 1..TRIES {
         match start() {
             // In the words of Go and in Rust's.

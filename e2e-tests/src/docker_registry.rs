@@ -1,0 +1,87 @@
+//! The registry of Debian's docker-registry, for the tests that push to one.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::ports;
+
+/// A registry of our own, ended with this value.
+pub struct DockerRegistry {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl DockerRegistry {
+    /// Why a test that needs it did not run.
+    pub const MISSING: &str = "docker-registry is not installed";
+
+    /// The program, if it is on PATH.
+    pub fn installed() -> Option<PathBuf> {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path)
+            .map(|directory| directory.join("docker-registry"))
+            .find(|file| file.is_file())
+    }
+
+    /// Starts it, empty, with a JSON Merge Patch of its configuration, and waits until it listens.
+    ///
+    /// # Errors
+    ///
+    /// Why it does not start.
+    pub fn start(program: &Path, scratch: &Path, config: &Value) -> Result<Self, String> {
+        ports::retried(|| Self::try_to_start(program, scratch, config))
+    }
+
+    fn try_to_start(program: &Path, scratch: &Path, more: &Value) -> Result<Self, String> {
+        let address = ports::free_address().map_err(|error| error.to_string())?;
+        let data = scratch.join("data");
+        if data.exists() {
+            std::fs::remove_dir_all(&data).map_err(|error| error.to_string())?;
+        }
+        let file = scratch.join("config.yml");
+        // JSON is YAML.
+        let mut config = json!({
+            "version": "0.1",
+            "log": {"level": "info"},
+            "storage": {"filesystem": {"rootdirectory": data}},
+            "http": {"addr": address.to_string()},
+        });
+        json_patch::merge(&mut config, more);
+        std::fs::write(&file, config.to_string())
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+        let mut child = Command::new(program)
+            .arg("serve")
+            .arg(&file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("docker-registry: {error}"))?;
+        let log = child.stderr.take();
+        let server = Self { child, address };
+        let mut lines = BufReader::new(log.ok_or("docker-registry: no log")?).lines();
+        let mut told = String::new();
+        for line in lines.by_ref().map_while(Result::ok) {
+            if line.contains("listening on") {
+                // Somebody has to read on, or the registry waits for a reader.
+                std::thread::spawn(move || lines.for_each(drop));
+                return Ok(server);
+            }
+            told = told + &line + "\n";
+        }
+        Err(format!("docker-registry did not start:\n{told}"))
+    }
+}
+
+impl Drop for DockerRegistry {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,223 @@
+//! How a registry is reached: in which ways, with which certificates, through which proxy. `sources.yml` says it, with
+//! which kwctl and policy-server are configured as well.
+//!
+//! MIRRORS: kubewarden-controller crates/policy-fetcher/src, `sources.rs`, `proxy.rs` and `registry/mod.rs`. Unknown
+//! fields are ignored, as they are there: one file serves all.
+//! DIVERGES: a registry on loopback speaks plain HTTP unless `sources.yml` names it.
+
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
+use serde::Deserialize;
+
+/// A way to reach a registry.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Way {
+    /// HTTPS; these certificates, in PEM, are trusted besides those of the system.
+    Https(Vec<Vec<u8>>),
+    /// HTTPS with any certificate.
+    HttpsUnverified,
+    /// Plain HTTP.
+    Http,
+}
+
+impl Way {
+    /// As errors name it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Https(_) => "by HTTPS",
+            Self::HttpsUnverified => "by HTTPS, whoever signed the certificate",
+            Self::Http => "by HTTP",
+        }
+    }
+}
+
+/// Registries that are not as others are.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(default)]
+pub struct Sources {
+    /// Hosts, with port, of which no certificate is asked, and which may speak plain HTTP.
+    #[serde(rename = "insecure_sources")]
+    insecure: BTreeSet<String>,
+    #[serde(rename = "source_authorities")]
+    authorities: BTreeMap<String, Vec<Authority>>,
+    proxies: Option<Proxies>,
+}
+
+/// Who signs the certificate of a registry.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "type")]
+enum Authority {
+    Data { data: String },
+    Path { path: PathBuf },
+}
+
+/// By which way to go.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(default)]
+struct Proxies {
+    #[serde(rename = "http_proxy")]
+    http: Option<String>,
+    #[serde(rename = "https_proxy")]
+    https: Option<String>,
+    /// Where no proxy is between.
+    #[serde(rename = "no_proxy")]
+    none: Option<String>,
+}
+
+impl Sources {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub fn from_file(path: &Path) -> Result<Self> {
+        let place = || path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(place)?;
+        yaml_serde::from_str(&text).with_context(place)
+    }
+
+    /// The ways to reach a registry, to be tried in this order.
+    ///
+    /// # Errors
+    ///
+    /// A certificate of it cannot be read.
+    pub fn ways(&self, host: &str) -> Result<Vec<Way>> {
+        let authorities = self.authorities(host)?;
+        let is_insecure = self.insecure.contains(host);
+        if authorities.is_empty() && !is_insecure && is_loopback(host) {
+            return Ok(vec![Way::Http]);
+        }
+        let mut ways = vec![Way::Https(authorities)];
+        if is_insecure {
+            ways.extend([Way::HttpsUnverified, Way::Http]);
+        }
+        Ok(ways)
+    }
+
+    /// What a client has to know to go this way.
+    pub fn config(&self, way: &Way) -> ClientConfig {
+        // The process may have chosen it before.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let given = self.proxies.clone();
+        let proxies = given.unwrap_or_else(Proxies::of_the_environment);
+        let mut config = ClientConfig {
+            http_proxy: proxies.http,
+            https_proxy: proxies.https,
+            no_proxy: proxies.none,
+            ..ClientConfig::default()
+        };
+        match way {
+            Way::Http => config.protocol = ClientProtocol::Http,
+            Way::HttpsUnverified => config.accept_invalid_certificates = true,
+            Way::Https(authorities) => {
+                let certificate = |data: &Vec<u8>| Certificate {
+                    encoding: CertificateEncoding::Pem,
+                    data: data.clone(),
+                };
+                config.extra_root_certificates = authorities.iter().map(certificate).collect();
+            }
+        }
+        config
+    }
+
+    /// The certificates, as PEM, by which a host is trusted; none if it is trusted as any other.
+    fn authorities(&self, host: &str) -> Result<Vec<Vec<u8>>> {
+        let listed = self.authorities.get(host);
+        let listed = listed.map(Vec::as_slice).unwrap_or_default();
+        let read = |authority: &Authority| match authority {
+            Authority::Data { data } => Ok(data.clone().into_bytes()),
+            Authority::Path { path } => std::fs::read(path)
+                .with_context(|| format!("the authority of {host}: {}", path.display())),
+        };
+        listed.iter().map(read).collect()
+    }
+}
+
+impl Proxies {
+    /// What the environment says, as curl reads it.
+    fn of_the_environment() -> Self {
+        let read = |name: &str| {
+            let lower = || std::env::var(name.to_ascii_lowercase());
+            std::env::var(name).or_else(|_| lower()).ok()
+        };
+        Self {
+            http: read("HTTP_PROXY"),
+            https: read("HTTPS_PROXY"),
+            none: read("NO_PROXY"),
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_ok() => name,
+        _ => host,
+    };
+    let address = name.trim_matches(['[', ']']).parse::<IpAddr>();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources(text: &str) -> Sources {
+        yaml_serde::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn plain_http_is_for_loopback_alone() {
+        let sources = sources("{}");
+        for host in [
+            "localhost:5000",
+            "127.0.0.1:5000",
+            "127.1.2.3",
+            "[::1]:5000",
+        ] {
+            assert_eq!(sources.ways(host).unwrap(), [Way::Http], "{host}");
+        }
+        for host in ["ghcr.io", "localhost.example.com", "10.0.0.1:5000"] {
+            assert_eq!(
+                sources.ways(host).unwrap(),
+                [Way::Https(Vec::new())],
+                "{host}"
+            );
+        }
+    }
+
+    #[test]
+    fn sources_say_which_registry_is_insecure_and_which_has_its_own_authority() {
+        let sources = sources(
+            "{insecure_sources: ['a:1', '127.0.0.1:1'], source_authorities: {'localhost:1': [{type: Data, data: PEM}]}}",
+        );
+        for insecure in ["a:1", "127.0.0.1:1"] {
+            assert_eq!(
+                sources.ways(insecure).unwrap(),
+                [Way::Https(Vec::new()), Way::HttpsUnverified, Way::Http]
+            );
+        }
+        assert_eq!(
+            sources.ways("localhost:1").unwrap(),
+            [Way::Https(vec![b"PEM".to_vec()])]
+        );
+    }
+
+    #[test]
+    fn a_file_of_kwctl_is_read() {
+        let text = "insecure_sources: ['registry.example.com:5000']\n\
+                    source_authorities:\n  other.example.com:\n  - {type: Data, data: PEM}\n\
+                    proxies: {no_proxy: example.com}\nsomething_else: 1\n";
+        let sources = sources(text);
+        assert!(sources.insecure.contains("registry.example.com:5000"));
+        assert_eq!(sources.authorities("other.example.com").unwrap(), [b"PEM"]);
+        assert!(sources.authorities("example.com").unwrap().is_empty());
+        let no_proxy = sources.proxies.and_then(|proxies| proxies.none);
+        assert_eq!(no_proxy.as_deref(), Some("example.com"));
+    }
+}
