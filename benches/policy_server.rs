@@ -124,7 +124,7 @@ fn peak_memory(process: u32) -> u64 {
     kibibytes.parse::<u64>().unwrap() / 1024
 }
 
-/// The memory limit of the PolicyServer in `deploy/`, in MiB.
+/// The memory limit of the `PolicyServer` in `deploy/`, in MiB.
 fn memory_limit() -> u64 {
     let file = "deploy/components/dedicated-policy-server/policy-server.yaml";
     let text = std::fs::read_to_string(format!("{}/{file}", module::ROOT)).unwrap();

@@ -32,6 +32,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use e2e_tests::DockerRegistry;
+
 use crate::control_plane::Programs;
 use crate::scenarios::SCENARIOS;
 use crate::webhook::Kind;
@@ -79,6 +81,14 @@ fn main() -> ExitCode {
     for scenario in SCENARIOS {
         let (number, about) = (scenario.number, scenario.about);
         if !wanted.is_empty() && !wanted.contains(&number.to_string()) {
+            left_out += 1;
+            continue;
+        }
+        if number == scenarios::WITH_A_REGISTRY && DockerRegistry::installed().is_none() {
+            println!(
+                "scenario {number}: {about}: not run: {}",
+                DockerRegistry::MISSING
+            );
             left_out += 1;
             continue;
         }

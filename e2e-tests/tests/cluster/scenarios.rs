@@ -3,6 +3,7 @@
 mod audit_log;
 mod broken_webhook;
 mod grant;
+mod images;
 mod kubectl_verbs;
 mod load;
 mod manifests;
@@ -24,6 +25,9 @@ pub(crate) struct Scenario {
     /// Panics where something is otherwise.
     pub(crate) run: fn(&World<'_>),
 }
+
+/// The scenario that needs docker-registry.
+pub(crate) const WITH_A_REGISTRY: usize = 12;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -97,5 +101,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "repair at admission",
         crds: Crds::Each,
         run: repair::run,
+    },
+    Scenario {
+        number: WITH_A_REGISTRY,
+        about: "images in a registry",
+        crds: Crds::V1beta1,
+        run: images::run,
     },
 ];

@@ -31,6 +31,11 @@ pub(super) fn start(
     // JSON is YAML.
     let policies = json!({policy.unique_name(): entry}).to_string();
     std::fs::write(directory.join("policies.yml"), policies).expect("a file");
+    // The registries of a scenario are without TLS.
+    let registries = &policy.spec("settings")["registries"];
+    let insecure = registries.as_array().cloned().unwrap_or_default();
+    let sources = json!({"insecure_sources": insecure}).to_string();
+    std::fs::write(directory.join("sources.yml"), sources).expect("a file");
     control_plane.kubeconfig(directory, token);
 
     ports::retried(|| try_to_start(program, control_plane))
@@ -60,6 +65,8 @@ fn try_to_start(program: &Path, control_plane: &ControlPlane) -> Result<(String,
         .arg(&certificates.key_file)
         .arg("--policies-download-dir")
         .arg(directory)
+        .arg("--sources-path")
+        .arg(directory.join("sources.yml"))
         .arg("--policies")
         .arg(directory.join("policies.yml"));
     let process = Process::start(&mut command, directory).expect("policy-server starts");
