@@ -1,6 +1,6 @@
 //! Runs a Kubewarden policy without a cluster: the very module that policy-server would load, on the engine
 //! that policy-server runs it on ([wapc] and wasmtime), with its host calls answered from a file, from counts of
-//! nodes, from a live cluster (feature `cluster`), from a recorded session, or not at all.
+//! nodes, from a live cluster (feature `cluster`), from registries (feature `images`), from a recorded session, or not at all.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -36,6 +36,8 @@ mod mask;
 mod module;
 mod node_list;
 mod policy;
+#[cfg(feature = "images")]
+mod registry;
 mod request;
 mod scalar;
 mod session;
@@ -52,6 +54,8 @@ pub use manifest::{EditError, Edited, ManifestError, Object, TextEdit, edited, o
 pub use module::{context_aware_resources, module_sha256};
 pub use node_list::{CanI, Counts, CountsError, Labels, NodeList, NodeListError};
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
+#[cfg(feature = "images")]
+pub use registry::Registries;
 pub use request::{Request, ResourceAttributes, SubjectAccessReview};
 pub use session::{Exchange, Record, Replay, Response, Session, SessionError};
 pub use timely::Timely;

@@ -21,6 +21,8 @@ mod manifest;
 mod metered;
 mod node_lists;
 mod operations;
+#[cfg(feature = "images")]
+mod registries;
 mod sessions;
 
 use std::sync::{Arc, LazyLock};

@@ -1,0 +1,249 @@
+//! A registry, reached in one way, with or without credentials.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
+use oci_client::client::{Client, ClientConfig, ClientProtocol, current_platform_resolver};
+use oci_client::errors::{OciDistributionError, OciEnvelope};
+use oci_client::manifest::{
+    IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
+    OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
+};
+use oci_client::secrets::RegistryAuth;
+use oci_client::{Reference, RegistryOperation};
+use reqwest::header::ACCEPT;
+use reqwest::{NoProxy, Proxy, StatusCode, redirect};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256, Sha512};
+
+use super::Asked;
+use super::logins::Login;
+
+/// Manifests and configurations have some kilobytes. Nothing longer is read to its end.
+const LIMIT: usize = 4 << 20;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Registries redirect once, to where they store things.
+const REDIRECTS: usize = 5;
+
+const MANIFESTS: [&str; 4] = [
+    IMAGE_MANIFEST_MEDIA_TYPE,
+    IMAGE_MANIFEST_LIST_MEDIA_TYPE,
+    OCI_IMAGE_MEDIA_TYPE,
+    OCI_IMAGE_INDEX_MEDIA_TYPE,
+];
+
+/// A connection for the questions about one image.
+pub(super) struct Connection<'a> {
+    reference: &'a Reference,
+    login: &'a Login,
+    auth: Client,
+    http: reqwest::Client,
+    scheme: &'static str,
+}
+
+impl<'a> Connection<'a> {
+    pub(super) fn new(
+        reference: &'a Reference,
+        login: &'a Login,
+        mut config: ClientConfig,
+    ) -> Result<Self> {
+        config.connect_timeout = Some(CONNECT_TIMEOUT);
+        Ok(Self {
+            reference,
+            login,
+            http: client(&config)?,
+            scheme: match config.protocol {
+                ClientProtocol::Http => "http",
+                ClientProtocol::Https | ClientProtocol::HttpsExcept(_) => "https",
+            },
+            auth: Client::try_from(config)?,
+        })
+    }
+
+    pub(super) async fn answer(&self, asked: Asked) -> Result<Vec<u8>> {
+        let token = self.token().await?;
+        let token = token.as_deref();
+        let answer = match asked {
+            Asked::Digest => {
+                let (_, digest) = self.manifest(self.reference, token).await?;
+                json!({"digest": digest}).to_string()
+            }
+            Asked::Manifest => {
+                let (manifest, _) = self.manifest(self.reference, token).await?;
+                serde_json::to_string(&manifest)?
+            }
+            Asked::ManifestAndConfig => {
+                let (manifest, digest) = self.image(token).await?;
+                let of_config = &manifest.config.digest;
+                let path = format!("blobs/{of_config}");
+                let config = self.get(&path, &manifest.config.media_type, token).await?;
+                verify(&config, of_config)?;
+                let config: Value = json_of(&config, "configuration")?;
+                json!({"manifest": manifest, "digest": digest, "config": config}).to_string()
+            }
+        };
+        Ok(answer.into_bytes())
+    }
+
+    /// Logs in, if the registry wants that.
+    async fn token(&self) -> Result<Option<String>> {
+        let auth = self.auth.auth(
+            self.reference,
+            &self.login.credentials,
+            RegistryOperation::Pull,
+        );
+        auth.await.map_err(|error| match error {
+            OciDistributionError::AuthenticationFailure(answer) => anyhow!(
+                "the login failed ({}): {}",
+                said(answer.as_bytes()),
+                self.login.hint(self.reference)
+            ),
+            OciDistributionError::RequestError(error) => unreached(error),
+            error => error.into(),
+        })
+    }
+
+    /// The image itself: of an index, that for this machine.
+    ///
+    /// MIRRORS: oci-client src/client.rs, `_pull_image_manifest_and_list_digest`.
+    async fn image(&self, token: Option<&str>) -> Result<(OciImageManifest, String)> {
+        let index = match self.manifest(self.reference, token).await? {
+            (OciManifest::Image(manifest), digest) => return Ok((manifest, digest)),
+            (OciManifest::ImageIndex(index), _) => index,
+        };
+        let digest = current_platform_resolver(&index.manifests)
+            .context("the index has no image for the platform of this machine")?;
+        let reference = self.reference.clone_with_digest(digest);
+        match self.manifest(&reference, token).await? {
+            (OciManifest::Image(manifest), digest) => Ok((manifest, digest)),
+            (OciManifest::ImageIndex(_), _) => bail!("the index has an index in place of an image"),
+        }
+    }
+
+    /// MIRRORS: oci-client src/client.rs, `_pull_manifest` and `validate_image_manifest`.
+    async fn manifest(
+        &self,
+        reference: &Reference,
+        token: Option<&str>,
+    ) -> Result<(OciManifest, String)> {
+        let name = reference.digest().or(reference.tag()).unwrap_or("latest");
+        let path = format!("manifests/{name}");
+        let manifest = self.get(&path, &MANIFESTS.join(", "), token).await?;
+        let digest = match reference.digest() {
+            Some(digest) => verify(&manifest, digest)?.to_owned(),
+            None => format!("sha256:{}", hex(&Sha256::digest(&manifest))),
+        };
+        let versioned: Versioned = json_of(&manifest, "manifest")?;
+        ensure!(
+            versioned.schema_version == 2,
+            "the manifest has the unsupported schema version {}",
+            versioned.schema_version
+        );
+        if let Some(media_type) = &versioned.media_type {
+            ensure!(
+                MANIFESTS.contains(&media_type.as_str()),
+                "the manifest has the unsupported media type {media_type}"
+            );
+        }
+        Ok((json_of(&manifest, "manifest")?, digest))
+    }
+
+    async fn get(&self, path: &str, accept: &str, token: Option<&str>) -> Result<Vec<u8>> {
+        let (host, repository) = (
+            self.reference.resolve_registry(),
+            self.reference.repository(),
+        );
+        let url = format!("{}://{host}/v2/{repository}/{path}", self.scheme);
+        let mut request = self.http.get(url).header(ACCEPT, accept);
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        } else if let RegistryAuth::Basic(user, password) = &self.login.credentials {
+            request = request.basic_auth(user, Some(password));
+        }
+        let mut response = request.send().await.map_err(unreached)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(unreached)? {
+            body.extend_from_slice(&chunk);
+            ensure!(body.len() <= LIMIT, "the answer is larger than 4 MiB");
+        }
+        let status = response.status();
+        let hint = match status {
+            StatusCode::OK => return Ok(body),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.login.hint(self.reference),
+            StatusCode::NOT_FOUND => "check the repository and the tag".to_owned(),
+            StatusCode::TOO_MANY_REQUESTS => "log in, or try again later".to_owned(),
+            _ => "try again later".to_owned(),
+        };
+        bail!(
+            "the registry answers with status {} ({}): {hint}",
+            status.as_u16(),
+            said(&body)
+        )
+    }
+}
+
+/// A client that goes the same way as oci-client.
+fn client(config: &ClientConfig) -> Result<reqwest::Client> {
+    let mut client = reqwest::Client::builder()
+        .user_agent(config.user_agent)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .redirect(redirect::Policy::limited(REDIRECTS))
+        .tls_danger_accept_invalid_certs(config.accept_invalid_certificates);
+    let trusted = config.extra_root_certificates.iter();
+    let trusted = trusted.map(|trusted| reqwest::Certificate::from_pem(&trusted.data));
+    client = client.tls_certs_merge(trusted.collect::<Result<Vec<_>, _>>()?);
+    let exceptions = config.no_proxy.as_deref().and_then(NoProxy::from_string);
+    if let Some(proxy) = &config.https_proxy {
+        client = client.proxy(Proxy::https(proxy)?.no_proxy(exceptions.clone()));
+    }
+    if let Some(proxy) = &config.http_proxy {
+        client = client.proxy(Proxy::http(proxy)?.no_proxy(exceptions));
+    }
+    Ok(client.build()?)
+}
+
+/// Why there is no answer.
+fn unreached(error: reqwest::Error) -> Error {
+    let hint = if error.is_connect() {
+        "; check the name, the network and the proxy; if the registry has a certificate authority of its own, name it in sources.yml"
+    } else {
+        ""
+    };
+    anyhow!("{:#}{hint}", Error::new(error.without_url()))
+}
+
+/// What a registry says in an answer that is an error.
+fn said(body: &[u8]) -> String {
+    let envelope = serde_json::from_slice::<OciEnvelope>(body).ok();
+    let first = envelope.and_then(|envelope| envelope.errors.into_iter().next());
+    let said = match first {
+        Some(error) if error.message.is_empty() => json!(error.code).to_string(),
+        Some(error) => error.message,
+        None => String::from_utf8_lossy(body).trim().to_owned(),
+    };
+    match said.as_str() {
+        "" => "no reason".to_owned(),
+        _ => engine::escape(&said, 200),
+    }
+}
+
+fn json_of<T: serde::de::DeserializeOwned>(answer: &[u8], what: &str) -> Result<T> {
+    serde_json::from_slice(answer).with_context(|| format!("the {what} is not valid"))
+}
+
+/// Whether these are the bytes of a digest, which is given back.
+fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
+    let is = match digest.split_once(':') {
+        Some(("sha256", wanted)) => hex(&Sha256::digest(bytes)) == wanted,
+        Some(("sha512", wanted)) => hex(&Sha512::digest(bytes)) == wanted,
+        _ => bail!("the digest {digest} is of an unknown kind"),
+    };
+    ensure!(is, "the answer does not have the digest {digest}");
+    Ok(digest)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,459 @@
+//! What registries say of images: the real one of Debian's docker-registry, and made ones that misbehave.
+
+pub(crate) mod made;
+pub(crate) mod pushed;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use engine::Image;
+use hco_preflight::{HostCalls, Record, Registries, Replay};
+use rcgen::{CertificateParams, DnType, KeyPair};
+use rstest::rstest;
+use serde_json::{Value, json};
+use sources::Sources;
+
+use self::made::{Made, REFUSED, redirect, status};
+pub(crate) use self::pushed::Pushed;
+
+/// The sources that a text in YAML describes.
+fn sources(text: &str) -> Sources {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("sources.yml");
+    std::fs::write(&file, text).unwrap();
+    Sources::from_file(&file).unwrap()
+}
+
+fn registries() -> Registries {
+    Registries::new(Sources::default())
+}
+
+fn image(name: &str) -> Image {
+    Image::at(&format!("docker://{name}")).unwrap().unwrap()
+}
+
+/// The architectures of one image, as in the annotation.
+fn architectures(registries: &Registries, name: &str) -> Result<String, String> {
+    let mut read = registries.architectures(BTreeSet::from([image(name)]));
+    let architectures = read.remove(&image(name)).unwrap()?;
+    Ok(architectures.into_iter().collect::<Vec<_>>().join(","))
+}
+
+fn call(host: &dyn HostCalls, operation: &str, image: &str) -> Result<Value, String> {
+    let answer = host.call("oci", operation, json!(image).to_string().as_bytes())?;
+    Ok(serde_json::from_slice(&answer).unwrap())
+}
+
+/// Past libtest, which shows nothing of a test that passes.
+pub(crate) fn not_run(test: &str) {
+    let why = e2e_tests::DockerRegistry::MISSING;
+    writeln!(std::io::stderr(), "{test}: not run: {why}").unwrap();
+}
+
+#[test]
+fn every_form_of_an_image_is_read() {
+    let Some(registry) = Pushed::start(&json!({})) else {
+        return not_run("every_form_of_an_image_is_read");
+    };
+    let index = registry.index_of_oci("index");
+    registry.list_of_docker("list");
+    registry.single("single", "latest", "s390x", pushed::OCI);
+    registry.single("docker", "1", "arm64", pushed::DOCKER);
+    registry.nested_index("nested");
+    let host = &registry.host;
+    let registries = registries();
+    for (name, found) in [
+        (format!("{host}/index:1"), "amd64,arm64,s390x"),
+        (
+            format!("{host}/index@{}", index.digest),
+            "amd64,arm64,s390x",
+        ),
+        (format!("{host}/list:1"), "amd64,arm,arm64"),
+        // Without a tag it is `latest`.
+        (format!("{host}/single"), "s390x"),
+        (format!("{host}/docker:1"), "arm64"),
+        // As CDI chooses: an index in an index is none of the images.
+        (format!("{host}/nested:1"), "arm64"),
+    ] {
+        assert_eq!(architectures(&registries, &name).unwrap(), found, "{name}");
+    }
+    for missing in ["index:2", "nowhere:1"] {
+        let error = architectures(&registries, &format!("{host}/{missing}")).unwrap_err();
+        assert!(
+            error.starts_with("the registry answers with status 404 ("),
+            "{error}"
+        );
+        assert!(
+            error.ends_with("): check the repository and the tag"),
+            "{error}"
+        );
+    }
+}
+
+/// The three answers, as policy-server gives them.
+#[test]
+fn the_module_gets_what_policy_server_answers() {
+    let Some(registry) = Pushed::start(&json!({})) else {
+        return not_run("the_module_gets_what_policy_server_answers");
+    };
+    let index = registry.index_of_oci("index");
+    let single = registry.single("single", "1", "s390x", pushed::OCI);
+    let host = Arc::new(registries());
+    let record = Record::new(host);
+    let of_index = format!("{}/index:1", registry.host);
+    let of_single = format!("{}/single:1", registry.host);
+    let questions = [
+        ("v1/oci_manifest", &of_index),
+        ("v1/manifest_digest", &of_index),
+        ("v1/oci_manifest", &of_single),
+        ("v1/oci_manifest_config", &of_single),
+        ("v1/oci_manifest_config", &of_index),
+    ];
+    let ask = |host: &dyn HostCalls| {
+        questions.map(|(operation, image)| call(host, operation, image).unwrap())
+    };
+    let answers = ask(&record);
+    let [manifest, digest, of_single, with_config, of_machine] = &answers;
+    assert_eq!(*manifest, index.manifest);
+    assert_eq!(*digest, json!({"digest": index.digest}));
+    assert_eq!(*of_single, single.manifest);
+    assert_eq!(
+        *with_config,
+        json!({"manifest": single.manifest, "digest": single.digest, "config": pushed::config("s390x")})
+    );
+    // Of an index, the image for the machine that asks.
+    let machine = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    assert_eq!(of_machine["config"]["architecture"], machine);
+    // The session of kwctl has it all, and repeats it.
+    let replay = Replay::new(record.session()).unwrap();
+    assert_eq!(ask(&replay), answers);
+}
+
+#[test]
+fn a_certificate_is_trusted_as_sources_yml_says() {
+    let certificate = |name: &str| {
+        let mut of = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        of.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        (of.self_signed(&key).unwrap().pem(), key.serialize_pem())
+    };
+    let ((own, key), (other, _)) = (certificate("own"), certificate("other"));
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        let file = directory.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    let tls = json!({
+        "certificate": file("certificate", own.clone()),
+        "key": file("key", key),
+    });
+    let Some(registry) = Pushed::start(&json!({"http": {"tls": tls}})) else {
+        return not_run("a_certificate_is_trusted_as_sources_yml_says");
+    };
+    let host = &registry.host;
+    let authority = |pem: String| {
+        let authority = json!([{"type": "Data", "data": pem}]);
+        json!({"source_authorities": {host: authority}}).to_string()
+    };
+    let insecure = json!({"insecure_sources": [host]}).to_string();
+    let read = |text: &str| architectures(&Registries::new(sources(text)), &format!("{host}/a:1"));
+    for trusted in [authority(own), insecure] {
+        let error = read(&trusted).unwrap_err();
+        assert!(error.contains("status 404"), "{error}");
+    }
+    let error = read(&authority(other)).unwrap_err();
+    assert!(error.contains("UnknownIssuer"), "{error}");
+    assert!(error.ends_with("name it in sources.yml"), "{error}");
+}
+
+/// An image that a made registry answers with.
+const SINGLE: &str = r#"{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [{"mediaType": "", "digest": "", "size": 1, "platform": {"os": "linux", "architecture": "arm64"}}]}"#;
+
+const LARGE: usize = 100 << 20;
+
+/// Answers a request for a manifest, or for another path that was named.
+type Answer = fn(&str) -> String;
+
+/// What the registry answers, and what comes of it: architectures, or a part of the error.
+const OTHERS: [(Answer, Result<&str, &str>); 11] = [
+    (
+        |path| match path {
+            "/elsewhere" => status(200, SINGLE),
+            _ => redirect("/elsewhere"),
+        },
+        Ok("arm64"),
+    ),
+    (
+        |path| redirect(&format!("{path}x")),
+        Err("too many redirects"),
+    ),
+    (
+        |_| String::new(),
+        Err("connection closed before message completed"),
+    ),
+    (
+        |_| "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{".to_owned(),
+        Err("error decoding response body"),
+    ),
+    (
+        |_| status(200, "{]"),
+        Err("the manifest is not valid: key must be a string"),
+    ),
+    (
+        |_| status(200, r#"{"schemaVersion": 2}"#),
+        Err("the manifest is not valid: data did not match"),
+    ),
+    (
+        |_| status(200, r#"{"schemaVersion": 1}"#),
+        Err("the unsupported schema version 1"),
+    ),
+    (
+        |_| status(200, r#"{"schemaVersion": 2, "mediaType": "text/html"}"#),
+        Err("the unsupported media type text/html"),
+    ),
+    (
+        |_| status(502, "<html>Bad"),
+        Err("status 502 (<html>Bad): try again later"),
+    ),
+    (
+        |_| {
+            status(
+                429,
+                r#"{"errors": [{"code": "TOOMANYREQUESTS", "message": "slow down"}]}"#,
+            )
+        },
+        Err("status 429 (slow down): log in, or try again later"),
+    ),
+    (
+        |_| {
+            status(
+                403,
+                r#"{"errors": [{"code": "DENIED", "message": "a\n::error::\u001b[2J\u202e"}]}"#,
+            )
+        },
+        Err(r"status 403 (a\u{a}::error::\u{1b}[2J\u{202e})"),
+    ),
+];
+
+#[test]
+fn a_registry_that_is_not_as_others_are_is_told() {
+    for (answer, found) in OTHERS {
+        let registry = Made::start(move |request, to| {
+            let answer = match request.path.as_str() {
+                "/v2/" => status(200, ""),
+                path => answer(path),
+            };
+            let _ = to.write_all(answer.as_bytes());
+        });
+        let read = architectures(&registries(), &format!("{}/a:1", registry.host));
+        match found {
+            Ok(found) => assert_eq!(read.as_deref(), Ok(found)),
+            Err(part) => {
+                let error = read.unwrap_err();
+                assert!(error.contains(part), "{error}");
+                assert!(!error.contains(char::is_control), "{error:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_100_mb_is_not_read() {
+    let (sent, all) = std::sync::mpsc::channel();
+    let registry = Made::start(move |request, to| {
+        let length = if request.path == "/v2/" { 0 } else { LARGE };
+        let head =
+            format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
+        let written = to.write_all(head.as_bytes());
+        let written = written.and_then(|()| to.write_all(&vec![b' '; length]));
+        let _ = sent.send((length, written.is_ok()));
+    });
+    let error = architectures(&registries(), &format!("{}/a:1", registry.host)).unwrap_err();
+    assert!(error == "the answer is larger than 4 MiB", "{error}");
+    assert_eq!(all.recv().unwrap(), (0, true));
+    assert_eq!(
+        all.recv().unwrap(),
+        (LARGE, false),
+        "it was read to its end"
+    );
+}
+
+#[test]
+fn a_registry_that_never_answers_is_not_waited_for() {
+    let (held, holding) = std::sync::mpsc::channel();
+    let held = Mutex::new(held);
+    let registry = Made::start(move |_, to| {
+        // Open until the test has ended.
+        held.lock().unwrap().send(to.try_clone().unwrap()).unwrap();
+    });
+    let registries = registries().with_patience(Duration::from_millis(50));
+    let error = architectures(&registries, &format!("{}/a:1", registry.host)).unwrap_err();
+    assert!(error == "no answer within 50ms", "{error}");
+    drop(holding);
+}
+
+#[test]
+fn nobody_listens() {
+    let host = format!("{}", e2e_tests::ports::free_address().unwrap());
+    let error = architectures(&registries(), &format!("{host}/a:1")).unwrap_err();
+    assert!(error.contains("Connection refused"), "{error}");
+    assert!(
+        error.contains("; check the name, the network and the proxy"),
+        "{error}"
+    );
+}
+
+#[test]
+fn another_image_than_that_of_the_digest_is_not_taken() {
+    let registry = Made::start(|_, to| {
+        let _ = to.write_all(status(200, SINGLE).as_bytes());
+    });
+    let name = format!("{}/a@sha256:{}", registry.host, "0".repeat(64));
+    let error = architectures(&registries(), &name).unwrap_err();
+    assert!(
+        error.contains("does not have the digest sha256:000"),
+        "{error}"
+    );
+}
+
+/// With tokens, as most registries of the Internet work.
+#[rstest]
+#[case::granted(r#"{"token": "t"}"#, Ok("arm64"))]
+#[case::under_the_other_name(r#"{"access_token": "t"}"#, Ok("arm64"))]
+#[case::refused(
+    REFUSED,
+    Err("the login failed (no\\u{7}): there are no credentials for it; `podman login")
+)]
+#[case::no_header(r#"{"token": "a\nb"}"#, Err("failed to parse header value"))]
+#[case::no_token("{}", Err("Failed to decode registry token"))]
+fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&str, &str>) {
+    let registry = Made::start(move |request, to| {
+        let answer = match request.path.split('?').next() {
+            Some("/v2/") => format!(
+                "HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer realm=\"http://{}/token\",service=\"s\"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+                request.host
+            ),
+            Some("/token") if token == REFUSED => status(403, token),
+            Some("/token") => status(200, token),
+            _ if request.authorization == "Bearer t" => status(200, SINGLE),
+            _ => status(401, ""),
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let read = architectures(&registries(), &format!("{}/a:1", registry.host));
+    match found {
+        Ok(found) => assert_eq!(read.as_deref(), Ok(found)),
+        Err(part) => {
+            let error = read.unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}
+
+#[test]
+fn an_image_is_read_once() {
+    let registry = Made::start(|request, to| {
+        let answer = match request.path.as_str() {
+            "/v2/" => status(200, ""),
+            path if path.contains("/a/") => status(200, SINGLE),
+            _ => status(404, ""),
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let registries = registries();
+    for _ in 0..3 {
+        let read = |name: &str| architectures(&registries, &format!("{}/{name}:1", registry.host));
+        assert!(read("a").is_ok());
+        // What did not work is not tried again either.
+        assert!(read("b").is_err());
+    }
+    let asked = registry.asked();
+    assert_eq!(
+        asked,
+        ["/v2/", "/v2/a/manifests/1", "/v2/", "/v2/b/manifests/1"]
+    );
+}
+
+#[test]
+fn four_images_are_read_at_a_time() {
+    /// Requests that wait, and the most that ever did.
+    type Waiting = (Mutex<(usize, usize)>, Condvar);
+    let waiting: Arc<Waiting> = Arc::default();
+    let seen = Arc::clone(&waiting);
+    let registry = Made::start(move |request, to| {
+        if request.path != "/v2/" {
+            let (count, changed) = &*waiting;
+            let mut now = count.lock().unwrap();
+            now.0 += 1;
+            now.1 = now.1.max(now.0);
+            changed.notify_all();
+            // Nobody is answered before four have come; fewer at a time would never be.
+            let mut now = changed.wait_while(now, |now| now.1 < 4).unwrap();
+            now.0 -= 1;
+        }
+        let answer = if request.path == "/v2/" {
+            status(200, "")
+        } else {
+            status(200, SINGLE)
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let images = (0..12).map(|number| image(&format!("{}/a{number}", registry.host)));
+    let read = registries().architectures(images.collect());
+    assert_eq!(read.len(), 12);
+    assert!(read.values().all(Result::is_ok), "{read:?}");
+    assert_eq!(seen.0.lock().unwrap().1, 4);
+}
+
+#[test]
+fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
+    let proxy = Made::start(|request, to| {
+        let is_ping = request.path.ends_with("/v2/");
+        let _ = to.write_all(status(200, if is_ping { "" } else { SINGLE }).as_bytes());
+    });
+    let host = format!("{}", e2e_tests::ports::free_address().unwrap());
+    let read = |none: &str| {
+        let proxies = json!({"http_proxy": format!("http://{}", proxy.host), "no_proxy": none});
+        let sources = sources(&json!({"proxies": proxies}).to_string());
+        architectures(&Registries::new(sources), &format!("{host}/a:1"))
+    };
+    assert_eq!(read("example.com").as_deref(), Ok("arm64"));
+    let asked = proxy.asked();
+    assert_eq!(
+        asked,
+        [
+            format!("http://{host}/v2/"),
+            format!("http://{host}/v2/a/manifests/1")
+        ]
+    );
+    assert!(
+        read("127.0.0.1")
+            .unwrap_err()
+            .contains("Connection refused")
+    );
+    assert_eq!(proxy.asked().len(), 2);
+}
+
+#[test]
+fn nothing_else_is_asked_of_registries() {
+    let error = call(&registries(), "v1/oci_manifest", "a b").unwrap_err();
+    assert_eq!(
+        error,
+        "Callback evaluation failure: `a b` must be an image as in registry.example.com/name:tag: invalid reference format"
+    );
+    let error = registries().call("net", "v1/dns_lookup_host", br#""a""#);
+    assert!(
+        error
+            .unwrap_err()
+            .contains("no registry knows of DNSLookupHost")
+    );
+    let none: BTreeMap<Image, _> = registries().architectures(BTreeSet::new());
+    assert!(none.is_empty());
+}
