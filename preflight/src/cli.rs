@@ -11,6 +11,7 @@ mod exit;
 mod explain;
 mod fix;
 mod foreign;
+mod images;
 mod input;
 mod nodes;
 mod output;
@@ -48,6 +49,8 @@ pub(crate) fn run(words: Vec<OsString>) -> ExitCode {
         Command::Fix(fix) => fix::run(fix, &terminal),
         Command::Explain(explain) => explain::run(explain, &terminal),
         Command::Settings(settings) => settings::run(settings, &terminal),
+        #[cfg(feature = "images")]
+        Command::Images(images) => images::run(images, &terminal),
         Command::Record(record) => record::run(record, &terminal),
         Command::Rbac(rbac) => rbac::run(rbac, &terminal),
         Command::Completions(shell) => completions::run(shell),

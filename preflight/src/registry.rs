@@ -36,8 +36,10 @@ pub struct Registries {
     sources: Sources,
     logins: Logins,
     patience: Duration,
-    kept: Mutex<BTreeMap<(Asked, String), Result<Vec<u8>, String>>>,
+    kept: Mutex<BTreeMap<(Asked, String), Answer>>,
 }
+
+type Answer = Result<Vec<u8>, String>;
 
 /// What is asked about an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,7 +90,7 @@ impl Registries {
         read.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask(&self, asked: Asked, image: &str) -> Result<Vec<u8>, String> {
+    fn ask(&self, asked: Asked, image: &str) -> Answer {
         let question = (asked, image.to_owned());
         if let Some(answer) = lock(&self.kept).get(&question) {
             return answer.clone();

@@ -84,6 +84,9 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Validate settings and print the effective ones
     Settings(Settings),
+    /// Ask registries which architectures images have, and print the annotation for each
+    #[cfg(feature = "images")]
+    Images(Images),
     /// Write the kwctl session and request of a check, so that `kwctl run` repeats it
     Record(Record),
     /// Ask the cluster whether the policy-server may read nodes, and print the grants that are missing
@@ -156,6 +159,28 @@ pub(crate) struct Subject {
     /// Compile the module, and neither read nor keep a compiled one
     #[arg(long, help_heading = "By which policy")]
     pub(crate) no_cache: bool,
+
+    #[cfg(feature = "images")]
+    #[command(flatten)]
+    pub(crate) verified: Verified,
+}
+
+/// Whether registries are asked.
+#[cfg(feature = "images")]
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Verified {
+    /// Ask registries for the architectures of images: sets `images: verify`. Credentials are those of docker and podman
+    #[arg(long, help_heading = "By which policy")]
+    pub(crate) images: bool,
+
+    /// Insecure registries, certificate authorities and proxies, in the format of kwctl's sources.yml
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "images",
+        help_heading = "By which policy"
+    )]
+    pub(crate) sources_path: Option<PathBuf>,
 }
 
 const CONNECTION: &str = "Which cluster, and as whom";
@@ -440,6 +465,57 @@ pub(crate) struct Settings {
     /// Compile the module, and neither read nor keep a compiled one
     #[arg(long)]
     pub(crate) no_cache: bool,
+}
+
+/// `images`.
+#[cfg(feature = "images")]
+#[derive(Debug, clap::Args)]
+#[command(after_help = IMAGES)]
+pub(crate) struct Images {
+    /// Image, as in quay.io/containerdisks/fedora:latest, with or without docker://
+    #[arg(value_name = "IMAGE")]
+    pub(crate) images: Vec<String>,
+
+    /// Manifest or directory with HyperConvergeds: the images of their templates; - for the standard input; can be given
+    /// several times
+    #[arg(long, short = 'f', value_name = "FILE")]
+    pub(crate) filename: Vec<PathBuf>,
+
+    /// Look into the directories below a directory too
+    #[arg(long, short = 'R')]
+    pub(crate) recursive: bool,
+
+    /// Insecure registries, certificate authorities and proxies, in the format of kwctl's sources.yml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sources_path: Option<PathBuf>,
+
+    /// For people, or for programs
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = false
+    )]
+    pub(crate) output: ImagesFormat,
+}
+
+#[cfg(feature = "images")]
+const IMAGES: &str = "\
+Credentials are those that `docker login` and `podman login` store.
+
+Exit codes: 0 all images were read, 2 an image could not be read.";
+
+/// How architectures are told.
+#[cfg(feature = "images")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImagesFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
 }
 
 /// `record`.

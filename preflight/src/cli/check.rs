@@ -14,6 +14,7 @@ use super::args::{self, AsIf, FailOn, Subject};
 use super::deployed::{self, Settings};
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
+use super::images;
 use super::input::{self, Found, InFile, Input};
 use super::nodes::{self, Hosts, Kept};
 use super::output::{Terminal, chain};
@@ -209,7 +210,7 @@ impl Prepared {
             .as_ref()
             .map(|cluster| cluster.namespace().to_owned());
         let namespace = namespace.unwrap_or_default();
-        let deployed = match &cluster {
+        let mut deployed = match &cluster {
             // The policies of another module have settings of their own.
             Some(cluster) if subject.settings.is_none() && !module.is_foreign() => {
                 let _progress = Progress::start("reading the policies of the cluster");
@@ -218,7 +219,7 @@ impl Prepared {
             }
             _ => Vec::new(),
         };
-        let _progress = Progress::start("reading the nodes");
+        let progress = Progress::start("reading the nodes");
         let kept = if module.is_foreign() {
             Kept::Everything
         } else {
@@ -231,9 +232,15 @@ impl Prepared {
             notes.extend(module.not_granted(is_granted));
             hosts = hosts.guarded(&module, is_granted)?;
         }
+        drop(progress);
+        let mut settings = Settings::of_user(settings);
+        let all = deployed.iter_mut().chain([&mut settings]);
+        let all: Vec<&mut Value> = all.map(|settings| &mut settings.value).collect();
+        let images = images::host(subject, all, questions.iter().map(Question::sent))?;
+        let hosts = hosts.with_images(&images);
         Ok(Self {
             module,
-            settings: Settings::of_user(settings),
+            settings,
             deployed,
             namespace,
             hosts,

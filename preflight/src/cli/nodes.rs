@@ -9,6 +9,7 @@ use hco_preflight::{Cluster, Connection, HostCalls, Labels, NodeList, NodeListEr
 
 use super::args::{self, Subject};
 use super::foreign::one_line;
+use super::images::beside;
 use super::input;
 use super::policy::{DEADLINE, Module};
 
@@ -70,6 +71,15 @@ impl Hosts {
             Arc::new(Timely::new(all, PATIENCE))
         } else {
             all
+        }
+    }
+
+    /// The same, and another host answers for images.
+    pub(crate) fn with_images(self, images: &Arc<dyn HostCalls>) -> Self {
+        Self {
+            all: beside(images, self.all),
+            is_live: self.is_live,
+            before: self.before.map(|before| beside(images, before)),
         }
     }
 }

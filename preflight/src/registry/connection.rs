@@ -1,5 +1,6 @@
 //! A registry, reached in one way, with or without credentials.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
@@ -245,5 +246,10 @@ fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hex = String::new();
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }

@@ -3,7 +3,7 @@
 //! MIRRORS: containers/image pkg/docker/config/config.go, `getAuthFilePaths` and `findCredentialsInFile`;
 //! docker/cli cli/config/configfile/file.go, `GetAuthConfig`.
 //!
-//! Not with docker_credential, which packaging uses: it does not know keys for a part of a registry, names neither the
+//! Not with `docker_credential`, which packaging uses: it does not know keys for a part of a registry, names neither the
 //! file nor the helper that fails, and takes a helper that has no credentials for one that fails.
 
 use std::collections::BTreeMap;

@@ -4,6 +4,8 @@ mod cluster;
 mod deployed;
 mod explain;
 mod fix;
+#[cfg(feature = "images")]
+mod images;
 mod outputs;
 mod picture;
 mod record;
@@ -42,7 +44,23 @@ fn command() -> Command {
         // One cache for all tests, or each compiles the module for itself.
         .env("XDG_CACHE_HOME", home.join(".cache"))
         .env("KUBECONFIG", "/nonexistent/kubeconfig");
-    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
+    for variable in [
+        "NO_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLUMNS",
+        "TERM",
+        "REGISTRY_AUTH_FILE",
+        "DOCKER_CONFIG",
+        "XDG_RUNTIME_DIR",
+        "XDG_CONFIG_HOME",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+    ] {
         command.env_remove(variable);
     }
     command

@@ -94,7 +94,7 @@ fn notes_and_errors_go_elsewhere() {
 }
 
 /// What a text from outside tries.
-const FORGED: &str = "\n::stop-commands::x\r\n✔ accepted\u{1b}[2J\u{202e}\u{200b}\u{7f}";
+pub(super) const FORGED: &str = "\n::stop-commands::x\r\n✔ accepted\u{1b}[2J\u{202e}\u{200b}\u{7f}";
 
 /// Every text is forged, but those that say what it is.
 fn forged(mut value: Value) -> Value {
@@ -128,7 +128,7 @@ fn forged(mut value: Value) -> Value {
 /// What comes from outside must not be a line of its own, to a reader or to a pipeline's runner, and nothing that a
 /// terminal obeys, hides or reorders.
 #[track_caller]
-fn nothing_is_raw(output: &Output) {
+pub(super) fn nothing_is_raw(output: &Output) {
     for told in [&output.stdout, &output.stderr] {
         let told = String::from_utf8(told.clone()).unwrap();
         let raw = |character: char| {

@@ -64,7 +64,7 @@ pub(crate) fn config(architecture: &str) -> Value {
 fn digest(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     let hex = digest.iter().map(|byte| format!("{byte:02x}"));
-    format!("sha256:{}", hex.collect::<String>())
+    format!("sha256:{}", hex.collect::<Vec<_>>().concat())
 }
 
 impl Pushed {

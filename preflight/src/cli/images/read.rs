@@ -1,0 +1,234 @@
+//! What registries say of images.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use engine::Image;
+use hco_preflight::Registries;
+use serde::Serialize;
+use serde_json::{Value, json};
+use sources::Sources;
+
+use crate::cli::args::{self, ImagesFormat};
+use crate::cli::exit::Exit;
+use crate::cli::foreign::{self, one_line};
+use crate::cli::input;
+use crate::cli::output::{BOLD, DIM, GREEN, Terminal, YELLOW, count, print_raw};
+use crate::cli::progress::Progress;
+
+/// The annotation of a template.
+const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
+
+/// The architectures that KubeVirt runs on. They have a column each, whatever the images are for.
+const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
+
+/// Where an object has its templates, in each version.
+const TEMPLATES: [&str; 2] = [
+    "dataImportCronTemplates",
+    "workloadSources.dataImportCronTemplates",
+];
+
+/// A template that imports from a URL.
+pub(super) struct Template<'o> {
+    /// Its field in the object.
+    path: String,
+    name: &'o str,
+    url: &'o str,
+    /// As [`Image::at`] reads the URL.
+    pub(super) image: Option<Result<Image, &'static str>>,
+}
+
+/// An image that is asked for.
+struct Row {
+    image: Image,
+    /// For which templates.
+    templates: Vec<Place>,
+    /// What the registry says.
+    architectures: Result<BTreeSet<String>, String>,
+}
+
+/// Where a template is.
+#[derive(Serialize)]
+struct Place {
+    name: String,
+    file: String,
+    line: usize,
+}
+
+/// `images`.
+pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
+    let registries = registries(args.sources_path.as_deref())?;
+    let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
+    let mut ask = |image: Image, place: Option<Place>| match asked
+        .iter_mut()
+        .find(|(other, _)| *other == image)
+    {
+        Some((_, places)) => places.extend(place),
+        None => asked.push((image, place.into_iter().collect())),
+    };
+    let mut failures = Vec::new();
+    for name in &args.images {
+        let bare = name.strip_prefix("docker://").unwrap_or(name);
+        match Image::at(&format!("docker://{bare}")) {
+            Some(Ok(image)) => ask(image, None),
+            Some(Err(_)) | None => failures.push(one_line(&format!(
+                "`{name}` must be an image as in quay.io/containerdisks/fedora:latest; -f names a file"
+            ))),
+        }
+    }
+    let files = input::read(&args.filename, args.recursive);
+    failures.extend(files.failures.iter().map(ToString::to_string));
+    for found in &files.found {
+        let object = &found.written.object;
+        for template in templates(&object.value) {
+            let place = Place {
+                name: template.name.to_owned(),
+                file: found.place.file.clone(),
+                line: object.line_of(&template.path),
+            };
+            match template.image {
+                Some(Ok(image)) => ask(image, Some(place)),
+                Some(Err(why)) => failures.push(one_line(&format!(
+                    "{}:{}: template `{}`: {}: {why}",
+                    place.file, place.line, place.name, template.url
+                ))),
+                None => {}
+            }
+        }
+    }
+    if asked.is_empty() && failures.is_empty() {
+        bail!(
+            "nothing to read: name images, as in quay.io/containerdisks/fedora:latest, or with -f a manifest of a HyperConverged that has templates with a registry URL"
+        );
+    }
+    let images = asked.iter().map(|(image, _)| image.clone()).collect();
+    let mut read = architectures(&registries, images);
+    let rows: Vec<Row> = asked
+        .into_iter()
+        .filter_map(|(image, templates)| {
+            let architectures = read.remove(&image)?;
+            Some(Row {
+                image,
+                templates,
+                architectures,
+            })
+        })
+        .collect();
+    for row in &rows {
+        if let Err(why) = &row.architectures {
+            failures.push(one_line(&format!("{}: {why}", row.image)));
+        }
+    }
+    for failure in &failures {
+        terminal.failure(failure);
+    }
+    match args.output {
+        ImagesFormat::Text => terminal.print(&text(&rows))?,
+        ImagesFormat::Json => print_raw(foreign::json(&in_json(&rows)?).as_bytes())?,
+    }
+    Ok(if failures.is_empty() {
+        Exit::Accepted
+    } else {
+        Exit::Unjudged
+    })
+}
+
+/// The registries as this sources.yml describes them.
+pub(super) fn registries(sources: Option<&Path>) -> Result<Registries> {
+    let sources = sources.map(Sources::from_file).transpose();
+    let sources = sources.context("--sources-path")?;
+    Ok(Registries::new(sources.unwrap_or_default()))
+}
+
+/// The architectures of images, with a line on the terminal meanwhile.
+pub(super) fn architectures(
+    registries: &Registries,
+    images: BTreeSet<Image>,
+) -> BTreeMap<Image, Result<BTreeSet<String>, String>> {
+    let _progress = Progress::start(format!("reading {}", count(images.len(), "image")));
+    registries.architectures(images)
+}
+
+/// The templates of an object that import from a URL.
+pub(super) fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
+    TEMPLATES.iter().flat_map(move |list| {
+        let pointer = format!("/spec/{}", list.replace('.', "/"));
+        let entries = object.pointer(&pointer).and_then(Value::as_array);
+        let entries = entries.into_iter().flatten().enumerate();
+        entries.filter_map(move |(index, entry)| {
+            let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
+            let url = text("/spec/template/spec/source/registry/url")?;
+            Some(Template {
+                path: format!("spec.{list}[{index}]"),
+                name: text("/metadata/name").unwrap_or_default(),
+                url,
+                image: Image::at(url),
+            })
+        })
+    })
+}
+
+/// The value of the annotation.
+fn annotation(architectures: &BTreeSet<String>) -> String {
+    let all: Vec<&str> = architectures.iter().map(String::as_str).collect();
+    all.join(",")
+}
+
+fn text(rows: &[Row]) -> String {
+    let read = rows
+        .iter()
+        .filter_map(|row| row.architectures.as_ref().ok());
+    let mut columns: Vec<&str> = COLUMNS.to_vec();
+    let others: BTreeSet<&str> = read.flatten().map(String::as_str).collect();
+    columns.extend(others.into_iter().filter(|it| !COLUMNS.contains(it)));
+    let heads: Vec<String> = columns.iter().map(|column| one_line(column)).collect();
+    let names = rows.iter().map(|row| row.image.to_string().chars().count());
+    let first = names.max().unwrap_or_default().max("image".len()) + 2;
+    let mut text = format!("{BOLD}{:<first$}{}{BOLD:#}\n", "image", heads.join("  "));
+    // Writing to a String cannot fail.
+    for row in rows {
+        let mut line = format!("{:<first$}", row.image.to_string());
+        for (column, head) in columns.iter().zip(&heads) {
+            let (style, cell) = match &row.architectures {
+                Ok(has) if has.contains(*column) => (GREEN, '✔'),
+                Ok(_) => (DIM, '–'),
+                Err(_) => (YELLOW, '?'),
+            };
+            let pad = head.chars().count() + 1;
+            let _ = write!(line, "{style}{cell}{style:#}{:pad$}", "");
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    for row in rows {
+        let Ok(architectures) = &row.architectures else {
+            continue;
+        };
+        let _ = writeln!(text, "\n{BOLD}{}{BOLD:#}", row.image);
+        for Place { name, file, line } in &row.templates {
+            let place = one_line(&format!("template `{name}` ({file}:{line})"));
+            let _ = writeln!(text, "  {DIM}{place}{DIM:#}");
+        }
+        // Quoted as in JSON, which is YAML: an image can call its architecture anything.
+        let value = foreign::json(&Value::from(annotation(architectures)).to_string());
+        let _ = writeln!(text, "  {ANNOTATION}: {value}");
+    }
+    text
+}
+
+fn in_json(rows: &[Row]) -> Result<String> {
+    let rows = rows.iter().map(|row| {
+        let mut told = json!({"image": row.image.to_string(), "templates": row.templates});
+        match &row.architectures {
+            Ok(architectures) => {
+                told["architectures"] = json!(architectures);
+                told["annotations"] = json!({ANNOTATION: annotation(architectures)});
+            }
+            Err(why) => told["error"] = json!(why),
+        }
+        told
+    });
+    let told = json!({"images": rows.collect::<Vec<_>>()});
+    Ok(serde_json::to_string_pretty(&told)? + "\n")
+}

@@ -1,0 +1,332 @@
+//! `images`, and what `--images` asks, with the real registry of Debian's docker-registry.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Output;
+
+use rstest::{Context, rstest};
+use serde_json::{Value, json};
+
+use super::{check, command, compare, scratch, shown};
+use crate::registries::made::{Made, status};
+use crate::registries::{Pushed, not_run, pushed};
+
+/// What runs differently each time, in as many characters.
+fn anywhere(shown: &str, registry: &Pushed) -> String {
+    shown.replace(&registry.host, "registry.test:1")
+}
+
+/// A manifest with templates that import from these URLs.
+fn manifest(urls: &[String]) -> String {
+    let template = |(index, url): (usize, &String)| {
+        json!({
+            "metadata": {"name": format!("template-{index}")},
+            "spec": {"template": {"spec": {"source": {"registry": {"url": url}}}}},
+        })
+    };
+    let templates: Vec<Value> = urls.iter().enumerate().map(template).collect();
+    format!(
+        "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {{name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}}\nspec:\n  dataImportCronTemplates: {}\n",
+        Value::from(templates)
+    )
+}
+
+/// What a run prints of images in a registry.
+fn images(registry: &Pushed, words: &str) -> Output {
+    let mut command = command();
+    command.arg("images");
+    let words = words.replace("registry.test:1", &registry.host);
+    command.args(words.split_whitespace()).output().unwrap()
+}
+
+#[test]
+fn images_are_told_with_the_annotation() {
+    let Some(registry) = Pushed::start(&json!({})) else {
+        return not_run("images_are_told_with_the_annotation");
+    };
+    registry.index_of_oci("containerdisks/fedora");
+    registry.list_of_docker("containerdisks/alpine");
+    registry.single("old", "7", "amd64", pushed::OCI);
+    for (name, words, code) in [
+        (
+            "text",
+            "registry.test:1/containerdisks/fedora:1 docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7",
+            0,
+        ),
+        (
+            "errors",
+            "registry.test:1/old:7 registry.test:1/old:8 NOT/AN/IMAGE",
+            2,
+        ),
+        (
+            "json",
+            "registry.test:1/old:7 registry.test:1/old:8 -o json",
+            2,
+        ),
+    ] {
+        let output = images(&registry, words);
+        let shown = shown(&format!("images {words}"), &output);
+        compare(&format!("images-{name}"), &anywhere(&shown, &registry));
+        assert_eq!(output.status.code(), Some(code));
+    }
+}
+
+#[test]
+fn the_images_of_templates_are_told() {
+    let Some(registry) = Pushed::start(&json!({})) else {
+        return not_run("the_images_of_templates_are_told");
+    };
+    registry.index_of_oci("fedora");
+    let url = format!("docker://{}/fedora:1", registry.host);
+    let urls = [
+        url.clone(),
+        url,
+        "docker://NOT AN IMAGE".to_owned(),
+        "oci-archive:///x".to_owned(),
+    ];
+    let file = scratch("images-of-templates").join("hyperconverged.yaml");
+    std::fs::write(&file, manifest(&urls)).unwrap();
+    let mut command = command();
+    let output =
+        command
+            .current_dir(file.parent().unwrap())
+            .args(["images", "-f", "hyperconverged.yaml"]);
+    let output = output.output().unwrap();
+    let shown = shown("images -f hyperconverged.yaml", &output);
+    compare("images-templates", &anywhere(&shown, &registry));
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[rstest]
+#[case::nothing("images", 2)]
+#[case::no_templates("images -f accepted.yaml", 2)]
+#[case::no_sources("images a --sources-path nowhere.yml", 2)]
+#[case::help("images -h", 0)]
+#[case::sources_without_images("check -f accepted.yaml --arch amd64=1 --sources-path x.yml", 2)]
+fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    check(
+        &format!("images-usage-{}", context.description.unwrap()),
+        words,
+        code,
+    );
+}
+
+/// The password of `user` is `secret`.
+const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
+
+/// A helper of docker that answers so.
+fn helper(directory: &Path, name: &str, answer: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let file = directory.join(format!("docker-credential-{name}"));
+    std::fs::write(&file, format!("#!/bin/sh\ncat >/dev/null\n{answer}\n")).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Credentials as docker and podman keep them, for a registry that wants some.
+#[test]
+fn credentials_are_those_of_docker_and_podman() {
+    let directory = scratch("images-credentials");
+    let passwords = directory.join("htpasswd");
+    std::fs::write(&passwords, HTPASSWD).unwrap();
+    let auth = json!({"auth": {"htpasswd": {"realm": "test", "path": passwords}}});
+    let Some(registry) = Pushed::start(&auth) else {
+        return not_run("credentials_are_those_of_docker_and_podman");
+    };
+    registry.index_of_oci("private/fedora");
+    helper(
+        &directory,
+        "good",
+        r#"echo '{"ServerURL":"x","Username":"user","Secret":"secret"}'"#,
+    );
+    helper(
+        &directory,
+        "empty",
+        "echo credentials not found in native keychain; exit 1",
+    );
+    helper(
+        &directory,
+        "broken",
+        r"printf 'the keyring is locked\033[2J'; exit 1",
+    );
+    helper(&directory, "chatty", "echo my password is hunter2");
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", directory.display());
+    let host = &registry.host;
+    let repository = format!("{host}/private");
+    // user:secret and user:wrong
+    let (right, wrong) = (
+        json!({"auth": "dXNlcjpzZWNyZXQ="}),
+        json!({"auth": "dXNlcjp3cm9uZw=="}),
+    );
+    let mut all = String::new();
+    for (name, file, is_read) in [
+        ("none", json!({}), false),
+        ("right", json!({"auths": {host: right}}), true),
+        ("wrong", json!({"auths": {host: wrong}}), false),
+        (
+            "of_a_part",
+            json!({"auths": {host: wrong, repository: right}}),
+            true,
+        ),
+        (
+            "helper",
+            json!({"credHelpers": {host: "good"}, "auths": {host: wrong}}),
+            true,
+        ),
+        (
+            "store",
+            json!({"credsStore": "good", "auths": {host: {}}}),
+            true,
+        ),
+        ("empty_store", json!({"credsStore": "empty"}), false),
+        (
+            "broken_helper",
+            json!({"credHelpers": {host: "broken"}}),
+            false,
+        ),
+        ("chatty_helper", json!({"credsStore": "chatty"}), false),
+        ("no_helper", json!({"credsStore": "of-nobody"}), false),
+        (
+            "identity_token",
+            json!({"auths": {host: {"identitytoken": "x"}}}),
+            false,
+        ),
+    ] {
+        let file_of_docker = directory.join("config.json");
+        std::fs::write(&file_of_docker, file.to_string()).unwrap();
+        let mut command = command();
+        command.env("PATH", &path).env("DOCKER_CONFIG", &directory);
+        let output = command
+            .args(["images", &format!("{host}/private/fedora:1")])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.success(), is_read, "{name}: {output:?}");
+        if !is_read {
+            let error = String::from_utf8(output.stderr).unwrap();
+            all = all + name + "\n  " + &error;
+        }
+        // Podman's file, and before docker's.
+        let file_of_podman = directory.join("auth.json");
+        std::fs::rename(&file_of_docker, &file_of_podman).unwrap();
+        let mut command = super::command();
+        command
+            .env("PATH", &path)
+            .env("REGISTRY_AUTH_FILE", &file_of_podman);
+        let output = command
+            .args(["images", &format!("{host}/private/fedora:1")])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.success(), is_read, "{name}: {output:?}");
+    }
+    let all = all.replace(&*directory.display().to_string(), "DIR");
+    compare("images-credentials", &anywhere(&all, &registry));
+}
+
+#[test]
+fn proxies_are_those_of_the_environment() {
+    let index = json!({"schemaVersion": 2, "manifests": [{
+        "mediaType": "", "digest": "", "size": 1,
+        "platform": {"os": "linux", "architecture": "amd64"},
+    }]});
+    let proxy = Made::start(move |request, to| {
+        let is_ping = request.path.ends_with("/v2/");
+        let body = if is_ping {
+            String::new()
+        } else {
+            index.to_string()
+        };
+        let _ = to.write_all(status(200, &body).as_bytes());
+    });
+    let host = e2e_tests::ports::free_address().unwrap().to_string();
+    let run = |none: &str| {
+        let mut command = command();
+        command.env("HTTP_PROXY", format!("http://{}", proxy.host));
+        command
+            .env("NO_PROXY", none)
+            .arg("images")
+            .arg(format!("{host}/a:1"));
+        command.output().unwrap().status.code()
+    };
+    assert_eq!(run("example.com"), Some(0));
+    let asked = proxy.asked();
+    assert_eq!(
+        asked,
+        ["/v2/", "/v2/a/manifests/1"].map(|path| format!("http://{host}{path}"))
+    );
+    assert_eq!(run("example.com,127.0.0.1"), Some(2));
+    assert_eq!(proxy.asked().len(), 2);
+}
+
+/// The images of the templates, before the module is asked.
+#[rstest]
+fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcommand: &str) {
+    let registry = Made::start(|_, to| {
+        let _ = to.write_all(status(404, "").as_bytes());
+    });
+    let directory = scratch(&format!("images-asked-{subcommand}"));
+    let file = directory.join("hyperconverged.yaml");
+    std::fs::write(
+        &file,
+        manifest(&[format!("docker://{}/a:1", registry.host)]),
+    )
+    .unwrap();
+    let run = |more: &[&str]| {
+        let mut command = command();
+        command
+            .arg(subcommand)
+            .arg("-f")
+            .arg(&file)
+            .args(["--arch", "amd64=1"])
+            .args(more);
+        if subcommand == "record" {
+            command.arg("--force").arg("--to").arg(&directory);
+        }
+        command.output().unwrap()
+    };
+    run(&[]);
+    assert_eq!(registry.asked(), [""; 0]);
+    let settings = directory.join("registries.yaml");
+    std::fs::write(&settings, "registries: [quay.io]\n").unwrap();
+    run(&["--images", "--settings", settings.to_str().unwrap()]);
+    assert_eq!(registry.asked(), [""; 0], "it is not listed");
+    run(&["--images"]);
+    assert_eq!(registry.asked(), ["/v2/", "/v2/a/manifests/1"]);
+}
+
+/// What a registry and a manifest say is escaped.
+#[rstest]
+fn nothing_of_a_registry_is_printed_raw(#[values("text", "json")] format: &str) {
+    let forged = super::outputs::FORGED;
+    let registry = Made::start(move |request, to| {
+        let index = json!({"schemaVersion": 2, "manifests": [{
+            "mediaType": "", "digest": "", "size": 1,
+            "platform": {"os": "linux", "architecture": format!("arm{forged}")},
+        }]});
+        let answer = match request.path.as_str() {
+            "/v2/" => status(200, ""),
+            path if path.contains("index") => status(200, &index.to_string()),
+            _ => status(
+                500,
+                &json!({"errors": [{"code": forged, "message": forged}]}).to_string(),
+            ),
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let file = scratch(&format!("images-raw-{format}")).join("hyperconverged.yaml");
+    let host = &registry.host;
+    let urls = [
+        format!("docker://{host}/index"),
+        format!("docker://{host}/error"),
+        format!("docker://{forged}"),
+    ];
+    let text = manifest(&urls).replace("template-0", &json!(forged).to_string().replace('"', ""));
+    std::fs::write(&file, text).unwrap();
+    let mut command = command();
+    command
+        .args(["images", "--color", "never", "-o", format, "-f"])
+        .arg(&file)
+        .arg(forged);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    super::outputs::nothing_is_raw(&output);
+}
