@@ -58,7 +58,12 @@ pub(crate) fn host<'o>(
     let may_be_asked = |image: &Image| {
         settings.iter().any(|settings| {
             let hosts = settings.get("registries").and_then(Value::as_array);
-            hosts.is_none_or(|hosts| hosts.iter().any(|host| host == image.host()))
+            hosts.is_none_or(|hosts| {
+                hosts
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .any(|host| host.eq_ignore_ascii_case(image.host()))
+            })
         })
     };
     let registries = read::registries(subject.verified.sources_path.as_deref())?;

@@ -10,11 +10,12 @@ use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hco_preflight::{
-    Capabilities, Cluster, Connection, Granted, HostCalls, HostError, Options, Resource, Timely,
-    Verdict,
+    Capabilities, Cluster, Connection, Granted, HostCalls, HostError, Options, Registries,
+    Resource, Timely, Verdict,
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use sources::Sources;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
@@ -44,7 +45,10 @@ pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) 
         kubeconfig: Some(kubeconfig),
         ..Connection::default()
     });
-    let host = host.expect("a kubeconfig");
+    let host = Host {
+        cluster: host.expect("a kubeconfig"),
+        registries: Registries::new(Sources::default()),
+    };
     let entry = policy.entry("");
     let deadline = entry["timeoutEvalSeconds"].as_u64().unwrap_or(DEADLINE);
     let deadline = Duration::from_secs(deadline);
@@ -65,8 +69,23 @@ pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) 
     Server::start(&control_plane.certificates, router)
 }
 
+/// The API server, and registries on loopback.
+struct Host {
+    cluster: Cluster,
+    registries: Registries,
+}
+
+impl HostCalls for Host {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        match namespace {
+            "oci" => self.registries.call(namespace, operation, payload),
+            _ => self.cluster.call(namespace, operation, payload),
+        }
+    }
+}
+
 /// The host as the policy's entry lets the module have it.
-fn guarded(host: Arc<Cluster>, entry: &Value) -> Arc<dyn HostCalls> {
+fn guarded(host: Arc<Host>, entry: &Value) -> Arc<dyn HostCalls> {
     let resources = Option::<Vec<Resource>>::deserialize(&entry["contextAwareResources"])
         .expect("resources")
         .unwrap_or_default();

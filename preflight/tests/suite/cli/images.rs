@@ -293,6 +293,62 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
     assert_eq!(registry.asked(), ["/v2/", "/v2/a/manifests/1"]);
 }
 
+/// What the annotation promises is compared with the image, and corrected in the file.
+#[test]
+fn the_annotation_is_compared_with_the_image() {
+    let Some(registry) = Pushed::start(&json!({})) else {
+        return not_run("the_annotation_is_compared_with_the_image");
+    };
+    registry.single("amd64-only", "1", "amd64", pushed::OCI);
+    registry.index_of_oci("all");
+    let template = |name: &str, architectures: &str| {
+        format!(
+            "  - metadata: {{name: {name}, annotations: {{ssp.kubevirt.io/dict.architectures: \"{architectures}\"}}}}\n    spec: {{template: {{spec: {{source: {{registry: {{url: \"docker://{}/{name}:1\"}}}}}}}}}}\n",
+            registry.host
+        )
+    };
+    let text = format!(
+        "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {{name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}}\nspec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n{}{}",
+        template("all", "amd64,arm64"),
+        template("amd64-only", "amd64,arm64")
+    );
+    let directory = scratch("images-compared");
+    let file = directory.join("hyperconverged.yaml");
+    std::fs::write(&file, &text).unwrap();
+    let run = |words: &str| {
+        let mut command = command();
+        command.current_dir(&directory);
+        command.args(words.split_whitespace()).output().unwrap()
+    };
+    let without = "check -f hyperconverged.yaml --arch amd64=3,arm64=2";
+    assert_eq!(run(without).status.code(), Some(0));
+    for (name, words, code) in [
+        (
+            "check",
+            "check -f hyperconverged.yaml --arch amd64=3,arm64=2 --images",
+            1,
+        ),
+        (
+            "fix",
+            "fix -f hyperconverged.yaml --arch amd64=3,arm64=2 --images",
+            1,
+        ),
+    ] {
+        let output = run(words);
+        compare(
+            &format!("images-compared-{name}"),
+            &anywhere(&shown(words, &output), &registry),
+        );
+        assert_eq!(output.status.code(), Some(code));
+    }
+    run("fix -f hyperconverged.yaml --arch amd64=3,arm64=2 --images --write");
+    let fixed = std::fs::read_to_string(&file).unwrap();
+    let wanted = template("amd64-only", "amd64,arm64").replace("amd64,arm64", "amd64");
+    assert!(fixed.ends_with(&wanted), "{fixed}");
+    let again = run("check -f hyperconverged.yaml --arch amd64=3,arm64=2 --images");
+    assert_eq!(again.status.code(), Some(0), "{again:?}");
+}
+
 /// What a registry and a manifest say is escaped.
 #[rstest]
 fn nothing_of_a_registry_is_printed_raw(#[values("text", "json")] format: &str) {
