@@ -2,6 +2,7 @@
 
 mod audit_log;
 mod broken_webhook;
+mod connection;
 mod grant;
 mod images;
 mod kubectl_verbs;
@@ -27,7 +28,7 @@ pub(crate) struct Scenario {
 }
 
 /// The scenario that needs docker-registry.
-pub(crate) const WITH_A_REGISTRY: usize = 12;
+pub(crate) const WITH_A_REGISTRY: usize = 13;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -101,6 +102,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "repair at admission",
         crds: Crds::Each,
         run: repair::run,
+    },
+    Scenario {
+        number: 12,
+        about: "hco-preflight finds the cluster as kubectl does, and the policies in it",
+        crds: Crds::V1beta1,
+        run: connection::run,
     },
     Scenario {
         number: WITH_A_REGISTRY,

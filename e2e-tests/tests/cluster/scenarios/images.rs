@@ -1,4 +1,4 @@
-//! Scenario 12: the images of templates, in a real registry that stops, and at one that never answers.
+//! Scenario 13: the images of templates, in a real registry that stops, and at one that never answers.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};

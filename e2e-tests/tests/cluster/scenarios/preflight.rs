@@ -16,6 +16,15 @@ pub(crate) fn run(world: &World<'_>) {
     grants(world);
 }
 
+/// No scenario but 12 has policies that a cluster knows.
+const DEFAULTS: &str = "note: using the default settings: Kubewarden is not installed in the cluster; use --settings to choose others\n";
+
+/// That it was asked.
+fn cluster(world: &World<'_>) -> String {
+    let server = &world.api().server;
+    format!("note: using the context `e2e`; API server {server}/\n")
+}
+
 /// The live object against the live nodes, and against nodes that may join.
 fn what_is_there(world: &World<'_>) {
     let version = world.crd.version;
@@ -25,19 +34,22 @@ fn what_is_there(world: &World<'_>) {
         )
     };
     let now = preflight(&world.developer, &["check", "--cluster"]);
-    let note = "note: live objects are checked as if they were new; in the cluster, an update is not denied for existing problems\n";
+    let note = format!(
+        "{}note: live objects are checked as if they were new; in the cluster, an update is not denied for existing problems\n{DEFAULTS}",
+        cluster(world)
+    );
     let accepted = format!(
         "{}  workload nodes             amd64 (3)\n  control plane              amd64\n  multi-architecture import  disabled\n\n  \
          golden images               amd64 (3)\n  centos-stream10-image-cron  ✔ boots\n  centos-stream9-image-cron   ✔ boots\n  fedora-image-cron           ✔ boots\n\n\
          1 object: accepted\n",
         begins("✔ accepted")
     );
-    now.says_and_warns(&accepted, note);
+    now.says_and_warns(&accepted, &note);
     let then = preflight(
         &world.developer,
         &["check", "--cluster", "--what-if", "arm64=2"],
     );
-    assert_eq!((then.code, &*then.stderr), (Some(1), note), "{then:?}");
+    assert_eq!((then.code, &*then.stderr), (Some(1), &*note), "{then:?}");
     let wanted = format!(
         "{}  workload nodes             amd64 (3), arm64 (2)\n",
         begins("✘ denied")
@@ -65,12 +77,14 @@ fn what_comes(world: &World<'_>) {
              centos-stream10-image-cron  ✔ boots    ✔ boots\n  centos-stream9-image-cron   ✔ boots    ✔ boots\n  fedora-image-cron           ✔ boots    ✔ boots\n\n"
         )
     };
-    check(Some("amd64,arm64")).says(&format!(
+    let notes = format!("{}{DEFAULTS}", cluster(world));
+    let accepted = format!(
         "{}1 object: accepted\n",
         said("✔ accepted", "✔ boots    ✔ boots")
-    ));
+    );
+    check(Some("amd64,arm64")).says_and_warns(&accepted, &notes);
     let denied = check(None);
-    assert_eq!((denied.code, denied.stderr.as_str()), (Some(1), ""));
+    assert_eq!((denied.code, denied.stderr), (Some(1), notes));
     for part in [
         said("✘ denied", "? unknown  ? unknown").as_str(),
         "\n  ✘ deny  architectures-missing\n",
@@ -85,10 +99,9 @@ fn what_comes(world: &World<'_>) {
 fn grants(world: &World<'_>) {
     preflight(&world.developer, &["rbac"]).is(&Said {
         stdout: String::new(),
-        stderr: "error: you may not create subjectaccessreviews.authorization.k8s.io: subjectaccessreviews.authorization.k8s.io is forbidden: \
+        stderr: cluster(world) + "error: you may not create subjectaccessreviews.authorization.k8s.io: subjectaccessreviews.authorization.k8s.io is forbidden: \
                  User \"developer\" cannot create resource \"subjectaccessreviews\" in API group \"authorization.k8s.io\" at the cluster scope; \
-                 ask for a role with the verb `create` on `subjectaccessreviews.authorization.k8s.io`, or use another account\n"
-            .to_owned(),
+                 ask for a role with the verb `create` on `subjectaccessreviews.authorization.k8s.io`, or use another account\n",
         code: Some(2),
     });
 
@@ -109,13 +122,14 @@ const MISSING: &str = "✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  
 pub(super) fn lacks_nodes(world: &World<'_>) -> String {
     let said = rbac(world, 1);
     let note = "note: kubewarden/policy-server lacks a grant for nodes, and without it every request that needs the nodes hangs until the webhook's timeout; apply the manifest\n";
-    assert_eq!(said.stderr, format!("{MISSING}{note}"));
+    assert_eq!(said.stderr, format!("{}{MISSING}{note}", cluster(world)));
     said.stdout
 }
 
 /// `rbac` says, as soon as the API server does, that nothing is missing.
 pub(super) fn lacks_nothing(world: &World<'_>) {
-    rbac(world, 0).says_and_warns("", &MISSING.replace("✘ no ", "✔ yes"));
+    let granted = MISSING.replace("✘ no ", "✔ yes");
+    rbac(world, 0).says_and_warns("", &(cluster(world) + &granted));
 }
 
 /// What it says once it ends so: grants come into effect when the API server has seen them.

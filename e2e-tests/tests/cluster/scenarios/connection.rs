@@ -1,0 +1,256 @@
+//! Scenario 12: hco-preflight finds the cluster as kubectl does, and the policies in it.
+
+use std::io::{BufRead as _, BufReader, Write as _, copy};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::waiting::until;
+use crate::world::World;
+
+pub(crate) fn run(world: &World<'_>) {
+    world.set_nodes("amd64");
+    world.creates(&json!({}));
+    kubeconfigs(world);
+    credentials(world);
+    proxies(world);
+    policies(world);
+}
+
+/// Where kubectl reaches the cluster, hco-preflight does; where it does not, neither does it.
+#[track_caller]
+fn both(world: &World<'_>, flags: &[&str], variables: &[(&str, &str)], reach_it: bool) {
+    let run = |words: &[&str]| world.admin.run_with(&[words, flags].concat(), variables);
+    let kubectl = run(&["get", "nodes"]);
+    let preflight = run(&["hco-preflight", "check", "--cluster"]);
+    for said in [kubectl, preflight] {
+        let reached = said.code == Some(0);
+        assert_eq!(reached, reach_it, "{flags:?} {variables:?}: {said:?}");
+    }
+}
+
+/// A kubeconfig that is not quite that of the administrator.
+fn kubeconfig(world: &World<'_>, name: &str, change: impl FnOnce(&mut Value)) {
+    let view = ["config", "view", "--raw", "-o", "json"];
+    let mut kubeconfig = serde_json::from_str(&world.admin.run(&view).stdout).expect("JSON");
+    change(&mut kubeconfig);
+    world.admin.file(name, &kubeconfig.to_string());
+}
+
+fn kubeconfigs(world: &World<'_>) {
+    kubeconfig(world, "renamed", |kubeconfig| {
+        kubeconfig["contexts"][0]["name"] = json!("other");
+        kubeconfig["current-context"] = json!("other");
+    });
+    world.admin.file("broken", "{");
+    both(world, &["--kubeconfig", "renamed"], &[], true);
+    both(world, &["--context", "other"], &[], false);
+    both(world, &["--kubeconfig", "missing"], &[], false);
+    both(world, &[], &[("KUBECONFIG", "missing:renamed")], true);
+    both(world, &[], &[("KUBECONFIG", "broken:renamed")], false);
+    both(world, &["--request-timeout", "1m"], &[], true);
+
+    let check = ["hco-preflight", "check", "--cluster"];
+    let renamed = [&check[..], &["--kubeconfig", "renamed"]].concat();
+    let note = format!(
+        "note: using the context `other`; API server {}/\n",
+        world.api().server
+    );
+    assert!(world.admin.run(&renamed).stderr.starts_with(&note));
+
+    let elsewhere = world.admin.run(&[&check[..], &["-n", "default"]].concat());
+    let error = "error: nothing to judge: the cluster has no HyperConverged in the namespace `default`; name a manifest with -f\n";
+    assert!(elsewhere.stderr.ends_with(error), "{elsewhere:?}");
+    assert_eq!(elsewhere.code, Some(2));
+}
+
+fn credentials(world: &World<'_>) {
+    both(
+        world,
+        &["--as", "developer", "--as-group", "developers"],
+        &[],
+        true,
+    );
+    both(world, &["--as", "developer"], &[], false);
+    let login = |name: &str, is_right: bool| {
+        kubeconfig(world, name, |kubeconfig| {
+            let user = &mut kubeconfig["users"][0]["user"];
+            let token = if is_right {
+                user["token"].clone()
+            } else {
+                json!("wrong")
+            };
+            let credential = json!({
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "kind": "ExecCredential",
+                "status": {"token": token},
+            });
+            *user = json!({"exec": {
+                "apiVersion": "client.authentication.k8s.io/v1",
+                "command": "sh",
+                "args": ["-c", format!("echo '{credential}'")],
+                "interactiveMode": "Never",
+            }});
+        });
+        both(world, &["--kubeconfig", name], &[], is_right);
+    };
+    login("login", true);
+    login("wrong-login", false);
+}
+
+fn proxies(world: &World<'_>) {
+    let server = world.api().server.replace("https://", "");
+    let proxy = proxy_to(&server);
+    let nobody = ("HTTPS_PROXY", "127.0.0.1:1");
+    // Nobody asks a proxy for this machine.
+    both(world, &[], &[nobody], true);
+    // This is the same machine, but neither kubectl nor hco-preflight knows.
+    kubeconfig(world, "here", |kubeconfig| {
+        let cluster = &mut kubeconfig["clusters"][0]["cluster"];
+        cluster["server"] = json!(world.api().server.replace("127.0.0.1", "0.0.0.0"));
+        cluster["tls-server-name"] = json!("localhost");
+    });
+    both(world, &["--kubeconfig", "here"], &[nobody], false);
+    let exception = ("NO_PROXY", "10.0.0.0/8,0.0.0.0");
+    both(world, &["--kubeconfig", "here"], &[nobody, exception], true);
+    // Only the proxy knows this name.
+    kubeconfig(world, "far", |kubeconfig| {
+        let cluster = &mut kubeconfig["clusters"][0]["cluster"];
+        cluster["server"] = json!("https://cluster.test:6443");
+        cluster["tls-server-name"] = json!("localhost");
+    });
+    let through = [("HTTPS_PROXY", proxy.as_str())];
+    both(world, &["--kubeconfig", "far"], &through, true);
+    // That of the kubeconfig comes first.
+    kubeconfig(world, "own", |kubeconfig| {
+        let cluster = &mut kubeconfig["clusters"][0]["cluster"];
+        cluster["server"] = json!("https://cluster.test:6443");
+        cluster["tls-server-name"] = json!("localhost");
+        cluster["proxy-url"] = json!(proxy);
+    });
+    both(world, &["--kubeconfig", "own"], &[nobody], true);
+}
+
+/// A proxy that leads to this server, whatever it is asked for. It ends with the process.
+fn proxy_to(server: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = server.to_owned();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let server = server.clone();
+            // A connection that breaks is the client's business.
+            thread::spawn(move || tunnel(client, &server));
+        }
+    });
+    format!("http://{address}")
+}
+
+fn tunnel(mut client: TcpStream, server: &str) -> std::io::Result<()> {
+    let mut head = BufReader::new(client.try_clone()?);
+    let mut line = String::new();
+    while head.read_line(&mut line)? > 2 {
+        line.clear();
+    }
+    let mut server = TcpStream::connect(server)?;
+    client.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
+    let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
+    thread::spawn(move || copy(&mut answers, &mut back));
+    copy(&mut head, &mut server).map(drop)
+}
+
+/// The settings of the policies that are there: without Kubewarden, with policies, and for somebody who may not list them.
+fn policies(world: &World<'_>) {
+    world.set_nodes("mixed");
+    let check = ["hco-preflight", "check", "--cluster"];
+    let said = world.developer.run(&check);
+    let note = "note: using the default settings: Kubewarden is not installed in the cluster; use --settings to choose others\n";
+    assert!(said.stderr.ends_with(note), "{said:?}");
+    assert_eq!(said.code, Some(1), "{said:?}");
+
+    let module = "registry://mirror.test:5000/kubewarden/hco-architecture-guard:v0.1.0";
+    for (kind, scope) in [
+        ("ClusterAdmissionPolicy", "Cluster"),
+        ("AdmissionPolicy", "Namespaced"),
+    ] {
+        install(world, kind, scope);
+    }
+    let create = |kind: &str, namespace: &str, name: &str, spec: Value| {
+        let path = format!(
+            "/apis/policies.kubewarden.io/v1{namespace}/{}",
+            plural(kind)
+        );
+        let policy = json!({
+            "apiVersion": "policies.kubewarden.io/v1",
+            "kind": kind,
+            "metadata": {"name": name},
+            "spec": spec,
+        });
+        world.api().must("POST", &path, Some(&policy));
+    };
+    let spec = json!({"module": module, "mode": "monitor", "settings": {}});
+    create("ClusterAdmissionPolicy", "", "everywhere", spec);
+    let said = world.admin.run(&check);
+    let by = "\n  by ClusterAdmissionPolicy everywhere (mode monitor: the cluster would only report a denial)\n";
+    assert!(said.stdout.contains(by), "{said:?}");
+    assert_eq!(said.code, Some(1), "{said:?}");
+
+    let settings = json!({"levels": {"multi-arch-import-disabled": "warn"}});
+    let spec = json!({"module": module, "mode": "protect", "settings": settings});
+    let namespace = "/namespaces/kubevirt-hyperconverged";
+    create("AdmissionPolicy", namespace, "here", spec.clone());
+    create("AdmissionPolicy", "/namespaces/default", "elsewhere", spec);
+    let said = world.admin.run(&check);
+    let by = "\n  by AdmissionPolicy kubevirt-hyperconverged/here (mode protect)\n";
+    assert!(said.stdout.contains(by), "{said:?}");
+    assert!(
+        said.stdout.contains("\n2 verdicts: 1 accepted, 1 denied"),
+        "{said:?}"
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+
+    let said = world.developer.run(&check);
+    for part in [
+        "note: policies are ignored: you may not list clusteradmissionpolicies.policies.kubewarden.io: ",
+        "note: policies are ignored: you may not list admissionpolicies.policies.kubewarden.io: ",
+        "note: using the default settings: no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged`",
+    ] {
+        assert!(said.stderr.contains(part), "{said:?}");
+    }
+}
+
+fn plural(kind: &str) -> String {
+    kind.to_lowercase().replace("policy", "policies")
+}
+
+/// What is read of Kubewarden's resources; in scenario 8 there are its own.
+fn install(world: &World<'_>, kind: &str, scope: &str) {
+    let plural = plural(kind);
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.policies.kubewarden.io")},
+        "spec": {
+            "group": "policies.kubewarden.io",
+            "names": {"kind": kind, "plural": plural},
+            "scope": scope,
+            "versions": [{
+                "name": "v1",
+                "served": true,
+                "storage": true,
+                "schema": {"openAPIV3Schema": {
+                    "type": "object",
+                    "x-kubernetes-preserve-unknown-fields": true,
+                }},
+            }],
+        },
+    });
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    world.api().must("POST", path, Some(&definition));
+    let list = format!("/apis/policies.kubewarden.io/v1/{plural}");
+    until("policies are served", || match world.api().text(&list)? {
+        (status, _) if status.is_success() => Ok(()),
+        (status, body) => Err(format!("{status}: {body}")),
+    });
+}
