@@ -474,7 +474,7 @@ pub(crate) struct Settings {
 pub(crate) struct Images {
     /// Image, as in quay.io/containerdisks/fedora:latest, with or without docker://
     #[arg(value_name = "IMAGE")]
-    pub(crate) images: Vec<String>,
+    pub(crate) names: Vec<String>,
 
     /// Manifest or directory with HyperConvergeds: the images of their templates; - for the standard input; can be given
     /// several times

@@ -49,7 +49,8 @@ fn call(host: &dyn HostCalls, operation: &str, image: &str) -> Result<Value, Str
 /// Past libtest, which shows nothing of a test that passes.
 pub(crate) fn not_run(test: &str) {
     let why = e2e_tests::DockerRegistry::MISSING;
-    writeln!(std::io::stderr(), "{test}: not run: {why}").unwrap();
+    let mut error = std::io::stderr();
+    writeln!(error, "{test}: not run: {why}").unwrap();
 }
 
 #[test]
@@ -116,12 +117,12 @@ fn the_module_gets_what_policy_server_answers() {
     };
     let answers = ask(&record);
     let [manifest, digest, of_single, with_config, of_machine] = &answers;
-    assert_eq!(*manifest, index.manifest);
+    assert_eq!(*manifest, index.json);
     assert_eq!(*digest, json!({"digest": index.digest}));
-    assert_eq!(*of_single, single.manifest);
+    assert_eq!(*of_single, single.json);
     assert_eq!(
         *with_config,
-        json!({"manifest": single.manifest, "digest": single.digest, "config": pushed::config("s390x")})
+        json!({"manifest": single.json, "digest": single.digest, "config": pushed::config("s390x")})
     );
     // Of an index, the image for the machine that asks.
     let machine = match std::env::consts::ARCH {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use engine::Image;
 use hco_preflight::Registries;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sources::Sources;
 
 use crate::cli::args::{self, ImagesFormat};
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         None => asked.push((image, place.into_iter().collect())),
     };
     let mut failures = Vec::new();
-    for name in &args.images {
+    for name in &args.names {
         let bare = name.strip_prefix("docker://").unwrap_or(name);
         match Image::at(&format!("docker://{bare}")) {
             Some(Ok(image)) => ask(image, None),
@@ -217,18 +217,30 @@ fn text(rows: &[Row]) -> String {
     text
 }
 
+/// A row as programs read it.
+#[derive(Serialize)]
+struct Told<'r> {
+    image: String,
+    templates: &'r [Place],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    architectures: Option<&'r BTreeSet<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<BTreeMap<&'static str, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'r str>,
+}
+
 fn in_json(rows: &[Row]) -> Result<String> {
     let rows = rows.iter().map(|row| {
-        let mut told = json!({"image": row.image.to_string(), "templates": row.templates});
-        match &row.architectures {
-            Ok(architectures) => {
-                told["architectures"] = json!(architectures);
-                told["annotations"] = json!({ANNOTATION: annotation(architectures)});
-            }
-            Err(why) => told["error"] = json!(why),
+        let architectures = row.architectures.as_ref().ok();
+        Told {
+            image: row.image.to_string(),
+            templates: &row.templates,
+            architectures,
+            annotations: architectures.map(|all| BTreeMap::from([(ANNOTATION, annotation(all))])),
+            error: row.architectures.as_ref().err().map(String::as_str),
         }
-        told
     });
-    let told = json!({"images": rows.collect::<Vec<_>>()});
+    let told = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
     Ok(serde_json::to_string_pretty(&told)? + "\n")
 }

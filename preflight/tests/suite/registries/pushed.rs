@@ -39,7 +39,7 @@ pub(crate) struct Pushed {
 
 /// A manifest in the registry.
 pub(crate) struct Manifest {
-    pub(crate) manifest: Value,
+    pub(crate) json: Value,
     pub(crate) digest: String,
     media_type: &'static str,
 }
@@ -50,7 +50,7 @@ impl Manifest {
         json!({
             "mediaType": self.media_type,
             "digest": self.digest,
-            "size": self.manifest.to_string().len(),
+            "size": self.json.to_string().len(),
             "platform": platform,
         })
     }
@@ -117,7 +117,7 @@ impl Pushed {
         };
         self.runtime.block_on(pushed).unwrap();
         Manifest {
-            manifest,
+            json: manifest,
             digest,
             media_type,
         }
