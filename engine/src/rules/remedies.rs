@@ -331,13 +331,18 @@ pub(super) fn list_architectures(
     census: &Census,
     summary: &str,
 ) -> Remedy {
-    let value = Architectures(template.architectures.as_deref().unwrap_or_default());
-    let corrected = value.corrected(&census.workload).value;
-    match fit(facts, template, &census.workload, &corrected) {
-        Some(Fit::Wrong(by_image)) => return set_by_image(facts, template, census, by_image),
-        Some(Fit::Right) if corrected != value.0 => return correct(facts, template, value, census),
-        Some(Fit::Right | Fit::Unusable) => return another_image(facts, template, census),
-        None => {}
+    // To correct a long annotation costs more than to read it.
+    if facts.registries.is_some() {
+        let value = Architectures(template.architectures.as_deref().unwrap_or_default());
+        let corrected = value.corrected(&census.workload).value;
+        match fit(facts, template, &census.workload, &corrected) {
+            Some(Fit::Wrong(by_image)) => return set_by_image(facts, template, census, by_image),
+            Some(Fit::Right) if corrected != value.0 => {
+                return correct(facts, template, value, census);
+            }
+            Some(Fit::Right | Fit::Unusable) => return another_image(facts, template, census),
+            None => {}
+        }
     }
     let value = workload_list(census);
     let edits = set_annotation(facts, Edits::default(), template, ARCHITECTURES, value);
