@@ -155,6 +155,16 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The same object, and no registry is asked.
+    pub(crate) fn without_registries(&self) -> Self {
+        Self {
+            images: self.images.clone(),
+            registries: None,
+            enable_import: OnceCell::new(),
+            ..*self
+        }
+    }
+
     /// The nodes, counted by this object's placement. The host is asked if no rule asked before. `None` if the
     /// nodes cannot be read, which `nodes-unreadable` reports.
     pub(crate) fn census(&self) -> Option<&Census> {

@@ -97,7 +97,9 @@ pub(crate) fn architectures(
         Some(architectures) => Some(architectures),
         None => read(&registry.manifest_and_config(image)?, of_config)?,
     };
-    let architectures = architectures.unwrap_or_default();
+    let mut architectures = architectures.unwrap_or_default();
+    // An empty entry of an annotation must not look as if the image supported it.
+    architectures.remove("");
     if architectures.is_empty() {
         return Err("the manifest has no architecture of an image for Linux".to_owned());
     }
@@ -301,6 +303,11 @@ mod tests {
                 r#"{"manifests": [{"platform": 1}]}"#,
                 "",
                 "manifests[0].platform must be an object, but it is a number",
+            ),
+            (
+                r#"{"manifests": [{"platform": {"os": "linux", "architecture": ""}}]}"#,
+                "",
+                "the manifest has no architecture of an image for Linux",
             ),
             (
                 r#"{"manifests": []}"#,

@@ -166,9 +166,16 @@ pub(super) fn enable_import_if_needed(facts: &Facts<'_>) -> Remedy {
         && needs_import
             .iter()
             .any(|rule| Identities::is_any(rule, facts));
-    let remedy = enable_import(facts);
-    let complete = remedy.complete && is_needed;
-    remedy.complete_if(complete)
+    if is_needed {
+        return enable_import(facts);
+    }
+    // No rule that needs the import fires, so no registry is asked for its remedy.
+    let remedy = || new_enable_import(&facts.without_registries());
+    facts
+        .enable_import
+        .get_or_init(remedy)
+        .clone()
+        .complete_if(false)
 }
 
 /// Place the workloads on one architecture: a remedy for each architecture that golden images support and that a
@@ -264,8 +271,9 @@ fn is_denied(facts: &Facts<'_>, template: &Template<'_>, census: &Census, value:
     let before = before.supported(&census.workload);
     let after = Architectures(value).supported(&census.workload);
     let is_unsupported = after.is_empty() && denies(&architectures_unsupported::RULE);
-    let becomes_partial = before.is_empty()
-        && after.len() < census.workload.len()
+    let all = census.workload.len();
+    let becomes_partial = (before.is_empty() || before.len() == all)
+        && after.len() < all
         && denies(&architectures_partial::RULE);
     is_unsupported || becomes_partial
 }
@@ -295,7 +303,7 @@ fn fit(
         .map(String::as_str)
         .filter(|name| is_architecture(name))
         .partition(|name| workload.contains_key(*name));
-    if of_nodes.is_empty() && !workload.is_empty() {
+    if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
         return Some(Fit::Unusable);
     }
     let mut entries = Architectures(value).entries();
@@ -337,7 +345,7 @@ pub(super) fn list_architectures(
         let corrected = value.corrected(&census.workload).value;
         match fit(facts, template, &census.workload, &corrected) {
             Some(Fit::Wrong(by_image)) => return set_by_image(facts, template, census, by_image),
-            Some(Fit::Right) if corrected != value.0 => {
+            Some(Fit::Right) if !corrected.is_empty() && corrected != value.0 => {
                 return correct(facts, template, value, census);
             }
             Some(Fit::Right | Fit::Unusable) => return another_image(facts, template, census),

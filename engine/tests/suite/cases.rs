@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use e2e_tests::{Judged, cases};
+use e2e_tests::{Call, Judged, cases};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -52,5 +52,49 @@ fn every_rule_has_a_case_that_fires_and_one_that_is_silent() {
                     .any(|finding| finding.starts_with(rule.id))
         });
         assert!(silent, "no silent case in cases/{}", rule.id);
+    }
+}
+
+/// Registries are asked for what HCO reads, what a request changes, and what the settings list.
+#[test]
+fn no_image_is_looked_up_without_need() {
+    for name in [
+        "image-architectures-mismatch/import-off",
+        "image-architectures-mismatch/not-asked",
+        "image-architectures-mismatch/registries-not-listed",
+        "image-architectures-mismatch/shipped-template",
+        "image-architectures-mismatch/update-unchanged",
+        "image-unreadable/not-in-a-registry",
+        "image-unreadable/tag-and-digest",
+    ] {
+        let cases = cases();
+        let case = cases.iter().find(|case| case.name == name);
+        let calls = Judged::new(case.expect(name)).cluster.calls();
+        let is_look_up =
+            |call: &Call| matches!(call, Call::Manifest(_) | Call::ManifestAndConfig(_));
+        assert!(!calls.iter().any(is_look_up), "{name}: {calls:?}");
+    }
+}
+
+/// One look-up for an image, however many rules and templates need it.
+#[test]
+fn an_image_is_looked_up_once() {
+    for case in cases() {
+        let calls = Judged::new(&case).cluster.calls();
+        let mut manifests: Vec<&String> = calls
+            .iter()
+            .filter_map(|call| match call {
+                Call::Manifest(image) => Some(image),
+                _ => None,
+            })
+            .collect();
+        let count = manifests.len();
+        manifests.sort();
+        manifests.dedup();
+        assert!(
+            count <= 10 && manifests.len() == count,
+            "{}: {calls:?}",
+            case.name
+        );
     }
 }

@@ -447,6 +447,7 @@ pub(crate) fn settings() -> impl Strategy<Value = Value> {
         2 => Just(json!({})),
         1 => levels().prop_map(|levels| json!({"levels": levels})),
         1 => levels().prop_map(|levels| json!({"templates": {"my-*": levels}})),
+        1 => levels().prop_map(|levels| json!({"images": "verify", "levels": levels})),
         1 => Just(json!({"updates": "strict"})),
         2 => Just(json!({"images": "verify"})),
         1 => Just(json!({"images": "verify-all", "registries": ["quay.io"]})),
