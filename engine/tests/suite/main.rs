@@ -17,6 +17,7 @@ mod conformance;
 #[cfg(not(target_arch = "wasm32"))]
 mod generated;
 mod grants;
+mod images;
 mod pages;
 #[cfg(not(target_arch = "wasm32"))]
 mod properties;

@@ -1,0 +1,163 @@
+//! What the policy says of images beyond the findings: the fix, and what was not looked up.
+
+use e2e_tests::{Case, Judged, cases};
+use engine::{RemedyReport, Report};
+use serde_json::Value;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn case(name: &str) -> Case {
+    let cases = cases();
+    let case = cases.into_iter().find(|case| case.name == name);
+    case.expect(name)
+}
+
+fn report(name: &str) -> Report {
+    Judged::new(&case(name)).report
+}
+
+/// The value that a remedy writes last.
+fn value(remedy: &RemedyReport) -> Option<String> {
+    let operation = remedy.patch.last()?;
+    let value = serde_json::to_value(operation.value.as_ref()?).unwrap();
+    match value {
+        Value::String(text) => Some(text),
+        // An annotation in a map that was missing.
+        Value::Object(map) => map.values().next()?.as_str().map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// The recommended remedy follows the image, whichever rule recommends it.
+#[test]
+fn the_fix_is_what_the_image_supports() {
+    let set = "set the annotation to the architectures of the image";
+    let another = "use an image that supports amd64, arm64; this one supports only";
+    for (name, rule, summary, annotation) in [
+        (
+            "images/missing-annotation",
+            "architectures-missing",
+            set,
+            Some("amd64"),
+        ),
+        (
+            "images/partial-but-supported",
+            "architectures-partial",
+            set,
+            Some("amd64,arm64"),
+        ),
+        (
+            "images/partial-as-the-image",
+            "architectures-partial",
+            another,
+            None,
+        ),
+        (
+            "images/unsupported",
+            "architectures-unsupported",
+            set,
+            Some("amd64,arm64"),
+        ),
+        (
+            "images/unsupported",
+            "image-architectures-mismatch",
+            set,
+            Some("amd64,arm64"),
+        ),
+        (
+            "image-architectures-mismatch/lists-more",
+            "image-architectures-mismatch",
+            set,
+            Some("amd64"),
+        ),
+        (
+            "image-architectures-mismatch/malformed-too",
+            "architectures-malformed",
+            set,
+            Some("amd64"),
+        ),
+        (
+            "image-architectures-mismatch/malformed-and-lacking",
+            "architectures-malformed",
+            set,
+            Some("amd64"),
+        ),
+        (
+            "image-architectures-mismatch/malformed-and-lacking",
+            "image-architectures-mismatch",
+            set,
+            Some("amd64"),
+        ),
+        (
+            "image-architectures-mismatch/no-node-can-run-it",
+            "image-architectures-mismatch",
+            another,
+            None,
+        ),
+    ] {
+        let report = report(name);
+        let mut findings = report.findings.iter();
+        let finding = findings.find(|finding| finding.rule == rule).expect(name);
+        let remedy = &finding.remedies[0];
+        assert!(remedy.summary.starts_with(summary), "{name}: {remedy:#?}");
+        assert_eq!(value(remedy).as_deref(), annotation, "{name}");
+        assert_eq!(remedy.complete, annotation.is_some(), "{name}");
+    }
+}
+
+/// To enable the import is complete with the annotation that the image supports.
+#[test]
+fn the_import_is_enabled_with_the_annotations_of_the_images() {
+    let report = report("image-architectures-mismatch/import-off-mixed");
+    let remedy = &report.findings[0].remedies[0];
+    assert!(remedy.complete, "{remedy:#?}");
+    assert_eq!(value(remedy).as_deref(), Some("amd64"));
+}
+
+#[test]
+fn what_was_not_looked_up_is_a_warning() {
+    for (name, warning) in [
+        (
+            "images/more-than-ten",
+            "2 images were not checked: a request looks up at most 10.",
+        ),
+        (
+            "image-architectures-mismatch/registries-not-listed",
+            "Images at `registry.example.com` were not checked: the setting registries does not list the host.",
+        ),
+        (
+            "image-unreadable/not-in-a-registry",
+            "The images of templates `my-image` were not checked: they are not in a registry.",
+        ),
+    ] {
+        assert_eq!(report(name).warnings, [warning], "{name}");
+    }
+    let checked = report("image-architectures-mismatch/lists-the-same");
+    assert!(checked.warnings.is_empty(), "{checked:#?}");
+}
+
+/// Which ten are looked up does not depend on the order of the templates.
+#[test]
+fn the_same_images_are_looked_up_in_any_order() {
+    let case = case("images/more-than-ten");
+    let asked = |object: &Value| {
+        let mut payload: Value = serde_json::from_slice(&case.payload()).unwrap();
+        payload["request"]["object"] = object.clone();
+        let host = case.host();
+        engine::judge(payload.to_string().as_bytes(), &host);
+        let mut calls: Vec<String> = host
+            .calls()
+            .iter()
+            .map(|call| format!("{call:?}"))
+            .collect();
+        calls.sort();
+        calls
+    };
+    let object = case.request()["object"].clone();
+    let mut reversed = object.clone();
+    let templates = &mut reversed["spec"]["dataImportCronTemplates"];
+    templates.as_array_mut().unwrap().reverse();
+    let calls = asked(&object);
+    assert_eq!(calls.len(), 1 + 10);
+    assert_eq!(asked(&reversed), calls);
+}
