@@ -56,12 +56,21 @@ impl Cluster for Kubewarden {
 /// Not by the SDK's own calls, which build all of a manifest.
 impl Registry for Kubewarden {
     fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
-        call("oci", "v1/oci_manifest", &image)
+        read_image("v1/oci_manifest", image)
     }
 
     fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
-        call("oci", "v1/oci_manifest_config", &image)
+        read_image("v1/oci_manifest_config", image)
     }
+}
+
+/// The error is what the registry says; what the host puts before it means nothing to the user.
+fn read_image(operation: &str, image: &str) -> Result<Vec<u8>, String> {
+    let answer = call("oci", operation, &image);
+    answer.map_err(|error| {
+        let prefix = "Callback evaluation failure: ";
+        error.trim_start_matches(prefix).to_owned()
+    })
 }
 
 fn call(namespace: &str, operation: &str, request: &impl Serialize) -> Result<Vec<u8>, String> {

@@ -24,10 +24,6 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(Err(reason)) = facts.architectures_of(image) else {
             continue;
         };
-        // The host's own prefix means nothing to the user.
-        let reason = reason
-            .strip_prefix("Callback evaluation failure: ")
-            .unwrap_or(reason);
         let identity = registries::identity(facts, image);
         findings.add(Identity::template(image.name).with_value(identity), || Finding {
             path: match image.template {

@@ -6,7 +6,7 @@ use super::{
     RULES, architectures_missing, architectures_partial, architectures_unsupported,
     control_plane_architecture_differs, multi_arch_import_disabled,
 };
-use crate::architecture::{Architectures, is_accepted_by_ssp, is_architecture};
+use crate::architecture::{Architectures, Correction, is_accepted_by_ssp, is_architecture};
 use crate::edit::Edits;
 use crate::facts::Facts;
 use crate::findings::Identities;
@@ -26,10 +26,16 @@ use crate::value::Value;
 
 /// Enable the import, and in the same change correct the annotations that HCO reads from then on.
 pub(super) fn enable_import(facts: &Facts<'_>) -> Remedy {
-    facts
-        .enable_import
-        .get_or_init(|| new_enable_import(facts))
-        .clone()
+    enable_import_if(true, facts)
+}
+
+/// Complete only if the import is needed; otherwise no registry is asked for the annotations either.
+fn enable_import_if(is_needed: bool, facts: &Facts<'_>) -> Remedy {
+    let remedy = facts.enable_import.get_or_init(|| {
+        let offline = (!is_needed).then(|| facts.without_registries());
+        new_enable_import(offline.as_ref().unwrap_or(facts))
+    });
+    remedy.clone().complete_if(remedy.complete && is_needed)
 }
 
 fn new_enable_import(facts: &Facts<'_>) -> Remedy {
@@ -111,7 +117,7 @@ fn corrections<'a>(facts: &Facts<'a>) -> Option<Vec<(&'a Template<'a>, Option<St
                 let is_clear = corrected.is_certain && !corrected.value.is_empty();
                 let wanted = match fit(facts, template, workload, &corrected.value) {
                     Some(Fit::Wrong(by_image)) => Some(by_image),
-                    Some(Fit::Unusable) => None,
+                    Some(Fit::Unusable(_)) => None,
                     Some(Fit::Right) | None => is_clear.then_some(corrected.value),
                 };
                 if let Some(wanted) = wanted.filter(|wanted| value != Some(wanted)) {
@@ -166,16 +172,7 @@ pub(super) fn enable_import_if_needed(facts: &Facts<'_>) -> Remedy {
         && needs_import
             .iter()
             .any(|rule| Identities::is_any(rule, facts));
-    if is_needed {
-        return enable_import(facts);
-    }
-    // No rule that needs the import fires, so no registry is asked for its remedy.
-    let remedy = || new_enable_import(&facts.without_registries());
-    facts
-        .enable_import
-        .get_or_init(remedy)
-        .clone()
-        .complete_if(false)
+    enable_import_if(is_needed, facts)
 }
 
 /// Place the workloads on one architecture: a remedy for each architecture that golden images support and that a
@@ -234,14 +231,21 @@ pub(super) fn correct(
     census: &Census,
 ) -> Remedy {
     let correction = value.corrected(&census.workload);
-    match fit(facts, template, &census.workload, &correction.value) {
-        Some(Fit::Wrong(by_image)) => return set_by_image(facts, template, census, by_image),
-        Some(Fit::Unusable) => return another_image(facts, template, census),
-        Some(Fit::Right) | None => {}
+    if let Some(remedy) = from_image(facts, template, census, &correction.value) {
+        return remedy;
     }
     if correction.value.is_empty() {
-        return list_architectures(facts, template, census, "set the annotation");
+        return list_workload(facts, template, census, "set the annotation");
     }
+    set_corrected(facts, template, census, correction)
+}
+
+fn set_corrected(
+    facts: &Facts<'_>,
+    template: &Template<'_>,
+    census: &Census,
+    correction: Correction,
+) -> Remedy {
     let summary = if correction.is_certain {
         "correct the annotation"
     } else {
@@ -278,33 +282,31 @@ fn is_denied(facts: &Facts<'_>, template: &Template<'_>, census: &Census, value:
     is_unsupported || becomes_partial
 }
 
-/// What an annotation is beside the image of its template.
-enum Fit {
+/// Whether an annotation agrees with the image of its template.
+enum Fit<'f> {
     /// It lists what the image supports, and leaves out nothing that a node has.
     Right,
     /// It has to be this: what the image supports, the architectures of the nodes first.
     Wrong(String),
-    /// No node can run the image.
-    Unusable,
+    /// No node can run the image, which supports these.
+    Unusable(&'f BTreeSet<String>),
 }
 
-/// How a value fits the image of a template; `None` if the registry is not asked, or does not say it.
-fn fit(
-    facts: &Facts<'_>,
+/// How a value fits the image of a template; `None` if the registry is not asked, or its answer cannot be read.
+fn fit<'f>(
+    facts: &'f Facts<'_>,
     template: &Template<'_>,
     workload: &BTreeMap<String, usize>,
     value: &str,
-) -> Option<Fit> {
-    let supported = facts
-        .architectures_of(&GoldenImage::of_spec(template))?
-        .ok()?;
+) -> Option<Fit<'f>> {
+    let supported = supported(facts, template)?;
     let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
         .iter()
         .map(String::as_str)
         .filter(|name| is_architecture(name))
         .partition(|name| workload.contains_key(*name));
     if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
-        return Some(Fit::Unusable);
+        return Some(Fit::Unusable(supported));
     }
     let mut entries = Architectures(value).entries();
     let is_listed = |name: &&str| Architectures(value).entries().any(|entry| entry == *name);
@@ -314,44 +316,67 @@ fn fit(
     Some(Fit::Wrong([of_nodes, others].concat().join(",")))
 }
 
-/// Set the annotation to the architectures of the image.
-fn set_by_image(
+/// The architectures of a template's image, if the registry says them.
+fn supported<'f>(facts: &'f Facts<'_>, template: &Template<'_>) -> Option<&'f BTreeSet<String>> {
+    let image = GoldenImage::of_spec(template);
+    facts.architectures_of(&image)?.ok()
+}
+
+/// The remedy by the image, if this value does not fit it.
+fn from_image(
     facts: &Facts<'_>,
     template: &Template<'_>,
     census: &Census,
-    value: String,
-) -> Remedy {
+    value: &str,
+) -> Option<Remedy> {
+    let value = match fit(facts, template, &census.workload, value)? {
+        Fit::Right => return None,
+        Fit::Unusable(supported) => return Some(another_image(census, supported)),
+        Fit::Wrong(value) => value,
+    };
     let complete = !is_denied(facts, template, census, &value);
     let edits = set_annotation(facts, Edits::default(), template, ARCHITECTURES, value);
-    Remedy::edits(
-        "set the annotation to the architectures of the image",
-        edits.finish(),
-    )
-    .complete_if(complete)
-    .with_repair(Repair::FromImage)
+    let summary = "set the annotation to the architectures of the image";
+    let remedy = Remedy::edits(summary, edits.finish()).complete_if(complete);
+    Some(remedy.with_repair(Repair::FromImage))
 }
 
-/// Set the annotation to the workload architectures that the image supports. Only a person knows them, if the registry
-/// is not asked.
+/// Advise another image, because this one does not support the nodes.
+fn another_image(census: &Census, supported: &BTreeSet<String>) -> Remedy {
+    Remedy::advice(format!(
+        "use an image that supports {}; this one supports only {}",
+        names(census.workload.keys()),
+        names(supported)
+    ))
+}
+
+/// List the workload architectures that the image supports. Only a person knows them, if the registry is not asked.
 pub(super) fn list_architectures(
     facts: &Facts<'_>,
     template: &Template<'_>,
     census: &Census,
     summary: &str,
 ) -> Remedy {
-    // To correct a long annotation costs more than to read it.
-    if facts.registries.is_some() {
-        let value = Architectures(template.architectures.as_deref().unwrap_or_default());
-        let corrected = value.corrected(&census.workload).value;
-        match fit(facts, template, &census.workload, &corrected) {
-            Some(Fit::Wrong(by_image)) => return set_by_image(facts, template, census, by_image),
-            Some(Fit::Right) if !corrected.is_empty() && corrected != value.0 => {
-                return correct(facts, template, value, census);
-            }
-            Some(Fit::Right | Fit::Unusable) => return another_image(facts, template, census),
-            None => {}
-        }
+    let Some(supported) = supported(facts, template) else {
+        return list_workload(facts, template, census, summary);
+    };
+    let value = Architectures(template.architectures.as_deref().unwrap_or_default());
+    let correction = value.corrected(&census.workload);
+    if let Some(remedy) = from_image(facts, template, census, &correction.value) {
+        remedy
+    } else if correction.value == value.0 {
+        another_image(census, supported)
+    } else {
+        set_corrected(facts, template, census, correction)
     }
+}
+
+fn list_workload(
+    facts: &Facts<'_>,
+    template: &Template<'_>,
+    census: &Census,
+    summary: &str,
+) -> Remedy {
     let value = workload_list(census);
     let edits = set_annotation(facts, Edits::default(), template, ARCHITECTURES, value);
     Remedy::edits(
@@ -368,27 +393,15 @@ pub(super) fn add_architectures<'n>(
     mut missing: impl Iterator<Item = &'n String>,
 ) -> Remedy {
     let remedy = list_architectures(facts, template, census, "set the annotation");
-    let Some(Ok(supported)) = facts.architectures_of(&GoldenImage::of_spec(template)) else {
+    let Some(supported) = supported(facts, template) else {
         return remedy;
     };
     if !missing.any(|name| supported.contains(name)) {
-        return another_image(facts, template, census);
+        return another_image(census, supported);
     }
     let is_whole = census.workload.keys().all(|name| supported.contains(name));
     let complete = remedy.complete && is_whole;
     remedy.complete_if(complete)
-}
-
-/// The image is for other nodes.
-fn another_image(facts: &Facts<'_>, template: &Template<'_>, census: &Census) -> Remedy {
-    let none = BTreeSet::new();
-    let supported = facts.architectures_of(&GoldenImage::of_spec(template));
-    let supported = supported.and_then(Result::ok).unwrap_or(&none);
-    Remedy::advice(format!(
-        "use an image that supports {}; this one supports only {}",
-        names(census.workload.keys()),
-        names(supported)
-    ))
 }
 
 /// The workload architectures as the value of an annotation.
