@@ -255,6 +255,21 @@ pub(crate) enum AsIf {
     Replace,
 }
 
+/// How a file reaches the cluster.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Sent {
+    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, or as `kubectl replace`
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "HOW",
+        help_heading = "What is judged",
+        hide_possible_values = false
+    )]
+    pub(crate) as_if: AsIf,
+}
+
 /// `check`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = CHECK)]
@@ -266,16 +281,8 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "What is judged")]
     pub(crate) allow_empty: bool,
 
-    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, or as `kubectl replace`
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "HOW",
-        help_heading = "What is judged",
-        hide_possible_values = false
-    )]
-    pub(crate) as_if: AsIf,
+    #[command(flatten)]
+    pub(crate) sent: Sent,
 
     /// For people, or for machines and reviews
     #[arg(
@@ -524,16 +531,8 @@ pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) subject: Subject,
 
-    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, or as `kubectl replace`
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "HOW",
-        help_heading = "What is judged",
-        hide_possible_values = false
-    )]
-    pub(crate) as_if: AsIf,
+    #[command(flatten)]
+    pub(crate) sent: Sent,
 
     /// Where the files are written
     #[arg(long, value_name = "DIR", default_value = "hco-preflight-record")]

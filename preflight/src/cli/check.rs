@@ -26,7 +26,7 @@ use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
 /// Judges, tells, and ends with the gravest.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Vec::new();
-    let purpose = Purpose::Check(args.as_if);
+    let purpose = Purpose::Check(args.sent.as_if);
     let verdicts = match Prepared::new(&args.subject, purpose, &mut notes) {
         Ok(prepared) => {
             let verdicts = prepared.judge();

@@ -19,7 +19,7 @@ use super::output::Terminal;
 /// Writes the files beside one another and prints a command for each object.
 pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Vec::new();
-    let purpose = Purpose::Check(args.as_if);
+    let purpose = Purpose::Check(args.sent.as_if);
     let prepared = Prepared::new(&args.subject, purpose, &mut notes);
     terminal.notes(&notes);
     let prepared = prepared?;

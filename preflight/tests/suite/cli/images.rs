@@ -341,6 +341,16 @@ fn the_annotation_is_compared_with_the_image() {
         );
         assert_eq!(output.status.code(), Some(code));
     }
+    run("record -f hyperconverged.yaml --arch amd64=3,arm64=2 --images --to recorded");
+    let recorded = std::fs::read_dir(directory.join("recorded")).unwrap();
+    let recorded: Vec<String> = recorded
+        .filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok())
+        .collect();
+    let asked = format!("!OciManifest\n    image: {}/amd64-only:1", registry.host);
+    assert!(
+        recorded.iter().any(|text| text.contains(&asked)),
+        "{recorded:#?}"
+    );
     run("fix -f hyperconverged.yaml --arch amd64=3,arm64=2 --images --write");
     let fixed = std::fs::read_to_string(&file).unwrap();
     let wanted = template("amd64-only", "amd64,arm64").replace("amd64,arm64", "amd64");
