@@ -188,12 +188,15 @@ impl<'a> Facts<'a> {
         self.nodes.counted.get()?.as_ref().err()
     }
 
-    /// The architectures that the registry lists for an image, or why it does not; `None` if it is not asked.
+    /// The architectures of an image, or why they are unknown; `None` if it is not looked up. Without the nodes no
+    /// image is looked up.
     pub(crate) fn architectures_of(
         &self,
         image: &GoldenImage<'_>,
     ) -> Option<Result<&BTreeSet<String>, &str>> {
-        self.registries?.answer(self, image)
+        let registries = self.registries?;
+        self.census()?;
+        registries.answer(self, image)
     }
 
     /// The templates of the spec whose annotation HCO reads, and its value. HCO reads none while the import is off.

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::json::{Json, Object, WrongType};
+use crate::json::{Json, Object};
 use crate::sorted;
 
-/// What the policy can ask about images. A host that does not read images keeps the answers as they are here.
+/// What the policy can ask about images. For a host that does not read images, the answers are these.
 pub trait Registry {
     /// The manifest of an image, as JSON: that of one image, or an index of several.
     ///
@@ -33,7 +33,7 @@ pub trait Registry {
 pub struct Image {
     /// The host of the registry, and its port if the URL has one.
     host: String,
-    /// The repository, with a tag or a digest if the URL has one.
+    /// The repository, with its tag or digest.
     name: String,
 }
 
@@ -44,7 +44,7 @@ impl Image {
     ///
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, `parseImageName`; containers/image
     /// `docker/docker_transport.go`, `ParseReference` and `newReference`; docker/reference/normalize.go,
-    /// `splitDockerDomain` and `ParseNormalizedNamed`.
+    /// `splitDockerDomain`, `ParseNormalizedNamed` and `TagNameOnly`.
     ///
     /// # Errors
     ///
@@ -63,10 +63,12 @@ impl Image {
             ("index.docker.io", name) => ("docker.io".to_owned(), name.to_owned()),
             (_, name) => (host, name.to_owned()),
         };
-        Some(match mistake(&host, &name) {
-            Some(mistake) => Err(mistake),
-            None => Ok(Self { host, name }),
-        })
+        if let Some(mistake) = mistake(&host, &name) {
+            return Some(Err(mistake));
+        }
+        let has_version = name.contains([':', '@']);
+        let name = if has_version { name } else { name + ":latest" };
+        Some(Ok(Self { host, name }))
     }
 
     /// The host of the registry, and its port if the URL has one.
@@ -82,7 +84,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// Why the registry does not tell: a text from outside.
+    /// Why the architectures are unknown: a text from outside.
     pub fn architectures(&self, registry: &dyn Registry) -> Result<BTreeSet<String>, String> {
         architectures(&self.to_string(), registry)
     }
@@ -141,7 +143,7 @@ fn mistake(host: &str, name: &str) -> Option<&'static str> {
 /// Reads the answer of a registry, which anybody can have written.
 fn read(
     answer: &[u8],
-    read: for<'a> fn(&Object<'a>) -> Result<Option<BTreeSet<String>>, WrongType<'a>>,
+    read: fn(&Object<'_>) -> Result<Option<BTreeSet<String>>, String>,
 ) -> Result<Option<BTreeSet<String>>, String> {
     /// A manifest has some kilobytes.
     const LIMIT: usize = 4 << 20;
@@ -150,23 +152,38 @@ fn read(
     }
     let answer = Json::parse(answer);
     let answer = answer.map_err(|error| format!("the manifest is not valid JSON: {error}"))?;
-    read(&Object::root(answer)).map_err(|error| error.to_string())
+    read(&Object::root(answer))
 }
 
 /// The architectures of an index. Those of attestations are `unknown`, and so is their system.
-fn of_index<'a>(index: &Object<'a>) -> Result<Option<BTreeSet<String>>, WrongType<'a>> {
-    let architectures = index.field("manifests").list(|_, manifest| {
-        let platform = manifest.object().object("platform");
+///
+/// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance: an entry without a platform is taken for
+/// every architecture that no other entry has, so the index does not tell what can be imported.
+fn of_index(index: &Object<'_>) -> Result<Option<BTreeSet<String>>, String> {
+    let entries = index.field("manifests").list(|_, manifest| {
+        let field = manifest.object().field("platform");
+        let platform = field.object();
         let system = platform.field("os").string()?;
         let architecture = platform.field("architecture").string()?;
-        Ok(architecture.filter(|_| system.as_deref() == Some("linux")))
-    })?;
-    Ok(architectures.map(|all| sorted::set(all.into_iter().flatten())))
+        let architecture = architecture.filter(|_| system.as_deref() == Some("linux"));
+        Ok((field.is_present(), architecture))
+    });
+    let Some(entries) = entries.map_err(|error| error.to_string())? else {
+        return Ok(None);
+    };
+    if entries.iter().any(|(has_platform, _)| !has_platform) {
+        return Err("an entry of the index has no platform".to_owned());
+    }
+    let architectures = entries
+        .into_iter()
+        .filter_map(|(_, architecture)| architecture);
+    Ok(Some(sorted::set(architectures)))
 }
 
 /// The architecture in the configuration of an image.
-fn of_config<'a>(answer: &Object<'a>) -> Result<Option<BTreeSet<String>>, WrongType<'a>> {
-    let architecture = answer.object("config").field("architecture").string()?;
+fn of_config(answer: &Object<'_>) -> Result<Option<BTreeSet<String>>, String> {
+    let architecture = answer.object("config").field("architecture").string();
+    let architecture = architecture.map_err(|error| error.to_string())?;
     Ok(architecture.map(|architecture| sorted::set([architecture])))
 }
 
@@ -185,19 +202,22 @@ mod tests {
                 "docker://quay.io/containerdisks/fedora:latest",
                 "quay.io/containerdisks/fedora:latest",
             ),
-            ("docker://Quay.IO/a", "quay.io/a"),
+            ("docker://Quay.IO/a", "quay.io/a:latest"),
             ("docker://registry:5000/a:1", "registry:5000/a:1"),
-            ("docker://[::1]:5000/a", "[::1]:5000/a"),
-            ("docker://localhost/a", "localhost/a"),
-            ("docker://busybox", "docker.io/library/busybox"),
-            ("docker://docker.io/busybox", "docker.io/library/busybox"),
+            ("docker://[::1]:5000/a", "[::1]:5000/a:latest"),
+            ("docker://localhost/a", "localhost/a:latest"),
+            ("docker://busybox", "docker.io/library/busybox:latest"),
+            (
+                "docker://docker.io/busybox",
+                "docker.io/library/busybox:latest",
+            ),
             (
                 "docker://index.docker.io/library/busybox",
-                "docker.io/library/busybox",
+                "docker.io/library/busybox:latest",
             ),
             (
                 "docker://index.docker.io/busybox",
-                "docker.io/library/busybox",
+                "docker.io/library/busybox:latest",
             ),
             (
                 "docker://kubevirt/fedora:39",
@@ -274,8 +294,7 @@ mod tests {
             {"platform": {"os": "linux", "architecture": "arm", "variant": "v7"}},
             {"platform": {"os": "linux", "architecture": "arm64"}},
             {"platform": {"os": "windows", "architecture": "amd64"}},
-            {"platform": {"os": "unknown", "architecture": "unknown"}},
-            {"mediaType": "application/vnd.oci.image.index.v1+json"}
+            {"platform": {"os": "unknown", "architecture": "unknown"}}
         ]}"#;
         assert_eq!(architectures(index, "").unwrap(), "arm,arm64");
     }
@@ -287,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
+    fn an_unreadable_manifest_is_an_error() {
         for (manifest, config, error) in [
             (
                 "",
@@ -303,6 +322,11 @@ mod tests {
                 r#"{"manifests": [{"platform": 1}]}"#,
                 "",
                 "manifests[0].platform must be an object, but it is a number",
+            ),
+            (
+                r#"{"manifests": [{"platform": {"os": "linux", "architecture": "arm64"}}, {"digest": "sha256:00"}]}"#,
+                "",
+                "an entry of the index has no platform",
             ),
             (
                 r#"{"manifests": [{"platform": {"os": "linux", "architecture": ""}}]}"#,

@@ -1,5 +1,5 @@
-//! What registries say about the images of a request. A registry is far away, so a request asks for few images, each
-//! of them once, and only when a rule needs it.
+//! The look-ups of images in registries. Each one takes time, so a request makes few of them, each image once, and only
+//! after the nodes were read.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -8,31 +8,33 @@ use crate::facts::Facts;
 use crate::golden_image::{Annotation, GoldenImage};
 use crate::image::{self, Image, Registry};
 use crate::import::Import;
+use crate::rule::Level;
+use crate::rules::{image_architectures_mismatch, image_unreadable};
 use crate::settings::{Images, Settings, Updates};
 use crate::text;
 
-/// The architectures that a registry lists for an image, or why it does not.
-pub(crate) type Answer = Result<BTreeSet<String>, String>;
+/// The architectures of an image, or why they are unknown.
+type Answer = Result<BTreeSet<String>, String>;
 
 /// The images of a request and the answers of their registries.
 pub(crate) struct Registries<'a> {
     registry: &'a dyn Registry,
     settings: &'a Settings,
-    asked: OnceCell<Asked>,
+    selection: OnceCell<Selection>,
 }
 
-/// What is asked, and what is not.
+/// The images to look up, and why the others are not looked up.
 #[derive(Default)]
-struct Asked {
+struct Selection {
     images: Vec<(String, OnceCell<Answer>)>,
-    /// How many more images there are.
-    more: usize,
+    /// How many images exceed the limit.
+    excess: usize,
     /// The hosts that the settings do not list.
-    hosts: BTreeSet<String>,
-    /// The templates whose image is not in a registry.
-    others: BTreeSet<String>,
-    /// What the old object already has, by [`identity`]: it is not looked up.
-    known: BTreeSet<String>,
+    unlisted_hosts: BTreeSet<String>,
+    /// The templates with a source that is not a registry.
+    other_sources: BTreeSet<String>,
+    /// The images that the old object already has, by [`identity`].
+    existing: BTreeSet<String>,
 }
 
 impl<'a> Registries<'a> {
@@ -41,76 +43,83 @@ impl<'a> Registries<'a> {
         (settings.images != Images::Ignore).then_some(Self {
             registry,
             settings,
-            asked: OnceCell::new(),
+            selection: OnceCell::new(),
         })
     }
 
-    /// What the registry says about the image; `None` if it is not asked.
+    /// The architectures of the image, or why they are unknown; `None` if it is not looked up.
     pub(crate) fn answer(
         &self,
         facts: &Facts<'_>,
         image: &GoldenImage<'_>,
     ) -> Option<Result<&BTreeSet<String>, &str>> {
-        let asked = self.asked.get_or_init(|| self.choose(facts));
-        if !self.is_checked(image) || asked.known.contains(&identity(facts, image)) {
+        let selection = self.selection.get_or_init(|| self.select(facts));
+        if !self.is_checked(image) || selection.existing.contains(&identity(facts, image)) {
             return None;
         }
         match Image::at(url(facts, image)?)? {
             Err(mistake) => Some(Err(mistake)),
             Ok(image) => {
                 let image = image.to_string();
-                let (image, answer) = asked.images.iter().find(|(known, _)| *known == image)?;
+                let mut images = selection.images.iter();
+                let (image, answer) = images.find(|(selected, _)| *selected == image)?;
                 let answer = answer.get_or_init(|| image::architectures(image, self.registry));
                 Some(answer.as_ref().map_err(String::as_str))
             }
         }
     }
 
-    /// What HCO ships is HCO's promise, and a cluster without the internet cannot look it up.
+    /// Whether a rule about images checks this one. The images of HCO's own templates are HCO's promise, and a cluster
+    /// without the internet cannot look them up.
     fn is_checked(&self, image: &GoldenImage<'_>) -> bool {
-        match image.annotation {
+        let is_selected = match image.annotation {
             Annotation::Spec(_) => true,
             Annotation::Shipped(_) => self.settings.images == Images::VerifyAll,
             Annotation::Unknown => false,
-        }
+        };
+        let rules = [&image_architectures_mismatch::RULE, &image_unreadable::RULE];
+        let mut levels = rules
+            .map(|rule| self.settings.level(rule, Some(image.name)))
+            .into_iter();
+        is_selected && levels.any(|level| level != Level::Ignore)
     }
 
-    fn choose(&self, facts: &Facts<'_>) -> Asked {
-        /// So many images a request asks for. Registries answer one after the other, and the API server waits for 10 s.
-        const MOST: usize = 10;
-        let mut asked = Asked::default();
+    fn select(&self, facts: &Facts<'_>) -> Selection {
+        /// The look-ups run one after the other, and the API server waits at most 10 s.
+        const LIMIT: usize = 10;
+        let mut selection = Selection::default();
         let ratchet = self.settings.updates == Updates::Ratchet;
         if let Some(old) = facts
             .old
             .filter(|old| ratchet && old.import == Import::Enabled)
         {
-            let known = old.images.iter().map(|image| identity(old, image));
-            asked.known.extend(known);
+            let existing = old.images.iter().map(|image| identity(old, image));
+            selection.existing.extend(existing);
         }
         let mut images = BTreeSet::new();
         for image in &facts.images {
-            if !self.is_checked(image) || asked.known.contains(&identity(facts, image)) {
+            if !self.is_checked(image) || selection.existing.contains(&identity(facts, image)) {
                 continue;
             }
             match url(facts, image).and_then(Image::at) {
-                None => drop(asked.others.insert(text::quote(image.name))),
+                None => drop(selection.other_sources.insert(text::quote(image.name))),
                 Some(Err(_)) => {}
                 Some(Ok(image)) if !self.settings.allows(image.host()) => {
-                    asked.hosts.insert(text::quote(image.host()));
+                    selection.unlisted_hosts.insert(text::quote(image.host()));
                 }
                 Some(Ok(image)) => drop(images.insert(image.to_string())),
             }
         }
-        asked.more = images.len().saturating_sub(MOST);
-        let images = images.into_iter().take(MOST);
-        asked.images = images.map(|image| (image, OnceCell::new())).collect();
-        asked
+        selection.excess = images.len().saturating_sub(LIMIT);
+        let images = images.into_iter().take(LIMIT);
+        selection.images = images.map(|image| (image, OnceCell::new())).collect();
+        selection
     }
 
     /// A line for each reason why images were not checked.
     pub(crate) fn not_checked(&self) -> Vec<String> {
         const SHOWN: usize = 3;
-        let Some(asked) = self.asked.get() else {
+        let Some(selection) = self.selection.get() else {
             return Vec::new();
         };
         let list = |set: &BTreeSet<String>| {
@@ -118,28 +127,28 @@ impl<'a> Registries<'a> {
             text::list(&items, SHOWN)
         };
         let mut lines = Vec::new();
-        if asked.more > 0 {
-            let images = if asked.more == 1 {
+        if selection.excess > 0 {
+            let images = if selection.excess == 1 {
                 "image was"
             } else {
                 "images were"
             };
-            let more = asked.more;
             lines.push(format!(
-                "{more} {images} not checked: a request looks up at most {}.",
-                asked.images.len()
+                "{} {images} not checked: a request looks up at most {}.",
+                selection.excess,
+                selection.images.len()
             ));
         }
-        if !asked.hosts.is_empty() {
-            let hosts = list(&asked.hosts);
+        if !selection.unlisted_hosts.is_empty() {
+            let hosts = list(&selection.unlisted_hosts);
             lines.push(format!(
                 "Images at {hosts} were not checked: the setting registries does not list the host."
             ));
         }
-        if !asked.others.is_empty() {
-            let others = list(&asked.others);
+        if !selection.other_sources.is_empty() {
+            let templates = list(&selection.other_sources);
             lines.push(format!(
-                "The images of templates {others} were not checked: they are not in a registry."
+                "The images of templates {templates} were not checked: their source is not a registry."
             ));
         }
         lines
@@ -155,7 +164,7 @@ pub(crate) fn url<'a>(facts: &Facts<'a>, image: &GoldenImage<'a>) -> Option<&'a 
     registry?.url.as_deref()
 }
 
-/// What makes a look-up say the same as before: the template, its image, and its annotation.
+/// The template, its image, and its annotation. While they are the same, a look-up finds no new problem.
 pub(crate) fn identity(facts: &Facts<'_>, image: &GoldenImage<'_>) -> String {
     let annotation = match image.template {
         Some(template) => template.architectures.as_deref(),

@@ -84,7 +84,11 @@ impl Plan {
             let mut remedies = describe().remedies.into_iter();
             let remedy = remedies.find(|remedy| remedy.repair.as_ref() == Some(wanted));
             let Some(remedy) = remedy else {
-                let obstacle = || obstacle(rule, facts, wanted);
+                // One image that cannot be read does not stop the repairs of others, unless it denies the request.
+                if *wanted == Repair::FromImage && outcome != Outcome::Deny {
+                    return;
+                }
+                let obstacle = || obstacle(rule, facts, identity.template, wanted);
                 self.obstacle = self.obstacle.take().or_else(obstacle);
                 return;
             };
@@ -123,7 +127,12 @@ fn untouchable<'a>(facts: &Facts<'a>) -> BTreeSet<&'a str> {
 
 /// Why a repair cannot be made. An annotation that cannot be normalised is for a person to correct, and the finding
 /// says how.
-fn obstacle(rule: &Rule, facts: &Facts<'_>, repair: &Repair) -> Option<String> {
+fn obstacle(
+    rule: &Rule,
+    facts: &Facts<'_>,
+    template: Option<&str>,
+    repair: &Repair,
+) -> Option<String> {
     let why = match repair {
         Repair::EnableImport => {
             "the SSP operator does not support the architectures of the cluster".to_owned()
@@ -139,7 +148,16 @@ fn obstacle(rule: &Rule, facts: &Facts<'_>, repair: &Repair) -> Option<String> {
             }
         }
         Repair::FromImage => {
-            "the registry does not say which architectures the image supports, or no workload node has one of them".to_owned()
+            let image = facts
+                .images
+                .iter()
+                .find(|image| Some(image.name) == template)?;
+            let why = match facts.architectures_of(image) {
+                Some(Ok(_)) => "no workload node can run its image",
+                Some(Err(_)) => "its image cannot be read",
+                None => "its image was not looked up",
+            };
+            format!("template {}: {why}", quote(image.name))
         }
         Repair::Normalise => return None,
     };

@@ -13,8 +13,8 @@ mod architectures_unsupported;
 pub(crate) mod architectures_untidy;
 mod cluster_architecture_unknown;
 mod control_plane_architecture_differs;
-mod image_architectures_mismatch;
-mod image_unreadable;
+pub(crate) mod image_architectures_mismatch;
+pub(crate) mod image_unreadable;
 mod import_contradiction;
 mod import_gate_misspelled;
 mod jsonpatch_overrides_architectures;
@@ -34,7 +34,8 @@ pub(crate) const NODES_UNREADABLE: &str = nodes_unreadable::RULE.id;
 
 /// All rules, in the order in which they are judged and reported.
 ///
-/// The last three look at nodes that were read for the others.
+/// The rules about images come after the others, because a look-up takes longer than all of them. The last three look
+/// at nodes that were read for the others.
 pub static RULES: &[&Rule] = &[
     &multi_arch_import_disabled::RULE,
     &architectures_missing::RULE,
@@ -42,8 +43,6 @@ pub static RULES: &[&Rule] = &[
     &architectures_malformed::RULE,
     &architectures_untidy::RULE,
     &architectures_partial::RULE,
-    &image_architectures_mismatch::RULE,
-    &image_unreadable::RULE,
     &architectures_ignored::RULE,
     &placement_invalid::RULE,
     &placement_only_preferred::RULE,
@@ -55,6 +54,8 @@ pub static RULES: &[&Rule] = &[
     &template_name_invalid::RULE,
     &v1_only_fields_unreadable::RULE,
     &jsonpatch_overrides_architectures::RULE,
+    &image_architectures_mismatch::RULE,
+    &image_unreadable::RULE,
     &no_workload_nodes::RULE,
     &cluster_architecture_unknown::RULE,
     &nodes_unreadable::RULE,

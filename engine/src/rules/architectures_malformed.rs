@@ -41,7 +41,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                         quote(&template.name),
                         reason(Mistake::of(entry))
                     ),
-                    remedies: vec![remedy.get_or_init(correct).clone()],
+                    remedies: remedy.get_or_init(correct).clone(),
                 }
             });
         }

@@ -55,17 +55,16 @@ fn describe(
         (Some(template), Annotation::Spec(_)) => {
             let corrected = value.corrected(&census.workload);
             let corrected = Architectures(&corrected.value).supported(&census.workload);
-            let first = if corrected.is_empty() {
+            let mut ways = if corrected.is_empty() {
                 let summary = "set the annotation";
-                remedies::list_architectures(facts, template, census, summary)
+                vec![remedies::list_architectures(
+                    facts, template, census, summary,
+                )]
             } else {
                 remedies::correct(facts, template, value, census)
             };
-            (
-                "Template",
-                facts.architectures_path(template),
-                vec![first, remedies::disable(facts, template)],
-            )
+            ways.push(remedies::disable(facts, template));
+            ("Template", facts.architectures_path(template), ways)
         }
         (Some(template), _) => (
             "Common template",

@@ -45,7 +45,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                             quote(entry)
                         )
                     },
-                    remedies: vec![remedy.get_or_init(correct).clone()],
+                    remedies: remedy.get_or_init(correct).clone(),
                 }
             });
         }

@@ -8,6 +8,7 @@ use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
 use crate::golden_image::{Annotation, GoldenImage};
 use crate::import::Import;
+use crate::node::Census;
 use crate::registries;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
@@ -18,6 +19,8 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("image-architectures-mismatch", Level::Deny, check);
 
 /// An entry that is no name of an architecture is for `architectures-malformed`: HCO imports nothing for it.
+///
+/// Nobody can correct the annotation of a template that HCO ships, so only architectures of the nodes count there.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
         return;
@@ -32,12 +35,22 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(Ok(supported)) = facts.architectures_of(image) else {
             continue;
         };
-        let entries = value.entries().filter(|entry| is_architecture(entry));
-        let lacking = sorted::set(entries.filter(|entry| !supported.contains(*entry)));
+        let Some(census) = facts.census() else {
+            return;
+        };
+        let is_own = matches!(image.annotation, Annotation::Spec(_));
+        let lacking = value.entries().filter(|entry| {
+            is_architecture(entry)
+                && !supported.contains(*entry)
+                && (is_own || census.workload.contains_key(*entry))
+        });
+        let lacking = sorted::set(lacking);
         if !lacking.is_empty() {
             let identity = registries::identity(facts, image);
             let identity = Identity::template(image.name).with_value(identity);
-            findings.add(identity, || describe(facts, image, &lacking, supported));
+            findings.add(identity, || {
+                describe(facts, image, census, &lacking, supported)
+            });
         }
     }
 }
@@ -45,19 +58,15 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 fn describe(
     facts: &Facts<'_>,
     image: &GoldenImage<'_>,
+    census: &Census,
     lacking: &BTreeSet<&str>,
     supported: &BTreeSet<String>,
 ) -> Finding {
-    let lacking: Vec<String> = lacking.iter().map(|name| (*name).to_owned()).collect();
     let (path, remedies) = match (image.template, image.annotation) {
         (Some(template), Annotation::Spec(_)) => {
-            let path = facts.architectures_path(template);
-            let census = facts.workload();
-            let set = census.map(|census| {
-                remedies::list_architectures(facts, template, census, "set the annotation")
-            });
+            let set = remedies::list_architectures(facts, template, census, "set the annotation");
             let disable = remedies::disable(facts, template);
-            (path, set.into_iter().chain([disable]).collect())
+            (facts.architectures_path(template), vec![set, disable])
         }
         (Some(template), _) => (
             facts.path_of(template),
@@ -70,10 +79,19 @@ fn describe(
             )],
         ),
     };
+    let consequence = if lacking
+        .iter()
+        .any(|name| census.workload.contains_key(*name))
+    {
+        "the import fails"
+    } else {
+        "the import fails as soon as a node has this architecture"
+    };
+    let lacking: Vec<String> = lacking.iter().map(|name| (*name).to_owned()).collect();
     Finding {
         path,
         fact: format!(
-            "The architectures annotation of template {} lists {}, but its image supports only {}: the import fails.",
+            "The architectures annotation of template {} lists {}, but its image supports only {}: {consequence}.",
             quote(image.name),
             remedies::names(&lacking),
             remedies::names(supported)

@@ -116,9 +116,9 @@ fn corrections<'a>(facts: &Facts<'a>) -> Option<Vec<(&'a Template<'a>, Option<St
                 let corrected = Architectures(value.unwrap_or_default()).corrected(workload);
                 let is_clear = corrected.is_certain && !corrected.value.is_empty();
                 let wanted = match fit(facts, template, workload, &corrected.value) {
-                    Some(Fit::Wrong(by_image)) => Some(by_image),
+                    Some(Fit::Wrong(by_image) | Fit::Partial(by_image)) => Some(by_image),
                     Some(Fit::Unusable(_)) => None,
-                    Some(Fit::Right) | None => is_clear.then_some(corrected.value),
+                    Some(Fit::Right(_)) | None => is_clear.then_some(corrected.value),
                 };
                 if let Some(wanted) = wanted.filter(|wanted| value != Some(wanted)) {
                     corrections.push((template, Some(wanted)));
@@ -229,15 +229,21 @@ pub(super) fn correct(
     template: &Template<'_>,
     value: Architectures<'_>,
     census: &Census,
-) -> Remedy {
+) -> Vec<Remedy> {
     let correction = value.corrected(&census.workload);
-    if let Some(remedy) = from_image(facts, template, census, &correction.value) {
-        return remedy;
+    match fit(facts, template, &census.workload, &correction.value) {
+        Some(Fit::Wrong(value)) => vec![set_supported(facts, template, census, value)],
+        // To add architectures is a decision, which the repair `normalise` does not make.
+        Some(Fit::Partial(value)) => vec![
+            set_supported(facts, template, census, value),
+            set_corrected(facts, template, census, correction),
+        ],
+        Some(Fit::Unusable(supported)) => vec![another_image(census, supported)],
+        _ if correction.value.is_empty() => {
+            vec![list_workload(facts, template, census, "set the annotation")]
+        }
+        Some(Fit::Right(_)) | None => vec![set_corrected(facts, template, census, correction)],
     }
-    if correction.value.is_empty() {
-        return list_workload(facts, template, census, "set the annotation");
-    }
-    set_corrected(facts, template, census, correction)
 }
 
 fn set_corrected(
@@ -274,25 +280,28 @@ fn is_denied(facts: &Facts<'_>, template: &Template<'_>, census: &Census, value:
     let before = Architectures(template.architectures.as_deref().unwrap_or_default());
     let before = before.supported(&census.workload);
     let after = Architectures(value).supported(&census.workload);
-    let is_unsupported = after.is_empty() && denies(&architectures_unsupported::RULE);
     let all = census.workload.len();
+    let is_unsupported = after.is_empty() && all > 0 && denies(&architectures_unsupported::RULE);
     let becomes_partial = (before.is_empty() || before.len() == all)
         && after.len() < all
         && denies(&architectures_partial::RULE);
     is_unsupported || becomes_partial
 }
 
-/// Whether an annotation agrees with the image of its template.
+/// Whether an annotation agrees with the image of its template. The values list what the image supports, the
+/// architectures of the nodes first.
 enum Fit<'f> {
-    /// It lists what the image supports, and leaves out nothing that a node has.
-    Right,
-    /// It has to be this: what the image supports, the architectures of the nodes first.
+    /// The image supports these.
+    Right(&'f BTreeSet<String>),
+    /// It leaves out architectures of the nodes that the image supports.
+    Partial(String),
+    /// It lists an architecture that the image does not support, or none of the nodes.
     Wrong(String),
     /// No node can run the image, which supports these.
     Unusable(&'f BTreeSet<String>),
 }
 
-/// How a value fits the image of a template; `None` if the registry is not asked, or its answer cannot be read.
+/// How a value fits the image of a template; `None` if the image is not looked up or cannot be read.
 fn fit<'f>(
     facts: &'f Facts<'_>,
     template: &Template<'_>,
@@ -308,37 +317,40 @@ fn fit<'f>(
     if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
         return Some(Fit::Unusable(supported));
     }
+    let is_listed = |name: &&&str| Architectures(value).entries().any(|entry| entry == **name);
+    let listed = of_nodes.iter().filter(is_listed).count();
     let mut entries = Architectures(value).entries();
-    let is_listed = |name: &&str| Architectures(value).entries().any(|entry| entry == *name);
-    if entries.all(|entry| supported.contains(entry)) && of_nodes.iter().all(is_listed) {
-        return Some(Fit::Right);
-    }
-    Some(Fit::Wrong([of_nodes, others].concat().join(",")))
+    let is_supported = entries.all(|entry| supported.contains(entry));
+    Some(if is_supported && listed == of_nodes.len() {
+        Fit::Right(supported)
+    } else {
+        let by_image = [of_nodes, others].concat().join(",");
+        if is_supported && listed > 0 {
+            Fit::Partial(by_image)
+        } else {
+            Fit::Wrong(by_image)
+        }
+    })
 }
 
-/// The architectures of a template's image, if the registry says them.
+/// The architectures of a template's image, if they are known.
 fn supported<'f>(facts: &'f Facts<'_>, template: &Template<'_>) -> Option<&'f BTreeSet<String>> {
     let image = GoldenImage::of_spec(template);
     facts.architectures_of(&image)?.ok()
 }
 
-/// The remedy by the image, if this value does not fit it.
-fn from_image(
+/// Set the annotation to what the image supports.
+fn set_supported(
     facts: &Facts<'_>,
     template: &Template<'_>,
     census: &Census,
-    value: &str,
-) -> Option<Remedy> {
-    let value = match fit(facts, template, &census.workload, value)? {
-        Fit::Right => return None,
-        Fit::Unusable(supported) => return Some(another_image(census, supported)),
-        Fit::Wrong(value) => value,
-    };
+    value: String,
+) -> Remedy {
     let complete = !is_denied(facts, template, census, &value);
     let edits = set_annotation(facts, Edits::default(), template, ARCHITECTURES, value);
     let summary = "set the annotation to the architectures of the image";
     let remedy = Remedy::edits(summary, edits.finish()).complete_if(complete);
-    Some(remedy.with_repair(Repair::FromImage))
+    remedy.with_repair(Repair::FromImage)
 }
 
 /// Advise another image, because this one does not support the nodes.
@@ -350,24 +362,24 @@ fn another_image(census: &Census, supported: &BTreeSet<String>) -> Remedy {
     ))
 }
 
-/// List the workload architectures that the image supports. Only a person knows them, if the registry is not asked.
+/// List the workload architectures that the image supports. If it is not looked up, only a person knows them.
 pub(super) fn list_architectures(
     facts: &Facts<'_>,
     template: &Template<'_>,
     census: &Census,
     summary: &str,
 ) -> Remedy {
-    let Some(supported) = supported(facts, template) else {
-        return list_workload(facts, template, census, summary);
-    };
     let value = Architectures(template.architectures.as_deref().unwrap_or_default());
     let correction = value.corrected(&census.workload);
-    if let Some(remedy) = from_image(facts, template, census, &correction.value) {
-        remedy
-    } else if correction.value == value.0 {
-        another_image(census, supported)
-    } else {
-        set_corrected(facts, template, census, correction)
+    match fit(facts, template, &census.workload, &correction.value) {
+        None => list_workload(facts, template, census, summary),
+        Some(Fit::Wrong(value) | Fit::Partial(value)) => {
+            set_supported(facts, template, census, value)
+        }
+        Some(Fit::Right(_)) if correction.value != value.0 => {
+            set_corrected(facts, template, census, correction)
+        }
+        Some(Fit::Right(supported) | Fit::Unusable(supported)) => another_image(census, supported),
     }
 }
 

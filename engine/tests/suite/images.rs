@@ -2,7 +2,7 @@
 
 use e2e_tests::{Case, Judged, cases};
 use engine::{RemedyReport, Report};
-use serde_json::Value;
+use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -94,6 +94,18 @@ fn the_fix_is_what_the_image_supports() {
             another,
             None,
         ),
+        (
+            "image-architectures-mismatch/no-node-has-it",
+            "image-architectures-mismatch",
+            set,
+            Some("amd64,arm64"),
+        ),
+        (
+            "image-architectures-mismatch/no-workload-nodes",
+            "image-architectures-mismatch",
+            set,
+            Some("amd64"),
+        ),
     ] {
         let report = report(name);
         let mut findings = report.findings.iter();
@@ -114,6 +126,65 @@ fn the_import_is_enabled_with_the_annotations_of_the_images() {
     assert_eq!(value(remedy).as_deref(), Some("amd64"));
 }
 
+/// What nobody imports now does not fail now.
+#[test]
+fn the_fact_tells_when_the_import_fails() {
+    for (name, end) in [
+        ("lists-more", ": the import fails."),
+        (
+            "no-node-has-it",
+            ": the import fails as soon as a node has this architecture.",
+        ),
+    ] {
+        let report = report(&format!("image-architectures-mismatch/{name}"));
+        let fact = &report.findings[0].fact;
+        assert!(fact.ends_with(end), "{name}: {fact}");
+    }
+}
+
+/// Why the repair `from-image` cannot be made.
+#[test]
+fn an_image_that_does_not_help_is_an_obstacle() {
+    let case = case("images/missing-annotation-repaired");
+    for (image, registries, why) in [
+        (
+            json!(["s390x"]),
+            json!(null),
+            "no workload node can run its image",
+        ),
+        (
+            json!({"fails": "manifest unknown"}),
+            json!(null),
+            "its image cannot be read",
+        ),
+        (
+            json!(["amd64"]),
+            json!(["quay.io"]),
+            "its image was not looked up",
+        ),
+    ] {
+        let mut case = case.clone();
+        case.images = serde_json::from_value(json!({"*": image})).unwrap();
+        let mut payload: Value = serde_json::from_slice(&case.payload()).unwrap();
+        payload["settings"]["registries"] = registries;
+        let report = engine::report(payload.to_string().as_bytes(), &case.host());
+        let obstacle = format!(
+            "The repair from-image of architectures-missing was not applied: template `my-image`: {why}."
+        );
+        let message = report.message.unwrap_or_default();
+        assert!(message.contains(&obstacle), "{message}");
+    }
+}
+
+/// `latest` is the tag of an image without one, and each image is looked up once.
+#[test]
+fn an_image_is_looked_up_once() {
+    let case = case("images/latest-is-the-default-tag");
+    let host = case.host();
+    engine::judge(&case.payload(), &host);
+    assert_eq!(host.calls().len(), 1 + 1, "{:?}", host.calls());
+}
+
 #[test]
 fn what_was_not_looked_up_is_a_warning() {
     for (name, warning) in [
@@ -127,13 +198,18 @@ fn what_was_not_looked_up_is_a_warning() {
         ),
         (
             "image-unreadable/not-in-a-registry",
-            "The images of templates `my-image` were not checked: they are not in a registry.",
+            "The images of templates `my-image` were not checked: their source is not a registry.",
         ),
     ] {
         assert_eq!(report(name).warnings, [warning], "{name}");
     }
-    let checked = report("image-architectures-mismatch/lists-the-same");
-    assert!(checked.warnings.is_empty(), "{checked:#?}");
+    for name in [
+        "image-architectures-mismatch/lists-the-same",
+        "images/ignored-template",
+    ] {
+        let report = report(name);
+        assert!(report.warnings.is_empty(), "{name}: {report:#?}");
+    }
 }
 
 /// Which ten are looked up does not depend on the order of the templates.
