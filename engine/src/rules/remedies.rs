@@ -369,6 +369,10 @@ pub(super) fn list_architectures(
     census: &Census,
     summary: &str,
 ) -> Remedy {
+    // To correct a long annotation takes time, and without the image it is not needed.
+    if supported(facts, template).is_none() {
+        return list_workload(facts, template, census, summary);
+    }
     let value = Architectures(template.architectures.as_deref().unwrap_or_default());
     let correction = value.corrected(&census.workload);
     match fit(facts, template, &census.workload, &correction.value) {

@@ -75,11 +75,12 @@ fn every_form_of_an_image_is_read() {
         // Without a tag it is `latest`.
         (format!("{host}/single"), "s390x"),
         (format!("{host}/docker:1"), "arm64"),
-        // As CDI chooses: an index in an index is none of the images.
-        (format!("{host}/nested:1"), "arm64"),
     ] {
         assert_eq!(architectures(&registries, &name).unwrap(), found, "{name}");
     }
+    // An index in an index has no platform.
+    let nested = architectures(&registries, &format!("{host}/nested:1"));
+    assert_eq!(nested.unwrap_err(), "an entry of the index has no platform");
     for missing in ["index:2", "nowhere:1"] {
         let error = architectures(&registries, &format!("{host}/{missing}")).unwrap_err();
         assert!(
