@@ -416,7 +416,7 @@ fn repairs_do_not_depend_on_the_order_of_webhooks() {
 
 /// A repair that cannot be made is said in a warning where nothing is denied.
 #[test]
-fn an_obstacle_is_said_where_nothing_is_denied() {
+fn an_obstacle_is_a_warning_where_nothing_is_denied() {
     let object = json!({"apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged", "metadata": {"name": "n"}});
     let request = json!({
         "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
