@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use crate::architecture::Architectures;
+use crate::findings::Identities;
 use crate::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
 use crate::hyperconverged::{ARCHITECTURES, HyperConverged, Template};
 use crate::image::Registry;
@@ -14,6 +15,8 @@ use crate::path::FieldPath;
 use crate::placement::Placement;
 use crate::registries::Registries;
 use crate::remedy::Remedy;
+use crate::rule::Rule;
+use crate::rules::{ABOUT_IMAGES, RULES};
 use crate::settings::{ServiceAccount, Settings};
 
 /// What the policy can ask about the cluster, and with [`Registry`] about images. These are the only seams to the host;
@@ -163,6 +166,13 @@ impl<'a> Facts<'a> {
             enable_import: OnceCell::new(),
             ..*self
         }
+    }
+
+    /// Whether a rule denies the object for something that images do not change.
+    pub(crate) fn is_denied_anyway(&self) -> bool {
+        let is_about_images = |rule: &Rule| ABOUT_IMAGES.iter().any(|it| it.id == rule.id);
+        let mut rules = RULES.iter().filter(|rule| !is_about_images(rule));
+        rules.any(|rule| Identities::denials(rule, self).is_any())
     }
 
     /// The nodes, counted by this object's placement. The host is asked if no rule asked before. `None` if the

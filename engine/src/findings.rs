@@ -136,11 +136,11 @@ pub(crate) struct Identities<'a> {
 
 impl<'a> Identities<'a> {
     /// Whether there is a finding.
-    pub(crate) fn is_any(rule: &'static Rule, facts: &Facts<'a>) -> bool {
-        !Self::of(rule, facts).values.is_empty()
+    pub(crate) fn is_any(&self) -> bool {
+        !self.values.is_empty()
     }
 
-    fn of(rule: &'static Rule, facts: &Facts<'a>) -> Self {
+    pub(crate) fn of(rule: &'static Rule, facts: &Facts<'a>) -> Self {
         let mut identities = Self::default();
         check(rule, facts, &mut |identity, _, _| {
             identities.insert(identity);

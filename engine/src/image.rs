@@ -71,6 +71,11 @@ impl Image {
         Some(Ok(Self { host, name }))
     }
 
+    /// Whether the image is named by its digest.
+    pub(crate) fn has_digest(&self) -> bool {
+        self.name.contains('@')
+    }
+
     /// The host of the registry, and its port if the URL has one.
     pub fn host(&self) -> &str {
         &self.host
@@ -79,8 +84,10 @@ impl Image {
     /// The architectures of the image for Linux, as its registry lists them.
     ///
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, buildSourceContext and
-    /// validateImagePlatformMatch: from an index CDI takes the image for Linux with the architecture, and of a single
-    /// image it compares the configuration.
+    /// validateImagePlatformMatch: from an index CDI takes the image for Linux with the architecture, and it compares
+    /// the configuration.
+    ///
+    /// DIVERGES: the configurations of the images in an index are not read, which would take a look-up for each.
     ///
     /// # Errors
     ///
@@ -103,7 +110,7 @@ pub(crate) fn architectures(
     // An empty entry of an annotation must not look as if the image supported it.
     architectures.remove("");
     if architectures.is_empty() {
-        return Err("the manifest has no architecture of an image for Linux".to_owned());
+        return Err("the manifest lists no Linux image".to_owned());
     }
     Ok(architectures)
 }
@@ -130,14 +137,14 @@ fn mistake(host: &str, name: &str) -> Option<&'static str> {
         None => (tagged, None),
     };
     if tag.is_some() && digest.is_some() {
-        return Some("the URL has both a tag and a digest, which CDI does not import");
+        return Some("CDI does not support a URL with both a tag and a digest");
     }
     let is_valid = is_in(host, ".-:[]")
         && repository.split('/').all(|part| is_in(part, "._-"))
         && !repository.contains(|character: char| character.is_ascii_uppercase())
         && tag.is_none_or(|tag| is_in(tag, "._-"))
         && digest.is_none_or(|digest| is_in(digest, ":"));
-    (!is_valid).then_some("the URL is not a valid reference of an image")
+    (!is_valid).then_some("the URL is not a valid image reference")
 }
 
 /// Reads the answer of a registry, which anybody can have written.
@@ -163,9 +170,11 @@ fn of_index(index: &Object<'_>) -> Result<Option<BTreeSet<String>>, String> {
     let entries = index.field("manifests").list(|_, manifest| {
         let field = manifest.object().field("platform");
         let platform = field.object();
-        let system = platform.field("os").string()?;
+        let system = platform.field("os").string()?.unwrap_or_default();
+        let variant = platform.field("variant").string()?.unwrap_or_default();
         let architecture = platform.field("architecture").string()?;
-        let architecture = architecture.filter(|_| system.as_deref() == Some("linux"));
+        let architecture =
+            architecture.filter(|name| system == "linux" && is_compatible(name, &variant));
         Ok((field.is_present(), architecture))
     });
     let Some(entries) = entries.map_err(|error| error.to_string())? else {
@@ -178,6 +187,17 @@ fn of_index(index: &Object<'_>) -> Result<Option<BTreeSet<String>>, String> {
         .into_iter()
         .filter_map(|(_, architecture)| architecture);
     Ok(Some(sorted::set(architectures)))
+}
+
+/// Whether an importer that asks for an architecture takes an image of this variant of it.
+///
+/// MIRRORS: containers/image `internal/pkg/platform/platform_matcher.go`, compatibility and `WantedPlatforms`.
+fn is_compatible(architecture: &str, variant: &str) -> bool {
+    match architecture {
+        "arm" => ["", "v8", "v7", "v6", "v5"].contains(&variant),
+        "arm64" => ["", "v8"].contains(&variant),
+        _ => variant.is_empty(),
+    }
 }
 
 /// The architecture in the configuration of an image.
@@ -293,6 +313,7 @@ mod tests {
             {"platform": {"os": "linux", "architecture": "arm64", "variant": "v8"}},
             {"platform": {"os": "linux", "architecture": "arm", "variant": "v7"}},
             {"platform": {"os": "linux", "architecture": "arm64"}},
+            {"platform": {"os": "linux", "architecture": "amd64", "variant": "v3"}},
             {"platform": {"os": "windows", "architecture": "amd64"}},
             {"platform": {"os": "unknown", "architecture": "unknown"}}
         ]}"#;
@@ -331,18 +352,14 @@ mod tests {
             (
                 r#"{"manifests": [{"platform": {"os": "linux", "architecture": ""}}]}"#,
                 "",
-                "the manifest has no architecture of an image for Linux",
+                "the manifest lists no Linux image",
             ),
             (
                 r#"{"manifests": []}"#,
                 "",
-                "the manifest has no architecture of an image for Linux",
+                "the manifest lists no Linux image",
             ),
-            (
-                "{}",
-                "{}",
-                "the manifest has no architecture of an image for Linux",
-            ),
+            ("{}", "{}", "the manifest lists no Linux image"),
             ("[]", "", "the document must be an object, but it is a list"),
         ] {
             assert_eq!(architectures(manifest, config).unwrap_err(), error);

@@ -182,7 +182,10 @@ impl Case<'_> {
             .zip(common_before.as_ref())
             .map(|(old, common)| Facts::new(old, None, common, settings, nodes, None));
         let common = common(hco);
-        let facts = Facts::new(hco, before.as_ref(), &common, settings, nodes, registries);
+        let mut facts = Facts::new(hco, before.as_ref(), &common, settings, nodes, registries);
+        if facts.registries.is_some() && facts.is_denied_anyway() {
+            facts.registries = None;
+        }
         // Edits of earlier recommended remedies that later ones must not repeat.
         let mut done = Vec::new();
         let judged = RULES

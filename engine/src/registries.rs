@@ -59,6 +59,10 @@ impl<'a> Registries<'a> {
         }
         match Image::at(url(facts, image)?)? {
             Err(mistake) => Some(Err(mistake)),
+            // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newSourceDataVolume.
+            Ok(image) if image.has_digest() => Some(Err(
+                "the URL has a digest, but CDI adds the digest itself: use a tag",
+            )),
             Ok(image) => {
                 let image = image.to_string();
                 let mut images = selection.images.iter();
@@ -104,6 +108,7 @@ impl<'a> Registries<'a> {
             match url(facts, image).and_then(Image::at) {
                 None => drop(selection.other_sources.insert(text::quote(image.name))),
                 Some(Err(_)) => {}
+                Some(Ok(image)) if image.has_digest() => {}
                 Some(Ok(image)) if !self.settings.allows(image.host()) => {
                     selection.unlisted_hosts.insert(text::quote(image.host()));
                 }
@@ -148,7 +153,7 @@ impl<'a> Registries<'a> {
         if !selection.other_sources.is_empty() {
             let templates = list(&selection.other_sources);
             lines.push(format!(
-                "The images of templates {templates} were not checked: their source is not a registry."
+                "Images of templates {templates} were not checked: the source has no docker:// URL."
             ));
         }
         lines

@@ -34,8 +34,7 @@ pub(crate) const NODES_UNREADABLE: &str = nodes_unreadable::RULE.id;
 
 /// All rules, in the order in which they are judged and reported.
 ///
-/// The rules about images come after the others, because a look-up takes longer than all of them. The last three look
-/// at nodes that were read for the others.
+/// The last three look at nodes that were read for the others.
 pub static RULES: &[&Rule] = &[
     &multi_arch_import_disabled::RULE,
     &architectures_missing::RULE,
@@ -59,4 +58,17 @@ pub static RULES: &[&Rule] = &[
     &no_workload_nodes::RULE,
     &cluster_architecture_unknown::RULE,
     &nodes_unreadable::RULE,
+];
+
+/// The rules whose findings or fixes depend on images. If another rule denies a request, no image is looked up.
+pub(crate) static ABOUT_IMAGES: &[&Rule] = &[
+    &multi_arch_import_disabled::RULE,
+    &architectures_missing::RULE,
+    &architectures_unsupported::RULE,
+    &architectures_malformed::RULE,
+    &architectures_untidy::RULE,
+    &architectures_partial::RULE,
+    &control_plane_architecture_differs::RULE,
+    &image_architectures_mismatch::RULE,
+    &image_unreadable::RULE,
 ];

@@ -68,6 +68,16 @@ pub(crate) fn cut(mut line: String, limit: usize) -> String {
     line
 }
 
+/// The end of a text, with an ellipsis before it if it is longer than `limit` bytes.
+pub(crate) fn end(text: &str, limit: usize) -> String {
+    let mut start = text.len().saturating_sub(limit);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let ellipsis = if start > 0 { "…" } else { "" };
+    format!("{ellipsis}{}", text.get(start..).unwrap_or_default())
+}
+
 /// A value as it may stand in a machine-read word: every byte outside `A-Za-z0-9._-` as `%XX`, cut at
 /// `limit` bytes and never inside a `%XX`.
 pub(crate) fn percent_encode(value: &str, limit: usize) -> String {
@@ -195,6 +205,13 @@ mod tests {
     fn a_long_value_is_cut() {
         let shown = quote(&"x".repeat(10_000_000));
         assert_eq!(shown, format!("`{}…`", "x".repeat(48)));
+    }
+
+    #[test]
+    fn the_end_of_a_text_begins_at_a_character() {
+        assert_eq!(end("abc", 3), "abc");
+        assert_eq!(end("äbc", 3), "…bc");
+        assert_eq!(end("abcd", 3), "…bcd");
     }
 
     #[test]

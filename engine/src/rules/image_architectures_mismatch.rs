@@ -79,23 +79,32 @@ fn describe(
             )],
         ),
     };
-    let consequence = if lacking
+    let is_needed = lacking
         .iter()
-        .any(|name| census.workload.contains_key(*name))
-    {
-        "the import fails"
-    } else {
-        "the import fails as soon as a node has this architecture"
-    };
+        .any(|name| census.workload.contains_key(*name));
+    let name = quote(image.name);
     let lacking: Vec<String> = lacking.iter().map(|name| (*name).to_owned()).collect();
+    let (lacking, only) = (remedies::names(&lacking), remedies::names(supported));
+    let workload = &census.workload;
+    let fact = if !workload.is_empty() && !supported.iter().any(|name| workload.contains_key(name))
+    {
+        let nodes = remedies::names(workload.keys());
+        format!(
+            "The image of template {name} supports only {only}, but the workload nodes report {nodes}: no VM can boot from the golden image."
+        )
+    } else {
+        let consequence = if is_needed {
+            "the import fails"
+        } else {
+            "the import fails when a node with such an architecture joins"
+        };
+        format!(
+            "The architectures annotation of template {name} lists {lacking}, but its image supports only {only}: {consequence}."
+        )
+    };
     Finding {
         path,
-        fact: format!(
-            "The architectures annotation of template {} lists {}, but its image supports only {}: {consequence}.",
-            quote(image.name),
-            remedies::names(&lacking),
-            remedies::names(supported)
-        ),
+        fact,
         remedies,
     }
 }

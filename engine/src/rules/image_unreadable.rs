@@ -7,13 +7,13 @@ use crate::import::Import;
 use crate::registries;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::{escape, quote};
+use crate::text::{self, escape, quote};
 
 pub(crate) static RULE: Rule = Rule::about_templates("image-unreadable", Level::Warn, check);
 
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    /// How much of a registry's reason is shown, in bytes.
-    const REASON: usize = 160;
+    /// How much of the reason is shown, in bytes. Hosts put the URL first and the cause last.
+    const REASON: usize = 120;
     if facts.import == Import::Disabled {
         return;
     }
@@ -33,10 +33,10 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             fact: format!(
                 "The image of template {} cannot be read ({}): its architectures were not checked.",
                 quote(image.name),
-                escape(reason, REASON)
+                escape(&text::end(reason, REASON), 2 * REASON)
             ),
             remedies: vec![Remedy::advice(
-                "correct the URL, or let the policy-server read the image from the registry",
+                "correct the URL, or give the policy-server access to the registry",
             )],
         });
     }

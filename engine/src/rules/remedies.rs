@@ -12,7 +12,7 @@ use crate::facts::Facts;
 use crate::findings::Identities;
 use crate::golden_image::{Annotation, GoldenImage};
 use crate::hyperconverged::{ARCHITECTURES, ENABLE, HyperConverged, Template};
-use crate::import::GATE;
+use crate::import::{GATE, Import};
 use crate::json::{Field, Kind};
 use crate::node::Census;
 use crate::path::FieldPath;
@@ -20,6 +20,7 @@ use crate::placement::ARCHITECTURE_LABEL;
 use crate::remedy::{Remedy, Repair, merge_command};
 use crate::request::Version;
 use crate::rule::{Level, Rule};
+use crate::settings::Updates;
 use crate::sorted;
 use crate::text::{self, escape};
 use crate::value::Value;
@@ -29,13 +30,21 @@ pub(super) fn enable_import(facts: &Facts<'_>) -> Remedy {
     enable_import_if(true, facts)
 }
 
-/// Complete only if the import is needed; otherwise no registry is asked for the annotations either.
+/// Complete only if the import is needed. No image is looked up if it is not, or if an update carries the problem over.
 fn enable_import_if(is_needed: bool, facts: &Facts<'_>) -> Remedy {
+    let is_existing = || {
+        let old = facts
+            .old
+            .filter(|_| facts.settings.updates == Updates::Ratchet);
+        old.is_some_and(|old| old.import == Import::Disabled)
+    };
+    let is_offline = facts.registries.is_some() && (!is_needed || is_existing());
     let remedy = facts.enable_import.get_or_init(|| {
-        let offline = (!is_needed).then(|| facts.without_registries());
+        let offline = is_offline.then(|| facts.without_registries());
         new_enable_import(offline.as_ref().unwrap_or(facts))
     });
-    remedy.clone().complete_if(remedy.complete && is_needed)
+    let complete = remedy.complete && is_needed && !is_offline;
+    remedy.clone().complete_if(complete)
 }
 
 fn new_enable_import(facts: &Facts<'_>) -> Remedy {
@@ -171,7 +180,7 @@ pub(super) fn enable_import_if_needed(facts: &Facts<'_>) -> Remedy {
     let is_needed = facts.census_if_read().is_some_and(has_known_architectures)
         && needs_import
             .iter()
-            .any(|rule| Identities::is_any(rule, facts));
+            .any(|rule| Identities::of(rule, facts).is_any());
     enable_import_if(is_needed, facts)
 }
 
@@ -238,7 +247,7 @@ pub(super) fn correct(
             set_supported(facts, template, census, value),
             set_corrected(facts, template, census, correction),
         ],
-        Some(Fit::Unusable(supported)) => vec![another_image(census, supported)],
+        Some(Fit::Unusable(supported)) => vec![another_image_or_placement(census, supported)],
         _ if correction.value.is_empty() => {
             vec![list_workload(facts, template, census, "set the annotation")]
         }
@@ -362,6 +371,15 @@ fn another_image(census: &Census, supported: &BTreeSet<String>) -> Remedy {
     ))
 }
 
+/// Advise another image or placement, because none of these nodes can run this image.
+fn another_image_or_placement(census: &Census, supported: &BTreeSet<String>) -> Remedy {
+    Remedy::advice(format!(
+        "use an image that supports {}, or place the workloads on nodes that this image supports ({})",
+        names(census.workload.keys()),
+        names(supported)
+    ))
+}
+
 /// List the workload architectures that the image supports. If it is not looked up, only a person knows them.
 pub(super) fn list_architectures(
     facts: &Facts<'_>,
@@ -383,7 +401,8 @@ pub(super) fn list_architectures(
         Some(Fit::Right(_)) if correction.value != value.0 => {
             set_corrected(facts, template, census, correction)
         }
-        Some(Fit::Right(supported) | Fit::Unusable(supported)) => another_image(census, supported),
+        Some(Fit::Right(supported)) => another_image(census, supported),
+        Some(Fit::Unusable(supported)) => another_image_or_placement(census, supported),
     }
 }
 

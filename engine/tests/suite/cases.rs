@@ -65,7 +65,12 @@ fn no_image_is_looked_up_without_need() {
         "image-architectures-mismatch/shipped-template",
         "image-architectures-mismatch/update-unchanged",
         "image-unreadable/not-in-a-registry",
+        "image-unreadable/digest",
         "image-unreadable/tag-and-digest",
+        "images/denied-anyway",
+        "images/ignored-template",
+        "images/no-nodes-no-look-up",
+        "images/update-of-the-placement",
     ] {
         let cases = cases();
         let case = cases.iter().find(|case| case.name == name);

@@ -91,7 +91,7 @@ fn the_fix_is_what_the_image_supports() {
         (
             "image-architectures-mismatch/no-node-can-run-it",
             "image-architectures-mismatch",
-            another,
+            "use an image that supports amd64, arm64, or place the workloads on nodes that this image supports (s390x)",
             None,
         ),
         (
@@ -132,8 +132,12 @@ fn the_fact_tells_when_the_import_fails() {
     for (name, end) in [
         ("lists-more", ": the import fails."),
         (
+            "no-node-can-run-it",
+            ": no VM can boot from the golden image.",
+        ),
+        (
             "no-node-has-it",
-            ": the import fails as soon as a node has this architecture.",
+            ": the import fails when a node with such an architecture joins.",
         ),
     ] {
         let report = report(&format!("image-architectures-mismatch/{name}"));
@@ -176,9 +180,8 @@ fn an_image_that_does_not_help_is_an_obstacle() {
     }
 }
 
-/// `latest` is the tag of an image without one, and each image is looked up once.
 #[test]
-fn an_image_is_looked_up_once() {
+fn an_image_without_a_tag_is_the_latest_one() {
     let case = case("images/latest-is-the-default-tag");
     let host = case.host();
     engine::judge(&case.payload(), &host);
@@ -198,7 +201,7 @@ fn what_was_not_looked_up_is_a_warning() {
         ),
         (
             "image-unreadable/not-in-a-registry",
-            "The images of templates `my-image` were not checked: their source is not a registry.",
+            "Images of templates `my-image` were not checked: the source has no docker:// URL.",
         ),
     ] {
         assert_eq!(report(name).warnings, [warning], "{name}");
