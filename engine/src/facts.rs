@@ -17,7 +17,7 @@ use crate::registries::Registries;
 use crate::remedy::Remedy;
 use crate::rule::Rule;
 use crate::rules::{ABOUT_IMAGES, RULES};
-use crate::settings::{ServiceAccount, Settings};
+use crate::settings::{Images, ServiceAccount, Settings};
 
 /// What the policy can ask about the cluster, and with [`Registry`] about images. These are the only seams to the host;
 /// everything behind them is pure.
@@ -173,6 +173,11 @@ impl<'a> Facts<'a> {
         let is_about_images = |rule: &Rule| ABOUT_IMAGES.iter().any(|it| it.id == rule.id);
         let mut rules = RULES.iter().filter(|rule| !is_about_images(rule));
         rules.any(|rule| Identities::denials(rule, self).is_any())
+    }
+
+    /// Whether the settings ask for look-ups, and none is made. Then no fix of an annotation is complete.
+    pub(crate) fn skips_images(&self) -> bool {
+        self.settings.images != Images::Ignore && self.registries.is_none()
     }
 
     /// The nodes, counted by this object's placement. The host is asked if no rule asked before. `None` if the

@@ -38,13 +38,12 @@ fn enable_import_if(is_needed: bool, facts: &Facts<'_>) -> Remedy {
             .filter(|_| facts.settings.updates == Updates::Ratchet);
         old.is_some_and(|old| old.import == Import::Disabled)
     };
-    let is_offline = facts.registries.is_some() && (!is_needed || is_existing());
     let remedy = facts.enable_import.get_or_init(|| {
+        let is_offline = !is_needed || is_existing();
         let offline = is_offline.then(|| facts.without_registries());
         new_enable_import(offline.as_ref().unwrap_or(facts))
     });
-    let complete = remedy.complete && is_needed && !is_offline;
-    remedy.clone().complete_if(complete)
+    remedy.clone().complete_if(remedy.complete && is_needed)
 }
 
 fn new_enable_import(facts: &Facts<'_>) -> Remedy {
@@ -79,7 +78,7 @@ fn new_enable_import(facts: &Facts<'_>) -> Remedy {
     let command =
         (is_flag_alone && !needs_gate).then(|| merge_command(hco, &hco.fields.import.path(), true));
     Remedy::edits(summary, edits.finish())
-        .complete_if(is_all && revealed.is_empty())
+        .complete_if(is_all && revealed.is_empty() && !facts.skips_images())
         .with_command(command)
         .with_repair(Repair::EnableImport)
 }
@@ -266,7 +265,9 @@ fn set_corrected(
     } else {
         "correct the annotation; verify that this is the value that you intend"
     };
-    let complete = correction.is_certain && !is_denied(facts, template, census, &correction.value);
+    let complete = correction.is_certain
+        && !facts.skips_images()
+        && !is_denied(facts, template, census, &correction.value);
     let edits = set_annotation(
         facts,
         Edits::default(),
