@@ -1,4 +1,5 @@
-//! A line on the terminal while something takes longer than a second.
+//! A line on the terminal while something takes longer than a second. Own code, because indicatif brings four crates and
+//! cannot wait before it shows anything.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

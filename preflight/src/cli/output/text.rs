@@ -125,7 +125,8 @@ pub(super) fn counted(nodes: &BTreeMap<Foreign, usize>) -> String {
     nodes.join(", ")
 }
 
-/// Templates against workload architectures.
+/// Templates against workload architectures. Padded here, because comfy-table brings twelve crates to measure cells that
+/// have colours.
 fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Foreign, usize>>) {
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
