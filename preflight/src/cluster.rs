@@ -145,13 +145,43 @@ impl Cluster {
     ///
     /// If they cannot be read.
     pub fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        let (resource, path) = match namespace {
-            None => ("clusteradmissionpolicies", String::new()),
+        let resource = match namespace {
+            None => "clusteradmissionpolicies",
+            Some(_) => "admissionpolicies",
+        };
+        self.kubewarden(resource, namespace)
+    }
+
+    /// The `ClusterAdmissionPolicyGroups` of Kubewarden, or the `AdmissionPolicyGroups` of a namespace; none if the
+    /// cluster does not serve them.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub fn policy_groups(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
+        let resource = match namespace {
+            None => "clusteradmissionpolicygroups",
+            Some(_) => "admissionpolicygroups",
+        };
+        match self.kubewarden(resource, namespace) {
+            Err(ClusterError::Refused { code: 404, .. }) => Ok(Vec::new()),
+            groups => groups,
+        }
+    }
+
+    /// Objects of Kubewarden, of the whole cluster or of a namespace.
+    fn kubewarden(
+        &self,
+        resource: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let namespace = match namespace {
+            None => String::new(),
             // A path is made of it.
             Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
-            Some(namespace) => ("admissionpolicies", format!("/namespaces/{namespace}")),
+            Some(namespace) => format!("/namespaces/{namespace}"),
         };
-        let path = format!("/apis/{KUBEWARDEN}/v1{path}/{resource}");
+        let path = format!("/apis/{KUBEWARDEN}/v1{namespace}/{resource}");
         let asked = Asked::new("list", &format!("{resource}.{KUBEWARDEN}"));
         self.list(&path, &asked, &Selectors::default(), |item| {
             serde_json::from_str(item).map_err(|error| asked.unread(error))

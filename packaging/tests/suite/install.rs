@@ -104,7 +104,19 @@ fn the_job_is_restricted() {
         (&subject["name"], &subject["namespace"]),
         (&account["name"], &account["namespace"])
     );
-    for rule in one("ClusterRole")["rules"].as_array().unwrap() {
+    let rules = one("ClusterRole")["rules"].as_array().unwrap();
+    let policies = json!({
+        "apiGroups": ["policies.kubewarden.io"],
+        "resources": [
+            "clusteradmissionpolicies",
+            "admissionpolicies",
+            "clusteradmissionpolicygroups",
+            "admissionpolicygroups",
+        ],
+        "verbs": ["list"],
+    });
+    assert!(rules.contains(&policies), "{rules:?}");
+    for rule in rules {
         let mut verbs = rule["verbs"].as_array().unwrap().iter();
         assert!(verbs.all(|verb| verb == "get" || verb == "list"), "{rule}");
     }
