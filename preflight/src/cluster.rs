@@ -18,7 +18,7 @@ pub use connection::Connection;
 pub use error::ClusterError;
 
 use crate::fields::Fields;
-use crate::node_list::kept::Kept;
+use crate::node_list::reduction::Reduction;
 use crate::{Labels, NodeList};
 use api::{Asked, Selectors};
 
@@ -95,7 +95,7 @@ impl Cluster {
     pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
         let asked = Asked::new("list", "nodes");
         let nodes = self.list("/api/v1/nodes", &asked, &Selectors::default(), |item| {
-            let node = Kept::Judged(labels).of(item, 1);
+            let node = Reduction::Judged(labels).of(item, 1);
             node.map_err(ClusterError::Nodes)
         })?;
         Ok(NodeList::of(nodes))

@@ -39,7 +39,7 @@ pub enum HostError {
     Guest {
         /// What it was called for.
         operation: String,
-        /// What it said.
+        /// The message.
         message: String,
     },
     /// The guest's answer is not what Kubewarden's protocol wants.

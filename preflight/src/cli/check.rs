@@ -16,14 +16,14 @@ use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
 use super::images;
 use super::input::{self, Found, InFile, Input};
-use super::nodes::{self, Hosts, Kept};
+use super::nodes::{self, Detail, Hosts};
 use super::output::{Terminal, chain};
 use super::policy::Module;
 use super::progress::Progress;
 use super::settings;
 use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
 
-/// Judges, tells, and ends with the gravest.
+/// Judges the objects, prints the verdicts, and returns the worst exit code.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Vec::new();
     let purpose = Purpose::Check(args.sent.as_if);
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     for failure in &verdicts.failures {
         terminal.failure(&failure.to_string());
     }
-    terminal.tell(&verdicts, args.output)?;
+    terminal.verdicts(&verdicts, args.output)?;
     Ok(match (verdicts.exit(), args.fail_on) {
         (Exit::Denied, FailOn::Never) => Exit::Accepted,
         (Exit::Accepted, FailOn::Warn) if verdicts.warns() => Exit::Denied,
@@ -84,9 +84,9 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
 pub(crate) struct Prepared {
     /// The module.
     pub(crate) module: Module,
-    /// Those of the user or the defaults, found right.
+    /// Those of the user or the defaults, validated.
     settings: Settings,
-    /// Those of the cluster's policies, found right.
+    /// Those of the cluster's policies, validated.
     deployed: Vec<Settings>,
     /// Where an object is that names no namespace.
     namespace: String,
@@ -220,13 +220,13 @@ impl Prepared {
             _ => Vec::new(),
         };
         let progress = Progress::start("reading the nodes");
-        let kept = if module.is_foreign() {
-            Kept::Everything
+        let detail = if module.is_foreign() {
+            Detail::Everything
         } else {
             let objects = questions.iter().flat_map(Question::objects);
-            Kept::Labels(Labels::named_in(objects))
+            Detail::Labels(Labels::named_in(objects))
         };
-        let mut hosts = nodes::hosts(subject, cluster.as_ref(), &kept)?;
+        let mut hosts = nodes::hosts(subject, cluster.as_ref(), &detail)?;
         if cluster.is_some() && module.is_foreign() {
             let is_granted = subject.allow_context_aware;
             notes.extend(module.not_granted(is_granted));
@@ -342,7 +342,7 @@ impl Prepared {
         self.module.judge(&payload, host)
     }
 
-    /// The supposed nodes that are no workload nodes of any object: nothing that is told is about them.
+    /// The nodes of `--what-if` that are not workload nodes of any object, so that no verdict depends on them.
     fn unplaced(&self, supposed: Option<&Counts>, verdicts: &Verdicts) -> Vec<String> {
         let (Some(Counts(supposed)), Some(before)) = (supposed, &self.hosts.before) else {
             return Vec::new();
@@ -425,16 +425,16 @@ impl Question {
     }
 }
 
-/// What clap cannot say.
+/// Mistakes that clap cannot find.
 fn check_usage(subject: &Subject) -> Result<()> {
     nodes::check(subject)?;
     if subject.filename.is_empty() && !subject.cluster {
         bail!(
-            "name what is to be judged: -f FILE, -f DIRECTORY or -f - (the standard input); or --cluster alone, for the HyperConvergeds of the cluster"
+            "name the objects to check: -f FILE, -f DIRECTORY or -f - (the standard input); or --cluster alone, for the HyperConvergeds of the cluster"
         );
     }
     if subject.filename.is_empty() && subject.old.is_some() {
-        bail!("--old says what the object of -f was before: name that object with -f");
+        bail!("--old is the previous version of an object in a file: name that file with -f");
     }
     let named = [&subject.old, &subject.nodes, &subject.settings];
     let all = named.into_iter().flatten().chain(&subject.filename);
@@ -455,7 +455,7 @@ pub(crate) enum Unread {
     Failures(Vec<Failure>),
 }
 
-/// Nothing to judge is no acceptance, unless the user says so.
+/// Without objects nothing is accepted, except with `--allow-empty`.
 fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
     let files: Vec<String> = files
         .iter()
@@ -479,7 +479,7 @@ fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
 /// What a verdict on a live object means.
 const LIVE: &str = "live objects are checked as if they were new; in the cluster, an update is not denied for existing problems";
 
-/// The live objects, judged in full: what the cluster already has is not held against it, but told.
+/// The live objects, judged as if they were new: existing problems are reported too.
 fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<Question>> {
     let _progress = Progress::start("reading the HyperConvergeds of the cluster");
     let cluster = cluster.context("there is no cluster to read HyperConvergeds from")?;

@@ -12,7 +12,7 @@ use super::foreign::{Foreign, one_line};
 use super::policy::Module;
 use super::settings::without_effect;
 
-/// What an address of the module ends in, in whatever registry.
+/// The last part of the address of the module, in any registry.
 const ARTIFACT: &str = "hco-architecture-guard";
 
 /// Settings, and the policy of the cluster that has them.
@@ -105,8 +105,8 @@ impl fmt::Display for Policy {
     }
 }
 
-/// The settings of the policies that judge objects in these namespaces. Where Kubewarden is not installed, or the user
-/// may not see its policies, the user is told, and the defaults are left.
+/// The settings of the policies that judge objects in these namespaces. If Kubewarden is not installed, or the user may
+/// not list its policies, a note says so, and the default settings apply.
 pub(crate) fn settings(
     cluster: &Cluster,
     namespaces: &BTreeSet<&str>,

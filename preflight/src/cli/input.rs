@@ -1,4 +1,4 @@
-//! The files that the user names: read once, the HyperConvergeds in them found, the rest passed over.
+//! The files that the user names: read once, the HyperConvergeds in them found, the rest skipped.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ fn name(path: &Path) -> String {
 pub(crate) struct Input {
     /// The HyperConvergeds.
     pub(crate) found: Vec<Found>,
-    /// What was passed over.
+    /// What was skipped.
     pub(crate) notes: Vec<String>,
     /// What could not be read.
     pub(crate) failures: Vec<Failure>,
@@ -112,7 +112,7 @@ impl Input {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) if is_loop(&error) => {
-                    self.notes.push(one_line(&format!("passed over: {error}")));
+                    self.notes.push(one_line(&format!("skipped: {error}")));
                     continue;
                 }
                 Err(error) => {
@@ -131,7 +131,7 @@ impl Input {
             } else if is_below && !recursive {
                 let entry = entry.display();
                 self.notes.push(one_line(&format!(
-                    "{entry}: passed over a directory; -R looks into it"
+                    "{entry}: skipped a directory; -R looks into it"
                 )));
             }
         }
@@ -195,7 +195,7 @@ impl Input {
             kind => format!("a {kind}"),
         };
         self.notes
-            .push(one_line(&format!("{file}:{line}: passed over {what}")));
+            .push(one_line(&format!("{file}:{line}: skipped {what}")));
     }
 }
 

@@ -27,7 +27,7 @@ const NEEDED: [Grant; 2] = [
         group: "authorization.k8s.io",
         resource: "subjectaccessreviews",
         verbs: &["create"],
-        without: "`serviceAccount` in the settings has no effect: whether the nodes may be read is not asked first",
+        without: "`serviceAccount` in the settings has no effect: the policy does not check first whether it may read the nodes",
     },
 ];
 
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
         return Ok(Exit::Accepted);
     }
     for grant in &missing {
-        terminal.note(&format!("{}; apply the manifest", grant.told(account)));
+        terminal.note(&format!("{}; apply the manifest", grant.missing(account)));
     }
     let manifests: Vec<String> = missing
         .iter()
@@ -96,7 +96,7 @@ impl Grant {
         }
     }
 
-    fn told(&self, account: &str) -> String {
+    fn missing(&self, account: &str) -> String {
         format!(
             "{account} lacks a grant for {}, and without it {}",
             self.named(),

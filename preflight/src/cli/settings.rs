@@ -54,7 +54,7 @@ fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
         (None, Some(first)) if documents.len() == 1 => Some(first.value.clone()),
         (None, None) => None,
         (None, Some(_)) => bail!(
-            "{}: {} documents, and none is a ClusterAdmissionPolicy; leave the settings alone in the file",
+            "{}: {} documents, and none is a ClusterAdmissionPolicy; keep only the settings in the file",
             path.display(),
             documents.len()
         ),
@@ -112,7 +112,7 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
                 .map(|policy| policy.line.to_string())
                 .collect();
             Err(format!(
-                "{} policies, at the lines {}, and not one of them alone is for hyperconvergeds; leave that one alone in the file",
+                "{} policies, at the lines {}, and not exactly one of them is for hyperconvergeds; keep only one policy in the file",
                 several.len(),
                 lines.join(", ")
             ))
@@ -164,10 +164,10 @@ impl Effective {
     fn to_yaml(&self) -> Result<String> {
         let mut yaml = yaml_serde::to_string(self).context("the settings cannot be written")?;
         if self.service_account.is_none() {
-            yaml.push_str("# serviceAccount: not set, a missing grant is not looked up\n");
+            yaml.push_str("# serviceAccount: not set, a missing permission is not reported\n");
         }
         if self.common_templates.is_none() {
-            yaml.push_str("# commonTemplates: not set, those that upstream ships\n");
+            yaml.push_str("# commonTemplates: not set, the templates that upstream ships\n");
         }
         Ok(yaml)
     }

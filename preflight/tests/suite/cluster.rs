@@ -1,4 +1,4 @@
-//! A live cluster: what is asked of it, and what is told when it does not answer.
+//! A live cluster: the requests, and the errors if it does not answer.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -212,7 +212,7 @@ fn credentials_that_are_not_taken_are_told() {
     assert_eq!(
         all(&cluster),
         format!(
-            "the API server {} does not take the kubeconfig's credentials; log in again",
+            "the API server {} rejects the kubeconfig's credentials; log in again",
             cluster.server()
         )
     );
@@ -238,7 +238,7 @@ fn another_refusal_is_told_with_its_status() {
     let server = ApiServer::start(Vec::new());
     assert_eq!(
         all(&server.connect()),
-        "the API server refuses to list nodes (404): 404 page not found"
+        "the API server returned 404 for list nodes: 404 page not found"
     );
 }
 
@@ -249,7 +249,7 @@ fn an_answer_that_is_none_is_told() {
     let server = ApiServer::start(vec![answer]);
     assert_eq!(
         all(&server.connect()),
-        "what the API server answers to list nodes cannot be read"
+        "the answer of the API server to list nodes cannot be read"
     );
 }
 

@@ -427,8 +427,8 @@ fn a_thousand_evaluations_at_the_same_time_say_the_same() {
     std::thread::scope(|scope| {
         for _ in 0..EVALUATIONS {
             scope.spawn(|| {
-                let said = policy.call("validate", &payload, Arc::clone(&host));
-                assert_eq!(said.result.unwrap(), expected);
+                let answer = policy.call("validate", &payload, Arc::clone(&host));
+                assert_eq!(answer.result.unwrap(), expected);
             });
         }
     });
@@ -460,10 +460,10 @@ fn ten_thousand_evaluations_leave_nothing_behind() {
             .env(ALONE, "")
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
+        let answer = String::from_utf8_lossy(&output.stdout);
         assert!(
-            output.status.success() && said.contains("1 passed"),
-            "{said}"
+            output.status.success() && answer.contains("1 passed"),
+            "{answer}"
         );
         return;
     }
@@ -475,8 +475,8 @@ fn ten_thousand_evaluations_leave_nothing_behind() {
     let host: Arc<dyn HostCalls> = Arc::new(Says(list.into_bytes()));
     let payload = payload(&json!({}));
     let evaluate = || {
-        let said = POLICY.call("validate", &payload, Arc::clone(&host));
-        drop(said.result.unwrap());
+        let answer = POLICY.call("validate", &payload, Arc::clone(&host));
+        drop(answer.result.unwrap());
     };
     (0..5_000).for_each(|_| evaluate());
     let before = resident();

@@ -79,7 +79,7 @@ fn kubeconfig(server: &ApiServer, name: &str, change: impl FnOnce(&mut Value)) -
     path
 }
 
-/// What is said with another kubeconfig than that of the server.
+/// The error with another kubeconfig than that of the server.
 fn check_with(kubeconfig: &Path) -> Command {
     let mut check = command();
     check.args(["check", "-f", "other.yaml", "--cluster", "--kubeconfig"]);

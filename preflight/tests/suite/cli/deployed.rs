@@ -146,7 +146,7 @@ fn a_policy_of_the_namespace_counts() {
     );
 }
 
-/// A group with such a member is named; without the right to list groups, that is said.
+/// A note names a group with such a member, or says that groups cannot be listed.
 #[test]
 fn groups_are_named_and_not_evaluated() {
     let group = |name: &str, module: &str| {

@@ -81,8 +81,8 @@ fn repairs_without_effect_are_noted(
     ] {
         let output = run_with(words, &policy);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(told.contains(wanted), "{words}: {told}");
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert!(printed.contains(wanted), "{words}: {printed}");
     }
     let right = policy
         .replace("mutating: false", "mutating: true")
@@ -91,7 +91,7 @@ fn repairs_without_effect_are_noted(
     assert!(output.stderr.is_empty(), "{output:?}");
 }
 
-/// Where others can write to the cache, the user is told; `--no-cache` says that it is known.
+/// A note says that others can write to the cache; `--no-cache` switches it off.
 #[cfg(unix)]
 #[test]
 fn a_shared_cache_is_not_used() {
@@ -101,7 +101,7 @@ fn a_shared_cache_is_not_used() {
     let cache = home.join("hco-preflight");
     std::fs::create_dir(&cache).unwrap();
     std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let told = |more: &str| {
+    let notes = |more: &str| {
         let mut command = command();
         command.env("XDG_CACHE_HOME", &home);
         command.args(["check", "-f", "accepted.yaml", "--arch", "amd64=1"]);
@@ -110,12 +110,12 @@ fn a_shared_cache_is_not_used() {
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    let said = told("");
+    let printed = notes("");
     assert!(
-        said.contains("the module is compiled on each run: "),
-        "{said}"
+        printed.contains("the module is compiled on each run: "),
+        "{printed}"
     );
-    assert!(!told("--no-cache").contains("compiled"));
+    assert!(!notes("--no-cache").contains("compiled"));
     assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
 }
 
