@@ -99,7 +99,7 @@ fn reads(#[case] text: &str, #[case] nodes: usize) {
 )]
 #[case::cut_off(r#"{"kind":"List","items":["#, "the node list is not valid JSON")]
 #[case::broken("a: [", "the node list is not valid YAML")]
-fn tells_what_is_no_list_of_nodes(#[case] text: &str, #[case] sentence: &str) {
+fn what_is_not_a_list_of_nodes_is_an_error(#[case] text: &str, #[case] sentence: &str) {
     let error = NodeList::from_text(text.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), sentence);
 }
@@ -238,7 +238,7 @@ fn images_are_read_only_if_granted(#[case] operation: &str) {
     "oci/v1",
     "invalid pattern \"oci/v1\": not a complete capability path; use \"oci/v1/*\" to allow all capabilities under it"
 )]
-fn a_pattern_that_is_none_is_told(#[case] pattern: &str, #[case] text: &str) {
+fn a_pattern_that_is_none_is_reported(#[case] pattern: &str, #[case] text: &str) {
     assert_eq!(Capabilities::new([pattern]).unwrap_err().to_string(), text);
 }
 

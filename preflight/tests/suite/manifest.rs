@@ -286,12 +286,12 @@ fn the_items_of_an_alias_have_its_line() {
     "{a: 1}\n---\n~: 1\n",
     "line 3, column 1: a field name is null; put it in quotes"
 )]
-fn tells_where_it_stopped(#[case] text: &str, #[case] sentence: &str) {
+fn errors_have_their_place(#[case] text: &str, #[case] sentence: &str) {
     assert_eq!(refused(text), sentence);
 }
 
 #[test]
-fn what_is_no_utf_8_is_told_with_its_place() {
+fn the_place_of_invalid_utf_8_is_reported() {
     assert_eq!(
         refused(b"a: 1\nb: \xc3\xa4\xff\n"),
         "line 2, column 5: this is no UTF-8; save the file as UTF-8"

@@ -153,7 +153,7 @@ fn reads(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
     "the node list is not valid YAML: line 3, column 1: this is no UTF-8; save the file as UTF-8"
 )]
 #[case::absurdly_deep(&[b'['; 10_000], "the node list is not valid YAML: line 1, column 256: recursion limit exceeded")]
-fn tells_what_is_wrong(#[case] text: &[u8], #[case] sentence: &str) {
+fn mistakes_are_reported(#[case] text: &[u8], #[case] sentence: &str) {
     let error = NodeList::reduced_from_text(text, &Labels::All).unwrap_err();
     assert_eq!(chain(&error), sentence);
     let error = NodeList::from_text(text).unwrap_err();
@@ -278,6 +278,6 @@ fn nodes_join_a_list_that_was_asked_for_before() {
     "amd 64=1",
     "`amd 64` is not an architecture of nodes: nodes name theirs as Go does, such as `amd64`, `arm64`, `s390x` or `ppc64le`"
 )]
-fn counts_say_what_is_wrong(#[case] text: &str, #[case] sentence: &str) {
+fn mistakes_in_counts_are_reported(#[case] text: &str, #[case] sentence: &str) {
     assert_eq!(text.parse::<Counts>().unwrap_err().to_string(), sentence);
 }

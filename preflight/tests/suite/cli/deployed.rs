@@ -81,7 +81,7 @@ fn check(name: &str, server: &ApiServer, words: &str, code: i32) {
 #[case::repair(&[policy("a", "monitor", json!({"repair": {"architectures-malformed": "normalise"}}))], "check --cluster", 1)]
 #[case::fixed(&[policy("a", "protect", ignored()), policy("b", "protect", lenient()), policy("c", "protect", json!({}))], "fix --cluster -o commands", 1)]
 #[case::nothing_fixed(&[policy("a", "protect", ignored()), policy("b", "monitor", json!({}))], "fix --cluster -o commands", 0)]
-fn what_is_said(
+fn the_output_is_as_reviewed(
     #[case] policies: &[Value],
     #[case] words: &str,
     #[case] code: i32,

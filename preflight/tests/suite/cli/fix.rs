@@ -62,7 +62,7 @@ use crate::api_server::{ApiServer, recorded};
 #[case::unreadable("fix -f broken.yaml -f fixable.yaml --arch amd64=3,arm64=2", 2)]
 #[case::two_ways("fix -f fixable.yaml --arch amd64=3 --write --diff", 2)]
 #[case::help("fix -h", 0)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap_or_default().replace('_', "-");
     check(&format!("fix-{name}"), words, code);
 }

@@ -42,7 +42,7 @@ fn what_is_recorded_can_be_repeated() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_told() {
+fn what_cannot_be_recorded_is_reported() {
     let output = run("record -f broken.yaml -f accepted.yaml --arch amd64=1 --to nowhere");
     assert_eq!(output.status.code(), Some(2));
     assert!(

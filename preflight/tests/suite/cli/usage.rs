@@ -51,7 +51,7 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::settings_of_the_policy("settings --settings policy.yaml", 0)]
 #[case::settings_default("settings", 0)]
 #[case::settings_wrong("settings --settings settings-wrong.yaml", 2)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
     check(&format!("usage-{name}"), words, code);
 }
