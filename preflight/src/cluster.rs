@@ -128,7 +128,7 @@ impl Cluster {
         })
     }
 
-    /// Whether Kubewarden is installed. Everybody may ask that.
+    /// Whether Kubewarden is installed. Every user may do that.
     ///
     /// # Errors
     ///

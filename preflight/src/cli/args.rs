@@ -1,4 +1,4 @@
-//! What the user types.
+//! The command line.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -50,10 +50,10 @@ Exit codes:
   1  something would be denied; `fix`: changes are shown but not written, or a problem remains
   2  something could not be judged: an unreadable file, unreadable nodes, wrong settings, wrong usage";
 
-/// The command line, read.
+/// The parsed command line.
 #[derive(Debug)]
 pub(crate) struct Args {
-    /// What was typed for the program.
+    /// The name with which the program was called.
     pub(crate) name: String,
     /// When to use colour.
     pub(crate) color: Color,
@@ -98,7 +98,7 @@ pub(crate) enum Command {
     Version,
 }
 
-/// What is judged, against what.
+/// The objects, the nodes, and the policy of a check.
 #[derive(Debug, Clone, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
@@ -160,7 +160,7 @@ pub(crate) struct Subject {
     pub(crate) verified: Verified,
 }
 
-/// Whether registries are asked.
+/// Options for registries.
 #[cfg(feature = "images")]
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Verified {
@@ -607,7 +607,7 @@ fn command_of(name: &str) -> clap::Command {
         .after_help(EXAMPLES.replace("hco-preflight", name))
 }
 
-/// What the user typed to get here: as a plugin of kubectl the program's file is `kubectl-hco_preflight`.
+/// The name with which the program was called: as a plugin of kubectl the program's file is `kubectl-hco_preflight`.
 fn typed(first: Option<&OsString>) -> String {
     let stem = first
         .and_then(|path| Path::new(path).file_name())

@@ -1,4 +1,4 @@
-//! `check`: every HyperConverged of the files, or of the cluster, is put to the module.
+//! `check`: judges every HyperConverged of the files, or of the cluster, with the module.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,11 +88,11 @@ pub(crate) struct Prepared {
     settings: Settings,
     /// Those of the cluster's policies, validated.
     deployed: Vec<Settings>,
-    /// Where an object is that names no namespace.
+    /// The namespace of objects that name none.
     namespace: String,
     /// Answer for the nodes.
     pub(crate) hosts: Hosts,
-    /// What the module is to be asked.
+    /// The objects to judge.
     pub(crate) questions: Vec<Question>,
     /// What could not be read.
     pub(crate) failures: Vec<Failure>,
@@ -137,7 +137,7 @@ impl Written {
     }
 }
 
-/// What objects are judged for.
+/// Why objects are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// What would happen to them: a live object is the old one, and the file is sent like this.
@@ -147,7 +147,7 @@ pub(crate) enum Purpose {
 }
 
 impl Prepared {
-    /// Reads what the user named, the cheap things first. What to know of it is noted, also if it comes to nothing.
+    /// Reads all input, cheap input first. Notes are collected even if an error follows.
     pub(crate) fn new(
         subject: &Subject,
         purpose: Purpose,
@@ -289,7 +289,7 @@ impl Prepared {
         }
     }
 
-    /// Those that say whether the cluster accepts it; where all of them only report, they all do.
+    /// Those of the settings that decide the exit code: of the policies that protect, or of all if none does.
     fn deciding(&self, question: &Question) -> impl Iterator<Item = &Settings> {
         let all = self.settings_for(question);
         let protects = all.iter().any(|settings| settings.protects());
@@ -397,7 +397,7 @@ impl Question {
         }
     }
 
-    /// As it is to be, and as it was.
+    /// The new object and the old one.
     fn objects(&self) -> impl Iterator<Item = &Value> {
         std::iter::once(self.sent()).chain(&self.old)
     }
@@ -502,7 +502,7 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
     Ok(questions.collect())
 }
 
-/// Where objects come from that are updated.
+/// Where the old objects come from.
 enum Old<'c> {
     Nowhere,
     File(PathBuf, Vec<Found>),

@@ -41,7 +41,7 @@ pub(crate) enum Mode {
 }
 
 impl Settings {
-    /// Of no policy.
+    /// The settings that the user named, or the defaults.
     pub(crate) fn of_user(value: Value) -> Self {
         Self {
             value,
@@ -49,7 +49,7 @@ impl Settings {
         }
     }
 
-    /// Whether a denial is one in the cluster.
+    /// Whether the cluster acts on a denial.
     pub(crate) fn protects(&self) -> bool {
         let mode = self.policy.as_ref().map(|policy| policy.mode);
         mode != Some(Mode::Monitor)

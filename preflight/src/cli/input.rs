@@ -1,4 +1,4 @@
-//! The files that the user names: read once, the HyperConvergeds in them found, the rest skipped.
+//! Reads the files that the user names, and finds the HyperConvergeds in them.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::admission::Identity;
 use super::foreign::one_line;
 use super::verdict::{Failure, Place};
 
-/// What stands for the standard input.
+/// The name of the standard input.
 const STDIN: &str = "-";
 
 /// A file that was read.
@@ -47,7 +47,7 @@ impl Source {
         self.path == Path::new(STDIN)
     }
 
-    /// As it is called in what is printed.
+    /// Its name in the output.
     pub(crate) fn name(&self) -> String {
         name(&self.path)
     }
@@ -101,7 +101,7 @@ impl Input {
     fn directory(&mut self, path: &Path, recursive: bool) {
         let mut walk = WalkBuilder::new(path);
         walk.standard_filters(false)
-            // What Git does not hold is nothing that somebody is going to apply.
+            // A file that Git ignores is not going to be applied.
             .git_ignore(recursive)
             .parents(recursive)
             // A mounted ConfigMap is a directory of symbolic links.

@@ -13,14 +13,14 @@ use super::images::beside;
 use super::input;
 use super::policy::{DEADLINE, Module};
 
-/// That one of the three must be named.
+/// The error if no nodes are named.
 const UNNAMED: &str = "name the nodes to judge against: --nodes FILE (what `kubectl get nodes -o yaml` wrote), --cluster (the current kubeconfig's), or --arch amd64=3,arm64=2 (made up)";
 
-/// With a cluster that does not answer. Less than the module may take in all, so that it can say what it waited for.
+/// How long host calls may wait for a cluster. Less than the module's deadline, so that it can report the timeout.
 const PATIENCE: Duration = Duration::from_secs(20);
 const _: () = assert!(PATIENCE.as_secs() < DEADLINE.as_secs());
 
-/// Refuses a command line that names no nodes, before anything is read.
+/// Rejects a command line that names no nodes, before anything is read.
 pub(crate) fn check(subject: &Subject) -> Result<()> {
     if subject.nodes.is_none() && !subject.cluster && subject.arch.is_none() {
         bail!(UNNAMED);
@@ -41,7 +41,7 @@ pub(crate) enum Detail {
     Labels(Labels),
 }
 
-/// What answers for nodes.
+/// The hosts that answer for nodes.
 pub(crate) struct Hosts {
     /// For those that the user named, and those that join them.
     all: Arc<dyn HostCalls>,

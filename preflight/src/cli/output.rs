@@ -36,12 +36,12 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 #[derive(Debug)]
 pub(crate) struct Terminal {
     color: ColorChoice,
-    /// What the user typed for this command.
+    /// The name with which the command was called.
     pub(crate) name: String,
 }
 
 impl Terminal {
-    /// With colour as the user wants it, and the name that was typed.
+    /// With this colour and name.
     pub(crate) fn new(color: Color, name: String) -> Self {
         Self {
             name,
@@ -65,24 +65,24 @@ impl Terminal {
         let _ = err.write_all(text.as_bytes());
     }
 
-    /// Something that the user may want to know.
+    /// Prints a note.
     pub(crate) fn note(&self, text: &str) {
         self.line(CYAN, "note", text);
     }
 
-    /// All of them.
+    /// Prints notes.
     pub(crate) fn notes(&self, notes: &[String]) {
         for note in notes {
             self.note(note);
         }
     }
 
-    /// Something that was not done, and why.
+    /// Prints an error.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         self.failure(&chain(error));
     }
 
-    /// Something that could not be judged.
+    /// Prints the reason why something was not judged or not done.
     pub(crate) fn failure(&self, text: &str) {
         self.line(RED, "error", text);
     }

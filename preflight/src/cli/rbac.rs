@@ -18,7 +18,7 @@ const NEEDED: [Grant; 2] = [
         role: "hco-architecture-guard-nodes",
         group: "",
         resource: "nodes",
-        // What a watch cache asks for, from which the policy-server answers.
+        // policy-server answers from a watch, which lists first.
         verbs: &["list", "watch"],
         without: "every request that needs the nodes hangs until the webhook's timeout",
     },

@@ -1,4 +1,4 @@
-//! The policy's settings: read from a file, validated by the module, shown with what holds where they are silent.
+//! The settings of the policy: read from a file, validated by the module, shown with the defaults.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -138,7 +138,7 @@ struct Effective {
 }
 
 impl Effective {
-    /// Fills in what settings that are right leave out. What validates them is the module; this knows their names.
+    /// Adds the defaults to settings that are valid. The module validates them; this only knows their names.
     fn of(settings: &Value) -> Self {
         let text = |key: &str| settings.get(key).and_then(Value::as_str).map(str::to_owned);
         let mut levels: BTreeMap<String, String> = BTreeMap::new();
