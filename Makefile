@@ -142,6 +142,12 @@ lint: setup ## rustfmt, clippy and rustdoc, warnings are errors
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items
 
+.PHONY: lint-features
+lint-features: setup ## clippy for hco-preflight with fewer features; CI runs it apart, because it compiles much anew
+	for features in cli images cluster ''; do \
+		$(CARGO) clippy --locked -p hco-preflight --lib --bins --no-default-features --features "$$features" -- -D warnings || exit; \
+	done
+
 .PHONY: fmt
 fmt: ## Format the code
 	$(CARGO) fmt --all

@@ -1,4 +1,5 @@
-//! The picture docs/growth.svg: time over nodes, on logarithmic axes. The colours fit light and dark pages.
+//! The picture docs/growth.svg: time over nodes, on logarithmic axes. The colours fit light and dark pages, which those of
+//! plotters do not: it writes each colour where it is used.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Where compiled modules are kept from one run to the next.
+//! Where compiled modules are cached.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub enum CacheError {
     )]
     Shared(PathBuf),
     /// It is not there and cannot be made.
-    #[error("{0} cannot be made: {1}")]
+    #[error("{0} cannot be created: {1}")]
     Unusable(PathBuf, std::io::Error),
 }
 

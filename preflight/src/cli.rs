@@ -36,7 +36,7 @@ use self::output::Terminal;
 pub(crate) fn run(words: Vec<OsString>) -> ExitCode {
     let args = match Args::read(words) {
         Ok(args) => args,
-        // Help is asked for or a mistake is told: clap knows where either is written, and with which code.
+        // Help or a mistake: clap knows where to print it, and the exit code.
         Err(error) => {
             let code = error.exit_code();
             let _ = error.print();

@@ -18,7 +18,7 @@ pub use connection::Connection;
 pub use error::ClusterError;
 
 use crate::fields::Fields;
-use crate::node_list::kept::Kept;
+use crate::node_list::reduction::Reduction;
 use crate::{Labels, NodeList};
 use api::{Asked, Selectors};
 
@@ -95,7 +95,7 @@ impl Cluster {
     pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
         let asked = Asked::new("list", "nodes");
         let nodes = self.list("/api/v1/nodes", &asked, &Selectors::default(), |item| {
-            let node = Kept::Judged(labels).of(item, 1);
+            let node = Reduction::Judged(labels).of(item, 1);
             node.map_err(ClusterError::Nodes)
         })?;
         Ok(NodeList::of(nodes))
@@ -128,7 +128,7 @@ impl Cluster {
         })
     }
 
-    /// Whether Kubewarden is installed. Everybody may ask that.
+    /// Whether Kubewarden is installed. Every user may do that.
     ///
     /// # Errors
     ///
@@ -145,13 +145,43 @@ impl Cluster {
     ///
     /// If they cannot be read.
     pub fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        let (resource, path) = match namespace {
-            None => ("clusteradmissionpolicies", String::new()),
+        let resource = match namespace {
+            None => "clusteradmissionpolicies",
+            Some(_) => "admissionpolicies",
+        };
+        self.kubewarden(resource, namespace)
+    }
+
+    /// The `ClusterAdmissionPolicyGroups` of Kubewarden, or the `AdmissionPolicyGroups` of a namespace; none if the
+    /// cluster does not serve them.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub fn policy_groups(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
+        let resource = match namespace {
+            None => "clusteradmissionpolicygroups",
+            Some(_) => "admissionpolicygroups",
+        };
+        match self.kubewarden(resource, namespace) {
+            Err(ClusterError::Refused { code: 404, .. }) => Ok(Vec::new()),
+            groups => groups,
+        }
+    }
+
+    /// Objects of Kubewarden, of the whole cluster or of a namespace.
+    fn kubewarden(
+        &self,
+        resource: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let namespace = match namespace {
+            None => String::new(),
             // A path is made of it.
             Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
-            Some(namespace) => ("admissionpolicies", format!("/namespaces/{namespace}")),
+            Some(namespace) => format!("/namespaces/{namespace}"),
         };
-        let path = format!("/apis/{KUBEWARDEN}/v1{path}/{resource}");
+        let path = format!("/apis/{KUBEWARDEN}/v1{namespace}/{resource}");
         let asked = Asked::new("list", &format!("{resource}.{KUBEWARDEN}"));
         self.list(&path, &asked, &Selectors::default(), |item| {
             serde_json::from_str(item).map_err(|error| asked.unread(error))

@@ -1,4 +1,4 @@
-//! The policy's module, of the sources that stand beside this crate.
+//! The module of the policy, built from the sources in this workspace.
 
 /// Built by `build.rs`.
 pub(crate) static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.wasm"));

@@ -15,7 +15,7 @@ pub enum HostError {
         #[source]
         source: std::io::Error,
     },
-    /// The module is none, or none that this engine can run.
+    /// The module is invalid, or this engine cannot run it.
     #[error("the module cannot be compiled: {0}")]
     Module(String),
     /// The module does not start.
@@ -29,23 +29,23 @@ pub enum HostError {
     /// The guest trapped: it panicked, or wanted more memory than it may have.
     #[error("the module trapped in `{operation}`: {trap}")]
     Trap {
-        /// What it was called for.
+        /// The operation.
         operation: String,
-        /// Where, as wasmtime tells it.
+        /// Where, in the words of wasmtime.
         trap: String,
     },
     /// The guest answered with an error.
     #[error("the module failed in `{operation}`: {message}")]
     Guest {
-        /// What it was called for.
+        /// The operation.
         operation: String,
-        /// What it said.
+        /// The message.
         message: String,
     },
     /// The guest's answer is not what Kubewarden's protocol wants.
     #[error("the module's answer to `{operation}` cannot be read")]
     Answer {
-        /// What it was called for.
+        /// The operation.
         operation: String,
         /// Why.
         #[source]

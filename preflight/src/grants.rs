@@ -35,10 +35,10 @@ pub struct Capabilities {
     patterns: BTreeSet<String>,
 }
 
-/// Why a pattern is none. The texts are policy-server's.
+/// Why a pattern is invalid. The texts are those of policy-server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CapabilityError {
-    /// Nothing in it.
+    /// It is empty.
     #[error("invalid pattern: pattern must not be empty")]
     Empty,
     /// A star that is no segment of its own at the end.
@@ -46,7 +46,7 @@ pub enum CapabilityError {
         "invalid pattern {0:?}: wildcard '*' must be the entire last path segment (e.g. 'oci/*'), not a partial match"
     )]
     Wildcard(String),
-    /// No host call is called so.
+    /// No host call has this name.
     #[error(
         "invalid pattern {pattern:?}: unknown segment {segment:?}, valid options at this level are: {valid}"
     )]
@@ -161,7 +161,7 @@ fn check(pattern: &str) -> Result<(), CapabilityError> {
     }
 }
 
-/// Lets through to another host what a policy may ask, and refuses the rest in policy-server's words.
+/// Passes the host calls that a policy may use to another host, and rejects the others with the texts of policy-server.
 pub struct Granted {
     host: Arc<dyn HostCalls>,
     resources: BTreeSet<Resource>,

@@ -1,4 +1,4 @@
-//! The seam between the guest and whatever stands in for a cluster.
+//! The interface between the guest and its host: a cluster, or a replacement.
 
 /// Answers the guest's host calls.
 ///

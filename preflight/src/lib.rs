@@ -1,4 +1,4 @@
-//! Runs a Kubewarden policy without a cluster: the very module that policy-server would load, on the engine
+//! Runs a Kubewarden policy without a cluster: the same module that policy-server would load, on the engine
 //! that policy-server runs it on ([wapc] and wasmtime), with its host calls answered from a file, from counts of
 //! nodes, from a live cluster (feature `cluster`), from registries (feature `images`), from a recorded session, or not at all.
 //!
@@ -17,7 +17,7 @@
 //! ```
 //!
 //! What the host does to a policy is what policy-server does: a fresh instance for each evaluation, a
-//! deadline in ticks of an epoch, the same texts where it refuses something. Comments that begin with
+//! deadline in ticks of an epoch, the same texts where it rejects something. Comments that begin with
 //! MIRRORS name the place in its sources.
 
 #![forbid(unsafe_code)]

@@ -57,8 +57,8 @@ pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
             if documents.len() > 1 {
                 return Err(stopped.error);
             }
-            // The YAML reader is content with some of what is no JSON, such as a comma too many. Where it is
-            // not, whoever wrote JSON is told what is wrong with that.
+            // The YAML reader accepts some invalid JSON, such as a trailing comma. If it does not, the error is that
+            // of JSON for a text that looks like JSON.
             let is_yaml = !looks_like_json(rest);
             let before = bytes + stopped.offset;
             yaml::documents(rest, stopped.lines, before, &mut documents)

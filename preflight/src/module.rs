@@ -1,4 +1,4 @@
-//! What of a module's bytes decides: its sections, without what is only said about it.
+//! The sections of a module, with and without those that do not change what it does.
 
 use std::fmt::Write as _;
 
@@ -57,7 +57,7 @@ struct Metadata {
 
 const HEADER: &[u8] = b"\0asm\x01\0\0\0";
 
-/// The id of sections that are only said about a module.
+/// The id of custom sections, which do not change what a module does.
 const CUSTOM: u8 = 0;
 
 struct Section<'m> {

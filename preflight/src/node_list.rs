@@ -1,7 +1,7 @@
 //! The nodes of a file in place of a cluster.
 
 mod counts;
-pub(crate) mod kept;
+pub(crate) mod reduction;
 mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +14,12 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 pub use counts::{Counts, CountsError};
-pub use kept::Labels;
+pub use reduction::Labels;
 
 use crate::fields::Fields;
 use crate::request::ResourceAttributes;
 use crate::{HostCalls, ManifestError, Request, handler_error, mask};
-use kept::Kept;
+use reduction::Reduction;
 
 /// Nodes as `kubectl get nodes -o yaml` or `-o json` writes them, answered as a cluster would.
 ///
@@ -42,7 +42,7 @@ struct Answered {
     list: Arc<Vec<u8>>,
 }
 
-/// What is said to `kubernetes/can_i`.
+/// The answers to `kubernetes/can_i`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum CanI {
     /// Everybody may do everything.
@@ -54,7 +54,7 @@ pub enum CanI {
     Unknown(String),
 }
 
-/// Why a file is no list of nodes.
+/// Why a file is not a list of nodes.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeListError {
     /// The file cannot be read.
@@ -69,11 +69,11 @@ pub enum NodeListError {
     /// There is nothing in it.
     #[error("the node list is empty; write it with `kubectl get nodes -o yaml`")]
     Empty,
-    /// It is no JSON.
+    /// It is not JSON.
     #[error("the node list is not valid JSON")]
     Json(#[source] serde_json::Error),
-    /// It is no YAML.
-    #[error("the node list is no YAML")]
+    /// It is not YAML.
+    #[error("the node list is not valid YAML")]
     Yaml(#[source] ManifestError),
     /// It is something else.
     #[error("the node list holds {0}; write it with `kubectl get nodes -o yaml`")]
@@ -87,7 +87,7 @@ impl NodeList {
     ///
     /// If the file cannot be read, or is no list of nodes.
     pub fn from_file(path: &Path) -> Result<Self, NodeListError> {
-        read_file(path, Kept::Everything)
+        read_file(path, Reduction::Everything)
     }
 
     /// Reads JSON or YAML, and keeps everything: a `List` or `NodeList`, or a single `Node`.
@@ -96,7 +96,7 @@ impl NodeList {
     ///
     /// If it is no list of nodes.
     pub fn from_text(text: &[u8]) -> Result<Self, NodeListError> {
-        read_text(text, Kept::Everything)
+        read_text(text, Reduction::Everything)
     }
 
     /// Reads JSON or YAML from a file, and keeps what the policy of this project reads; YAML is never held
@@ -106,7 +106,7 @@ impl NodeList {
     ///
     /// If the file cannot be read, or is no list of nodes.
     pub fn reduced_from_file(path: &Path, labels: &Labels) -> Result<Self, NodeListError> {
-        read_file(path, Kept::Judged(labels))
+        read_file(path, Reduction::Judged(labels))
     }
 
     /// Reads JSON or YAML, and keeps what the policy of this project reads.
@@ -115,7 +115,7 @@ impl NodeList {
     ///
     /// If it is no list of nodes.
     pub fn reduced_from_text(text: &[u8], labels: &Labels) -> Result<Self, NodeListError> {
-        read_text(text, Kept::Judged(labels))
+        read_text(text, Reduction::Judged(labels))
     }
 
     /// Makes up workers, so many of each architecture, and no control plane.
@@ -278,7 +278,7 @@ fn raw_nodes(counts: &BTreeMap<String, usize>, prefix: &str) -> Vec<Box<RawValue
         .collect()
 }
 
-fn read_file(path: &Path, kept: Kept<'_>) -> Result<NodeList, NodeListError> {
+fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
     let unreadable = |source| NodeListError::Unreadable {
         path: path.to_owned(),
         source,
@@ -291,21 +291,21 @@ fn read_file(path: &Path, kept: Kept<'_>) -> Result<NodeList, NodeListError> {
     if is_json(reader.fill_buf().map_err(unreadable)?) {
         let mut text = Vec::new();
         reader.read_to_end(&mut text).map_err(unreadable)?;
-        return of_json(&text, kept).map(NodeList::of);
+        return of_json(&text, reduction).map(NodeList::of);
     }
-    match stream::nodes(reader, kept) {
+    match stream::nodes(reader, reduction) {
         Ok(nodes) => Ok(NodeList::of(nodes)),
         Err(stream::Stopped::List(error)) => Err(error),
         Err(stream::Stopped::File(source)) => Err(unreadable(source)),
     }
 }
 
-fn read_text(text: &[u8], kept: Kept<'_>) -> Result<NodeList, NodeListError> {
+fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
     let text = text.strip_prefix(MARK).unwrap_or(text);
     if is_json(text) {
-        return of_json(text, kept).map(NodeList::of);
+        return of_json(text, reduction).map(NodeList::of);
     }
-    match stream::nodes(text, kept) {
+    match stream::nodes(text, reduction) {
         Ok(nodes) => Ok(NodeList::of(nodes)),
         Err(stream::Stopped::List(error)) => Err(error),
         Err(stream::Stopped::File(_)) => Err(NodeListError::Empty),
@@ -319,7 +319,7 @@ fn is_json(text: &[u8]) -> bool {
     text.trim_ascii_start().first() == Some(&b'{')
 }
 
-fn of_json(text: &[u8], kept: Kept<'_>) -> Result<Vec<Box<RawValue>>, NodeListError> {
+fn of_json(text: &[u8], reduction: Reduction<'_>) -> Result<Vec<Box<RawValue>>, NodeListError> {
     let list: Fields<'_> = serde_json::from_slice(text).map_err(NodeListError::Json)?;
     let kind = list.get("kind").map(|kind| kind.trim_matches('"'));
     let items = list.get("items").map(serde_json::from_str);
@@ -333,12 +333,12 @@ fn of_json(text: &[u8], kept: Kept<'_>) -> Result<Vec<Box<RawValue>>, NodeListEr
             };
             items
                 .into_iter()
-                .map(|item| kept.of(item.get(), lines.of(item.get())))
+                .map(|item| reduction.of(item.get(), lines.of(item.get())))
                 .collect()
         }
         (kind, _) => {
             let whole = || std::str::from_utf8(text).unwrap_or_default();
-            single(kind, || kept.of(whole(), 1)).map(|node| vec![node])
+            single(kind, || reduction.of(whole(), 1)).map(|node| vec![node])
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct Policy {
     _ticker: Option<Ticker>,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub struct Evaluation<T> {
     /// The answer.
@@ -276,7 +276,7 @@ impl std::fmt::Debug for Policy {
 /// `WAPC_EPOCH_INTERRUPTION_ERR_MSG`; the end of the text, which is also that of an interrupted start.
 const INTERRUPTED: &str = "interrupted, execution deadline exceeded";
 
-/// How wasmtime begins to tell of a trap.
+/// The beginning of the text of a trap in wasmtime.
 const TRAPPED: &str = "error while executing at wasm backtrace";
 
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs, `host_callback`.

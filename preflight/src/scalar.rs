@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use serde_json::{Number, Value};
 
-/// A scalar, told from the others.
+/// The type and value of a scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Scalar<'t> {
     Null,
@@ -57,7 +57,7 @@ pub(crate) fn resolve<'t>(
         | ("float", found @ Scalar::Float(_))
         | ("null", found @ Scalar::Null) => Ok(found),
         _ => Err(format!(
-            "`{}` is tagged !!{tag}, and is none",
+            "`{}` is tagged !!{tag}, but has another type",
             shortened(&text)
         )),
     }
@@ -67,7 +67,7 @@ fn binary<'t>(text: &str) -> Result<Scalar<'t>, String> {
     let text: String = text.split(['\r', '\n']).collect();
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(text)
-        .map_err(|_| "what is tagged !!binary is no base64".to_owned())?;
+        .map_err(|_| "a value tagged !!binary is not valid base64".to_owned())?;
     Ok(Scalar::Text(
         String::from_utf8_lossy(&bytes).into_owned().into(),
     ))
@@ -170,7 +170,12 @@ impl Scalar<'_> {
             Self::Unsigned(int) => as_the_server_has_it(int.into()),
             Self::Float(float) => match Number::from_f64(float) {
                 Some(number) => as_the_server_has_it(number.into()),
-                None => return Err(format!("`{}` is a number that JSON lacks", special(float))),
+                None => {
+                    return Err(format!(
+                        "`{}` is a number that JSON cannot represent",
+                        special(float)
+                    ));
+                }
             },
             Self::Text(text) => text.into_owned().into(),
         })
@@ -190,9 +195,9 @@ impl Scalar<'_> {
             Self::Int(int) => Ok(int.to_string()),
             #[expect(clippy::cast_possible_truncation, reason = "that is what Go does")]
             Self::Float(float) => Ok(short_float(float as f32)),
-            Self::Null => Err("the name of a field is null; put it in quotes".to_owned()),
+            Self::Null => Err("a field name is null; put it in quotes".to_owned()),
             Self::Unsigned(int) => Err(format!(
-                "the name of a field is the number {int}; put it in quotes"
+                "a field name is the number {int}; put it in quotes"
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! Sessions: what a guest asked and what it was told, in the format of `kwctl run
+//! Sessions: the host calls of a guest and their answers, in the format of `kwctl run
 //! --record-host-capabilities-interactions`.
 
 use std::collections::VecDeque;
@@ -26,11 +26,11 @@ pub struct Session {
 pub struct Exchange {
     /// YAML of a [`Request`], as a text.
     pub request: String,
-    /// What the host said.
+    /// The answer of the host.
     pub response: Response,
 }
 
-/// What the host said.
+/// The answer of the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum Response {

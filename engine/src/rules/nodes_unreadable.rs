@@ -65,7 +65,7 @@ fn name(account: &ServiceAccount) -> String {
 fn grant(account: Option<&ServiceAccount>, condition: &str) -> Remedy {
     let account = account.map_or_else(|| "NAMESPACE/NAME".to_owned(), name);
     Remedy::advice(format!(
-        "{condition}grant the policy-server's service account permission to get, list, and watch nodes, as deploy/rbac.yaml does for kubewarden/policy-server"
+        "{condition}grant the policy-server's service account permission to list and watch nodes, as deploy/rbac.yaml does for kubewarden/policy-server"
     ))
     .with_command(Some(format!(
         "hco-preflight rbac --service-account {account} | kubectl apply -f -"

@@ -32,6 +32,72 @@ fn executable(path: &Path, script: &str) {
     assert!(status.success());
 }
 
+/// On a machine with these programs and no others, `make setup`, and what they were called with.
+fn setup_with(programs: &[&str]) -> (Output, String) {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    for program in programs {
+        let script = format!("#!/bin/sh\necho {program} \"$@\" >> {}\n", log.display());
+        executable(&place.path().join(program), &script);
+    }
+    let path = std::env::var_os("PATH").unwrap();
+    let mut make = std::env::split_paths(&path).map(|directory| directory.join("make"));
+    let output = Command::new(make.find(|file| file.is_file()).unwrap())
+        .current_dir(root())
+        .args(["--silent", "--no-print-directory", "setup"])
+        .env_remove("MAKEFLAGS")
+        .env("PATH", place.path())
+        .output()
+        .unwrap();
+    (output, std::fs::read_to_string(log).unwrap_or_default())
+}
+
+/// The first command of the README, on a fresh machine: what is missing is named before anything is compiled, and the
+/// toolchain is installed, also if rustup does not do that by itself.
+#[test]
+fn the_machine_is_checked_first() {
+    if !is_there("make") {
+        return;
+    }
+    for (programs, why) in [
+        (&["cc"][..], "rustup is missing"),
+        (&["rustup"], "A C compiler is missing"),
+    ] {
+        let (output, log) = setup_with(programs);
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && printed.contains(why),
+            "{printed}"
+        );
+        assert_eq!(log, "");
+    }
+    let (output, log) = setup_with(&["cc", "rustup"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(log, "rustup --quiet toolchain install\n");
+
+    for target in [
+        "run",
+        "test",
+        "lint",
+        "hco-preflight",
+        "static",
+        "policy.wasm",
+    ] {
+        let output = Command::new("make")
+            .current_dir(root())
+            .args(["--dry-run", "--always-make", "--no-print-directory", target])
+            .env_remove("MAKEFLAGS")
+            .output()
+            .unwrap();
+        let planned = String::from_utf8(output.stdout).unwrap();
+        let first = planned.lines().next().unwrap_or_default();
+        assert!(
+            first.starts_with("command -v rustup"),
+            "{target}: {planned}"
+        );
+    }
+}
+
 #[test]
 fn the_release_builds_each_binary_for_its_platform() {
     let workflow = yaml(".github/workflows/release.yml");
@@ -104,7 +170,19 @@ fn the_job_is_restricted() {
         (&subject["name"], &subject["namespace"]),
         (&account["name"], &account["namespace"])
     );
-    for rule in one("ClusterRole")["rules"].as_array().unwrap() {
+    let rules = one("ClusterRole")["rules"].as_array().unwrap();
+    let policies = json!({
+        "apiGroups": ["policies.kubewarden.io"],
+        "resources": [
+            "clusteradmissionpolicies",
+            "admissionpolicies",
+            "clusteradmissionpolicygroups",
+            "admissionpolicygroups",
+        ],
+        "verbs": ["list"],
+    });
+    assert!(rules.contains(&policies), "{rules:?}");
+    for rule in rules {
         let mut verbs = rule["verbs"].as_array().unwrap().iter();
         assert!(verbs.all(|verb| verb == "get" || verb == "list"), "{rule}");
     }

@@ -345,6 +345,17 @@ fn nothing_is_denied_before_somebody_asks_for_it() {
 }
 
 #[test]
+fn every_overlay_is_documented() {
+    let (readme, rollout) = (text("README.md"), text("docs/rollout.md"));
+    for overlay in std::fs::read_dir(root().join("deploy/overlays")).unwrap() {
+        let name = overlay.unwrap().file_name().into_string().unwrap();
+        let row = format!("| `deploy/overlays/{name}` |");
+        assert!(rollout.contains(&row), "docs/rollout.md has no row {row}");
+        assert!(readme.contains(&name), "README.md does not name {name}");
+    }
+}
+
+#[test]
 fn each_overlay_is_for_the_namespace_of_its_hco() {
     for (overlay, manifests) in rendered() {
         let spec = &policy(&manifests)["spec"];

@@ -88,6 +88,25 @@ fn a_move_reaches_every_file() {
     }
 }
 
+/// Links that programs print come from Cargo.toml at compile time: `env!("CARGO_PKG_REPOSITORY")`.
+#[test]
+fn no_code_names_the_home() {
+    let home = home();
+    let slug = home.repository.trim_start_matches("https://github.com/");
+    let policy = format!("{}/policies", home.registry);
+    let mut seen = 0;
+    for (path, text) in texts(&root()).unwrap() {
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        for name in [slug, &home.homepage, &policy, &home.image()] {
+            assert!(!text.contains(name), "{} has {name}", path.display());
+        }
+        seen += 1;
+    }
+    assert!(seen >= 100, "only {seen} files were read");
+}
+
 #[test]
 fn the_manifests_name_the_version() {
     let version = metadata().reference().unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// What a manifest says of itself; nothing where it says nothing.
+/// The type and the name of a manifest; empty where they are missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Group and version.
@@ -49,7 +49,7 @@ pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) 
         .api_version
         .split_once('/')
         .unwrap_or(("", &identity.api_version));
-    // What a Kubewarden host wants of a request besides what it is about: kwctl refuses it otherwise.
+    // kwctl rejects a request without these fields.
     json!({
         "uid": "00000000-0000-0000-0000-000000000000",
         "kind": {"group": group, "version": version, "kind": identity.kind},

@@ -1,4 +1,4 @@
-//! What the user types.
+//! The command line.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use hco_preflight::Counts;
 
 /// Ask the HyperConverged architecture guard before you apply.
 ///
-/// Runs the very module that the cluster runs, on manifests and nodes that you already have, and says what would be denied
-/// and what to change.
+/// Runs the same module as the cluster, on manifests and nodes that you already have, and reports what would be denied and
+/// what to change.
 #[derive(Debug, Parser)]
 #[command(
     after_help = EXAMPLES,
@@ -50,10 +50,10 @@ Exit codes:
   1  something would be denied; `fix`: changes are shown but not written, or a problem remains
   2  something could not be judged: an unreadable file, unreadable nodes, wrong settings, wrong usage";
 
-/// The command line, read.
+/// The parsed command line.
 #[derive(Debug)]
 pub(crate) struct Args {
-    /// What was typed for the program.
+    /// The name with which the program was called.
     pub(crate) name: String,
     /// When to use colour.
     pub(crate) color: Color,
@@ -76,7 +76,7 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say what would happen to HyperConvergeds, and what to change
+    /// Report whether HyperConvergeds would be accepted, and what to change
     Check(Check),
     /// Correct HyperConvergeds: show the changes, or write them
     Fix(Fix),
@@ -98,66 +98,61 @@ pub(crate) enum Command {
     Version,
 }
 
-/// What is judged, against what.
+/// The objects, the nodes, and the policy of a check.
 #[derive(Debug, Clone, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
     /// Manifest in YAML or JSON, a directory of them, or - for the standard input; can be given several times. Without
     /// it, and with --cluster: the HyperConvergeds of the cluster
-    #[arg(
-        long,
-        short = 'f',
-        value_name = "FILE",
-        help_heading = "What is judged"
-    )]
+    #[arg(long, short = 'f', value_name = "FILE", help_heading = "Objects")]
     pub(crate) filename: Vec<PathBuf>,
 
-    /// The same without -f, as a shell writes `*.yaml`
-    #[arg(value_name = "FILE", help_heading = "What is judged")]
+    /// The same without -f, so that a shell can expand `*.yaml`
+    #[arg(value_name = "FILE", help_heading = "Objects")]
     files: Vec<PathBuf>,
 
-    /// Look into the directories below a directory too
-    #[arg(long, short = 'R', help_heading = "What is judged")]
+    /// Also read the directories below a directory
+    #[arg(long, short = 'R', help_heading = "Objects")]
     pub(crate) recursive: bool,
 
     /// A manifest with the objects before the change: they are judged as updates, which are not denied for existing
     /// problems
-    #[arg(long, value_name = "FILE", help_heading = "What is judged")]
+    #[arg(long, value_name = "FILE", help_heading = "Objects")]
     pub(crate) old: Option<PathBuf>,
 
     /// The nodes, as `kubectl get nodes -o yaml` or `-o json` writes them; - for the standard input
-    #[arg(long, value_name = "FILE", help_heading = "Against which nodes", conflicts_with_all = ["cluster", "arch"])]
+    #[arg(long, value_name = "FILE", help_heading = "Nodes", conflicts_with_all = ["cluster", "arch"])]
     pub(crate) nodes: Option<PathBuf>,
 
     /// The cluster of the current kubeconfig: its nodes, and for `check` and `record` the live object as the old one
-    #[arg(long, help_heading = "Against which nodes", conflicts_with = "arch")]
+    #[arg(long, help_heading = "Nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
 
-    /// So many workers of each architecture, as in amd64=3,arm64=2
-    #[arg(long, value_name = "COUNTS", help_heading = "Against which nodes")]
+    /// The number of workers of each architecture, for example amd64=3,arm64=2
+    #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
     pub(crate) arch: Option<Counts>,
 
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// Workers that join these nodes, as in arm64=2
-    #[arg(long, value_name = "COUNTS", help_heading = "Against which nodes")]
+    /// Workers that join these nodes, for example arm64=2
+    #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
     pub(crate) what_if: Option<Counts>,
 
     /// The policy's settings, or the ClusterAdmissionPolicy that holds them
-    #[arg(long, value_name = "FILE", help_heading = "By which policy")]
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
 
-    /// Another module instead of the embedded one
-    #[arg(long, value_name = "FILE", help_heading = "By which policy")]
+    /// Use this module instead of the embedded one
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
 
     /// Let the module of --policy read what its metadata asks for from the cluster; `kwctl inspect` shows what that is
-    #[arg(long, help_heading = "By which policy", requires_all = ["policy", "cluster"])]
+    #[arg(long, help_heading = "Policy", requires_all = ["policy", "cluster"])]
     pub(crate) allow_context_aware: bool,
 
-    /// Compile the module, and neither read nor keep a compiled one
-    #[arg(long, help_heading = "By which policy")]
+    /// Compile the module without reading or writing the cache
+    #[arg(long, help_heading = "Policy")]
     pub(crate) no_cache: bool,
 
     #[cfg(feature = "images")]
@@ -165,12 +160,12 @@ pub(crate) struct Subject {
     pub(crate) verified: Verified,
 }
 
-/// Whether registries are asked.
+/// Options for registries.
 #[cfg(feature = "images")]
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Verified {
     /// Ask registries for the architectures of images: sets `images: verify`. Credentials are those of docker and podman
-    #[arg(long, help_heading = "By which policy")]
+    #[arg(long, help_heading = "Policy")]
     pub(crate) images: bool,
 
     /// Insecure registries, certificate authorities and proxies, in the format of kwctl's sources.yml
@@ -178,21 +173,21 @@ pub(crate) struct Verified {
         long,
         value_name = "FILE",
         requires = "images",
-        help_heading = "By which policy"
+        help_heading = "Policy"
     )]
     pub(crate) sources_path: Option<PathBuf>,
 }
 
-const CONNECTION: &str = "Which cluster, and as whom";
+const CONNECTION: &str = "Cluster";
 
 /// Flags of kubectl.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub(crate) struct Connection {
-    /// The kubeconfig to use instead of those of KUBECONFIG or the one in the home
+    /// The kubeconfig to use instead of KUBECONFIG or ~/.kube/config
     #[arg(long, value_name = "FILE", help_heading = CONNECTION)]
     kubeconfig: Option<PathBuf>,
 
-    /// Another context of the kubeconfig than the current one
+    /// The context to use instead of the current one
     #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
     context: Option<String>,
 
@@ -251,7 +246,7 @@ pub(crate) enum AsIf {
     /// Merged with the live object and with what was applied last
     #[default]
     Apply,
-    /// In place of the live object
+    /// Replaces the live object
     Replace,
 }
 
@@ -264,7 +259,7 @@ pub(crate) struct Sent {
         value_enum,
         default_value_t,
         value_name = "HOW",
-        help_heading = "What is judged",
+        help_heading = "Objects",
         hide_possible_values = false
     )]
     pub(crate) as_if: AsIf,
@@ -278,13 +273,13 @@ pub(crate) struct Check {
     pub(crate) subject: Subject,
 
     /// Accept files without a HyperConverged, as hooks of a repository need it
-    #[arg(long, help_heading = "What is judged")]
+    #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
     #[command(flatten)]
     pub(crate) sent: Sent,
 
-    /// For people, or for machines and reviews
+    /// The format of the output
     #[arg(
         long,
         short = 'o',
@@ -295,7 +290,7 @@ pub(crate) struct Check {
     )]
     pub(crate) output: Format,
 
-    /// From which findings on the exit code is 1
+    /// The lowest level of a finding that makes the exit code 1
     #[arg(
         long,
         value_enum,
@@ -310,7 +305,7 @@ pub(crate) struct Check {
     pub(crate) quiet: bool,
 }
 
-/// From which findings on a check fails. What cannot be judged fails in any case.
+/// The lowest level of a finding that makes a check fail. An object that cannot be judged always makes it fail.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
     /// A denial
@@ -327,7 +322,7 @@ One of --nodes, --cluster and --arch must be given.
 
 Exit codes: 0 would be accepted, 1 would be denied, 2 could not be judged.";
 
-/// How a check is told.
+/// The format of the output of `check`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -358,19 +353,15 @@ pub(crate) struct Fix {
     pub(crate) subject: Subject,
 
     /// Accept files without a HyperConverged, as hooks of a repository need it
-    #[arg(long, help_heading = "What is judged")]
+    #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
     /// Write the corrected files; with `-f -`, the corrected text to the standard output
-    #[arg(long, short = 'w', conflicts_with_all = ["diff", "output"], help_heading = "What to do with the changes")]
+    #[arg(long, short = 'w', conflicts_with_all = ["diff", "output"], help_heading = "Changes")]
     pub(crate) write: bool,
 
     /// Print the changes as a unified diff; this is the default
-    #[arg(
-        long,
-        conflicts_with = "output",
-        help_heading = "What to do with the changes"
-    )]
+    #[arg(long, conflicts_with = "output", help_heading = "Changes")]
     pub(crate) diff: bool,
 
     /// Print the changes of each object on a line of its own, for objects in a cluster
@@ -379,7 +370,7 @@ pub(crate) struct Fix {
         short = 'o',
         value_enum,
         value_name = "FORMAT",
-        help_heading = "What to do with the changes"
+        help_heading = "Changes"
     )]
     pub(crate) output: Option<FixFormat>,
 
@@ -405,7 +396,7 @@ One of --nodes, --cluster and --arch must be given.
 
 Exit codes: 0 nothing to fix, 1 something to fix or to change by hand, 2 something could not be judged or written.";
 
-/// How changes are told to programs and people.
+/// The format of the changes of `fix`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FixFormat {
     /// A JSON Patch (RFC 6902)
@@ -458,7 +449,7 @@ impl std::str::FromStr for Prefer {
 /// `explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The rule; without it the table of rules is shown
+    /// The rule; without it, the table of rules is shown
     pub(crate) rule: Option<String>,
 }
 
@@ -469,7 +460,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
 
-    /// Compile the module, and neither read nor keep a compiled one
+    /// Compile the module without reading or writing the cache
     #[arg(long)]
     pub(crate) no_cache: bool,
 }
@@ -488,7 +479,7 @@ pub(crate) struct Images {
     #[arg(long, short = 'f', value_name = "FILE")]
     pub(crate) filename: Vec<PathBuf>,
 
-    /// Look into the directories below a directory too
+    /// Also read the directories below a directory
     #[arg(long, short = 'R')]
     pub(crate) recursive: bool,
 
@@ -496,7 +487,7 @@ pub(crate) struct Images {
     #[arg(long, value_name = "FILE")]
     pub(crate) sources_path: Option<PathBuf>,
 
-    /// For people, or for programs
+    /// The format of the output
     #[arg(
         long,
         short = 'o',
@@ -514,7 +505,7 @@ Credentials are those that `docker login` and `podman login` store.
 
 Exit codes: 0 all images were read, 2 an image could not be read.";
 
-/// How architectures are told.
+/// The format of the output of `images`.
 #[cfg(feature = "images")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImagesFormat {
@@ -538,7 +529,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "DIR", default_value = "hco-preflight-record")]
     pub(crate) to: PathBuf,
 
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -592,7 +583,7 @@ impl Args {
             (false, None) => {
                 return Err(command.error(
                     clap::error::ErrorKind::MissingSubcommand,
-                    format!("say what to do, as in `{name} check`; `{name} --help` lists it all"),
+                    format!("a command is missing, for example `{name} check`; `{name} --help` lists all commands"),
                 ));
             }
         };
@@ -616,7 +607,7 @@ fn command_of(name: &str) -> clap::Command {
         .after_help(EXAMPLES.replace("hco-preflight", name))
 }
 
-/// What the user typed to get here: as a plugin of kubectl the program's file is `kubectl-hco_preflight`.
+/// The name with which the program was called: as a plugin of kubectl the program's file is `kubectl-hco_preflight`.
 fn typed(first: Option<&OsString>) -> String {
     let stem = first
         .and_then(|path| Path::new(path).file_name())

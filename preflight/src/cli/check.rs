@@ -1,4 +1,4 @@
-//! `check`: every HyperConverged of the files, or of the cluster, is put to the module.
+//! `check`: judges every HyperConverged of the files, or of the cluster, with the module.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
 use super::images;
 use super::input::{self, Found, InFile, Input};
-use super::nodes::{self, Hosts, Kept};
+use super::nodes::{self, Detail, Hosts};
 use super::output::{Terminal, chain};
 use super::policy::Module;
 use super::progress::Progress;
 use super::settings;
 use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
 
-/// Judges, tells, and ends with the gravest.
+/// Judges the objects, prints the verdicts, and returns the worst exit code.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Vec::new();
     let purpose = Purpose::Check(args.sent.as_if);
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     for failure in &verdicts.failures {
         terminal.failure(&failure.to_string());
     }
-    terminal.tell(&verdicts, args.output)?;
+    terminal.verdicts(&verdicts, args.output)?;
     Ok(match (verdicts.exit(), args.fail_on) {
         (Exit::Denied, FailOn::Never) => Exit::Accepted,
         (Exit::Accepted, FailOn::Warn) if verdicts.warns() => Exit::Denied,
@@ -84,15 +84,15 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
 pub(crate) struct Prepared {
     /// The module.
     pub(crate) module: Module,
-    /// Those of the user or the defaults, found right.
+    /// Those of the user or the defaults, validated.
     settings: Settings,
-    /// Those of the cluster's policies, found right.
+    /// Those of the cluster's policies, validated.
     deployed: Vec<Settings>,
-    /// Where an object is that names no namespace.
+    /// The namespace of objects that name none.
     namespace: String,
     /// Answer for the nodes.
     pub(crate) hosts: Hosts,
-    /// What the module is to be asked.
+    /// The objects to judge.
     pub(crate) questions: Vec<Question>,
     /// What could not be read.
     pub(crate) failures: Vec<Failure>,
@@ -137,7 +137,7 @@ impl Written {
     }
 }
 
-/// What objects are judged for.
+/// Why objects are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// What would happen to them: a live object is the old one, and the file is sent like this.
@@ -147,7 +147,7 @@ pub(crate) enum Purpose {
 }
 
 impl Prepared {
-    /// Reads what the user named, the cheap things first. What to know of it is noted, also if it comes to nothing.
+    /// Reads all input, cheap input first. Notes are collected even if an error follows.
     pub(crate) fn new(
         subject: &Subject,
         purpose: Purpose,
@@ -220,13 +220,13 @@ impl Prepared {
             _ => Vec::new(),
         };
         let progress = Progress::start("reading the nodes");
-        let kept = if module.is_foreign() {
-            Kept::Everything
+        let detail = if module.is_foreign() {
+            Detail::Everything
         } else {
             let objects = questions.iter().flat_map(Question::objects);
-            Kept::Labels(Labels::named_in(objects))
+            Detail::Labels(Labels::named_in(objects))
         };
-        let mut hosts = nodes::hosts(subject, cluster.as_ref(), &kept)?;
+        let mut hosts = nodes::hosts(subject, cluster.as_ref(), &detail)?;
         if cluster.is_some() && module.is_foreign() {
             let is_granted = subject.allow_context_aware;
             notes.extend(module.not_granted(is_granted));
@@ -289,7 +289,7 @@ impl Prepared {
         }
     }
 
-    /// Those that say whether the cluster accepts it; where all of them only report, they all do.
+    /// Those of the settings that decide the exit code: of the policies that protect, or of all if none does.
     fn deciding(&self, question: &Question) -> impl Iterator<Item = &Settings> {
         let all = self.settings_for(question);
         let protects = all.iter().any(|settings| settings.protects());
@@ -342,7 +342,7 @@ impl Prepared {
         self.module.judge(&payload, host)
     }
 
-    /// The supposed nodes that are no workload nodes of any object: nothing that is told is about them.
+    /// The nodes of `--what-if` that are not workload nodes of any object, so that no verdict depends on them.
     fn unplaced(&self, supposed: Option<&Counts>, verdicts: &Verdicts) -> Vec<String> {
         let (Some(Counts(supposed)), Some(before)) = (supposed, &self.hosts.before) else {
             return Vec::new();
@@ -397,7 +397,7 @@ impl Question {
         }
     }
 
-    /// As it is to be, and as it was.
+    /// The new object and the old one.
     fn objects(&self) -> impl Iterator<Item = &Value> {
         std::iter::once(self.sent()).chain(&self.old)
     }
@@ -425,16 +425,16 @@ impl Question {
     }
 }
 
-/// What clap cannot say.
+/// Mistakes that clap cannot find.
 fn check_usage(subject: &Subject) -> Result<()> {
     nodes::check(subject)?;
     if subject.filename.is_empty() && !subject.cluster {
         bail!(
-            "name what is to be judged: -f FILE, -f DIRECTORY or -f - (the standard input); or --cluster alone, for the HyperConvergeds of the cluster"
+            "name the objects to check: -f FILE, -f DIRECTORY or -f - (the standard input); or --cluster alone, for the HyperConvergeds of the cluster"
         );
     }
     if subject.filename.is_empty() && subject.old.is_some() {
-        bail!("--old says what the object of -f was before: name that object with -f");
+        bail!("--old is the previous version of an object in a file: name that file with -f");
     }
     let named = [&subject.old, &subject.nodes, &subject.settings];
     let all = named.into_iter().flatten().chain(&subject.filename);
@@ -455,7 +455,7 @@ pub(crate) enum Unread {
     Failures(Vec<Failure>),
 }
 
-/// Nothing to judge is no acceptance, unless the user says so.
+/// Without objects nothing is accepted, except with `--allow-empty`.
 fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
     let files: Vec<String> = files
         .iter()
@@ -479,7 +479,7 @@ fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
 /// What a verdict on a live object means.
 const LIVE: &str = "live objects are checked as if they were new; in the cluster, an update is not denied for existing problems";
 
-/// The live objects, judged in full: what the cluster already has is not held against it, but told.
+/// The live objects, judged as if they were new: existing problems are reported too.
 fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<Question>> {
     let _progress = Progress::start("reading the HyperConvergeds of the cluster");
     let cluster = cluster.context("there is no cluster to read HyperConvergeds from")?;
@@ -502,7 +502,7 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
     Ok(questions.collect())
 }
 
-/// Where objects come from that are updated.
+/// Where the old objects come from.
 enum Old<'c> {
     Nowhere,
     File(PathBuf, Vec<Found>),

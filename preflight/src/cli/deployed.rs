@@ -12,7 +12,7 @@ use super::foreign::{Foreign, one_line};
 use super::policy::Module;
 use super::settings::without_effect;
 
-/// What an address of the module ends in, in whatever registry.
+/// The last part of the address of the module, in any registry.
 const ARTIFACT: &str = "hco-architecture-guard";
 
 /// Settings, and the policy of the cluster that has them.
@@ -41,7 +41,7 @@ pub(crate) enum Mode {
 }
 
 impl Settings {
-    /// Of no policy.
+    /// The settings that the user named, or the defaults.
     pub(crate) fn of_user(value: Value) -> Self {
         Self {
             value,
@@ -49,7 +49,7 @@ impl Settings {
         }
     }
 
-    /// Whether a denial is one in the cluster.
+    /// Whether the cluster acts on a denial.
     pub(crate) fn protects(&self) -> bool {
         let mode = self.policy.as_ref().map(|policy| policy.mode);
         mode != Some(Mode::Monitor)
@@ -63,13 +63,10 @@ impl Settings {
 }
 
 impl Policy {
-    fn of(object: &Value, namespace: Option<&str>) -> Self {
+    fn of(object: &Value, kind: &'static str, namespace: Option<&str>) -> Self {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
         Self {
-            kind: match namespace {
-                None => "ClusterAdmissionPolicy",
-                Some(_) => "AdmissionPolicy",
-            },
+            kind,
             namespace: namespace.map(Foreign::from),
             name: Foreign::from(text("/metadata/name").unwrap_or_default()),
             mode: match text("/spec/mode") {
@@ -108,8 +105,8 @@ impl fmt::Display for Policy {
     }
 }
 
-/// The settings of the policies that judge objects in these namespaces. Where Kubewarden is not installed, or the user
-/// may not see its policies, the user is told, and the defaults are left.
+/// The settings of the policies that judge objects in these namespaces. If Kubewarden is not installed, or the user may
+/// not list its policies, a note says so, and the default settings apply.
 pub(crate) fn settings(
     cluster: &Cluster,
     namespaces: &BTreeSet<&str>,
@@ -131,9 +128,13 @@ pub(crate) fn settings(
             }
             Err(error) => return Err(error.into()),
         };
-        for policy in policies.iter().filter(|policy| is_ours(policy)) {
+        for policy in policies
+            .iter()
+            .filter(|policy| policy.get("spec").is_some_and(is_ours))
+        {
             all.push(of_policy(policy, namespace, module, notes)?);
         }
+        groups(cluster, namespace, notes)?;
     }
     for namespace in namespaces {
         if !all.iter().any(|settings| settings.apply_in(namespace)) {
@@ -156,7 +157,11 @@ fn of_policy(
     module: &Module,
     notes: &mut Vec<String>,
 ) -> Result<Settings> {
-    let policy = Policy::of(object, namespace);
+    let kind = match namespace {
+        None => "ClusterAdmissionPolicy",
+        Some(_) => "AdmissionPolicy",
+    };
+    let policy = Policy::of(object, kind, namespace);
     let settings = object.pointer("/spec/settings").filter(|it| !it.is_null());
     let value = settings.cloned().unwrap_or_else(|| json!({}));
     notes.push(format!("using the settings of {}", policy.with_mode()));
@@ -174,9 +179,36 @@ fn of_policy(
     })
 }
 
-/// Whether a policy runs this project's module: from a mirror, in any version.
-fn is_ours(policy: &Value) -> bool {
-    let module = policy.pointer("/spec/module").and_then(Value::as_str);
+/// Names the groups with a member that runs this project's module. A group has a verdict of its own: an expression over
+/// its members, most of which can be other modules.
+fn groups(cluster: &Cluster, namespace: Option<&str>, notes: &mut Vec<String>) -> Result<()> {
+    let groups = match cluster.policy_groups(namespace) {
+        Ok(groups) => groups,
+        Err(error @ ClusterError::Forbidden { .. }) => {
+            notes.push(one_line(&format!("policy groups are ignored: {error}")));
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let kind = match namespace {
+        None => "ClusterAdmissionPolicyGroup",
+        Some(_) => "AdmissionPolicyGroup",
+    };
+    for group in &groups {
+        let members = group.pointer("/spec/policies").and_then(Value::as_object);
+        if members.is_some_and(|members| members.values().any(is_ours)) {
+            let group = Policy::of(group, kind, namespace);
+            notes.push(format!(
+                "{group} has a member with the module {ARTIFACT}; it is not evaluated, because the group's expression decides"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a policy, or a member of a group, runs this project's module: from a mirror, in any version.
+fn is_ours(spec: &Value) -> bool {
+    let module = spec.get("module").and_then(Value::as_str);
     let module = module.unwrap_or_default();
     let address = module.split('@').next().unwrap_or_default();
     let file = address.rsplit('/').next().unwrap_or_default();
@@ -189,9 +221,9 @@ mod tests {
 
     #[test]
     fn the_module_is_known_in_every_registry_and_version() {
-        let is_ours = |module: &str| is_ours(&json!({"spec": {"module": module}}));
+        let is_ours = |module: &str| is_ours(&json!({"module": module}));
         for module in [
-            "registry://ghcr.io/example/policies/hco-architecture-guard:v0.1.0",
+            "registry://registry.test/policies/hco-architecture-guard:v0.1.0",
             "registry://localhost:5000/hco-architecture-guard",
             "ghcr.io/hco-architecture-guard@sha256:0123",
             "mirror.test/a/b/hco-architecture-guard:v1@sha256:0123",
@@ -201,7 +233,7 @@ mod tests {
         }
         for module in [
             "",
-            "registry://ghcr.io/example/not-hco-architecture-guard:v0.1.0",
+            "registry://registry.test/not-hco-architecture-guard:v0.1.0",
             "registry://ghcr.io/hco-architecture-guard/other:v0.1.0",
             "registry://hco-architecture-guard:5000/other",
             "registry://ghcr.io/other:hco-architecture-guard",
@@ -215,9 +247,6 @@ mod tests {
         let metadata = include_str!("../../../policy-metadata.yml");
         let mut lines = metadata.lines().map(str::trim);
         let address = lines.find_map(|line| line.strip_prefix("io.kubewarden.policy.ociUrl: "));
-        assert!(
-            is_ours(&json!({"spec": {"module": address}})),
-            "{address:?}"
-        );
+        assert!(is_ours(&json!({"module": address})), "{address:?}");
     }
 }

@@ -1,8 +1,8 @@
-//! What the command ends with.
+//! The exit codes.
 
 use std::process::ExitCode;
 
-/// The exit codes; of several objects the gravest counts.
+/// The exit codes; of several objects, the worst counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// 0: everything would be accepted.

@@ -212,7 +212,7 @@ impl<'q> Fixed<'q> {
 
 fn json_patch_of(operations: &[Value]) -> Result<json_patch::Patch> {
     serde_json::from_value(Value::from(operations.to_vec()))
-        .context("a remedy of the module is no JSON Patch")
+        .context("a remedy of the module is not a valid JSON Patch")
 }
 
 fn patch(object: &mut Value, remedy: &Remedy) -> Result<()> {
@@ -464,7 +464,7 @@ fn command(question: &Question, patch: &str) -> Option<String> {
     Some(format!("{command} --type json -p {}", shell_word(patch)))
 }
 
-/// Prints what is left for a person, and the counts.
+/// Prints the findings that need manual changes, and the counts.
 fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
     let (mut by_hand, mut to_confirm) = (0, 0);
     for object in &verdicts.objects {

@@ -52,12 +52,8 @@ pub(crate) fn lines(text: &str) -> String {
 
 /// A text as one word of a shell.
 pub(crate) fn shell_word(text: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:".contains(letter);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    // It fails for NUL alone, which no argument can have, and which JSON escapes.
+    shlex::try_quote(text).unwrap_or("''".into()).into_owned()
 }
 
 /// JSON in which such characters are written with the escapes of JSON. Only strings can have them.
@@ -90,7 +86,7 @@ mod tests {
     #[test]
     fn a_text_is_one_word_of_a_shell() {
         assert_eq!(shell_word("a/b-1.yml"), "a/b-1.yml");
-        assert_eq!(shell_word("my dir/it's"), r"'my dir/it'\''s'");
+        assert_eq!(shell_word("my dir/it's"), "\"my dir/it's\"");
         assert_eq!(shell_word(""), "''");
     }
 

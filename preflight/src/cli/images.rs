@@ -75,6 +75,10 @@ pub(crate) fn host<'o>(
 }
 
 #[cfg(not(feature = "images"))]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "it has the signature of the one above"
+)]
 pub(crate) fn host<'o>(
     _: &Subject,
     _: Vec<&mut Value>,

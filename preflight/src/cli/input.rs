@@ -1,4 +1,4 @@
-//! The files that the user names: read once, the HyperConvergeds in them found, the rest passed over.
+//! Reads the files that the user names, and finds the HyperConvergeds in them.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::admission::Identity;
 use super::foreign::one_line;
 use super::verdict::{Failure, Place};
 
-/// What stands for the standard input.
+/// The name of the standard input.
 const STDIN: &str = "-";
 
 /// A file that was read.
@@ -47,7 +47,7 @@ impl Source {
         self.path == Path::new(STDIN)
     }
 
-    /// As it is called in what is printed.
+    /// Its name in the output.
     pub(crate) fn name(&self) -> String {
         name(&self.path)
     }
@@ -66,7 +66,7 @@ fn name(path: &Path) -> String {
 pub(crate) struct Input {
     /// The HyperConvergeds.
     pub(crate) found: Vec<Found>,
-    /// What was passed over.
+    /// What was skipped.
     pub(crate) notes: Vec<String>,
     /// What could not be read.
     pub(crate) failures: Vec<Failure>,
@@ -101,7 +101,7 @@ impl Input {
     fn directory(&mut self, path: &Path, recursive: bool) {
         let mut walk = WalkBuilder::new(path);
         walk.standard_filters(false)
-            // What Git does not hold is nothing that somebody is going to apply.
+            // A file that Git ignores is not going to be applied.
             .git_ignore(recursive)
             .parents(recursive)
             // A mounted ConfigMap is a directory of symbolic links.
@@ -112,7 +112,7 @@ impl Input {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) if is_loop(&error) => {
-                    self.notes.push(one_line(&format!("passed over: {error}")));
+                    self.notes.push(one_line(&format!("skipped: {error}")));
                     continue;
                 }
                 Err(error) => {
@@ -131,7 +131,7 @@ impl Input {
             } else if is_below && !recursive {
                 let entry = entry.display();
                 self.notes.push(one_line(&format!(
-                    "{entry}: passed over a directory; -R looks into it"
+                    "{entry}: skipped a directory; -R looks into it"
                 )));
             }
         }
@@ -195,7 +195,7 @@ impl Input {
             kind => format!("a {kind}"),
         };
         self.notes
-            .push(one_line(&format!("{file}:{line}: passed over {what}")));
+            .push(one_line(&format!("{file}:{line}: skipped {what}")));
     }
 }
 

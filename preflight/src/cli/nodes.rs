@@ -13,14 +13,14 @@ use super::images::beside;
 use super::input;
 use super::policy::{DEADLINE, Module};
 
-/// That one of the three must be named.
+/// The error if no nodes are named.
 const UNNAMED: &str = "name the nodes to judge against: --nodes FILE (what `kubectl get nodes -o yaml` wrote), --cluster (the current kubeconfig's), or --arch amd64=3,arm64=2 (made up)";
 
-/// With a cluster that does not answer. Less than the module may take in all, so that it can say what it waited for.
+/// How long host calls may wait for a cluster. Less than the module's deadline, so that it can report the timeout.
 const PATIENCE: Duration = Duration::from_secs(20);
 const _: () = assert!(PATIENCE.as_secs() < DEADLINE.as_secs());
 
-/// Refuses a command line that names no nodes, before anything is read.
+/// Rejects a command line that names no nodes, before anything is read.
 pub(crate) fn check(subject: &Subject) -> Result<()> {
     if subject.nodes.is_none() && !subject.cluster && subject.arch.is_none() {
         bail!(UNNAMED);
@@ -33,15 +33,15 @@ pub(crate) fn check(subject: &Subject) -> Result<()> {
     Ok(())
 }
 
-/// What is kept of a node.
-pub(crate) enum Kept {
+/// How much of each node is read.
+pub(crate) enum Detail {
     /// Everything: a module of the user's may read anything.
     Everything,
     /// What this project's module reads, and these labels.
     Labels(Labels),
 }
 
-/// What answers for nodes.
+/// The hosts that answer for nodes.
 pub(crate) struct Hosts {
     /// For those that the user named, and those that join them.
     all: Arc<dyn HostCalls>,
@@ -88,9 +88,9 @@ impl Hosts {
 pub(crate) fn hosts(
     subject: &Subject,
     cluster: Option<&Arc<Cluster>>,
-    kept: &Kept,
+    detail: &Detail,
 ) -> Result<Hosts> {
-    if let (Some(cluster), Kept::Everything, None) = (cluster, kept, &subject.what_if) {
+    if let (Some(cluster), Detail::Everything, None) = (cluster, detail, &subject.what_if) {
         return Ok(Hosts {
             all: Arc::clone(cluster) as _,
             is_live: true,
@@ -98,10 +98,10 @@ pub(crate) fn hosts(
         });
     }
     let list = match (&subject.nodes, cluster, &subject.arch) {
-        (Some(path), ..) => of_file(path, kept)?,
-        (None, Some(cluster), _) => match kept {
-            Kept::Everything => cluster.nodes(&Labels::All)?,
-            Kept::Labels(labels) => cluster.nodes(labels)?,
+        (Some(path), ..) => of_file(path, detail)?,
+        (None, Some(cluster), _) => match detail {
+            Detail::Everything => cluster.nodes(&Labels::All)?,
+            Detail::Labels(labels) => cluster.nodes(labels)?,
         },
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => bail!(UNNAMED),
@@ -117,12 +117,12 @@ pub(crate) fn hosts(
     })
 }
 
-fn of_file(path: &Path, kept: &Kept) -> Result<NodeList> {
-    let read = match (kept, path == Path::new("-")) {
-        (Kept::Everything, false) => NodeList::from_file(path),
-        (Kept::Everything, true) => NodeList::from_text(&input::text(path)?),
-        (Kept::Labels(labels), false) => NodeList::reduced_from_file(path, labels),
-        (Kept::Labels(labels), true) => NodeList::reduced_from_text(&input::text(path)?, labels),
+fn of_file(path: &Path, detail: &Detail) -> Result<NodeList> {
+    let read = match (detail, path == Path::new("-")) {
+        (Detail::Everything, false) => NodeList::from_file(path),
+        (Detail::Everything, true) => NodeList::from_text(&input::text(path)?),
+        (Detail::Labels(labels), false) => NodeList::reduced_from_file(path, labels),
+        (Detail::Labels(labels), true) => NodeList::reduced_from_text(&input::text(path)?, labels),
     };
     match read {
         // It names the file itself.

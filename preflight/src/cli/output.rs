@@ -1,4 +1,4 @@
-//! Where the command writes, and the forms in which it tells a check.
+//! Where the command writes, and the formats of its output.
 
 mod github;
 mod gitlab;
@@ -22,7 +22,7 @@ use super::args::{Color, Format};
 use super::foreign;
 use super::verdict::Verdicts;
 
-/// Wide enough to read, where there is no terminal to ask.
+/// The width without a terminal.
 const WIDTH: usize = 100;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -36,12 +36,12 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 #[derive(Debug)]
 pub(crate) struct Terminal {
     color: ColorChoice,
-    /// What the user typed for this command.
+    /// The name with which the command was called.
     pub(crate) name: String,
 }
 
 impl Terminal {
-    /// With colour as the user wants it, and the name that was typed.
+    /// With this colour and name.
     pub(crate) fn new(color: Color, name: String) -> Self {
         Self {
             name,
@@ -65,37 +65,37 @@ impl Terminal {
         let _ = err.write_all(text.as_bytes());
     }
 
-    /// Something that the user may want to know.
+    /// Prints a note.
     pub(crate) fn note(&self, text: &str) {
-        self.say(CYAN, "note", text);
+        self.line(CYAN, "note", text);
     }
 
-    /// All of them.
+    /// Prints notes.
     pub(crate) fn notes(&self, notes: &[String]) {
         for note in notes {
             self.note(note);
         }
     }
 
-    /// Something that was not done, and why.
+    /// Prints an error.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         self.failure(&chain(error));
     }
 
-    /// Something that could not be judged.
+    /// Prints the reason why something was not judged or not done.
     pub(crate) fn failure(&self, text: &str) {
-        self.say(RED, "error", text);
+        self.line(RED, "error", text);
     }
 
-    fn say(&self, style: Style, word: &str, text: &str) {
+    fn line(&self, style: Style, word: &str, text: &str) {
         let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
-        // There is nowhere left to say that this failed.
+        // If the standard error cannot be written, there is nowhere to report it.
         let _ = writeln!(err, "{style}{word}:{style:#} {}", foreign::lines(text));
     }
 
-    /// Tells what a check came to.
-    pub(crate) fn tell(&self, verdicts: &Verdicts, format: Format) -> Result<()> {
-        let told = match format {
+    /// Prints the verdicts.
+    pub(crate) fn verdicts(&self, verdicts: &Verdicts, format: Format) -> Result<()> {
+        let text = match format {
             Format::Text => return self.print(&text::render(verdicts, width(), &self.name)),
             Format::Json => foreign::json(&json::render(verdicts)?),
             Format::Sarif => foreign::json(&sarif::render(verdicts)?),
@@ -106,7 +106,7 @@ impl Terminal {
             Format::Junit => foreign::lines(&junit::render(verdicts)?),
             Format::Github => foreign::lines(&github::render(verdicts)),
         };
-        print_raw(told.as_bytes())
+        print_raw(text.as_bytes())
     }
 
     /// Prints a text in Markdown as a terminal shows it.
@@ -175,7 +175,7 @@ fn width() -> usize {
         .clamp(40, 140)
 }
 
-/// `| head` has read enough: that is no failure of ours.
+/// A closed pipe, as with `| head`, is not an error.
 fn quietly(written: std::io::Result<()>) -> Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -183,7 +183,7 @@ fn quietly(written: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// An error and its causes in one sentence. What an API server or a login said is not printed raw.
+/// An error and its causes in one sentence. Texts from an API server or a login are escaped.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let causes = error.chain().map(|cause| {
         if cause.is::<ClusterError>() {

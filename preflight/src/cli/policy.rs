@@ -20,7 +20,7 @@ pub(crate) struct Module {
     foreign: bool,
     /// What it wants to read of a cluster.
     asks_for: Vec<Resource>,
-    /// Why the compiled module is not kept for the next run.
+    /// Why the compiled module is not cached for the next run.
     pub(crate) uncached: Option<CacheError>,
 }
 
@@ -105,8 +105,8 @@ impl Module {
             .policy
             .validate_settings(settings.to_string().as_bytes())
             .result?;
-        let unsaid = || "the module does not say why".to_owned();
-        Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(unsaid)))
+        let no_reason = || "the module gives no reason".to_owned();
+        Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
     }
 
     /// Judges a payload.

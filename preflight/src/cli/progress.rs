@@ -1,22 +1,23 @@
-//! A line on the terminal while something takes longer than a second.
+//! A line on the terminal while something takes longer than a second. Own code, because indicatif brings four crates and
+//! cannot wait before it shows anything.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Says what is going on until it is dropped.
+/// Shows a line until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Progress {
     done: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// How long somebody waits without wondering.
+/// After how long the line appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// Says `what` on the standard error, if somebody looks there.
+    /// Shows `what` on the standard error, if that is a terminal.
     pub(crate) fn start(what: impl Into<String>) -> Self {
         let error = std::io::stderr();
         if error.is_terminal() {
@@ -33,7 +34,7 @@ impl Progress {
             if waiting.recv_timeout(patience) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            // Nobody is to fail because a terminal is gone.
+            // A terminal that is gone is not an error.
             let _ = write!(to, "{what} …").and_then(|()| to.flush());
             let _ = waiting.recv();
             let _ = write!(to, "\r\x1b[K").and_then(|()| to.flush());
@@ -60,7 +61,7 @@ mod tests {
 
     use super::*;
 
-    /// Hands on what is written.
+    /// Passes on what is written.
     struct Seen(Sender<String>);
 
     impl Write for Seen {
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_long_is_told_and_wiped_away() {
+    fn a_line_appears_and_is_cleared() {
         let (to, seen) = seen();
         let progress = Progress::after(Duration::ZERO, "reading nodes".to_owned(), to);
         assert_eq!(seen.recv().unwrap(), "reading nodes");
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_soon_is_not_told() {
+    fn a_short_wait_shows_nothing() {
         let (to, seen) = seen();
         drop(Progress::after(Duration::from_hours(1), "x".to_owned(), to));
         assert_eq!(seen.iter().collect::<String>(), "");

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_a_fix_are_told_apart() {
+    fn the_lines_of_a_fix_are_distinguished() {
         let fix = "label the nodes:\n  kubectl label node NODE a/b=\nor: do nothing";
         assert_eq!(
             lines(fix).collect::<Vec<_>>(),

@@ -18,7 +18,7 @@ const NEEDED: [Grant; 2] = [
         role: "hco-architecture-guard-nodes",
         group: "",
         resource: "nodes",
-        // What a watch cache asks for, from which the policy-server answers.
+        // policy-server answers from a watch, which lists first.
         verbs: &["list", "watch"],
         without: "every request that needs the nodes hangs until the webhook's timeout",
     },
@@ -27,7 +27,7 @@ const NEEDED: [Grant; 2] = [
         group: "authorization.k8s.io",
         resource: "subjectaccessreviews",
         verbs: &["create"],
-        without: "`serviceAccount` in the settings has no effect: whether the nodes may be read is not asked first",
+        without: "`serviceAccount` in the settings has no effect: the policy does not check first whether it may read the nodes",
     },
 ];
 
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
         return Ok(Exit::Accepted);
     }
     for grant in &missing {
-        terminal.note(&format!("{}; apply the manifest", grant.told(account)));
+        terminal.note(&format!("{}; apply the manifest", grant.missing(account)));
     }
     let manifests: Vec<String> = missing
         .iter()
@@ -96,7 +96,7 @@ impl Grant {
         }
     }
 
-    fn told(&self, account: &str) -> String {
+    fn missing(&self, account: &str) -> String {
         format!(
             "{account} lacks a grant for {}, and without it {}",
             self.named(),
@@ -149,8 +149,6 @@ mod tests {
 
     /// What stands in a manifest of `deploy/`, but for the names of bindings.
     fn deployed(manifest: &str, role: &str, account: &str) -> String {
-        // Kubewarden's documentation grants `get` as well, which nothing uses.
-        let manifest = manifest.replace("[get, list, watch]", "[list, watch]");
         let lines = manifest.lines().filter(|line| !line.starts_with('#'));
         let deployed = lines.collect::<Vec<_>>().join("\n") + "\n";
         let (before, binding) = deployed.split_once("kind: ClusterRoleBinding").unwrap();

@@ -27,12 +27,12 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
         bail!("{failure}");
     }
     let to = &args.to;
-    std::fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
+    std::fs::create_dir_all(to).with_context(|| format!("{} cannot be created", to.display()))?;
     let write = |path: &Path, text: &str| write(path, text, args.force);
     let word = |path: &Path| shell_word(&path.display().to_string());
     let module = args.subject.policy.as_deref();
     let module = module.unwrap_or_else(|| Path::new("annotated-policy.wasm"));
-    let mut said = String::new();
+    let mut commands = String::new();
     let pairs = prepared.pairs();
     for (index, (question, settings)) in pairs.iter().enumerate() {
         // Most people have one object, and one policy.
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
         write(&session_file, &record.session().to_text()?)?;
         // Writing to a String cannot fail.
         let _ = writeln!(
-            said,
+            commands,
             "kwctl run {} --allow-context-aware --settings-path {} --request-path {} --replay-host-capabilities-interactions {}",
             word(module),
             word(&settings_file),
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
     if args.subject.policy.is_none() {
         terminal.note("annotated-policy.wasm is this policy as it is deployed: `make annotated-policy.wasm`, or the registry:// address that you pushed it to");
     }
-    terminal.print(&said)?;
+    terminal.print(&commands)?;
     Ok(Exit::Accepted)
 }
 

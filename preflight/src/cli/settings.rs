@@ -1,4 +1,4 @@
-//! The policy's settings: read from a file, validated by the module, shown with what holds where they are silent.
+//! The settings of the policy: read from a file, validated by the module, shown with the defaults.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,7 +54,7 @@ fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
         (None, Some(first)) if documents.len() == 1 => Some(first.value.clone()),
         (None, None) => None,
         (None, Some(_)) => bail!(
-            "{}: {} documents, and none is a ClusterAdmissionPolicy; leave the settings alone in the file",
+            "{}: {} documents, and none is a ClusterAdmissionPolicy; keep only the settings in the file",
             path.display(),
             documents.len()
         ),
@@ -112,7 +112,7 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
                 .map(|policy| policy.line.to_string())
                 .collect();
             Err(format!(
-                "{} policies, at the lines {}, and not one of them alone is for hyperconvergeds; leave that one alone in the file",
+                "{} policies, at the lines {}, and not exactly one of them is for hyperconvergeds; keep only one policy in the file",
                 several.len(),
                 lines.join(", ")
             ))
@@ -138,7 +138,7 @@ struct Effective {
 }
 
 impl Effective {
-    /// Fills in what settings that are right leave out. What validates them is the module; this knows their names.
+    /// Adds the defaults to settings that are valid. The module validates them; this only knows their names.
     fn of(settings: &Value) -> Self {
         let text = |key: &str| settings.get(key).and_then(Value::as_str).map(str::to_owned);
         let mut levels: BTreeMap<String, String> = BTreeMap::new();
@@ -164,10 +164,10 @@ impl Effective {
     fn to_yaml(&self) -> Result<String> {
         let mut yaml = yaml_serde::to_string(self).context("the settings cannot be written")?;
         if self.service_account.is_none() {
-            yaml.push_str("# serviceAccount: not set, a missing grant is not looked up\n");
+            yaml.push_str("# serviceAccount: not set, a missing permission is not reported\n");
         }
         if self.common_templates.is_none() {
-            yaml.push_str("# commonTemplates: not set, those that upstream ships\n");
+            yaml.push_str("# commonTemplates: not set, the templates that upstream ships\n");
         }
         Ok(yaml)
     }

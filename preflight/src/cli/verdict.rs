@@ -1,5 +1,5 @@
-//! What the module said of each object, and what could not be asked. Every word of a verdict is the module's; only the
-//! lines of the user's file are added here.
+//! The verdict of the module on each object, and what could not be judged. All texts of a verdict come from the module;
+//! only the lines of the user's file are added here.
 
 use std::collections::BTreeMap;
 
@@ -42,10 +42,10 @@ pub(crate) struct Report {
     /// How many findings there are beyond those.
     #[serde(default)]
     pub(crate) more_findings: usize,
-    /// Whether another module than this project's said so, which told no findings.
+    /// Whether the answer comes from another module than this project's, which reports no findings.
     #[serde(skip)]
     pub(crate) foreign: bool,
-    /// What such a module said besides.
+    /// The warnings of such a module.
     #[serde(skip)]
     pub(crate) notes: Vec<String>,
 }
@@ -112,7 +112,7 @@ pub(crate) struct Finding {
     pub(crate) path: Foreign,
     /// The template that it is about.
     pub(crate) template: Option<Foreign>,
-    /// What is so.
+    /// The state and its consequence.
     pub(crate) fact: Foreign,
     /// What to do; the lines after the first are marked, see `prose::lines`.
     pub(crate) fix: String,
@@ -152,7 +152,7 @@ pub(crate) enum Level {
     Deny,
     /// It warns.
     Warn,
-    /// It was there before.
+    /// An existing problem, which denies nothing.
     Carried,
 }
 
@@ -187,7 +187,7 @@ pub(crate) struct Place {
     pub(crate) line: usize,
 }
 
-/// An object and what the module said of it.
+/// An object and its verdict.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     /// Nothing for an object of the cluster.
@@ -219,7 +219,7 @@ pub(crate) struct Failure {
     pub(crate) what: String,
 }
 
-/// All that a check came to.
+/// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Verdicts {
     /// In the order in which they stand in the files.
@@ -231,7 +231,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Judged {
-    /// `NAMESPACE/NAME`, as far as it is said.
+    /// `NAMESPACE/NAME`, without the parts that are missing.
     pub(crate) fn name(&self) -> String {
         let name = self.identity.name.as_deref().unwrap_or("(without a name)");
         one_line(&match &self.identity.namespace {
@@ -272,10 +272,10 @@ impl Judged {
         findings.filter(move |finding| finding.level == level)
     }
 
-    /// The module's sentence, where no finding says it.
+    /// The message of the module, if no finding has it.
     pub(crate) fn message(&self) -> Option<&str> {
-        let told = self.of(Level::Deny).next().is_some();
-        self.report.message.as_deref().filter(|_| !told)
+        let has_problems = self.of(Level::Deny).next().is_some();
+        self.report.message.as_deref().filter(|_| !has_problems)
     }
 }
 

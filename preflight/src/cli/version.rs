@@ -11,7 +11,7 @@ use super::output::Terminal;
 pub(crate) fn run(terminal: &Terminal) -> Result<Exit> {
     let version = env!("CARGO_PKG_VERSION");
     let module = Policy::embedded_module();
-    let sha256 = module_sha256(module).context("the embedded module is none")?;
+    let sha256 = module_sha256(module).context("the embedded module is invalid")?;
     let rules = RULES.len();
     terminal.print(&format!(
         "hco-preflight {version}\nmodule  sha256:{sha256} (without custom sections)\nrules   {rules}\n"

@@ -149,10 +149,10 @@ impl Cluster {
                 runtime.block_on(answer).map_err(late)?
             }
         };
-        answer.map_err(|error| self.told(error, asked))
+        answer.map_err(|error| self.error(error, asked))
     }
 
-    fn told(&self, error: Error, asked: &Asked) -> ClusterError {
+    fn error(&self, error: Error, asked: &Asked) -> ClusterError {
         let (verb, resource) = (asked.verb.clone(), asked.resource.clone());
         let server = self.server.clone();
         match error {

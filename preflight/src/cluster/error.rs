@@ -8,10 +8,10 @@ use kube::config::KubeconfigError;
 
 use crate::NodeListError;
 
-/// What can go wrong between us and a cluster.
+/// Why a cluster cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// Nobody said which cluster.
+    /// No cluster is named.
     #[error(
         "there is no kubeconfig: {0}; set KUBECONFIG, or log in, until `kubectl get nodes` works"
     )]
@@ -38,7 +38,7 @@ pub enum ClusterError {
     /// The kubeconfig's way of logging in does not work.
     #[error("the kubeconfig's login fails: {0}; log in again, until `kubectl get nodes` works")]
     Login(String),
-    /// Nobody answers.
+    /// There is no connection.
     #[error(
         "the API server {server} cannot be reached: {cause}; is this the right context, and is the cluster up?"
     )]
@@ -59,7 +59,7 @@ pub enum ClusterError {
         limit: Duration,
     },
     /// 401.
-    #[error("the API server {server} does not take the kubeconfig's credentials; log in again")]
+    #[error("the API server {server} rejects the kubeconfig's credentials; log in again")]
     Unauthorized {
         /// Its address.
         server: String,
@@ -69,11 +69,11 @@ pub enum ClusterError {
         "you may not {verb} {resource}: {message}; ask for a role with the verb `{verb}` on `{resource}`, or use another account"
     )]
     Forbidden {
-        /// What was to be done.
+        /// The verb of the request.
         verb: String,
-        /// With what.
+        /// The resource.
         resource: String,
-        /// What the API server said.
+        /// The message of the API server.
         message: String,
     },
     /// The cluster has no `HyperConverged` that can be judged.
@@ -89,33 +89,33 @@ pub enum ClusterError {
         /// The versions that are served.
         served: String,
     },
-    /// The API server said something else.
-    #[error("the API server refuses to {verb} {resource} ({code}): {message}")]
+    /// Another status.
+    #[error("the API server returned {code} for {verb} {resource}: {message}")]
     Refused {
-        /// What was to be done.
+        /// The verb of the request.
         verb: String,
-        /// With what.
+        /// The resource.
         resource: String,
         /// The HTTP status.
         code: u16,
-        /// What the API server said.
+        /// The message of the API server.
         message: String,
     },
-    /// The answer is none.
-    #[error("what the API server answers to {verb} {resource} cannot be read")]
+    /// The answer is invalid.
+    #[error("the answer of the API server to {verb} {resource} cannot be read")]
     Answer {
-        /// What was to be done.
+        /// The verb of the request.
         verb: String,
-        /// With what.
+        /// The resource.
         resource: String,
         /// Why.
         #[source]
         source: serde_json::Error,
     },
-    /// The nodes are none.
+    /// The nodes are invalid.
     #[error("the cluster's nodes cannot be read")]
     Nodes(#[source] NodeListError),
-    /// The machine has no place for a client.
+    /// The client cannot be started.
     #[error("the client of the cluster cannot be started")]
     Runtime(#[source] std::io::Error),
 }

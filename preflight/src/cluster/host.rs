@@ -32,7 +32,7 @@ struct Described {
 
 impl Cluster {
     /// DIVERGES: policy-server answers lists from a watch of its own, so it waits for ever where it may not
-    /// list. Here the refusal is told at once.
+    /// list. Here the error is returned at once.
     fn answer(&self, request: Request) -> Result<Vec<u8>, String> {
         match request {
             Request::KubernetesListResourceAll {
@@ -103,7 +103,7 @@ impl Cluster {
                 });
                 match self
                     .review("SubjectAccessReview", &spec)
-                    .map_err(|error| told(&error))?
+                    .map_err(|error| message(&error))?
                 {
                     Value::Null => Err("SubjectAccessReview did not return a response".to_owned()),
                     status => Ok(status.to_string().into_bytes()),
@@ -141,13 +141,13 @@ impl Cluster {
         let path = format!("{path}/{}", resource.plural);
         let object = self
             .get(&path, name, &asked)
-            .map_err(|error| told(&error))?;
+            .map_err(|error| message(&error))?;
         let object = object.ok_or_else(|| {
             format!(
                 "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
             )
         })?;
-        serde_json::from_str(&object).map_err(|error| told(&asked.unread(error)))
+        serde_json::from_str(&object).map_err(|error| message(&asked.unread(error)))
     }
 
     fn items(
@@ -160,7 +160,7 @@ impl Cluster {
         let items = self.list(path, &asked, selectors, |item| {
             serde_json::from_str(item).map_err(|error| asked.unread(error))
         });
-        Ok(items.map_err(|error| told(&error))?.into_iter())
+        Ok(items.map_err(|error| message(&error))?.into_iter())
     }
 
     /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs,
@@ -182,10 +182,10 @@ impl Cluster {
         let asked = Asked::new("get", &path);
         let list = self
             .get(&parent, version, &asked)
-            .map_err(|error| told(&error))?;
+            .map_err(|error| message(&error))?;
         let list = list.ok_or_else(unknown)?;
         let Resources { resources } =
-            serde_json::from_str(&list).map_err(|error| told(&asked.unread(error)))?;
+            serde_json::from_str(&list).map_err(|error| message(&asked.unread(error)))?;
         let mut of_kind = resources.into_iter();
         let Described {
             name: plural,
@@ -218,7 +218,7 @@ impl Resource {
 }
 
 /// The guest gets one line.
-fn told(error: &ClusterError) -> String {
+fn message(error: &ClusterError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(source) = cause {

@@ -118,7 +118,7 @@ impl Object {
     }
 }
 
-/// What a value stands in.
+/// The map or list around a value.
 #[derive(Debug, Clone, Copy)]
 enum Slot {
     /// A whole document.

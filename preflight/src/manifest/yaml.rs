@@ -241,7 +241,7 @@ impl Reader {
         let line = self.lines + span.start.line();
         let column = span.start.col() + 1;
         if self.expects_key() {
-            let what = "the name of a field is a map or a list; it can only be a text".to_owned();
+            let what = "a field name is a map or a list; it must be a string".to_owned();
             return Err(ManifestError { line, column, what });
         }
         if self.open.len() > DEPTH {
@@ -293,15 +293,15 @@ impl Reader {
         let Some(node) = self.anchors.get(&anchor) else {
             let inside = self.open.iter().any(|open| open.anchor == anchor);
             return Err(if inside {
-                "the alias stands in the very thing that it names".to_owned()
+                "the alias refers to a value that contains it".to_owned()
             } else {
-                "the alias names an anchor of another document".to_owned()
+                "the alias refers to an anchor of another document".to_owned()
             });
         };
         self.expanded = self.expanded.saturating_add(node.size);
         if self.expanded > EXPANSION {
             return Err(format!(
-                "the aliases up to here make more than {} MiB of the document; write out what is meant",
+                "the aliases expand the document to more than {} MiB; write out the values",
                 EXPANSION >> 20
             ));
         }
@@ -399,7 +399,7 @@ fn merge(
     map: &mut Map<String, Value>,
     places: &mut BTreeMap<String, Place>,
 ) -> Result<(), String> {
-    const WANTED: &str = "the merge key `<<` wants a map, an alias of one, or a list of them";
+    const WANTED: &str = "the merge key `<<` needs a map, an alias of a map, or a list of these";
     let parts = match node.value {
         Value::Object(part) => vec![(part, node.place)],
         Value::Array(items) if !node.is_alias => {
@@ -439,7 +439,7 @@ fn key_of(value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
-        _ => Err("the name of a field is an alias of something that is no text".to_owned()),
+        _ => Err("a field name is an alias of a value that is not a string".to_owned()),
     }
 }
 

@@ -16,10 +16,12 @@ pub enum CountsError {
     #[error("an architecture is missing; write architectures and counts as in `amd64=3,arm64=2`")]
     Empty,
     /// An architecture alone.
-    #[error("`{0}` lacks its count; write architectures and counts as in `amd64=3,arm64=2`")]
+    #[error(
+        "the count of `{0}` is missing; write architectures and counts as in `amd64=3,arm64=2`"
+    )]
     NoCount(String),
     /// A count that is none.
-    #[error("`{count}` nodes of {architecture}: the count is to be a whole number up to {MOST}")]
+    #[error("`{count}` nodes of {architecture}: the count must be a whole number up to {MOST}")]
     Count {
         /// Of which nodes.
         architecture: String,
@@ -27,7 +29,7 @@ pub enum CountsError {
         count: String,
     },
     /// No architecture is called so.
-    #[error("`{architecture}` is no architecture of a node: {hint}")]
+    #[error("`{architecture}` is not an architecture of nodes: {hint}")]
     Architecture {
         /// What stands there.
         architecture: String,
@@ -38,7 +40,7 @@ pub enum CountsError {
     #[error("{0} is counted twice")]
     Twice(String),
     /// Too many to make up.
-    #[error("these are more than {MOST} nodes; twenty times what Kubernetes supports is enough")]
+    #[error("more than {MOST} nodes are not supported")]
     TooMany,
 }
 

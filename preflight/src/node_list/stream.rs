@@ -1,4 +1,4 @@
-//! YAML node by node: events in, what is kept of each node out. A document is never held.
+//! Reads nodes from YAML one by one, and reduces each. A document is never in memory as a whole.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead};
@@ -8,7 +8,7 @@ use saphyr_parser::{Event, Parser, Span};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::kept::Kept;
+use super::reduction::Reduction;
 use super::{NodeListError, single};
 use crate::ManifestError;
 use crate::manifest::yaml::{self, Reader};
@@ -34,7 +34,10 @@ impl From<ManifestError> for Stopped {
 }
 
 /// Reads the nodes of all documents.
-pub(super) fn nodes(text: impl BufRead, kept: Kept<'_>) -> Result<Vec<Box<RawValue>>, Stopped> {
+pub(super) fn nodes(
+    text: impl BufRead,
+    reduction: Reduction<'_>,
+) -> Result<Vec<Box<RawValue>>, Stopped> {
     let broken = Rc::new(RefCell::new(None));
     let characters = Characters {
         text,
@@ -44,7 +47,7 @@ pub(super) fn nodes(text: impl BufRead, kept: Kept<'_>) -> Result<Vec<Box<RawVal
         broken: Rc::clone(&broken),
     };
     let mut documents = Documents {
-        kept,
+        reduction,
         nodes: Vec::new(),
         values: Reader::default(),
         place: Place::Outside,
@@ -79,7 +82,7 @@ enum Place {
 }
 
 struct Documents<'l> {
-    kept: Kept<'l>,
+    reduction: Reduction<'l>,
     nodes: Vec<Box<RawValue>>,
     values: Reader,
     place: Place,
@@ -131,7 +134,7 @@ impl Documents<'_> {
             Place::Items(line) => {
                 let node = node.value.to_string();
                 let line = line.unwrap_or_default();
-                self.nodes.push(self.kept.of(&node, line)?);
+                self.nodes.push(self.reduction.of(&node, line)?);
                 Place::Items(None)
             }
         };
@@ -145,7 +148,7 @@ impl Documents<'_> {
         let kind = rest.get("kind").and_then(Value::as_str);
         let has_items = std::mem::take(&mut self.has_items);
         if !(has_items && matches!(kind, Some("List" | "NodeList") | None)) {
-            let node = || self.kept.of(&Value::from(rest.clone()).to_string(), 1);
+            let node = || self.reduction.of(&Value::from(rest.clone()).to_string(), 1);
             self.nodes.push(single(kind, node)?);
         }
         Ok(())

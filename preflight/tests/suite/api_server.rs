@@ -1,7 +1,7 @@
 //! An API server made of recorded answers.
 //!
-//! `../cluster.jsonl` holds what kube-apiserver 1.36.3 answered, with HCO's CRD of 2026-08 and three nodes that
-//! it was told of; without managed fields, and of the core resources those that are asked for.
+//! `../cluster.jsonl` holds what kube-apiserver 1.36.3 answered, with HCO's CRD of 2026-08 and three nodes;
+//! without managed fields, and of the core resources those that are requested.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -151,9 +151,9 @@ fn serve(stream: &TcpStream, answers: &[Value], asked: &Mutex<Vec<String>>) -> i
         let answer = answers.iter().find(|answer| {
             answer["as"] == *token
                 && (answer["request"] == *request || answer["request"] == *exactly)
-                && answer
-                    .get("sent")
-                    .is_none_or(|spec| *spec == said(sent.get("spec").unwrap_or(&Value::Null)))
+                && answer.get("sent").is_none_or(|spec| {
+                    *spec == without_nulls(sent.get("spec").unwrap_or(&Value::Null))
+                })
         });
         let (status, body) = match answer {
             Some(answer) => (answer["status"].clone(), text_of(&answer["body"])),
@@ -174,13 +174,13 @@ fn text_of(body: &Value) -> String {
     }
 }
 
-/// What is null is as good as not said.
-fn said(value: &Value) -> Value {
+/// Fields that are null are left out.
+fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .iter()
             .filter(|(_, value)| !value.is_null())
-            .map(|(name, value)| (name.clone(), said(value)))
+            .map(|(name, value)| (name.clone(), without_nulls(value)))
             .collect(),
         other => other.clone(),
     }

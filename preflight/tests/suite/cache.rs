@@ -70,7 +70,7 @@ fn a_module_is_compiled_once() {
 #[case::garbage(b"garbage")]
 #[case::nothing(b"")]
 #[case::another_file_of_that_format(&[0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x29, 0x00, 0x00, b'w', b'r', b'o', b'n', b'g'])]
-fn a_broken_cache_is_survived_and_mended(#[case] bytes: &[u8]) {
+fn a_broken_cache_is_replaced(#[case] bytes: &[u8]) {
     let directory = tempfile::tempdir().unwrap();
     answers(directory.path());
     for file in compiled(directory.path()) {

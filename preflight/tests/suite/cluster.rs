@@ -1,4 +1,4 @@
-//! A live cluster: what is asked of it, and what is told when it does not answer.
+//! A live cluster: the requests, and the errors if it does not answer.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -120,7 +120,7 @@ fn objects_are_asked_for_in_a_version_that_is_read(
 #[rstest]
 #[case::no_operator(Vec::new())]
 #[case::no_version_that_is_read(group("v2", &["v2"]))]
-fn a_cluster_without_the_operator_is_told(#[case] answers: Vec<Value>) {
+fn a_cluster_without_the_operator_is_reported(#[case] answers: Vec<Value>) {
     let server = ApiServer::start(answers);
     assert_eq!(
         server
@@ -206,20 +206,20 @@ fn what_is_forbidden_names_the_grant() {
 }
 
 #[test]
-fn credentials_that_are_not_taken_are_told() {
+fn credentials_that_are_not_taken_are_reported() {
     let server = ApiServer::start(recorded());
     let cluster = server.connect_as("wrong").unwrap();
     assert_eq!(
         all(&cluster),
         format!(
-            "the API server {} does not take the kubeconfig's credentials; log in again",
+            "the API server {} rejects the kubeconfig's credentials; log in again",
             cluster.server()
         )
     );
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told() {
+fn a_server_that_is_not_there_is_reported() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -234,22 +234,22 @@ fn a_server_that_is_not_there_is_told() {
 }
 
 #[test]
-fn another_refusal_is_told_with_its_status() {
+fn another_status_is_reported() {
     let server = ApiServer::start(Vec::new());
     assert_eq!(
         all(&server.connect()),
-        "the API server refuses to list nodes (404): 404 page not found"
+        "the API server returned 404 for list nodes: 404 page not found"
     );
 }
 
 #[test]
-fn an_answer_that_is_none_is_told() {
+fn an_invalid_answer_is_reported() {
     let answer =
         json!({"as": "admin", "request": "GET /api/v1/nodes", "status": 200, "body": "<html>"});
     let server = ApiServer::start(vec![answer]);
     assert_eq!(
         all(&server.connect()),
-        "what the API server answers to list nodes cannot be read"
+        "the answer of the API server to list nodes cannot be read"
     );
 }
 
@@ -273,7 +273,7 @@ fn of_kubeconfig(path: &Path) -> Result<Cluster, ClusterError> {
     "users: [{name: a, user: {token: secret, exec: 1}}]",
     "the kubeconfig `PATH` cannot be read: line 1 column "
 )]
-fn a_wrong_kubeconfig_is_told(#[case] text: &str, #[case] start: &str) {
+fn a_wrong_kubeconfig_is_reported(#[case] text: &str, #[case] start: &str) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("kubeconfig");
     std::fs::write(&path, text).unwrap();
@@ -284,7 +284,7 @@ fn a_wrong_kubeconfig_is_told(#[case] text: &str, #[case] start: &str) {
 }
 
 #[test]
-fn a_kubeconfig_that_is_not_there_is_told() {
+fn a_kubeconfig_that_is_not_there_is_reported() {
     let error = of_kubeconfig("/nowhere/kubeconfig".as_ref());
     assert_eq!(
         error.unwrap_err().to_string(),
@@ -293,7 +293,7 @@ fn a_kubeconfig_that_is_not_there_is_told() {
 }
 
 #[test]
-fn a_context_that_is_not_there_is_told() {
+fn a_context_that_is_not_there_is_reported() {
     let server = ApiServer::start(Vec::new());
     assert_eq!(
         server.connect_as("other").unwrap_err().to_string(),

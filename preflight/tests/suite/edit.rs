@@ -128,7 +128,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A change somewhere in a value: which way to go is told by the numbers.
+/// A change somewhere in a value: the numbers select the place.
 fn change(target: &mut Value, way: &[usize], new: &Value, what: usize) {
     let (step, rest) = way
         .split_first()

@@ -106,13 +106,13 @@ impl HostCalls for Says {
 #[case::no_list(br#"{"kind":"Pod"}"#)]
 #[case::not_text(b"{\"items\": [\"\xff\"]}")]
 #[case::an_item_that_is_none(br#"{"items":[1]}"#)]
-fn a_list_that_is_none_is_told(#[case] list: &[u8]) {
+fn a_list_that_is_none_is_reported(#[case] list: &[u8]) {
     let verdict = validate(&payload(&json!({})), Arc::new(Says(list.to_vec())));
     assert_eq!((verdict.accepted, verdict.code), (false, Some(500)));
 }
 
 #[test]
-fn a_list_nested_without_end_is_told() {
+fn a_list_nested_without_end_is_reported() {
     let list = format!(r#"{{"items":[{{"metadata":{}"#, "[".repeat(1_000_000));
     let verdict = validate(&payload(&json!({})), Arc::new(Says(list.into_bytes())));
     assert!(!verdict.accepted);
@@ -280,7 +280,7 @@ impl HostCalls for Silent {
 }
 
 #[test]
-fn a_host_that_never_answers_is_told() {
+fn a_host_that_never_answers_is_reported() {
     let (_held, receiver) = channel();
     let host = Timely::new(
         Arc::new(Silent(Mutex::new(receiver))),
@@ -345,7 +345,7 @@ impl HostCalls for Panics {
 }
 
 #[test]
-fn a_host_that_panics_is_told() {
+fn a_host_that_panics_is_reported() {
     let host = Timely::new(Arc::new(Panics), Duration::from_mins(1));
     assert_eq!(
         host.call("kubernetes", "can_i", b"").unwrap_err(),
@@ -354,7 +354,7 @@ fn a_host_that_panics_is_told() {
 }
 
 #[test]
-fn a_guest_that_traps_is_told_from_one_that_fails() {
+fn a_trap_is_not_an_error_of_the_guest() {
     let module = endless("", "unreachable");
     let policy = Policy::from_bytes(module.as_bytes(), &short_deadline()).unwrap();
     let error = policy.call("once", b"", nodes()).result.unwrap_err();
@@ -381,7 +381,7 @@ fn a_guest_that_wants_more_memory_than_it_may_have_is_an_error_and_the_policy_go
 }
 
 #[test]
-fn a_file_that_is_no_module_is_told() {
+fn a_file_that_is_no_module_is_reported() {
     let error = Policy::from_bytes(b"no module", &Options::default()).unwrap_err();
     assert!(
         error
@@ -427,8 +427,8 @@ fn a_thousand_evaluations_at_the_same_time_say_the_same() {
     std::thread::scope(|scope| {
         for _ in 0..EVALUATIONS {
             scope.spawn(|| {
-                let said = policy.call("validate", &payload, Arc::clone(&host));
-                assert_eq!(said.result.unwrap(), expected);
+                let answer = policy.call("validate", &payload, Arc::clone(&host));
+                assert_eq!(answer.result.unwrap(), expected);
             });
         }
     });
@@ -460,10 +460,10 @@ fn ten_thousand_evaluations_leave_nothing_behind() {
             .env(ALONE, "")
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
+        let answer = String::from_utf8_lossy(&output.stdout);
         assert!(
-            output.status.success() && said.contains("1 passed"),
-            "{said}"
+            output.status.success() && answer.contains("1 passed"),
+            "{answer}"
         );
         return;
     }
@@ -475,8 +475,8 @@ fn ten_thousand_evaluations_leave_nothing_behind() {
     let host: Arc<dyn HostCalls> = Arc::new(Says(list.into_bytes()));
     let payload = payload(&json!({}));
     let evaluate = || {
-        let said = POLICY.call("validate", &payload, Arc::clone(&host));
-        drop(said.result.unwrap());
+        let answer = POLICY.call("validate", &payload, Arc::clone(&host));
+        drop(answer.result.unwrap());
     };
     (0..5_000).for_each(|_| evaluate());
     let before = resident();

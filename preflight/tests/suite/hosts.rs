@@ -1,4 +1,4 @@
-//! What stands in for a cluster: node lists, grants, logs.
+//! Hosts that replace a cluster: node lists, grants, logs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -95,11 +95,11 @@ fn reads(#[case] text: &str, #[case] nodes: usize) {
 )]
 #[case::an_item_that_is_none(
     "kind: List\nitems: [7]",
-    "the node list holds an item that is no object, in line 2; write it with `kubectl get nodes -o yaml`"
+    "the node list holds an item that is not an object, in line 2; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::cut_off(r#"{"kind":"List","items":["#, "the node list is not valid JSON")]
-#[case::broken("a: [", "the node list is no YAML")]
-fn tells_what_is_no_list_of_nodes(#[case] text: &str, #[case] sentence: &str) {
+#[case::broken("a: [", "the node list is not valid YAML")]
+fn what_is_not_a_list_of_nodes_is_an_error(#[case] text: &str, #[case] sentence: &str) {
     let error = NodeList::from_text(text.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), sentence);
 }
@@ -153,7 +153,7 @@ fn a_node_is_got_by_name() {
 #[case::only_list(CanI::Only(BTreeSet::from([("list".to_owned(), "nodes".to_owned())])), Ok(true))]
 #[case::only_watch(CanI::Only(BTreeSet::from([("watch".to_owned(), "nodes".to_owned())])), Ok(false))]
 #[case::unknown(CanI::Unknown("no".to_owned()), Err("Callback evaluation failure: no"))]
-fn access_is_answered(#[case] can_i: CanI, #[case] said: Result<bool, &str>) {
+fn access_is_answered(#[case] can_i: CanI, #[case] expected: Result<bool, &str>) {
     let request = json!({
         "subject_access_review": {"user": "u", "resource_attributes": {"resource": "nodes", "verb": "list"}},
         "disable_cache": false,
@@ -161,7 +161,8 @@ fn access_is_answered(#[case] can_i: CanI, #[case] said: Result<bool, &str>) {
     let answer = ask(&two_nodes().with_can_i(can_i), "can_i", &request);
     assert_eq!(
         answer,
-        said.map(|allowed| json!({"allowed": allowed}))
+        expected
+            .map(|allowed| json!({"allowed": allowed}))
             .map_err(str::to_owned)
     );
 }
@@ -237,7 +238,7 @@ fn images_are_read_only_if_granted(#[case] operation: &str) {
     "oci/v1",
     "invalid pattern \"oci/v1\": not a complete capability path; use \"oci/v1/*\" to allow all capabilities under it"
 )]
-fn a_pattern_that_is_none_is_told(#[case] pattern: &str, #[case] text: &str) {
+fn a_pattern_that_is_none_is_reported(#[case] pattern: &str, #[case] text: &str) {
     assert_eq!(Capabilities::new([pattern]).unwrap_err().to_string(), text);
 }
 

@@ -272,26 +272,26 @@ fn the_items_of_an_alias_have_its_line() {
 )]
 #[case::a_tag(
     "a: 1\nb: !!int x\n",
-    "line 2, column 4: `x` is tagged !!int, and is none"
+    "line 2, column 4: `x` is tagged !!int, but has another type"
 )]
 #[case::itself(
     "a: &a\n  b: *a\n",
-    "line 2, column 6: the alias stands in the very thing that it names"
+    "line 2, column 6: the alias refers to a value that contains it"
 )]
 #[case::another_document(
     "a: &a 1\n---\nb: *a\n",
-    "line 3, column 4: the alias names an anchor of another document"
+    "line 3, column 4: the alias refers to an anchor of another document"
 )]
 #[case::a_null_key(
     "{a: 1}\n---\n~: 1\n",
-    "line 3, column 1: the name of a field is null; put it in quotes"
+    "line 3, column 1: a field name is null; put it in quotes"
 )]
-fn tells_where_it_stopped(#[case] text: &str, #[case] sentence: &str) {
+fn errors_have_their_place(#[case] text: &str, #[case] sentence: &str) {
     assert_eq!(refused(text), sentence);
 }
 
 #[test]
-fn what_is_no_utf_8_is_told_with_its_place() {
+fn the_place_of_invalid_utf_8_is_reported() {
     assert_eq!(
         refused(b"a: 1\nb: \xc3\xa4\xff\n"),
         "line 2, column 5: this is no UTF-8; save the file as UTF-8"
@@ -307,7 +307,7 @@ fn a_bomb_of_aliases_is_refused() {
     }
     assert_eq!(
         refused(text),
-        "line 6, column 15: the aliases up to here make more than 16 MiB of the document; write out what is meant"
+        "line 6, column 15: the aliases expand the document to more than 16 MiB; write out the values"
     );
 }
 
@@ -317,7 +317,7 @@ fn aliases_of_a_long_text_are_a_bomb_as_well() {
     text.push_str(&"- *a\n".repeat(20));
     assert_eq!(
         refused(text),
-        "line 18, column 3: the aliases up to here make more than 16 MiB of the document; write out what is meant"
+        "line 18, column 3: the aliases expand the document to more than 16 MiB; write out the values"
     );
 }
 

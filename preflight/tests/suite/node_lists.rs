@@ -1,4 +1,4 @@
-//! Node lists: what they are read from, what is kept of them, and what is wrong with those that are none.
+//! Node lists: what they are read from, how they are reduced, and what is wrong with those that are none.
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
@@ -44,14 +44,14 @@ const NODE: &str = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"a","u
     Labels::named_in([&json!({}), &json!({"nodeSelector": {"other": "z"}})]),
     json!({"node-role.kubernetes.io/worker": "", "other": "y"})
 )]
-fn a_reduced_list_keeps_what_is_judged(#[case] labels: Labels, #[case] kept: Value) {
+fn a_reduced_list_keeps_what_is_judged(#[case] labels: Labels, #[case] reduced: Value) {
     let yaml = format!("items: [{NODE}]");
     let json = format!(r#"{{"kind":"NodeList","items":[{NODE}]}}"#);
     for text in [NODE, &yaml, &json] {
         let nodes = NodeList::reduced_from_text(text.as_bytes(), &labels).unwrap();
         assert_eq!(
             handed_over(&nodes)["items"],
-            json!([{"metadata": {"name": "a", "labels": kept, "annotations": {}, "managedFields": []},
+            json!([{"metadata": {"name": "a", "labels": reduced, "annotations": {}, "managedFields": []},
                     "status": {"nodeInfo": {"architecture": "amd64"}}}]),
             "{text}"
         );
@@ -126,7 +126,7 @@ fn reads(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
 )]
 #[case::no_object(
     b"{\"items\":[{},\n\n7]}",
-    "the node list holds an item that is no object, in line 3; write it with `kubectl get nodes -o yaml`"
+    "the node list holds an item that is not an object, in line 3; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::a_list(
     b"- kind: Node\n",
@@ -142,7 +142,7 @@ fn reads(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
 )]
 #[case::broken_yaml(
     b"kind: List\nitems:\n- a: [\n",
-    "the node list is no YAML: line 4, column 1: while parsing a node, did not find expected node content"
+    "the node list is not valid YAML: line 4, column 1: while parsing a node, did not find expected node content"
 )]
 #[case::broken_json(
     b"{\"kind\":\n\"List\" 1}",
@@ -150,10 +150,10 @@ fn reads(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
 )]
 #[case::no_utf_8(
     b"kind: List\nitems:\n- a: \xff\n",
-    "the node list is no YAML: line 3, column 1: this is no UTF-8; save the file as UTF-8"
+    "the node list is not valid YAML: line 3, column 1: this is no UTF-8; save the file as UTF-8"
 )]
-#[case::absurdly_deep(&[b'['; 10_000], "the node list is no YAML: line 1, column 256: recursion limit exceeded")]
-fn tells_what_is_wrong(#[case] text: &[u8], #[case] sentence: &str) {
+#[case::absurdly_deep(&[b'['; 10_000], "the node list is not valid YAML: line 1, column 256: recursion limit exceeded")]
+fn mistakes_are_reported(#[case] text: &[u8], #[case] sentence: &str) {
     let error = NodeList::reduced_from_text(text, &Labels::All).unwrap_err();
     assert_eq!(chain(&error), sentence);
     let error = NodeList::from_text(text).unwrap_err();
@@ -242,45 +242,42 @@ fn nodes_join_a_list_that_was_asked_for_before() {
 )]
 #[case::no_count(
     "amd64",
-    "`amd64` lacks its count; write architectures and counts as in `amd64=3,arm64=2`"
+    "the count of `amd64` is missing; write architectures and counts as in `amd64=3,arm64=2`"
 )]
 #[case::a_word(
     "amd64=three",
-    "`three` nodes of amd64: the count is to be a whole number up to 100000"
+    "`three` nodes of amd64: the count must be a whole number up to 100000"
 )]
 #[case::negative(
     "amd64=-1",
-    "`-1` nodes of amd64: the count is to be a whole number up to 100000"
+    "`-1` nodes of amd64: the count must be a whole number up to 100000"
 )]
 #[case::empty_count(
     "amd64=",
-    "`` nodes of amd64: the count is to be a whole number up to 100000"
+    "`` nodes of amd64: the count must be a whole number up to 100000"
 )]
 #[case::too_many(
     "amd64=100001",
-    "`100001` nodes of amd64: the count is to be a whole number up to 100000"
+    "`100001` nodes of amd64: the count must be a whole number up to 100000"
 )]
-#[case::too_many_together(
-    "amd64=60000,arm64=60000",
-    "these are more than 100000 nodes; twenty times what Kubernetes supports is enough"
-)]
+#[case::too_many_together("amd64=60000,arm64=60000", "more than 100000 nodes are not supported")]
 #[case::twice("amd64=1,amd64=2", "amd64 is counted twice")]
 #[case::of_uname(
     "x86_64=1",
-    "`x86_64` is no architecture of a node: nodes call it `amd64`"
+    "`x86_64` is not an architecture of nodes: nodes call it `amd64`"
 )]
 #[case::of_arm(
     "aarch64=1",
-    "`aarch64` is no architecture of a node: nodes call it `arm64`"
+    "`aarch64` is not an architecture of nodes: nodes call it `arm64`"
 )]
 #[case::capitals(
     "ARM64=1",
-    "`ARM64` is no architecture of a node: nodes call it `arm64`"
+    "`ARM64` is not an architecture of nodes: nodes call it `arm64`"
 )]
 #[case::no_name(
     "amd 64=1",
-    "`amd 64` is no architecture of a node: nodes name theirs as Go does, such as `amd64`, `arm64`, `s390x` or `ppc64le`"
+    "`amd 64` is not an architecture of nodes: nodes name theirs as Go does, such as `amd64`, `arm64`, `s390x` or `ppc64le`"
 )]
-fn counts_say_what_is_wrong(#[case] text: &str, #[case] sentence: &str) {
+fn mistakes_in_counts_are_reported(#[case] text: &str, #[case] sentence: &str) {
     assert_eq!(text.parse::<Counts>().unwrap_err().to_string(), sentence);
 }

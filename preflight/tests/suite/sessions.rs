@@ -54,7 +54,7 @@ fn a_session_answers_once_and_in_order() {
 #[case::digest("v1/manifest_digest", "OciManifestDigest")]
 #[case::manifest("v1/oci_manifest", "OciManifest")]
 #[case::manifest_and_configuration("v1/oci_manifest_config", "OciManifestAndConfig")]
-fn what_is_said_of_images_is_replayed(#[case] operation: &str, #[case] tag: &str) {
+fn answers_about_images_are_replayed(#[case] operation: &str, #[case] tag: &str) {
     let session = replay(&format!(
         "- {{type: Exchange, request: '!{tag} {{image: a/b:1}}', response: {{type: Success, payload: '{{}}'}}}}"
     ));
@@ -65,7 +65,7 @@ fn what_is_said_of_images_is_replayed(#[case] operation: &str, #[case] tag: &str
 }
 
 #[test]
-fn another_question_than_the_recorded_one_is_told() {
+fn another_question_than_the_recorded_one_is_reported() {
     let session = replay(&SESSION.replace("    - status.nodeInfo.architecture", "    - spec"));
     let request = br#"{"api_version":"v1","kind":"Node","field_masks":["status"]}"#;
     assert_eq!(
@@ -146,7 +146,7 @@ disable_cache: false
 }
 
 #[test]
-fn a_session_that_is_none_is_told() {
+fn a_session_that_is_none_is_reported() {
     let error = Session::from_text("a: b").unwrap_err();
     assert_eq!(
         error.to_string(),

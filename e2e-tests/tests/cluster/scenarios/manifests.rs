@@ -111,7 +111,7 @@ fn grants_what_it_says(world: &World<'_>, before: &Rules, folder: &str, manifest
     let account = account.trim_start_matches("kubewarden/");
     let applied = Applied::new(world, folder, manifests);
 
-    let nodes = ["get /nodes", "list /nodes", "watch /nodes"];
+    let nodes = ["list /nodes", "watch /nodes"];
     let mut wanted = BTreeSet::from(nodes.map(str::to_owned));
     // The chart's account may ask for reviews already, and more that it needs for others.
     if account != "policy-server" {
@@ -130,6 +130,7 @@ fn grants_what_it_says(world: &World<'_>, before: &Rules, folder: &str, manifest
     for (who, verb, group, resource, may) in [
         (account, "list", "", "nodes", true),
         (account, "watch", "", "nodes", true),
+        (account, "get", "", "nodes", false),
         (account, "patch", "", "nodes", false),
         (account, "get", "", "nodes/proxy", false),
         (account, "get", "", "secrets", false),

@@ -1,4 +1,4 @@
-//! What registries say of images.
+//! `images`, and what it reads from registries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -217,9 +217,9 @@ fn text(rows: &[Row]) -> String {
     text
 }
 
-/// A row as programs read it.
+/// A row of the JSON output.
 #[derive(Serialize)]
-struct Told<'r> {
+struct JsonRow<'r> {
     image: String,
     templates: &'r [Place],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,7 +233,7 @@ struct Told<'r> {
 fn in_json(rows: &[Row]) -> Result<String> {
     let rows = rows.iter().map(|row| {
         let architectures = row.architectures.as_ref().ok();
-        Told {
+        JsonRow {
             image: row.image.to_string(),
             templates: &row.templates,
             architectures,
@@ -241,6 +241,6 @@ fn in_json(rows: &[Row]) -> Result<String> {
             error: row.architectures.as_ref().err().map(String::as_str),
         }
     });
-    let told = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
-    Ok(serde_json::to_string_pretty(&told)? + "\n")
+    let document = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
 }

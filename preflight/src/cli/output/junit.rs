@@ -1,8 +1,11 @@
 //! A check as JUnit XML: a suite for each file, a test for each object.
 //!
 //! A test for each object, not for each finding: GitLab and Jenkins compare the tests of two runs by name, and a
-//! finding that is gone would be a test that vanished instead of one that was mended. Of several failures of a test
+//! finding that is gone would be a test that vanished instead of one that was fixed. Of several failures of a test
 //! GitLab shows the first, so there is one, with all problems in it.
+//!
+//! Own code, because quick-junit 0.8 brings four crates, and writes an attribute that the schema of Jenkins does not allow
+//! (`skipped` of `testsuites`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,15 +18,15 @@ use super::count;
 use crate::cli::exit::Exit;
 use crate::cli::verdict::{Judged, Level, Verdicts};
 
-/// What stands for the file of an object that is in the cluster.
+/// The suite of objects that are in no file.
 const CLUSTER: &str = "cluster";
 
 /// A test.
 struct Case {
     name: String,
-    /// `failure` or `error`, what it is in short, and in full.
+    /// `failure` or `error`, a summary, and the whole text.
     wrong: Option<(&'static str, String, String)>,
-    /// What is told beside.
+    /// Warnings and existing problems.
     out: String,
 }
 
@@ -59,7 +62,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
 }
 
 fn case(object: &Judged) -> Case {
-    let problems = told(object, Level::Deny);
+    let problems = findings(object, Level::Deny);
     let message = object.message().unwrap_or_default();
     let in_short = match object.of(Level::Deny).count() {
         0 => message.lines().next().unwrap_or("denied").to_owned(),
@@ -74,17 +77,17 @@ fn case(object: &Judged) -> Case {
     Case {
         name: object.unique_name(),
         wrong: match object.exit() {
-            // What the cluster only reports fails no test.
+            // A denial that the cluster would only report fails no test.
             _ if !object.decides => None,
             Exit::Accepted => None,
             Exit::Denied => Some(("failure", in_short, in_full)),
             Exit::Unjudged => Some(("error", in_short, in_full)),
         },
-        out: reported + &told(object, Level::Warn) + &told(object, Level::Carried),
+        out: reported + &findings(object, Level::Warn) + &findings(object, Level::Carried),
     }
 }
 
-fn told(object: &Judged, level: Level) -> String {
+fn findings(object: &Judged, level: Level) -> String {
     let mut text = String::new();
     for finding in object.of(level) {
         let (rule, level, fact) = (&finding.rule, level.name(), &finding.fact);

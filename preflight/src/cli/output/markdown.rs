@@ -7,7 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::prose::{Line, lines};
 use crate::cli::verdict::{Against, Boots, Finding, Judged, Level, Verdicts};
 
-/// Writing to a String cannot fail, and says so nowhere.
+/// Writing to a String cannot fail.
 macro_rules! line {
     ($text:expr) => {{ $text.push('\n'); }};
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
@@ -48,20 +48,20 @@ fn section(text: &mut String, object: &Judged) {
         line!(text);
     }
     matrix(text, object);
-    let told: Vec<&Finding> = [Level::Deny, Level::Warn]
+    let findings: Vec<&Finding> = [Level::Deny, Level::Warn]
         .into_iter()
         .flat_map(|level| object.of(level))
         .collect();
-    if !told.is_empty() {
-        table(text, object, &told);
-        fixes(text, &told);
+    if !findings.is_empty() {
+        table(text, object, &findings);
+        fixes(text, &findings);
     }
     let carried: Vec<&Finding> = object.of(Level::Carried).collect();
     if !carried.is_empty() {
         let number = count(carried.len(), "finding");
         line!(
             text,
-            "<details><summary>{number} carried: it was so before, and denies nothing</summary>\n"
+            "<details><summary>{number} carried: existing problems, which deny nothing</summary>\n"
         );
         table(text, object, &carried);
         line!(text, "</details>\n");
@@ -71,30 +71,30 @@ fn section(text: &mut String, object: &Judged) {
 /// Where it is, and what the module knows of the cluster.
 fn context(object: &Judged) -> String {
     let report = &object.report;
-    let mut said = vec![match &object.place {
+    let mut facts = vec![match &object.place {
         Some(_) => code(object.at(None)),
         None => object.at(None),
     }];
     match &object.against {
         Against::Nothing => {}
-        Against::File(file) => said.push(format!("judged as an update of {}", code(file))),
-        Against::Live => said.push("judged as an update of the live object".to_owned()),
+        Against::File(file) => facts.push(format!("judged as an update of {}", code(file))),
+        Against::Live => facts.push("judged as an update of the live object".to_owned()),
     }
     if let Some(policy) = &object.policy {
-        said.push(format!("by {}", escape(policy.with_mode())));
+        facts.push(format!("by {}", escape(policy.with_mode())));
     }
     if let Some(nodes) = report.nodes.as_ref().filter(|nodes| !nodes.is_empty()) {
-        said.push(format!("workload nodes: {}", escape(text::counted(nodes))));
+        facts.push(format!("workload nodes: {}", escape(text::counted(nodes))));
     }
     if let Some(list) = &report.control_plane_architectures
         && !list.is_empty()
     {
-        said.push(format!("control plane: {}", escape(text::listed(list))));
+        facts.push(format!("control plane: {}", escape(text::listed(list))));
     }
     if let Some(import) = &report.multi_arch_import {
-        said.push(format!("multi-architecture import: {import}"));
+        facts.push(format!("multi-architecture import: {import}"));
     }
-    said.join(" · ")
+    facts.join(" · ")
 }
 
 fn matrix(text: &mut String, object: &Judged) {

@@ -13,7 +13,7 @@ use crate::cli::verdict::{Against, Boots, Finding, Judged, Level, Report, Templa
 
 /// More rows than anybody looks over: above it those that boot everywhere are counted.
 const ROWS: usize = 12;
-/// How many findings of a rule that were there before are named.
+/// How many existing problems of a rule are named.
 const CARRIED: usize = 3;
 
 /// All objects, then what to do.
@@ -28,7 +28,7 @@ pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
     text
 }
 
-/// Writing to a String cannot fail, and says so nowhere.
+/// Writing to a String cannot fail.
 macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
 }
@@ -98,14 +98,14 @@ fn facts(text: &mut String, report: &Report) {
             report.multi_arch_import.as_ref().map(Foreign::to_string),
         ),
     ];
-    let mut said = false;
+    let mut any = false;
     for (label, value) in rows {
         if let Some(value) = value {
             line!(text, "  {label:<27}{value}");
-            said = true;
+            any = true;
         }
     }
-    if said {
+    if any {
         text.push('\n');
     }
 }
@@ -125,7 +125,8 @@ pub(super) fn counted(nodes: &BTreeMap<Foreign, usize>) -> String {
     nodes.join(", ")
 }
 
-/// Templates against workload architectures.
+/// Templates against workload architectures. Padded here, because comfy-table brings twelve crates to measure cells that
+/// have colours.
 fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Foreign, usize>>) {
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
@@ -229,7 +230,7 @@ fn fix(text: &mut String, fix: &str, width: usize) {
     }
 }
 
-/// What was there before: short, since nobody has to do anything now.
+/// Existing problems, in short: they deny nothing.
 fn carried(text: &mut String, object: &Judged) {
     let found: Vec<&Finding> = object.of(Level::Carried).collect();
     if found.is_empty() {
@@ -256,7 +257,7 @@ fn by_rule<'f, 'a>(findings: &'f [&'a Finding]) -> impl Iterator<Item = &'f [&'a
     findings.chunk_by(|one, other| one.rule == other.rule)
 }
 
-/// How many came to what, and what to do now.
+/// The counts, and what to do next.
 fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
     let ended = |exit: Exit| {
         let objects = verdicts.objects.iter();
@@ -290,14 +291,14 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
     };
     let objects = count(verdicts.objects.len(), what);
     let colon = if came_to.is_empty() { "" } else { ": " };
-    let mut said = format!("{BOLD}{objects}{BOLD:#}{colon}{}", came_to.join(", "));
+    let mut summary = format!("{BOLD}{objects}{BOLD:#}{colon}{}", came_to.join(", "));
     if warnings > 0 {
-        let _ = write!(said, ", {}", count(warnings, "warning"));
+        let _ = write!(summary, ", {}", count(warnings, "warning"));
     }
     if !verdicts.failures.is_empty() {
-        let _ = write!(said, ", {}", count(verdicts.failures.len(), "error"));
+        let _ = write!(summary, ", {}", count(verdicts.failures.len(), "error"));
     }
-    line!(text, "{said}");
+    line!(text, "{summary}");
     let findings = verdicts.objects.iter().flat_map(|it| &it.report.findings);
     let fixable = findings.filter(|it| it.complete_remedy().is_some()).count();
     if fixable > 0 {
@@ -318,8 +319,7 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
             "Correct {above} above and check again; `{name} explain RULE` shows a rule's page with examples."
         ),
         (Exit::Unjudged, _) => {
-            "What could not be judged is told above, with the reason; nothing is known of it."
-                .to_owned()
+            "Some objects could not be judged; the errors name the reasons.".to_owned()
         }
         _ => return,
     };

@@ -31,7 +31,7 @@ fn run(server: &ApiServer, words: &str) -> (String, i32) {
 #[case::another_context("check -f other.yaml --cluster --context limited", 2)]
 #[case::wrong_credentials("check -f other.yaml --cluster --context wrong", 2)]
 #[case::no_such_context("check --cluster --context nowhere", 2)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let server = ApiServer::start(recorded());
     let (shown, ended) = run(&server, words);
     compare(&format!("cluster-{}", context.description.unwrap()), &shown);
@@ -63,7 +63,7 @@ fn live_objects_in_sarif() {
 }
 
 #[test]
-fn without_a_kubeconfig_it_is_told_what_to_do() {
+fn without_a_kubeconfig_the_error_says_what_to_do() {
     let output = super::run("check --cluster");
     compare("cluster-no-kubeconfig", &shown("check --cluster", &output));
     assert_eq!(output.status.code(), Some(2));
@@ -79,7 +79,7 @@ fn kubeconfig(server: &ApiServer, name: &str, change: impl FnOnce(&mut Value)) -
     path
 }
 
-/// What is said with another kubeconfig than that of the server.
+/// The error with another kubeconfig than that of the server.
 fn check_with(kubeconfig: &Path) -> Command {
     let mut check = command();
     check.args(["check", "-f", "other.yaml", "--cluster", "--kubeconfig"]);
@@ -314,7 +314,7 @@ fn reviews(allowed: &[&str]) -> Vec<Value> {
 #[case::no_reviews("rbac", &["get", "list", "watch"], 1)]
 #[case::may_not_ask("rbac --context limited", &[], 2)]
 #[case::no_account("rbac --service-account policy-server", &[], 2)]
-fn grants_are_told(
+fn grants_are_listed(
     #[case] words: &str,
     #[case] allowed: &[&str],
     #[case] code: i32,

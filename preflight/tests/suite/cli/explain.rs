@@ -13,7 +13,7 @@ fn a_page_is_readable() {
 }
 
 #[test]
-fn a_near_miss_is_told() {
+fn a_near_miss_is_reported() {
     check("explain-near-miss", "explain architecture-missing", 2);
     check("explain-unknown", "explain xyzzy", 2);
 }

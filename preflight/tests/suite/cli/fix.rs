@@ -62,7 +62,7 @@ use crate::api_server::{ApiServer, recorded};
 #[case::unreadable("fix -f broken.yaml -f fixable.yaml --arch amd64=3,arm64=2", 2)]
 #[case::two_ways("fix -f fixable.yaml --arch amd64=3 --write --diff", 2)]
 #[case::help("fix -h", 0)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap_or_default().replace('_', "-");
     check(&format!("fix-{name}"), words, code);
 }
@@ -153,13 +153,13 @@ fn a_read_only_file_stays() {
         path.display()
     ));
     assert_eq!(output.status.code(), Some(2));
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("not written: "), "{told}");
-    assert!(!told.contains(" fixed"), "{told}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("not written: "), "{printed}");
+    assert!(!printed.contains(" fixed"), "{printed}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
-/// Two names for one file: the second is passed over.
+/// Two names for one file: the second is skipped.
 #[cfg(unix)]
 #[test]
 fn a_file_with_two_names_is_fixed_once() {
@@ -173,8 +173,8 @@ fn a_file_with_two_names_is_fixed_once() {
     );
     let output = run(&words);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("1 finding fixed"), "{told}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("1 finding fixed"), "{printed}");
 }
 
 /// Existing problems are fixed as well: the live object is not the old one, as it is in `check`.
@@ -238,8 +238,8 @@ fn a_diff_is_not_printed_raw() {
     let text = fs::read_to_string(files().join("fixable.yaml")).unwrap();
     let text = text.replace("# what the image has", "# \u{1b}[2J\u{202e}");
     let output = run_with("fix -f - --arch amd64=3,arm64=2", &text);
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(told.contains("# \\u{1b}[2J\\u{202e}"), "{told}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("# \\u{1b}[2J\\u{202e}"), "{printed}");
     let beside = String::from_utf8(output.stderr).unwrap();
     assert!(
         beside.contains("the diff has escaped characters"),
@@ -257,10 +257,10 @@ fn a_blank_in_the_name_of_a_file_does_not_end_it() {
         .current_dir(path.parent().unwrap())
         .args(["fix", "-f", "my file.yaml", "--arch", "amd64=3,arm64=2"])
         .output();
-    let told = String::from_utf8(output.unwrap().stdout).unwrap();
+    let printed = String::from_utf8(output.unwrap().stdout).unwrap();
     assert!(
-        told.starts_with("--- my file.yaml\t\n+++ my file.yaml\t\n"),
-        "{told}"
+        printed.starts_with("--- my file.yaml\t\n+++ my file.yaml\t\n"),
+        "{printed}"
     );
 }
 
@@ -268,8 +268,8 @@ fn a_blank_in_the_name_of_a_file_does_not_end_it() {
 #[test]
 fn a_patch_adds_a_parent_once() {
     let output = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch");
-    let told = String::from_utf8(output.stdout).unwrap();
-    let patch: serde_json::Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let patch: serde_json::Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
     let paths: Vec<&str> = patch
         .as_array()
         .unwrap()
@@ -307,8 +307,11 @@ fn more_findings_than_are_listed_are_fixed() {
         "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata:\n  name: many\nspec:\n  featureGates:\n    enableMultiArchBootImageImport: true\n  dataImportCronTemplates:\n{templates}"
     );
     let checked = run_with("check -f - --arch amd64=3,arm64=2", &text);
-    let told = String::from_utf8(checked.stderr).unwrap();
-    assert!(told.contains(" more findings are not listed"), "{told}");
+    let printed = String::from_utf8(checked.stderr).unwrap();
+    assert!(
+        printed.contains(" more findings are not listed"),
+        "{printed}"
+    );
     let fixed = run_with("fix -f - --arch amd64=3,arm64=2 --write", &text);
     assert_eq!(fixed.status.code(), Some(0));
     let fixed = String::from_utf8(fixed.stdout).unwrap();

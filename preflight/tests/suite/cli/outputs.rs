@@ -79,14 +79,14 @@ fn notes_and_errors_go_elsewhere() {
         let output = run(&format!(
             "check -f several.yaml -f broken.yaml --nodes nodes.yaml -o {format} --color always"
         ));
-        let told = String::from_utf8(output.stdout).unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
         assert!(
-            !told.contains("passed over") && !told.contains('\u{1b}'),
-            "{told}"
+            !printed.contains("skipped") && !printed.contains('\u{1b}'),
+            "{printed}"
         );
         let beside = String::from_utf8(output.stderr).unwrap();
         assert!(
-            beside.contains("several.yaml:2: passed over a Deployment"),
+            beside.contains("several.yaml:2: skipped a Deployment"),
             "{beside}"
         );
         assert!(beside.contains("broken.yaml:"), "{beside}");
@@ -129,23 +129,26 @@ fn forged(mut value: Value) -> Value {
 /// terminal obeys, hides or reorders.
 #[track_caller]
 pub(super) fn nothing_is_raw(output: &Output) {
-    for told in [&output.stdout, &output.stderr] {
-        let told = String::from_utf8(told.clone()).unwrap();
+    for printed in [&output.stdout, &output.stderr] {
+        let printed = String::from_utf8(printed.clone()).unwrap();
         let raw = |character: char| {
             (character.is_control() && character != '\n') || "\u{202e}\u{200b}".contains(character)
         };
-        assert!(!told.contains(raw), "{told:?}");
-        for line in told.lines() {
+        assert!(!printed.contains(raw), "{printed:?}");
+        for line in printed.lines() {
             let line = line.trim_start();
             assert!(
                 !line.starts_with("::stop") && !line.starts_with("✔ accepted"),
-                "{told}"
+                "{printed}"
             );
         }
     }
-    let told = [output.stdout.clone(), output.stderr.clone()].concat();
-    let told = String::from_utf8(told).unwrap();
-    assert!(told.contains("stop-commands"), "it was not told: {told}");
+    let printed = [output.stdout.clone(), output.stderr.clone()].concat();
+    let printed = String::from_utf8(printed).unwrap();
+    assert!(
+        printed.contains("stop-commands"),
+        "it is missing: {printed}"
+    );
 }
 
 #[test]
@@ -220,7 +223,7 @@ fn nothing_of_a_cluster_is_printed_raw(#[values(200, 403, 500)] status: u16) {
     }
 }
 
-/// Their settings are refused by the module, and who may not list them is told by the cluster.
+/// Their settings are invalid, or the cluster does not let the user list them.
 #[rstest]
 #[case::settings(policy("name", "protect", json!({"setting": 1})), 200)]
 #[case::forbidden(json!({"message": "no"}), 403)]

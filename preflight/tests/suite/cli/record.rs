@@ -17,9 +17,9 @@ fn what_is_recorded_can_be_repeated() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let said = String::from_utf8(output.stdout).unwrap();
-    let said = said.replace(&*to.display().to_string(), "DIR");
-    super::compare("record", &said);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let printed = printed.replace(&*to.display().to_string(), "DIR");
+    super::compare("record", &printed);
     let mut files: Vec<String> = std::fs::read_dir(&to)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -42,7 +42,7 @@ fn what_is_recorded_can_be_repeated() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_told() {
+fn what_cannot_be_recorded_is_reported() {
     let output = run("record -f broken.yaml -f accepted.yaml --arch amd64=1 --to nowhere");
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -63,8 +63,11 @@ fn nothing_is_written_over() {
     std::fs::write(&theirs, "theirs").unwrap();
     let output = record(&[]);
     assert_eq!(output.status.code(), Some(2));
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("request.json is there already"), "{told}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        printed.contains("request.json is there already"),
+        "{printed}"
+    );
     assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
     assert_eq!(record(&["--force"]).status.code(), Some(0));
     assert!(std::fs::read_to_string(&theirs).unwrap().starts_with('{'));
@@ -121,8 +124,8 @@ fn kwctl_says_the_same() {
         .arg(&to)
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    let mut words: Vec<&str> = said.split_whitespace().skip(1).collect();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let mut words: Vec<&str> = printed.split_whitespace().skip(1).collect();
     // Without it kwctl fetches keys that nothing here is verified with.
     words.extend(["--sigstore-trust-config", "/dev/null"]);
     let answer: Value = serde_json::from_str(&kwctl(&words)).unwrap();

@@ -1,5 +1,7 @@
 //! What a user gets wrong, and what helps.
 
+use std::path::Path;
+
 use rstest::{Context, rstest};
 
 use super::{check, command, compare, run_with, scratch, shown};
@@ -49,7 +51,7 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::settings_of_the_policy("settings --settings policy.yaml", 0)]
 #[case::settings_default("settings", 0)]
 #[case::settings_wrong("settings --settings settings-wrong.yaml", 2)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
     check(&format!("usage-{name}"), words, code);
 }
@@ -79,8 +81,8 @@ fn repairs_without_effect_are_noted(
     ] {
         let output = run_with(words, &policy);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(told.contains(wanted), "{words}: {told}");
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert!(printed.contains(wanted), "{words}: {printed}");
     }
     let right = policy
         .replace("mutating: false", "mutating: true")
@@ -89,7 +91,7 @@ fn repairs_without_effect_are_noted(
     assert!(output.stderr.is_empty(), "{output:?}");
 }
 
-/// Where others can write to the cache, the user is told; `--no-cache` says that it is known.
+/// A note says that others can write to the cache; `--no-cache` switches it off.
 #[cfg(unix)]
 #[test]
 fn a_shared_cache_is_not_used() {
@@ -99,7 +101,7 @@ fn a_shared_cache_is_not_used() {
     let cache = home.join("hco-preflight");
     std::fs::create_dir(&cache).unwrap();
     std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let told = |more: &str| {
+    let notes = |more: &str| {
         let mut command = command();
         command.env("XDG_CACHE_HOME", &home);
         command.args(["check", "-f", "accepted.yaml", "--arch", "amd64=1"]);
@@ -108,12 +110,12 @@ fn a_shared_cache_is_not_used() {
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    let said = told("");
+    let printed = notes("");
     assert!(
-        said.contains("the module is compiled on each run: "),
-        "{said}"
+        printed.contains("the module is compiled on each run: "),
+        "{printed}"
     );
-    assert!(!told("--no-cache").contains("compiled"));
+    assert!(!notes("--no-cache").contains("compiled"));
     assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
 }
 
@@ -166,4 +168,46 @@ fn every_shell_is_completed(#[case] shell: &str, #[case] word: &str) {
     assert_eq!(output.status.code(), Some(0));
     assert!(script.contains(word), "{script}");
     assert!(script.contains("what-if"), "options are completed");
+}
+
+/// The README's commands name files of the clone, or files that a line above them writes.
+#[test]
+fn the_readme_names_files_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let readme = readme.replace("\\\n", " ");
+    let (mut written, mut found, mut run) = (Vec::new(), 0, 0);
+    for line in readme.lines().filter_map(|line| line.strip_prefix("$ ")) {
+        let line = line.split(" #").next().unwrap();
+        let (line, output) = line.split_once(" > ").unwrap_or((line, ""));
+        written.push(output.trim());
+        let line = line.rsplit("| ").next().unwrap();
+        if !line.starts_with("hco-preflight ") && !line.starts_with("kwctl run ") {
+            continue;
+        }
+        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        for pair in words.windows(2) {
+            let takes_file = [
+                "-f",
+                "--nodes",
+                "--request-path",
+                "--replay-host-capabilities-interactions",
+            ];
+            if takes_file.contains(&pair[0]) {
+                let file = pair[1];
+                let is_there = root.join(file).exists() || written.contains(&file) || file == "-";
+                assert!(is_there, "README.md: {line}");
+                found += 1;
+            }
+        }
+        let is_offline =
+            words.contains(&"examples/mixed-nodes.yaml") && !words.contains(&"--write");
+        if is_offline || words[0] == "explain" {
+            let output = command().current_dir(&root).args(&words).output();
+            let output = output.unwrap();
+            assert_ne!(output.status.code(), Some(2), "{line}: {output:?}");
+            run += 1;
+        }
+    }
+    assert!(found >= 10 && run >= 2, "{found} files, {run} runs");
 }

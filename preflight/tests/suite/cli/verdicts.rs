@@ -32,7 +32,7 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::empty_allowed_in_json("check -f nodes.yaml --nodes nodes.yaml --allow-empty -o json", 0)]
 #[case::broken_is_not_empty("check -f broken.yaml --nodes nodes.yaml --allow-empty", 2)]
 #[case::foreign_module("check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat", 1)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
     check(&format!("check-{name}"), words, code);
 }
@@ -160,7 +160,7 @@ fn a_reader_that_has_read_enough_changes_no_verdict() {
 /// Two links that lead to each other's directories, and a file that Git does not hold.
 #[cfg(unix)]
 #[test]
-fn links_in_circles_and_files_that_git_ignores_are_passed_over() {
+fn links_in_circles_and_files_that_git_ignores_are_skipped() {
     use std::os::unix::fs::symlink;
     let root = scratch("circles");
     for directory in [".git", "one", "other", "ignored"] {
@@ -180,9 +180,6 @@ fn links_in_circles_and_files_that_git_ignores_are_passed_over() {
     assert_eq!(output.status.code(), Some(0), "{out}{notes}");
     // Once below each of the two names of its directory.
     assert!(out.contains("\n2 objects: "), "{out}");
-    assert!(
-        notes.contains("passed over: File system loop found"),
-        "{notes}"
-    );
+    assert!(notes.contains("skipped: File system loop found"), "{notes}");
     assert!(!notes.contains("broken.yaml"), "{notes}");
 }

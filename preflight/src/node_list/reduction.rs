@@ -1,4 +1,4 @@
-//! What is kept of a node: everything, or no more than the policy of this project reads.
+//! Reduces nodes to the fields that the policy of this project reads.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::NodeListError;
 use crate::fields::Fields;
 
-/// Which labels of a node are kept.
+/// The labels of a node that a reduced list has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Labels {
     /// All of them.
@@ -26,8 +26,8 @@ const ALWAYS: [&str; 4] = [
 ];
 
 impl Labels {
-    /// The labels that can matter to these objects: a placement names its labels in full, so a key that is no
-    /// text in any of them matters to none.
+    /// The labels that can matter to these objects. A placement names its labels in full, so a key that is not a
+    /// string in any of these objects does not matter.
     pub fn named_in<'v>(objects: impl IntoIterator<Item = &'v Value>) -> Self {
         let mut keys = BTreeSet::new();
         let mut left: Vec<&Value> = objects.into_iter().collect();
@@ -55,19 +55,19 @@ impl Labels {
     }
 }
 
-/// What is kept of a node.
+/// How much of a node a list has.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kept<'l> {
+pub(crate) enum Reduction<'l> {
     Everything,
     /// Name, architecture and these labels.
     Judged(&'l Labels),
 }
 
-impl Kept<'_> {
-    /// What is kept of a node, given as JSON.
+impl Reduction<'_> {
+    /// The reduced node, as JSON.
     pub(crate) fn of(self, node: &str, line: usize) -> Result<Box<RawValue>, NodeListError> {
         let Some(fields) = fields(node) else {
-            let what = format!("an item that is no object, in line {line}");
+            let what = format!("an item that is not an object, in line {line}");
             return Err(NodeListError::Kind(what));
         };
         match fields.get("kind") {
@@ -77,7 +77,7 @@ impl Kept<'_> {
                 return Err(NodeListError::Kind(format!("a `{kind}` in line {line}")));
             }
         }
-        let kept = match self {
+        let reduced = match self {
             Self::Everything => node.to_owned(),
             Self::Judged(labels) => object_of([
                 (
@@ -87,11 +87,11 @@ impl Kept<'_> {
                 ("status", fields.get("status").map(status)),
             ]),
         };
-        RawValue::from_string(kept).map_err(NodeListError::Json)
+        RawValue::from_string(reduced).map_err(NodeListError::Json)
     }
 }
 
-/// What has another shape than Kubernetes gives it is kept as it is: the module is to say what it says of it.
+/// A value of an unexpected type stays as it is, so that the module can report it.
 fn metadata(raw: &str, labels: &Labels) -> String {
     match fields(raw) {
         None => raw.to_owned(),
