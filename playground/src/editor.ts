@@ -99,6 +99,17 @@ export function createEditor(parent: HTMLElement, label: string, hint: string, c
           spellcheck: "false",
           autocapitalize: "off",
         }),
+        // Where a whole line is selected, Chromium would put an element with a style attribute into its place, which the
+        // page's policy forbids.
+        EditorView.domEventHandlers({
+          beforeinput(event, view) {
+            const { data, inputType, isComposing } = event;
+            if (inputType !== "insertText" || !data || isComposing || view.state.selection.main.empty) return false;
+            view.dispatch(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+            event.preventDefault();
+            return true;
+          },
+        }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) changed();
         }),

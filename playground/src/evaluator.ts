@@ -18,8 +18,19 @@ export class Evaluator {
   private running: Job | undefined;
   private waiting: Job[] = [];
   private timer = 0;
+  private module: WebAssembly.Module | undefined;
 
-  constructor(private readonly module: WebAssembly.Module) {}
+  /** Starts a worker, so that it is there when the module is. */
+  constructor() {
+    this.worker = this.start();
+  }
+
+  /** Until the module is there, everything waits. */
+  load(module: WebAssembly.Module): void {
+    this.module = module;
+    this.worker?.postMessage({ module });
+    this.next();
+  }
 
   /** The verdict on a state; undefined if a later state came first. */
   judge(state: State): Promise<Judgement | undefined> {
@@ -57,7 +68,7 @@ export class Evaluator {
   }
 
   private next(): void {
-    if (this.running) return;
+    if (this.running || !this.module) return;
     const job = this.waiting.shift();
     if (!job) return;
     this.running = job;
@@ -80,7 +91,7 @@ export class Evaluator {
       this.worker = undefined;
       this.finish({ error: `The check stopped: ${event.message || "the worker cannot be started"}` });
     });
-    worker.postMessage({ module: this.module });
+    if (this.module) worker.postMessage({ module: this.module });
     return worker;
   }
 

@@ -1,6 +1,6 @@
 // Manifests as kubectl reads them: values, the place of each field, and edits that leave the rest of the text alone.
 
-import { applyPatch, structuredPatch } from "diff";
+import { diffArrays } from "diff";
 import {
   isAlias,
   isMap,
@@ -123,9 +123,10 @@ export class Manifest {
     let value: unknown;
     try {
       // Aliases of aliases can stand for more values than there is memory.
-      value = document.toJS({ maxAliasCount: 1000 }) as unknown;
-    } catch (error) {
-      throw new ManifestError(firstLine(error instanceof Error ? error.message : String(error)));
+      value = document.toJS({ maxAliasCount: 1000 });
+      JSON.stringify(value);
+    } catch {
+      throw new ManifestError("The text cannot be read, because an alias contains itself or too much.");
     }
     return new Manifest(text, document, documents, value ?? null);
   }
@@ -163,17 +164,62 @@ export class Manifest {
     const before = print();
     for (const operation of operations) apply(this.document, operation);
     const after = print();
-    // The printer has its own view of blanks and quotation marks. Its changes are applied to the user's text, and count
-    // only if that comes to the same value.
-    const kept = applyPatch(this.text, structuredPatch("", "", before, after, "", "", { context: 1 }));
-    if (kept !== false && sameValue(kept, after)) return kept;
-    return after;
+    const kept = merged(this.text, before, after);
+    return sameValue(kept, after) ? kept : after;
   }
 }
 
 /** What a text says, as JSON has it; null if it is empty. */
 export function valueOf(text: string): unknown {
   return Manifest.read(text).value;
+}
+
+/**
+ * The original text with the changes between two printed ones. The printer has its own view of blanks and empty lines,
+ * which the user does not have to share.
+ */
+function merged(original: string, before: string, after: string): string {
+  const lines = (text: string) => text.split("\n");
+  const words = (line: string) => line.replace(/\s+/g, " ").trim();
+  // For each line before the change: whether it stays, and which new ones come after it.
+  const stays: boolean[] = [];
+  const added = new Map<number, string[]>();
+  for (const part of diffArrays(lines(before), lines(after))) {
+    if (part.added) added.set(stays.length, part.value);
+    else stays.push(...part.value.map(() => !part.removed));
+  }
+  const result = [...(added.get(0) ?? [])];
+  let at = 0;
+  // Lines of the original, and the printed lines that stand for them.
+  const region = (originals: string[], printed: string[]) => {
+    const end = at + printed.length;
+    const isWhole = printed.every(
+      (_, index) => stays[at + index] && (at + index + 1 === end || !added.has(at + index + 1)),
+    );
+    if (isWhole) result.push(...originals);
+    for (; at < end; at++) {
+      if (!isWhole && stays[at]) result.push(printed[at - end + printed.length] ?? "");
+      result.push(...(added.get(at + 1) ?? []));
+    }
+  };
+  const left = lines(original);
+  let originals: string[] = [];
+  for (const part of diffArrays(lines(original), lines(before), {
+    comparator: (one, other) => words(one) === words(other),
+  })) {
+    // What is only in the original comes before what is only printed.
+    if (part.removed) originals = left.splice(0, part.value.length);
+    else if (part.added) {
+      region(originals, part.value);
+      originals = [];
+    } else {
+      if (originals.length > 0) region(originals, []);
+      originals = [];
+      for (const line of part.value) region(left.splice(0, 1), [line]);
+    }
+  }
+  region(originals, []);
+  return result.join("\n");
 }
 
 function sameValue(one: string, other: string): boolean {
@@ -208,12 +254,7 @@ function union(one: Range | undefined, other: Range | undefined): Range | undefi
 }
 
 function pairOf(map: YAMLMap, key: string) {
-  return map.items.find((it) => isPair(it) && isScalar(it.key) && keyOf(it.key) === key);
-}
-
-/** A key as JSON has it: `1:` and `yes:` are texts there. */
-function keyOf(key: Scalar): string {
-  return typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
+  return map.items.find((it) => isPair(it) && isScalar(it.key) && String(it.key.value) === key);
 }
 
 function apply(document: Document.Parsed, { op, path, value }: Operation): void {

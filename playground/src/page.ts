@@ -60,7 +60,7 @@ const ROLE_NAMES = { worker: "Worker", "control-plane": "Control plane", both: "
 let request: State["request"] = {};
 /** The judgement that is shown. */
 let shown: Judgement | undefined;
-let evaluator: Evaluator | undefined;
+const evaluator = new Evaluator();
 /** While a state is put into the controls, they do not report changes one by one. */
 let isRestoring = false;
 
@@ -132,8 +132,8 @@ let checks = 0;
 async function check(): Promise<void> {
   const status = get("verdict");
   status.ariaBusy = "true";
-  const judgement = await evaluator?.judge(state());
-  // Without one, a later check is under way, or the policy is still loading.
+  const judgement = await evaluator.judge(state());
+  // Without one, a later check is under way.
   if (!judgement) return;
   shown = judgement;
   show(judgement);
@@ -351,11 +351,11 @@ function fixButton(title: string, patch: Operation[], isComplete: boolean): HTML
 async function proposeFix(title: string, patch: Operation[], isComplete: boolean): Promise<void> {
   const before = object.text;
   try {
-    fixed = await evaluator?.patched(before, patch);
+    fixed = await evaluator.patched(before, patch);
   } catch (error) {
     return note(textOf(error));
   }
-  if (fixed === undefined || object.text !== before) return;
+  if (object.text !== before) return;
   get("fix-heading").textContent = visible(title.replace(/^Apply fix(?:es)?: /, "Fix: "));
   get("fix-review").textContent = isComplete
     ? ""
@@ -481,7 +481,11 @@ get("copy-link").addEventListener("click", async () => {
   await copy(location.href, "the link");
 });
 get("copy-kwctl").addEventListener("click", () => {
-  if (shown && "verdict" in shown) void copy(kwctlCommand(shown.verdict), "the kwctl command");
+  if (shown && "verdict" in shown)
+    void copy(
+      kwctlCommand(shown.verdict),
+      "the kwctl command. It needs annotated-policy.wasm in the current directory",
+    );
 });
 get("copy-preflight").addEventListener("click", () => {
   if (shown && "verdict" in shown) void copy(preflightCommand(state(), shown.verdict), "the hco-preflight command");
@@ -515,12 +519,10 @@ async function start(): Promise<void> {
   window.addEventListener("hashchange", () => void restoreLink());
   await restoreLink();
   try {
-    evaluator = new Evaluator(await module);
+    evaluator.load(await module);
   } catch (error) {
     get("verdict").textContent = visible(`The policy cannot be loaded: ${textOf(error)}`);
-    return;
   }
-  await check();
 }
 
 void start();

@@ -260,7 +260,7 @@ describe("the page in Chromium", { skip }, () => {
     assert.match(await verdictOf(page), /^Not checked: The policy did not answer within 2 seconds/);
     await editor(page, "HyperConverged").click();
     await page.keyboard.press("Control+A");
-    await next(page, () => page.keyboard.type("a: ["));
+    await next(page, () => page.keyboard.press("["));
     assert.match(await verdictOf(page), /^Not checked: HyperConverged: /);
     await context.close();
   });
