@@ -90,6 +90,7 @@ function nodes(): Nodes {
 
 function restore(state: State): void {
   isRestoring = true;
+  note("");
   object.replace(state.object);
   oldObject.replace(state.oldObject);
   settings.replace(state.settings);
@@ -175,8 +176,6 @@ function show(judgement: Judgement): void {
   // A live region is read again whenever it is written.
   if (status.textContent !== visible(text)) status.textContent = visible(text);
   get("details").replaceChildren(...(isRead ? details(judgement.verdict) : unreadDetails(judgement.unread)));
-  for (const id of ["copy-kwctl", "copy-preflight"]) get<HTMLButtonElement>(id).disabled = !isRead;
-  if (isRead && judgement.verdict.nodes === null) get<HTMLButtonElement>("copy-preflight").disabled = true;
 }
 
 function summary({ report }: Verdict): { kind: string; text: string } {
@@ -447,17 +446,22 @@ async function loadExamples(): Promise<void> {
   const groups = (await (await fetch("examples.json")).json()) as Record<string, Example[]>;
   const examples = Object.values(groups).flat();
   const select = get<HTMLSelectElement>("examples");
-  select.append(element("option", { value: "" }, "Start"));
+  select.append(element("option", { value: "" }, "Choose an example"), element("option", { value: "start" }, "Start"));
   for (const [label, group] of Object.entries(groups)) {
     const options = group.map((it) => element("option", { value: String(examples.indexOf(it)) }, it.title));
     select.append(element("optgroup", { label }, ...options));
   }
   select.addEventListener("change", () => {
-    const example = select.value === "" ? undefined : examples[Number(select.value)];
+    if (select.value === "") return;
+    const example = examples[Number(select.value)];
     restore({ ...START, ...example?.state });
-    get("about").textContent = visible(example?.about ?? "");
-    get("about").hidden = !example;
+    tellAbout(example);
   });
+}
+
+function tellAbout(example: Example | undefined): void {
+  get("about").textContent = visible(example?.about ?? "");
+  get("about").hidden = !example;
 }
 
 function note(text: string): void {
@@ -481,14 +485,13 @@ get("copy-link").addEventListener("click", async () => {
   await copy(location.href, "the link");
 });
 get("copy-kwctl").addEventListener("click", () => {
-  if (shown && "verdict" in shown)
-    void copy(
-      kwctlCommand(shown.verdict),
-      "the kwctl command. It needs annotated-policy.wasm in the current directory",
-    );
+  if (!shown || "unread" in shown) return note("There is nothing to copy until the policy has checked the input.");
+  void copy(kwctlCommand(shown.verdict), "the kwctl command. It needs annotated-policy.wasm in the current directory");
 });
 get("copy-preflight").addEventListener("click", () => {
-  if (shown && "verdict" in shown) void copy(preflightCommand(state(), shown.verdict), "the hco-preflight command");
+  if (!shown || "unread" in shown) return note("There is nothing to copy until the policy has checked the input.");
+  if (shown.verdict.nodes === null) return note("hco-preflight needs nodes. Choose another kind of cluster.");
+  void copy(preflightCommand(state(), shown.verdict), "the hco-preflight command");
 });
 
 // Start.
@@ -504,6 +507,8 @@ async function loadModule(): Promise<WebAssembly.Module> {
 }
 
 async function restoreLink(): Promise<void> {
+  get<HTMLSelectElement>("examples").value = "";
+  tellAbout(undefined);
   try {
     restore(await fromFragment(location.hash));
   } catch (error) {

@@ -106,13 +106,15 @@ function checked(given: unknown): State {
     return typeof value === "string" ? value : START[key];
   };
   const whatIf = Array.isArray(fields["whatIf"]) ? fields["whatIf"] : [];
+  // The object is what the editor shows, and nothing else.
+  const { object: _, oldObject: __, ...request } = isObject(fields["request"]) ? fields["request"] : {};
   return {
     object: text("object"),
     oldObject: text("oldObject"),
     settings: text("settings"),
     nodes: checkedNodes(fields["nodes"]),
     whatIf: ARCHITECTURES.filter((name) => whatIf.includes(name)),
-    request: isObject(fields["request"]) ? fields["request"] : {},
+    request,
   };
 }
 
