@@ -29,15 +29,25 @@ export function preflightCommand(state: State, verdict: Verdict): string {
 
 /** The same evaluation with kwctl. */
 export function kwctlCommand(verdict: Verdict): string {
+  // A host that refuses a call neither records nor replays it. kwctl refuses this one without the flag.
+  const refused = verdict.exchanges.filter((it) => it.operation === "list_resources_all" && isRefusal(it));
   const files: Files = {
     "request.json": json(verdict.request),
     "settings.json": json(verdict.settings),
-    "session.yml": session(verdict.exchanges),
+    "session.yml": session(verdict.exchanges.filter((it) => !refused.includes(it))),
   };
+  const flag = refused.length > 0 ? "" : " --allow-context-aware";
   const command =
-    'kwctl run "$OLDPWD/annotated-policy.wasm" --allow-context-aware --settings-path settings.json \\\n' +
+    `kwctl run "$OLDPWD/annotated-policy.wasm"${flag} --settings-path settings.json \\\n` +
     "  --request-path request.json --replay-host-capabilities-interactions session.yml";
   return script(files, command);
+}
+
+/** What the host puts before an error that arises while it works on a call. */
+const HANDLER_ERROR = "Callback evaluation failure: ";
+
+function isRefusal({ answer }: Exchange): boolean {
+  return "error" in answer && !answer.error.startsWith(HANDLER_ERROR);
 }
 
 /** In a subshell and an empty directory, so that nobody's files are overwritten. */
@@ -90,7 +100,9 @@ function session(exchanges: Exchange[]): string {
   const lines = exchanges.map(({ namespace, operation, payload, answer }) => {
     const [tag, fields] = requestOf(namespace, operation, payload);
     const response =
-      "ok" in answer ? { type: "Success", payload: answer.ok } : { type: "Error", message: answer.error };
+      "ok" in answer
+        ? { type: "Success", payload: answer.ok }
+        : { type: "Error", message: answer.error.replace(HANDLER_ERROR, "") };
     // JSON is YAML.
     const request = `!${tag} ${JSON.stringify(fields)}`;
     return `- type: Exchange\n  request: ${string(request)}\n  response: ${escaped(JSON.stringify(response))}\n`;
