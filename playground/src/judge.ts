@@ -135,7 +135,7 @@ function notes(object: Manifest, state: State): string[] {
   ) {
     notes.push("The policy checks only HyperConverged objects of hco.kubevirt.io.");
   }
-  if (object.others > 0) notes.push("The text has several documents. Only one is checked.");
+  if (object.others > 0) notes.push("The text has several objects. Only the first HyperConverged is checked.");
   if (Object.keys(state.request).length > 0) {
     notes.push(`These fields of the admission request are set by the link: ${JSON.stringify(state.request)}`);
   }

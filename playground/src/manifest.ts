@@ -100,45 +100,47 @@ const PARSE = {
   keepSourceTokens: false,
 } as const;
 
-/** A document of a text. */
+/** An object of a text. */
 export class Manifest {
   private constructor(
     private readonly text: string,
-    private readonly document: Document.Parsed,
     private readonly documents: Document.Parsed[],
+    private readonly document: Document.Parsed,
+    /** The object: the content of the document, or an item of the list in it. */
+    private readonly root: Node | null,
     /** The value as JSON has it. */
     readonly value: unknown,
+    /** How many other objects the text has. */
+    readonly others: number,
   ) {}
 
-  /** Reads the first HyperConverged of a text, or else its first document. */
+  /** Reads the first HyperConverged of a text, also of a list as `kubectl get` prints it, or else its first document. */
   static read(text: string): Manifest {
     const documents = parseAllDocuments(text, PARSE) as Document.Parsed[];
     for (const document of documents) {
       const error = document.errors[0];
       if (error) throw new ManifestError(firstLine(error.message), { from: error.pos[0], to: error.pos[1] });
     }
-    const isIt = (document: Document.Parsed) => isMap(document.contents) && document.get("kind") === "HyperConverged";
-    const document = documents.find(isIt) ?? documents[0];
-    if (!document) return new Manifest(text, parseAllDocuments("null", PARSE)[0] as Document.Parsed, [], null);
+    const objects = documents.flatMap((document) => objectsOf(document).map((root) => ({ document, root })));
+    const isIt = ({ root }: { root: Node }) => isMap(root) && root.get("kind") === "HyperConverged";
+    const document = documents[0] ?? (parseAllDocuments("null", PARSE)[0] as Document.Parsed);
+    const found = objects.find(isIt) ?? { document, root: document.contents };
     let value: unknown;
     try {
       // Aliases of aliases can stand for more values than there is memory.
-      value = document.toJS({ maxAliasCount: 1000 });
+      value = found.root?.toJS(found.document, { maxAliasCount: 1000 });
       JSON.stringify(value);
     } catch {
       throw new ManifestError("The text cannot be read, because an alias contains itself or too much.");
     }
-    return new Manifest(text, document, documents, value ?? null);
-  }
-
-  /** How many other documents the text has. */
-  get others(): number {
-    return Math.max(this.documents.filter((it) => it.contents !== null).length - 1, 0);
+    return new Manifest(text, documents, found.document, found.root, value ?? null, Math.max(objects.length - 1, 0));
   }
 
   /** The place of a field, written as in findings; if it is missing, that of the field above it. */
   find(path: string): Range | undefined {
-    let node: Node | null = this.document.contents;
+    // What is reported of the cluster is nowhere in the object.
+    if (path === "nodes") return undefined;
+    let node = this.root;
     let found: Range | undefined = rangeOf(node, this.text);
     for (const key of segments(path)) {
       if (isAlias(node)) node = node.resolve(this.document) ?? null;
@@ -162,11 +164,16 @@ export class Manifest {
     const style = styleOf(this.text);
     const print = () => this.documents.map((it) => it.toString(style)).join("");
     const before = print();
-    for (const operation of operations) apply(this.document, operation);
+    for (const operation of operations) apply(this.document, this.root, operation);
     const after = print();
     const kept = merged(this.text, before, after);
     return sameValue(kept, after) ? kept : after;
   }
+}
+
+function objectsOf({ contents }: Document.Parsed): Node[] {
+  const items = isMap(contents) && (contents.get("kind") as unknown) === "List" ? contents.get("items") : undefined;
+  return isSeq(items) ? (items.items as Node[]) : contents ? [contents] : [];
 }
 
 /** What a text says, as JSON has it; null if it is empty. */
@@ -257,14 +264,14 @@ function pairOf(map: YAMLMap, key: string) {
   return map.items.find((it) => isPair(it) && isScalar(it.key) && String(it.key.value) === key);
 }
 
-function apply(document: Document.Parsed, { op, path, value }: Operation): void {
+function apply(document: Document.Parsed, root: Node | null, { op, path, value }: Operation): void {
   const keys = path
     .split("/")
     .slice(1)
     .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
   const last = keys.pop();
   if (last === undefined) throw new ManifestError("The fix replaces the whole object.");
-  let parent: unknown = document.contents;
+  let parent: unknown = root;
   keys.forEach((key, index) => {
     const next = keys[index + 1] ?? last;
     parent = child(document, parent, key, /^(?:-|\d+)$/.test(next));
@@ -330,8 +337,14 @@ function isObjectLike(value: unknown): boolean {
 
 /** How the text indents, so that the printer does the same. */
 function styleOf(text: string) {
-  const indent = /^( +)[^\s#-]/m.exec(text)?.[1]?.length ?? 2;
+  const indents = [...text.matchAll(/^( +)[^\s#]/gm)].map((it) => it[1]?.length ?? 0);
+  const indent = indents.reduce((least, it) => Math.min(least, it), 8);
   const list = /^( *)[^\s#][^\n]*:[ \t]*(?:#[^\n]*)?\n(?:[ \t]*(?:#[^\n]*)?\n)*( *)- /m.exec(text);
   const indentSeq = list ? (list[2] ?? "").length > (list[1] ?? "").length : false;
-  return { lineWidth: 0, indent: Math.min(Math.max(indent, 2), 8), indentSeq, flowCollectionPadding: false } as const;
+  return {
+    lineWidth: 0,
+    indent: indents.length > 0 ? Math.max(indent, 2) : 2,
+    indentSeq,
+    flowCollectionPadding: false,
+  } as const;
 }

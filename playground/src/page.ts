@@ -15,6 +15,7 @@ import {
   type Nodes,
   ROLES,
   START,
+  START_COUNTS,
   type State,
   toFragment,
 } from "./state";
@@ -44,6 +45,24 @@ function get<T extends HTMLElement = HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
 }
 
+// What takes longest comes first: the module is loaded while the editors are made.
+
+const evaluator = new Evaluator();
+loadModule().then(
+  (module) => evaluator.load(module),
+  (error: unknown) => (get("verdict").textContent = visible(`The policy cannot be loaded: ${textOf(error)}`)),
+);
+
+/** Compiled once, here: a new worker has it at once. */
+async function loadModule(): Promise<WebAssembly.Module> {
+  const response = await fetch("policy.wasm.gz");
+  if (!response.ok || !response.body) throw new Error(`policy.wasm.gz: ${response.status}`);
+  // Some servers say that the file is compressed; then the browser has inflated it already.
+  const isInflated = response.headers.get("content-encoding") !== null;
+  const body = isInflated ? response.body : response.body.pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compileStreaming(new Response(body, { headers: { "content-type": "application/wasm" } }));
+}
+
 // What the user sees.
 
 const object = createEditor(get("object"), "HyperConverged", "Paste a HyperConverged", changed);
@@ -60,7 +79,6 @@ const ROLE_NAMES = { worker: "Worker", "control-plane": "Control plane", both: "
 let request: State["request"] = {};
 /** The judgement that is shown. */
 let shown: Judgement | undefined;
-const evaluator = new Evaluator();
 /** While a state is put into the controls, they do not report changes one by one. */
 let isRestoring = false;
 
@@ -90,7 +108,6 @@ function nodes(): Nodes {
 
 function restore(state: State): void {
   isRestoring = true;
-  note("");
   object.replace(state.object);
   oldObject.replace(state.oldObject);
   settings.replace(state.settings);
@@ -100,7 +117,7 @@ function restore(state: State): void {
   hostError.value = state.nodes.from === "error" ? state.nodes.error : NO_GRANT;
   for (const [key, input] of counters) {
     const [architecture = "", role = ""] = key.split(" ");
-    const counts = state.nodes.from === "counts" ? state.nodes.counts : {};
+    const { counts } = state.nodes.from === "counts" ? state.nodes : START_COUNTS;
     input.value = String(counts[architecture]?.[role as "worker"] ?? 0);
   }
   for (const [name, button] of joining) button.ariaPressed = String(state.whatIf.includes(name));
@@ -121,6 +138,7 @@ let linkTimer = 0;
 
 function changed(): void {
   if (isRestoring) return;
+  note("");
   void check();
   // Browsers limit how often the address can change.
   clearTimeout(linkTimer);
@@ -496,16 +514,6 @@ get("copy-preflight").addEventListener("click", () => {
 
 // Start.
 
-/** Compiled once, here: a new worker has it at once. */
-async function loadModule(): Promise<WebAssembly.Module> {
-  const response = await fetch("policy.wasm.gz");
-  if (!response.ok || !response.body) throw new Error(`policy.wasm.gz: ${response.status}`);
-  // Some servers say that the file is compressed; then the browser has inflated it already.
-  const isInflated = response.headers.get("content-encoding") !== null;
-  const body = isInflated ? response.body : response.body.pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compileStreaming(new Response(body, { headers: { "content-type": "application/wasm" } }));
-}
-
 async function restoreLink(): Promise<void> {
   get<HTMLSelectElement>("examples").value = "";
   tellAbout(undefined);
@@ -517,17 +525,7 @@ async function restoreLink(): Promise<void> {
   }
 }
 
-async function start(): Promise<void> {
-  const module = loadModule();
-  buildCluster();
-  void loadExamples();
-  window.addEventListener("hashchange", () => void restoreLink());
-  await restoreLink();
-  try {
-    evaluator.load(await module);
-  } catch (error) {
-    get("verdict").textContent = visible(`The policy cannot be loaded: ${textOf(error)}`);
-  }
-}
-
-void start();
+buildCluster();
+window.addEventListener("hashchange", () => void restoreLink());
+void restoreLink();
+void loadExamples();

@@ -31,6 +31,12 @@ export interface State {
   request: Record<string, unknown>;
 }
 
+/** Control-plane nodes with amd64, and workers with amd64 and arm64. */
+export const START_COUNTS: Nodes & { from: "counts" } = {
+  from: "counts",
+  counts: { amd64: { worker: 3, "control-plane": 3 }, arm64: { worker: 2 } },
+};
+
 export const START: State = {
   object: `apiVersion: hco.kubevirt.io/v1beta1
 kind: HyperConverged
@@ -42,10 +48,7 @@ spec:
 `,
   oldObject: "",
   settings: "",
-  nodes: {
-    from: "counts",
-    counts: { amd64: { worker: 3, "control-plane": 3 }, arm64: { worker: 2 } },
-  },
+  nodes: START_COUNTS,
   whatIf: [],
   request: {},
 };

@@ -19,6 +19,16 @@ test("the first HyperConverged of several documents is read", () => {
   assert.equal(manifest.others, 1);
 });
 
+test("a HyperConverged in a list is read, found and changed there", () => {
+  const text = "kind: List\nitems:\n  - kind: Pod\n  - kind: HyperConverged\n    spec: {a: 1}\n";
+  const manifest = Manifest.read(text);
+  assert.deepEqual(manifest.value, { kind: "HyperConverged", spec: { a: 1 } });
+  assert.equal(manifest.others, 1);
+  assert.deepEqual(manifest.find("spec.a"), { from: text.indexOf("a: 1"), to: text.indexOf("}") });
+  assert.equal(manifest.find("nodes"), undefined);
+  assert.equal(manifest.patched([{ op: "replace", path: "/spec/a", value: 2 }]), text.replace("a: 1", "a: 2"));
+});
+
 test("a field is found by its path, and a missing one by the field above it", () => {
   const text = `spec:
   templates:
