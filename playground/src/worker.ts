@@ -6,21 +6,25 @@ import type { State } from "./state";
 import { textOf } from "./wapc";
 
 export type Question =
-  | { module: WebAssembly.Module }
   | { judge: State }
   /** The text of the object after a fix. */
   | { text: string; patch: Operation[] };
+
+/** The module comes first. The answer to it is `ready`. */
+export type Message = { module: WebAssembly.Module } | Question;
 
 export type Answer = { judgement: Judgement } | { text: string } | { error: string };
 
 let module: WebAssembly.Module;
 
-addEventListener("message", ({ data }: MessageEvent<Question>) => {
-  if ("module" in data) module = data.module;
-  else postMessage(answer(data));
+addEventListener("message", ({ data }: MessageEvent<Message>) => {
+  if ("module" in data) {
+    module = data.module;
+    postMessage("ready");
+  } else postMessage(answerTo(data));
 });
 
-function answer(question: Exclude<Question, { module: WebAssembly.Module }>): Answer {
+function answerTo(question: Question): Answer {
   try {
     if ("judge" in question) return { judgement: judge(module, question.judge) };
     return { text: Manifest.read(question.text).patched(question.patch) };

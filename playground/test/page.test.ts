@@ -59,7 +59,7 @@ describe("the page in Chromium", () => {
         errors.push(`${message.text()} ${message.location().url}:${message.location().lineNumber}`);
     });
     context.on("weberror", (error) => errors.push(String(error.error())));
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(30_000);
     const page = await context.newPage();
     await page.goto(address + fragment);
     await page.waitForFunction(() => document.getElementById("verdict")?.dataset["checks"]);
