@@ -203,7 +203,9 @@ function summary({ report }: Verdict): { kind: string; text: string } {
   const [denying, warning, existing] = [rules("deny"), rules("warn"), rules("carried")];
   const parts = [];
   if (!report.allowed) {
-    parts.push(`Denied: ${denying.join(", ") || (report.message ?? "").split("\n")[0]}`);
+    // Without a rule: the object, or the settings, cannot be read.
+    const reason = (report.message ?? "").split("\nfix:")[0]?.replace(/\s+/g, " ");
+    parts.push(`Denied: ${denying.join(", ") || reason}`);
   } else parts.push("Accepted");
   if (warning.length > 0) parts.push(`Warnings: ${warning.join(", ")}`);
   if (existing.length > 0) parts.push(`Existing problems: ${existing.join(", ")}`);
