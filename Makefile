@@ -124,6 +124,31 @@ test-wasm: setup ## Test the engine and its JSON reader in wasm, on Node.js (nee
 fuzz: ## Fuzz the JSON reader for a minute (needs a nightly toolchain and cargo-fuzz)
 	$(CARGO) +nightly fuzz run json_stream -- -max_total_time=$(or $(SECONDS_EACH),60) -max_len=4096
 
+# npm knows by this file what it installed. Scripts of packages are not needed, and not run.
+NPM := playground/node_modules/.package-lock.json
+$(NPM): playground/package-lock.json
+	cd playground && npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+.PHONY: playground
+playground: policy.wasm $(NPM) ## Build the page that runs the policy in a browser, target/playground (needs Node.js)
+	cd playground && npm run --silent build -- $(abspath policy.wasm) $(abspath $(TARGET))/playground
+
+.PHONY: playground-serve
+playground-serve: playground ## Serve the page on http://127.0.0.1:8080 (PORT)
+	cd playground && npm run --silent serve -- $(abspath $(TARGET))/playground $(or $(PORT),8080)
+
+# The page is compared with what the engine answers natively.
+.PHONY: playground-test
+playground-test: playground ## Check the types and the format of the page, and test it in Chromium, if that is on PATH
+	cd playground && npm run --silent check
+	$(CARGO) run --quiet --locked -p e2e-tests --bin answers > $(TARGET)/playground-answers.jsonl
+	cd playground && TARGET=$(abspath $(TARGET)) POLICY_WASM=$(abspath policy.wasm) npm run --silent test
+
+.PHONY: bench-playground
+bench-playground: playground ## Measure the page in Chromium
+	cd playground && npm run --silent bench -- $(abspath $(TARGET))/playground
+
 .PHONY: bench
 bench: ## Measure what it costs, and write it into README.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
 	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p hco-preflight --bench evaluate

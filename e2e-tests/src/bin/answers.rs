@@ -1,0 +1,59 @@
+//! Prints what the engine answers to each case, as JSON for the tests of the playground: a line for each case. The
+//! cluster is that of the playground, where nobody can be asked for grants and no registry can be reached.
+
+#![expect(
+    clippy::print_stdout,
+    reason = "the output of this program is what it is for"
+)]
+
+use e2e_tests::{Case, cases};
+use engine::{Cluster, Registry, ServiceAccount};
+use serde_json::json;
+
+/// What the playground answers; see `playground/src/cluster.ts`.
+const NOT_AVAILABLE: &str = "not available in the playground";
+
+fn main() {
+    for case in cases() {
+        println!("{}", answer(&case));
+    }
+}
+
+fn answer(case: &Case) -> serde_json::Value {
+    let nodes = case.cluster.list();
+    let report = engine::report(&case.payload(), &Playground(nodes.clone()));
+    json!({
+        "name": case.name,
+        "request": case.request(),
+        "settings": case.settings(),
+        "nodes": nodes.as_ref().ok(),
+        "error": nodes.as_ref().err(),
+        "report": report,
+        "warnings": report.warnings,
+        "auditAnnotations": report.audit_annotations,
+        "repairedObject": report.repaired_object,
+    })
+}
+
+/// The nodes, or why they cannot be read.
+struct Playground(Result<String, String>);
+
+impl Cluster for Playground {
+    fn nodes(&self) -> Result<Vec<u8>, String> {
+        self.0.clone().map(String::into_bytes)
+    }
+
+    fn can_i(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+impl Registry for Playground {
+    fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
+        Err(NOT_AVAILABLE.to_owned())
+    }
+
+    fn manifest_and_config(&self, _: &str) -> Result<Vec<u8>, String> {
+        Err(NOT_AVAILABLE.to_owned())
+    }
+}

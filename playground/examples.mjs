@@ -1,0 +1,73 @@
+// The examples of the page, taken from cases/: those of the documentation, and of each rule the first that fires.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse, stringify } from "yaml";
+
+/** The examples by group; `state` is what a link holds. */
+export function examples(directory) {
+  const groups = { Documentation: [], Rules: [] };
+  for (const folder of readdirSync(directory).sort()) {
+    if (folder === "clusters") continue;
+    const cases = readdirSync(join(directory, folder))
+      .sort()
+      .map((file) => read(directory, folder, file));
+    const usable = cases.filter(
+      ({ content }) => isObject(content.object) && typeof content.cluster === "string" && !content.request,
+    );
+    if (folder === "documentation") {
+      groups.Documentation.push(...usable.map((it) => example(directory, it, it.name.replaceAll("-", " "))));
+    } else {
+      const fires = ({ content }) => (content.expect.findings ?? []).some((finding) => finding.startsWith(folder));
+      const first = usable.find(fires);
+      if (first) groups.Rules.push(example(directory, first, folder));
+    }
+  }
+  return groups;
+}
+
+function read(directory, folder, file) {
+  return { name: file.replace(/\.yaml$/, ""), content: parse(readFileSync(join(directory, folder, file), "utf8")) };
+}
+
+function example(directory, { content }, title) {
+  const { object, oldObject, settings, cluster, about } = content;
+  const text = (value) => (value === undefined ? "" : stringify(value, { lineWidth: 0, indentSeq: false }));
+  const state = { object: text(object), oldObject: text(oldObject), settings: text(settings) };
+  return {
+    title,
+    about,
+    state: { ...state, nodes: nodes(directory, cluster, /[pP]lacement/.test(state.object + state.oldObject)) },
+  };
+}
+
+/** As counts where that is enough: a placement reads labels that counts do not have. */
+function nodes(directory, cluster, isPlaced) {
+  const { items } = parse(readFileSync(join(directory, "clusters", `${cluster}.yaml`), "utf8"));
+  const counts = {};
+  let isCountable = true;
+  for (const { metadata, status } of items) {
+    const labels = metadata.labels ?? {};
+    const isWorker = "node-role.kubernetes.io/worker" in labels;
+    const isControlPlane =
+      "node-role.kubernetes.io/control-plane" in labels || "node-role.kubernetes.io/master" in labels;
+    const architecture = status?.nodeInfo?.architecture;
+    if (!architecture || !(isWorker || isControlPlane)) isCountable = false;
+    const role = isWorker ? (isControlPlane ? "both" : "worker") : "control-plane";
+    counts[architecture] ??= {};
+    counts[architecture][role] = (counts[architecture][role] ?? 0) + 1;
+  }
+  if (isCountable && !isPlaced) return { from: "counts", counts };
+  const kept = items.map(({ metadata, status }) => ({
+    metadata: { name: metadata.name, labels: metadata.labels },
+    status: { nodeInfo: { architecture: status?.nodeInfo?.architecture } },
+  }));
+  return {
+    from: "list",
+    list: stringify({ kind: "List", apiVersion: "v1", items: kept }, { lineWidth: 0, indentSeq: false }),
+  };
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

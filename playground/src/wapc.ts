@@ -1,0 +1,82 @@
+// A waPC host: calls an operation of a policy's module. It knows nothing of Kubernetes and nothing of the page.
+
+import { ConsoleStdout, File, OpenFile, WASI, WASIProcExit } from "@bjorn3/browser_wasi_shim";
+
+/** Answers a host call of the binding `kubewarden`. What it throws is the very text that the guest gets. */
+export type HostCall = (namespace: string, operation: string, payload: string) => string;
+
+/** The guest's own error, a trap, or a module that is not a waPC guest. */
+export class GuestError extends Error {}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/**
+ * Calls an operation on an instance of its own, so nothing that a guest leaves behind is there for the next call.
+ *
+ * MIRRORS: the waPC protocol as the crate wapc 2 hosts it. There is no deadline here: a caller that needs one runs this
+ * in a worker, and terminates the worker.
+ */
+export function call(module: WebAssembly.Module, operation: string, payload: string, host: HostCall): string {
+  const request = { operation: encoder.encode(operation), payload: encoder.encode(payload) };
+  let answer: string | undefined;
+  let failure: string | undefined;
+  let response = new Uint8Array();
+  let hostError = new Uint8Array();
+  let stderr = "";
+
+  let memory: WebAssembly.Memory;
+  const write = (pointer: number, bytes: Uint8Array) => new Uint8Array(memory.buffer).set(bytes, pointer >>> 0);
+  const read = (pointer: number, length: number) =>
+    decoder.decode(new Uint8Array(memory.buffer, pointer >>> 0, length >>> 0));
+
+  const wapc = {
+    __guest_request(operationAt: number, payloadAt: number) {
+      write(operationAt, request.operation);
+      write(payloadAt, request.payload);
+    },
+    __guest_response: (at: number, length: number) => void (answer = read(at, length)),
+    __guest_error: (at: number, length: number) => void (failure = read(at, length)),
+    __host_call(...at: [number, number, number, number, number, number, number, number]): number {
+      const [binding, namespace, name] = [read(at[0], at[1]), read(at[2], at[3]), read(at[4], at[5])];
+      try {
+        if (binding !== "kubewarden") throw new Error(`unknown binding: ${binding}`);
+        response = encoder.encode(host(namespace, name, read(at[6], at[7])));
+        return 1;
+      } catch (error) {
+        hostError = encoder.encode(textOf(error));
+        return 0;
+      }
+    },
+    __host_response: (at: number) => write(at, response),
+    __host_response_len: () => response.length,
+    __host_error: (at: number) => write(at, hostError),
+    __host_error_len: () => hostError.length,
+    __console_log: () => {},
+  };
+
+  // A panic writes its text to the standard error before it traps.
+  const collect = () => new ConsoleStdout((bytes) => void (stderr += decoder.decode(bytes)));
+  const wasi = new WASI([], [], [new OpenFile(new File([])), collect(), collect()], { debug: false });
+  try {
+    const instance = new WebAssembly.Instance(module, { wapc, wasi_snapshot_preview1: wasi.wasiImport });
+    const guest = instance.exports as {
+      memory: WebAssembly.Memory;
+      wapc_init?: () => void;
+      __guest_call: (operation: number, payload: number) => number;
+    };
+    memory = guest.memory;
+    wasi.initialize({ exports: guest });
+    guest.wapc_init?.();
+    const done = guest.__guest_call(request.operation.length, request.payload.length);
+    if (done === 1 && answer !== undefined) return answer;
+  } catch (error) {
+    const exited = error instanceof WASIProcExit ? `exit code ${error.code}` : textOf(error);
+    throw new GuestError(stderr.trim() || exited);
+  }
+  throw new GuestError(failure ?? "the guest gave no answer");
+}
+
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

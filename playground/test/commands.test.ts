@@ -1,0 +1,101 @@
+// The commands to copy: a shell hands over every file as it is, and runs nothing that is in one.
+
+import assert from "node:assert/strict";
+import { execFileSync, type ExecFileSyncOptionsWithStringEncoding } from "node:child_process";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { test } from "node:test";
+import { kwctlCommand, preflightCommand } from "../src/commands";
+import { judge, type Verdict } from "../src/judge";
+import { NO_GRANT, START, type State } from "../src/state";
+import { MODULE } from "./answers";
+
+const module = new WebAssembly.Module(readFileSync(MODULE));
+
+function verdictOn(state: State): Verdict {
+  const judgement = judge(module, state);
+  assert.ok("verdict" in judgement, JSON.stringify(judgement));
+  return judgement.verdict;
+}
+
+/** Runs a command with programs that print their arguments and the files beside them. */
+function run(script: string): string {
+  const directory = mkdtempSync(join(tmpdir(), "playground-"));
+  for (const program of ["kwctl", "hco-preflight"]) {
+    const file = join(directory, program);
+    writeFileSync(file, '#!/bin/sh\necho "$@"\nfor file in *; do echo "== $file"; cat "$file"; done\n');
+    chmodSync(file, 0o755);
+  }
+  const env = { ...process.env, PATH: `${directory}:${process.env["PATH"]}` };
+  return execFileSync("bash", { input: script, env, cwd: directory, encoding: "utf8" });
+}
+
+test("the command of hco-preflight has the files as they were written", () => {
+  const state = { ...START, oldObject: START.object, settings: "updates: strict # why\n", whatIf: ["s390x"] };
+  const output = run(preflightCommand(state, verdictOn(state)));
+  const [first = "", ...files] = output.split(/^(?=== )/m);
+  assert.equal(first, "check -f hyperconverged.yaml --old old.yaml --nodes nodes.json --settings settings.yaml\n");
+  assert.deepEqual(
+    files.map((file) => file.split("\n")[0]),
+    ["== hyperconverged.yaml", "== nodes.json", "== old.yaml", "== settings.yaml"],
+  );
+  assert.equal(files[0], `== hyperconverged.yaml\n${START.object}`);
+  assert.equal(files[3], "== settings.yaml\nupdates: strict # why\n");
+  assert.match(files[1] ?? "", /"joined-s390x-1"/);
+});
+
+test("nothing in a text ends a file, is run by the shell, or is obeyed by a terminal", () => {
+  const value = "`id` $(id) ${HOME} \\ ' \u{202e}\u{1b}[2J\t! \u{e0041}";
+  const hostile = `${START.object}# END\n  x: ${JSON.stringify(value)}\n`;
+  const plain = `${START.object}# $(id) '\n`;
+  for (const object of [hostile, plain]) {
+    const state = { ...START, object, settings: "END\n" };
+    const verdict = verdictOn(state);
+    for (const script of [preflightCommand(state, verdict), kwctlCommand(verdict)]) {
+      // eslint-disable-next-line no-control-regex
+      assert.doesNotMatch(script, /[\0-\x09\x0b-\x1f\x7f!\u{202e}\u{e0041}]/u);
+      assert.doesNotMatch(run(script), /uid=/);
+    }
+  }
+  const state = { ...START, object: plain };
+  const output = run(preflightCommand(state, verdictOn(state)));
+  assert.ok(output.includes(`== hyperconverged.yaml\n${plain}== nodes.json`), output);
+});
+
+test("the command of kwctl repeats what the policy asked", () => {
+  const state = { ...START, settings: "serviceAccount: kubewarden/policy-server\n" };
+  const output = run(kwctlCommand(verdictOn(state)));
+  assert.match(output, /^run .*\/annotated-policy.wasm --allow-context-aware --settings-path settings.json/);
+  assert.match(output, /KubernetesCanI /);
+  assert.match(output, /KubernetesListResourceAll .*status\.nodeInfo\.architecture/);
+});
+
+const isInstalled = (process.env["PATH"] ?? "").split(delimiter).some((it) => existsSync(join(it, "kwctl")));
+
+test("kwctl answers what the page shows", { skip: !isInstalled && "kwctl is not on PATH" }, () => {
+  const directory = mkdtempSync(join(tmpdir(), "playground-"));
+  const module = join(directory, "annotated-policy.wasm");
+  const metadata = join(dirname(MODULE), "policy-metadata.yml");
+  const quiet: ExecFileSyncOptionsWithStringEncoding = { encoding: "utf8", stdio: ["pipe", "pipe", "ignore"] };
+  execFileSync("kwctl", ["annotate", "--metadata-path", metadata, "--output-path", module, MODULE], quiet);
+  const account = "serviceAccount: kubewarden/policy-server\n";
+  const states: State[] = [
+    START,
+    { ...START, oldObject: START.object, settings: account },
+    { ...START, nodes: { from: "error", error: NO_GRANT } },
+    {
+      ...START,
+      nodes: { from: "error", error: "Callback evaluation failure: the API server is gone" },
+      settings: account,
+    },
+  ];
+  for (const state of states) {
+    const verdict = verdictOn(state);
+    const output = execFileSync("bash", { ...quiet, input: kwctlCommand(verdict), cwd: directory });
+    const answer = JSON.parse(output) as { allowed: boolean; status?: { message?: string }; warnings?: string[] };
+    assert.equal(answer.allowed, verdict.report.allowed);
+    assert.equal(answer.status?.message ?? null, verdict.report.message);
+    assert.deepEqual(answer.warnings ?? [], verdict.warnings);
+  }
+});
