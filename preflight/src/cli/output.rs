@@ -15,7 +15,6 @@ use std::io::{ErrorKind, IsTerminal, Write as _};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
-use hco_preflight::ClusterError;
 use similar::TextDiff;
 
 use super::args::{Color, Format};
@@ -183,15 +182,11 @@ fn quietly(written: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// An error and its causes in one sentence. Texts from an API server or a login are escaped.
+/// An error and its causes in one sentence. Any of them can have a text from outside.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
-    let causes = error.chain().map(|cause| {
-        if cause.is::<ClusterError>() {
-            foreign::one_line(&cause.to_string())
-        } else {
-            cause.to_string()
-        }
-    });
+    let causes = error
+        .chain()
+        .map(|cause| foreign::one_line(&cause.to_string()));
     causes.collect::<Vec<_>>().join(": ")
 }
 
