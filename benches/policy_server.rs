@@ -21,8 +21,6 @@
 mod api_server;
 #[path = "../e2e-tests/tests/suite/door.rs"]
 mod door;
-#[path = "../e2e-tests/tests/suite/http.rs"]
-mod http;
 #[path = "../e2e-tests/tests/suite/module.rs"]
 mod module;
 mod nodes;
@@ -32,6 +30,7 @@ mod requests;
 
 use std::time::{Duration, Instant};
 
+use e2e_tests::http;
 use packaging::Metadata;
 use serde_json::{Map, Value, json};
 
@@ -56,6 +55,7 @@ fn main() {
         program,
         module: String::new(),
         sources: None,
+        docker_config: None,
         directory: module::scratch("bench-policy-server").unwrap(),
     };
     let ours = std::fs::read(module::built().unwrap()).unwrap();

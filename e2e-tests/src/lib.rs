@@ -13,16 +13,21 @@ mod answer;
 mod case;
 mod cluster;
 mod docker_registry;
+pub mod http;
 mod images;
 mod native;
 mod page;
 pub mod ports;
+mod scripted_registry;
 mod session;
 
 pub use answer::Answer;
 pub use case::{Case, Expected, cases};
 pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};
-pub use docker_registry::DockerRegistry;
+pub use docker_registry::{DOCKER, DockerRegistry, Manifest, MediaTypes, OCI};
 pub use images::Images;
 pub use native::Judged;
 pub use page::{Page, pages};
+pub use scripted_registry::{
+    ARM64, Fault, RegistryRequest, ScriptedRegistry, SilentServer, response,
+};

@@ -11,7 +11,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::http;
+use e2e_tests::http;
 
 /// A running API server; it ends with the process.
 pub(crate) struct ApiServer {

@@ -75,20 +75,20 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
 }
 
 /// One run of kwctl.
-struct Job {
-    name: String,
-    request: serde_json::Value,
-    settings: String,
+pub(crate) struct Job {
+    pub(crate) name: String,
+    pub(crate) request: serde_json::Value,
+    pub(crate) settings: String,
     /// What kwctl says instead of an answer.
-    refused_settings: Option<String>,
-    refusal: Option<Refusal>,
-    session: String,
-    wanted: Answer,
+    pub(crate) refused_settings: Option<String>,
+    pub(crate) refusal: Option<Refusal>,
+    pub(crate) session: String,
+    pub(crate) wanted: Answer,
 }
 
 impl Job {
     /// In what kwctl differs from the engine, if it does.
-    fn mistake(&self, kwctl: &Path, module: &Path, session: &Path) -> Option<String> {
+    pub(crate) fn mistake(&self, kwctl: &Path, module: &Path, session: &Path) -> Option<String> {
         let output = match self.run(kwctl, module, session) {
             Ok(output) => output,
             Err(error) => return Some(format!("kwctl run: {error}")),

@@ -12,7 +12,7 @@
 
 mod api_server;
 mod door;
-mod http;
+mod images;
 mod kwctl;
 mod module;
 mod policy_server;
@@ -29,12 +29,13 @@ use crate::door::{Outcome, Through};
 type Door = fn(&[Judged<'_>]) -> Outcome;
 
 /// The doors in the order in which they are tried.
-const DOORS: [(&str, Door); 5] = [
+const DOORS: [(&str, Door); 6] = [
     ("engine", engine),
     ("wasm", wasm::run),
     ("kwctl", kwctl::run),
     ("policy-server", policy_server::run),
     ("registry", registry::run),
+    ("images", images::run),
 ];
 
 fn main() -> ExitCode {

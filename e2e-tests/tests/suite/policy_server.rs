@@ -11,16 +11,20 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use e2e_tests::http;
+use e2e_tests::ports::{self, free_address};
 use e2e_tests::{Answer, Judged, Refusal};
 use serde_json::{Map, Value, json};
 
 use crate::api_server::ApiServer;
 use crate::door::{Outcome, Through};
-use crate::{http, module};
-use e2e_tests::ports::{self, free_address};
+use crate::module;
 
 /// How long a policy-server may take to be ready, compiling included.
 const START: Duration = Duration::from_mins(1);
+
+/// As in `deploy/`.
+pub(crate) const WORKERS: usize = 2;
 
 /// The case in which a node joins.
 const ON_ONE_ARCHITECTURE: &str = "documentation/defaults-on-one-architecture";
@@ -52,6 +56,7 @@ pub(crate) fn loads(
         program: program.to_owned(),
         module: module.to_owned(),
         sources: Some(sources.to_owned()),
+        docker_config: None,
         directory: module::scratch("policy-server-registry")?,
     };
     let nodes = judged.case.cluster.list_of_api_server()?;
@@ -81,6 +86,7 @@ fn serve_all(
         program: program.to_owned(),
         module: format!("file://{}", module::annotated(kwctl)?.display()),
         sources: None,
+        docker_config: None,
         directory: module::scratch("policy-server")?,
     };
     let mut clusters: BTreeMap<Cluster, Vec<&Judged<'_>>> = BTreeMap::new();
@@ -174,9 +180,7 @@ fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(
 fn cluster_of(judged: &Judged<'_>) -> Result<Cluster, String> {
     let of = &judged.case.cluster;
     if !judged.case.images.is_empty() {
-        return Err(
-            "the images of the case are in no registry; make e2e-cluster has a registry".to_owned(),
-        );
+        return Err("its images are in no registry; the door images has a registry".to_owned());
     }
     match of.refusal() {
         Some(Refusal::Callback(error)) if error.contains("not initialized") => Ok(Cluster::None),
@@ -297,6 +301,8 @@ pub(crate) struct Starter {
     pub(crate) module: String,
     /// Says which registries are not as others are.
     pub(crate) sources: Option<PathBuf>,
+    /// The directory of the `config.json` with its credentials.
+    pub(crate) docker_config: Option<PathBuf>,
     pub(crate) directory: PathBuf,
 }
 
@@ -361,10 +367,19 @@ impl Starter {
                 .env("RUST_BACKTRACE", "0")
                 // Many set it to 1, which policy-server takes for the value of a flag, and refuses.
                 .env_remove("NO_COLOR")
+                // What the user has set is not for registries on loopback.
+                .env_remove("HTTP_PROXY")
+                .env_remove("HTTPS_PROXY")
+                .env_remove("http_proxy")
+                .env_remove("https_proxy")
+                .env(
+                    "DOCKER_CONFIG",
+                    self.docker_config.as_ref().unwrap_or(&self.directory),
+                )
                 .args(["--addr", &Ipv4Addr::LOCALHOST.to_string()])
                 .args(["--port", &address.port().to_string()])
                 .args(["--readiness-probe-port", &probe.port().to_string()])
-                .args(["--workers", "2", "--log-no-color"])
+                .args(["--workers", &WORKERS.to_string(), "--log-no-color"])
                 .arg("--ignore-kubernetes-connection-failure")
                 // Nothing is verified here: without a file it asks the network for one.
                 .args(["--sigstore-trust-config", "/dev/null"])

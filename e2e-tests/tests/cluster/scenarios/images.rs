@@ -1,11 +1,9 @@
 //! Scenario 13: the images of templates, in a real registry that stops, and at one that never answers.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use e2e_tests::DockerRegistry;
-use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
+use e2e_tests::{DockerRegistry, SilentServer};
+use serde_json::json;
 
 use crate::crd::{template, together};
 use crate::kubectl::Said;
@@ -13,21 +11,21 @@ use crate::policy::Policy;
 use crate::webhook::Kind;
 use crate::world::{WEBHOOK, World};
 
-const INDEX: &str = "application/vnd.oci.image.index.v1+json";
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
-
 pub(crate) fn run(world: &World<'_>) {
     let program = DockerRegistry::installed().expect("docker-registry");
     let scratch = tempfile::tempdir().expect("a directory");
     let registry = DockerRegistry::start(&program, scratch.path(), &json!({}));
     let registry = registry.expect("docker-registry starts");
     let host = registry.address.to_string();
-    push(&host, "amd64-only", &["amd64"]);
-    push(&host, "both", &["amd64", "arm64"]);
-    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    let silent = silent.local_addr().map(|it| (it.to_string(), silent));
-    let (silent, _listener) = silent.expect("an address");
+    for (name, architectures) in [
+        ("amd64-only", &["amd64"][..]),
+        ("both", &["amd64", "arm64"]),
+    ] {
+        let pushed = registry.push_index(&format!("images/{name}"), "1", architectures);
+        pushed.expect("the image is pushed");
+    }
+    let silent_server = SilentServer::start();
+    let silent = silent_server.address.to_string();
 
     world.grant_nodes();
     world.deploy_policy(&policy(&[&host, &silent]));
@@ -105,59 +103,4 @@ fn write(world: &World<'_>, verb: &str, host: &str, image: &str, architectures: 
         json!(format!("docker://{host}/images/{image}:1"));
     let crd = world.crd;
     world.write(verb, &together([&crd.import, &crd.templates(&[template])]))
-}
-
-/// Pushes an index with an image for each architecture.
-fn push(host: &str, name: &str, architectures: &[&str]) {
-    let repository = format!("http://{host}/v2/images/{name}");
-    let manifests: Vec<Value> = architectures
-        .iter()
-        .map(|architecture| {
-            let config = json!({"os": "linux", "architecture": architecture}).to_string();
-            let begun = ureq::post(format!("{repository}/blobs/uploads/")).send_empty();
-            let begun = begun.expect("an upload begins");
-            let location = begun.headers()["location"].to_str().expect("an address");
-            let config_digest = digest(&config);
-            let length = config.len();
-            put(
-                &format!("{location}&digest={config_digest}"),
-                "application/octet-stream",
-                config,
-            );
-            let manifest = json!({
-                "schemaVersion": 2,
-                "mediaType": MANIFEST,
-                "config": {"mediaType": CONFIG, "digest": config_digest, "size": length},
-                "layers": [],
-            });
-            let manifest = manifest.to_string();
-            let (digest, length) = (digest(&manifest), manifest.len());
-            put(
-                &format!("{repository}/manifests/{digest}"),
-                MANIFEST,
-                manifest,
-            );
-            json!({
-                "mediaType": MANIFEST, "digest": digest, "size": length,
-                "platform": {"os": "linux", "architecture": architecture},
-            })
-        })
-        .collect();
-    let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests});
-    put(
-        &format!("{repository}/manifests/1"),
-        INDEX,
-        index.to_string(),
-    );
-}
-
-fn put(url: &str, media_type: &str, body: String) {
-    let sent = ureq::put(url).header("Content-Type", media_type).send(body);
-    sent.unwrap_or_else(|error| panic!("{url}: {error}"));
-}
-
-fn digest(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    let hex = digest.iter().map(|byte| format!("{byte:02x}"));
-    format!("sha256:{}", hex.collect::<String>())
 }
