@@ -9,7 +9,7 @@ use super::DockerRegistry;
 use crate::http;
 
 /// Longer than a push takes, so that nothing hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The media types of an index, a manifest and a configuration.
 #[derive(Debug, Clone, Copy)]

@@ -33,7 +33,7 @@ const ANNOTATION: &str = "amd64,arm64,s390x,ppc64le";
 const DEADLINE: Duration = Duration::from_secs(2);
 
 /// Longer than anything takes, so that nothing hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) fn run(_: &[Judged<'_>]) -> Outcome {
     let Some(docker_registry) = DockerRegistry::installed() else {

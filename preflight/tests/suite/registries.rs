@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::ops::Deref;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::time::Duration;
 
 use e2e_tests::{
@@ -272,6 +272,16 @@ fn a_registry_that_never_answers_is_not_waited_for() {
     assert!(error == "no answer within 50ms", "{error}");
 }
 
+/// Of the ways in which an insecure registry may be reached, each would wait as long.
+#[test]
+fn the_ways_to_a_registry_have_one_deadline() {
+    let registry = SilentServer::start();
+    let insecure = json!({"insecure_sources": [registry.address.to_string()]}).to_string();
+    let registries = Registries::new(sources(&insecure)).with_patience(Duration::from_millis(50));
+    let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
+    assert!(error == "no answer within 50ms", "{error}");
+}
+
 #[test]
 fn nobody_listens() {
     let host = format!("{}", e2e_tests::ports::free_address().unwrap());
@@ -299,6 +309,10 @@ fn another_image_than_that_of_the_digest_is_not_taken() {
 /// A login that fails.
 const REFUSED: &str = r#"{"errors": [{"code": "DENIED", "message": "no\u0007"}]}"#;
 
+/// A token that counts, in an answer of 5 MB.
+static LARGE_TOKEN: LazyLock<String> =
+    LazyLock::new(|| json!({"token": "t", "x": "x".repeat(5_000_000)}).to_string());
+
 /// With tokens, as most registries of the Internet work.
 #[rstest]
 #[case::granted(r#"{"token": "t"}"#, Ok("arm64"))]
@@ -308,7 +322,8 @@ const REFUSED: &str = r#"{"errors": [{"code": "DENIED", "message": "no\u0007"}]}
     Err("the login failed (no\\u{7}): there are no credentials for it; `podman login")
 )]
 #[case::no_header(r#"{"token": "a\nb"}"#, Err("failed to parse header value"))]
-#[case::no_token("{}", Err("Failed to decode registry token"))]
+#[case::no_token("{}", Err("the answer of the token server has no token"))]
+#[case::large(&LARGE_TOKEN, Err("the answer is larger than 4 MiB"))]
 fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&str, &str>) {
     let registry = ScriptedRegistry::start(move |request, to| {
         let answer = match request.path.split('?').next() {
@@ -422,7 +437,7 @@ fn nothing_else_is_asked_of_registries() {
     assert!(
         error
             .unwrap_err()
-            .contains("no registry knows of DNSLookupHost")
+            .contains("no registry answers DNSLookupHost")
     );
     let none: BTreeMap<Image, _> = registries().architectures(BTreeSet::new());
     assert!(none.is_empty());

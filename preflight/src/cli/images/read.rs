@@ -1,4 +1,4 @@
-//! What registries say of images.
+//! The architectures of images, for people: the command `images`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

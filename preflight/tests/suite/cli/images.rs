@@ -3,8 +3,9 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Output;
+use std::sync::{Arc, Condvar, Mutex};
 
-use e2e_tests::{DockerRegistry, OCI, ScriptedRegistry, response};
+use e2e_tests::{ARM64, DockerRegistry, OCI, ScriptedRegistry, response};
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
@@ -272,7 +273,7 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
             .arg(subcommand)
             .arg("-f")
             .arg(&file)
-            .args(["--arch", "amd64=1"])
+            .args(["--arch", "amd64=1,arm64=1"])
             .args(more);
         if subcommand == "record" {
             command.arg("--force").arg("--to").arg(&directory);
@@ -287,6 +288,104 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
     assert_eq!(registry.paths(), [""; 0], "it is not listed");
     run(&["--images"]);
     assert_eq!(registry.paths(), ["/v2/", "/v2/a/manifests/1"]);
+}
+
+/// HCO removes the golden image of a disabled template, so nobody needs its image.
+#[test]
+fn the_image_of_a_disabled_template_is_not_looked_up() {
+    let registry = ScriptedRegistry::start(|_, to| {
+        let _ = to.write_all(response(404, "").as_bytes());
+    });
+    let directory = scratch("images-disabled");
+    let file = directory.join("hyperconverged.yaml");
+    let url = |name: &str| format!("docker://{}/{name}:1", registry.host);
+    let text = manifest(&[url("enabled"), url("disabled")]).replace(
+        r#"{"name":"template-1"}"#,
+        r#"{"name":"template-1","annotations":{"dataimportcrontemplate.kubevirt.io/enable":"false"}}"#,
+    );
+    assert!(text.contains("annotations"), "{text}");
+    std::fs::write(&file, text).unwrap();
+    let mut command = command();
+    command.args(["check", "--images", "--arch", "amd64=1,arm64=1", "-f"]);
+    command.arg(&file).output().unwrap();
+    assert_eq!(registry.paths(), ["/v2/", "/v2/enabled/manifests/1"]);
+}
+
+/// The module asks for one image after the other, and all together have to be read before its deadline.
+#[rstest]
+fn all_images_that_the_module_asks_for_are_read_ahead(
+    #[values("verify", "verify-all")] mode: &str,
+) {
+    let waiting: Arc<(Mutex<usize>, Condvar)> = Arc::default();
+    let registry = ScriptedRegistry::start(move |request, to| {
+        let answer = if request.path == "/v2/" {
+            response(200, "")
+        } else {
+            let (count, changed) = &*waiting;
+            let mut now = count.lock().unwrap();
+            *now += 1;
+            changed.notify_all();
+            // Nobody is answered before three have asked. Those who ask alone give up.
+            drop(changed.wait_while(now, |now| *now < 3).unwrap());
+            response(200, ARM64)
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let names = ["one", "two", "three"];
+    let entry = |name: &str| {
+        json!({
+            "metadata": {
+                "name": name,
+                "annotations": {"ssp.kubevirt.io/dict.architectures": "arm64"},
+            },
+            "spec": {"template": {"spec": {"source": {"registry": {
+                "url": format!("docker://{}/{name}:1", registry.host),
+            }}}}},
+        })
+    };
+    let (mut templates, mut status) = (Vec::new(), Vec::new());
+    for name in names {
+        if mode == "verify" || name == "one" {
+            templates.push(entry(name));
+        } else {
+            let mut common = entry(name);
+            common["status"] =
+                json!({"commonTemplate": true, "originalSupportedArchitectures": "arm64"});
+            status.push(common);
+        }
+    }
+    let object = json!({
+        "apiVersion": "hco.kubevirt.io/v1beta1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+        "spec": {
+            "featureGates": {"enableMultiArchBootImageImport": true},
+            "dataImportCronTemplates": templates,
+        },
+        "status": {"dataImportCronTemplates": status},
+    });
+    let directory = scratch(&format!("images-ahead-{mode}"));
+    let file = |name: &str, value: &Value| {
+        let file = directory.join(name);
+        std::fs::write(&file, value.to_string()).unwrap();
+        file
+    };
+    let settings = json!({"images": mode, "registries": [registry.host]});
+    let mut command = command();
+    command
+        .args(["check", "--images", "--arch", "arm64=1", "--settings"])
+        .arg(file("settings.yaml", &settings))
+        .arg("-f")
+        .arg(file("hyperconverged.yaml", &object));
+    let output = command.output().unwrap();
+    let asked = registry.paths();
+    for name in names {
+        let path = format!("/v2/{name}/manifests/1");
+        assert!(asked.contains(&path), "{asked:?} {output:?}");
+    }
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(!stdout.contains("image-unreadable"), "{stdout}");
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
 }
 
 /// What the annotation promises is compared with the image, and corrected in the file.
