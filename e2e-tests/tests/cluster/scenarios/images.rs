@@ -61,27 +61,35 @@ pub(crate) fn run(world: &World<'_>) {
     drop(registry);
     write(world, "replace", &host, "down", "amd64,arm64")
         .says_with_warnings(replaced, &[&unreadable("down")]);
-    never_answers(world, &silent);
+    never_answers(world, silent_server, &host);
 }
 
-/// The limit that docs/images.md describes: policy-server waits as long as the registry is silent.
-fn never_answers(world: &World<'_>, silent: &str) {
-    let begun = Instant::now();
-    let said = write(world, "replace", silent, "silent", "amd64,arm64");
-    let took = begun.elapsed();
+/// The limit that docs/images.md describes: policy-server waits as long as the registry is silent, and so does every other
+/// look-up.
+fn never_answers(world: &World<'_>, silent: SilentServer, host: &str) {
+    let address = silent.address.to_string();
+    let replace = |host: &str, image: &str| write(world, "replace", host, image, "amd64,arm64");
+    let replaced = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n";
     if let Kind::PolicyServer { .. } = world.kind {
-        assert_eq!(said.code, Some(1), "{said:?}");
-        let error = format!("failed calling webhook \"{WEBHOOK}\"");
-        assert!(said.stderr.contains(&error), "{said:?}");
-        assert!(
-            said.stderr.contains("context deadline exceeded"),
-            "{said:?}"
-        );
-        assert!(took >= Duration::from_secs(TIMEOUT), "{took:?}");
+        for (host, image) in [(address.as_str(), "silent"), (host, "held-up")] {
+            let begun = Instant::now();
+            let said = replace(host, image);
+            let took = begun.elapsed();
+            assert_eq!(said.code, Some(1), "{said:?}");
+            let error = format!("failed calling webhook \"{WEBHOOK}\"");
+            assert!(said.stderr.contains(&error), "{said:?}");
+            assert!(
+                said.stderr.contains("context deadline exceeded"),
+                "{said:?}"
+            );
+            assert!(took >= Duration::from_secs(TIMEOUT), "{took:?}");
+        }
+        // Restarting the policy-server ends the connection as well.
+        drop(silent);
+        replace(host, "held-up").says_with_warnings(replaced, &["[image-unreadable] "]);
     } else {
         // The preflight's host answers in time.
-        let replaced = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n";
-        said.says_with_warnings(replaced, &["[image-unreadable] "]);
+        replace(&address, "silent").says_with_warnings(replaced, &["[image-unreadable] "]);
     }
 }
 

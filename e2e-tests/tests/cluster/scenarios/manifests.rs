@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use e2e_tests::Page;
 use serde_json::{Value, json};
 
 use crate::module::ROOT;
@@ -31,6 +32,9 @@ pub(crate) fn run(world: &World<'_>) {
     assert!(folders.len() > 3, "{folders:?}");
     let job = format!("{ROOT}/deploy/preflight-job");
     is_accepted(world, &job, "job.batch/hco-preflight created");
+    if kubewarden {
+        the_page_about_images_is_accepted(world);
+    }
     let before = Rules::of(world);
     for folder in &folders {
         let path = format!("{ROOT}/deploy/{folder}");
@@ -84,6 +88,49 @@ fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
         );
     }
     assert!(said.stdout.contains(wanted), "{path}: {}", said.stdout);
+}
+
+/// The manifests of docs/images.md, and its settings.
+fn the_page_about_images_is_accepted(world: &World<'_>) {
+    let text = std::fs::read_to_string(format!("{ROOT}/docs/images.md")).expect("the page");
+    let page = Page {
+        id: "images".to_owned(),
+        text,
+    };
+    let mut kinds = Vec::new();
+    for (_, block) in page.blocks().iter().filter(|(info, _)| *info == "yaml") {
+        for manifest in documents(block) {
+            let Some(kind) = manifest["kind"].as_str() else {
+                // The settings at the top.
+                assert_eq!(
+                    engine::validate_settings(manifest.to_string().as_bytes()),
+                    Ok(())
+                );
+                continue;
+            };
+            if kind == "ClusterAdmissionPolicy" {
+                // The page has only its settings.
+                let settings = manifest["spec"]["settings"].to_string();
+                assert_eq!(engine::validate_settings(settings.as_bytes()), Ok(()));
+            } else {
+                world.admin.file("images.yaml", &manifest.to_string());
+                let apply = ["apply", "--dry-run=server", "-f", "images.yaml"];
+                let said = world.admin.run(&apply);
+                assert!(
+                    said.code == Some(0) && said.stderr.is_empty(),
+                    "{kind}: {said:?}"
+                );
+            }
+            kinds.push(kind.to_owned());
+        }
+    }
+    let expected = [
+        "Secret",
+        "PolicyServer",
+        "NetworkPolicy",
+        "ClusterAdmissionPolicy",
+    ];
+    assert_eq!(kinds, expected);
 }
 
 /// The API server compiles the expressions of the webhook that Kubewarden's controller would make of it, and
