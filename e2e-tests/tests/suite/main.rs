@@ -1,5 +1,5 @@
-//! The cases of `cases/` through every door. A door is measured by what the engine says of a case, and the
-//! engine by what the case says.
+//! The cases of `cases/` through every door. A door must answer as the engine does, and the engine
+//! as the case expects.
 //!
 //! `make e2e-tests`; for some cases only: `cargo test -p e2e-tests --test doors -- ratchet/ host/no-client`.
 

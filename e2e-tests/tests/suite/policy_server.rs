@@ -45,7 +45,7 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
     Outcome::Ran(through)
 }
 
-/// A policy-server that loads the module from a registry says what the engine says.
+/// A policy-server that loads the module from a registry answers as the engine does.
 pub(crate) fn loads(
     program: &Path,
     module: &str,
@@ -136,18 +136,18 @@ fn a_repair_needs_a_mutating_policy(starter: &Starter, judged: &Judged<'_>) -> R
         &review.to_string(),
     );
     let (_, body) = answer.map_err(|error| error.to_string())?;
-    let said = "The policy attempted to mutate the request, but it is currently configured to not allow mutations.";
+    let error = "The policy attempted to mutate the request, but it is currently configured to not allow mutations.";
     let answer: Value = serde_json::from_str(&body).map_err(|error| error.to_string())?;
     let response = &answer["response"];
     let message = response["status"]["message"].as_str().unwrap_or_default();
-    if response["allowed"] == false && message.ends_with(said) {
+    if response["allowed"] == false && message.ends_with(error) {
         Ok(())
     } else {
         Err(format!("wanted a rejection, came to {body}"))
     }
 }
 
-/// What is right on one architecture is no more once a node of another joins: the watch tells the policy.
+/// An object that is accepted on one architecture is denied when a node of another one joins, which the watch reports.
 fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(), String> {
     let nodes = judged.case.cluster.list_of_api_server()?;
     let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
@@ -168,8 +168,8 @@ fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(
     }));
     let begun = Instant::now();
     while begun.elapsed() < START {
-        let told = mistake(server.address, "validate", "policy", judged).unwrap_or_default();
-        if told.contains("multi-arch-import-disabled=deny") {
+        let difference = mistake(server.address, "validate", "policy", judged).unwrap_or_default();
+        if difference.contains("multi-arch-import-disabled=deny") {
             return Ok(());
         }
     }
@@ -328,13 +328,15 @@ impl Starter {
         })
     }
 
-    /// Invalid settings: policy-server says so and does not start.
+    /// With invalid settings policy-server reports them and does not start.
     fn refusal_mistake(&self, judged: &Judged<'_>) -> Option<String> {
-        let told = judged.refused_settings()?;
+        let expected = judged.refused_settings()?;
         let policies = Map::from_iter([("policy".to_owned(), self.policy(judged))]);
         match self.start(&policies, None) {
             Ok(_) => Some("policy-server starts with these settings".to_owned()),
-            Err(log) => (!log.contains(&told)).then(|| format!("wanted {told}, came to {log}")),
+            Err(log) => {
+                (!log.contains(&expected)).then(|| format!("expected {expected}, came to {log}"))
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use e2e_tests::{DockerRegistry, SilentServer};
 use serde_json::json;
 
 use crate::crd::{template, together};
-use crate::kubectl::Said;
+use crate::kubectl::KubectlOutput;
 use crate::policy::Policy;
 use crate::webhook::Kind;
 use crate::world::{WEBHOOK, World};
@@ -32,21 +32,21 @@ pub(crate) fn run(world: &World<'_>) {
     world.nodes("mixed");
 
     // The annotation that is denied, and the one that the message gives.
-    let said = write(world, "create", &host, "amd64-only", "amd64,arm64");
+    let output = write(world, "create", &host, "amd64-only", "amd64,arm64");
     let path = world.crd.annotation_path(0);
-    said.is_denied(&[], &[("image-architectures-mismatch", &path)]);
+    output.is_denied(&[], &[("image-architectures-mismatch", &path)]);
     let to_paste = "\n  ssp.kubevirt.io/dict.architectures: \"amd64\"\n";
-    assert!(said.stderr.contains(to_paste), "{said:?}");
+    assert!(output.stderr.contains(to_paste), "{output:?}");
     let created = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n";
     let partial = "[architectures-partial] ";
-    write(world, "create", &host, "amd64-only", "amd64").says_with_warnings(created, &[partial]);
+    write(world, "create", &host, "amd64-only", "amd64").prints_with_warnings(created, &[partial]);
     let replaced = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n";
-    write(world, "replace", &host, "both", "amd64,arm64").says(replaced);
+    write(world, "replace", &host, "both", "amd64,arm64").prints(replaced);
     let unreadable = |image: &str| {
         format!("[image-unreadable] The image of template `{image}` cannot be read (")
     };
     write(world, "replace", &host, "missing", "amd64,arm64")
-        .says_with_warnings(replaced, &[&unreadable("missing")]);
+        .prints_with_warnings(replaced, &[&unreadable("missing")]);
     let elsewhere = write(
         world,
         "replace",
@@ -55,12 +55,12 @@ pub(crate) fn run(world: &World<'_>) {
         "amd64,arm64",
     );
     let warning = "Images at `registry.example.com` were not checked: the setting registries does not list the host.";
-    elsewhere.says_with_warnings(replaced, &[warning]);
+    elsewhere.prints_with_warnings(replaced, &[warning]);
 
-    // Nobody is kept from working by a registry that is down.
+    // If the registry is down, a request is accepted with a warning.
     drop(registry);
     write(world, "replace", &host, "down", "amd64,arm64")
-        .says_with_warnings(replaced, &[&unreadable("down")]);
+        .prints_with_warnings(replaced, &[&unreadable("down")]);
     never_answers(world, silent_server, &host);
 }
 
@@ -73,23 +73,23 @@ fn never_answers(world: &World<'_>, silent: SilentServer, host: &str) {
     if let Kind::PolicyServer { .. } = world.kind {
         for (host, image) in [(address.as_str(), "silent"), (host, "held-up")] {
             let begun = Instant::now();
-            let said = replace(host, image);
+            let output = replace(host, image);
             let took = begun.elapsed();
-            assert_eq!(said.code, Some(1), "{said:?}");
+            assert_eq!(output.code, Some(1), "{output:?}");
             let error = format!("failed calling webhook \"{WEBHOOK}\"");
-            assert!(said.stderr.contains(&error), "{said:?}");
+            assert!(output.stderr.contains(&error), "{output:?}");
             assert!(
-                said.stderr.contains("context deadline exceeded"),
-                "{said:?}"
+                output.stderr.contains("context deadline exceeded"),
+                "{output:?}"
             );
             assert!(took >= Duration::from_secs(TIMEOUT), "{took:?}");
         }
         // Restarting the policy-server ends the connection as well.
         drop(silent);
-        replace(host, "held-up").says_with_warnings(replaced, &["[image-unreadable] "]);
+        replace(host, "held-up").prints_with_warnings(replaced, &["[image-unreadable] "]);
     } else {
         // The preflight's host answers in time.
-        replace(&address, "silent").says_with_warnings(replaced, &["[image-unreadable] "]);
+        replace(&address, "silent").prints_with_warnings(replaced, &["[image-unreadable] "]);
     }
 }
 
@@ -105,7 +105,13 @@ fn policy(registries: &[&str]) -> Policy {
     policy.with("timeoutSeconds", json!(TIMEOUT))
 }
 
-fn write(world: &World<'_>, verb: &str, host: &str, image: &str, architectures: &str) -> Said {
+fn write(
+    world: &World<'_>,
+    verb: &str,
+    host: &str,
+    image: &str,
+    architectures: &str,
+) -> KubectlOutput {
     let mut template = template(image, Some(architectures));
     template["spec"]["template"]["spec"]["source"]["registry"]["url"] =
         json!(format!("docker://{host}/images/{image}:1"));

@@ -45,7 +45,7 @@ struct Row {
     image: Image,
     /// For which templates.
     templates: Vec<Place>,
-    /// What the registry says.
+    /// The answer of the registry.
     architectures: Result<BTreeSet<String>, String>,
 }
 
@@ -219,7 +219,7 @@ fn text(rows: &[Row]) -> String {
 
 /// A row as programs read it.
 #[derive(Serialize)]
-struct Told<'r> {
+struct JsonRow<'r> {
     image: String,
     templates: &'r [Place],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,7 +233,7 @@ struct Told<'r> {
 fn in_json(rows: &[Row]) -> Result<String> {
     let rows = rows.iter().map(|row| {
         let architectures = row.architectures.as_ref().ok();
-        Told {
+        JsonRow {
             image: row.image.to_string(),
             templates: &row.templates,
             architectures,
@@ -241,6 +241,6 @@ fn in_json(rows: &[Row]) -> Result<String> {
             error: row.architectures.as_ref().err().map(String::as_str),
         }
     });
-    let told = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
-    Ok(serde_json::to_string_pretty(&told)? + "\n")
+    let images = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
+    Ok(serde_json::to_string_pretty(&images)? + "\n")
 }

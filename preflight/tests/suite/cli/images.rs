@@ -41,9 +41,9 @@ fn images(registry: &TestRegistry, words: &str) -> Output {
 }
 
 #[test]
-fn images_are_told_with_the_annotation() {
+fn images_are_printed_with_their_annotation() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
-        return not_run("images_are_told_with_the_annotation");
+        return not_run("images_are_printed_with_their_annotation");
     };
     registry.push_oci_index("containerdisks/fedora").unwrap();
     registry.push_docker_list("containerdisks/alpine").unwrap();
@@ -74,9 +74,9 @@ fn images_are_told_with_the_annotation() {
 }
 
 #[test]
-fn the_images_of_templates_are_told() {
+fn the_images_of_templates_are_printed() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
-        return not_run("the_images_of_templates_are_told");
+        return not_run("the_images_of_templates_are_printed");
     };
     registry.push_oci_index("fedora").unwrap();
     let url = format!("docker://{}/fedora:1", registry.host());
@@ -105,7 +105,7 @@ fn the_images_of_templates_are_told() {
 #[case::no_sources("images a --sources-path nowhere.yml", 2)]
 #[case::help("images -h", 0)]
 #[case::sources_without_images("check -f accepted.yaml --arch amd64=1 --sources-path x.yml", 2)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+fn usage(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     check(
         &format!("images-usage-{}", context.description.unwrap()),
         words,
@@ -388,7 +388,7 @@ fn all_images_that_the_module_asks_for_are_read_ahead(
     assert_eq!(output.status.code(), Some(0), "{stdout}");
 }
 
-/// What the annotation promises is compared with the image, and corrected in the file.
+/// The annotation is compared with the image, and corrected in the file.
 #[test]
 fn the_annotation_is_compared_with_the_image() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
@@ -455,7 +455,7 @@ fn the_annotation_is_compared_with_the_image() {
     assert_eq!(again.status.code(), Some(0), "{again:?}");
 }
 
-/// What a registry and a manifest say is escaped.
+/// Texts of a registry and of a manifest are escaped.
 #[rstest]
 fn nothing_of_a_registry_is_printed_raw(#[values("text", "json")] format: &str) {
     let forged = super::outputs::FORGED;
