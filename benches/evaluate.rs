@@ -24,6 +24,7 @@
 )]
 
 mod guests;
+mod images;
 mod kwctl;
 mod measure;
 mod nodes;
@@ -68,6 +69,7 @@ fn main() {
     for (name, payload) in &small {
         small_request(&mut measured, &policy, usual_policy.as_ref(), name, payload);
     }
+    images::measure(&mut measured, &policy);
     for (name, module) in &others {
         measured.run(
             "cold load",
@@ -89,6 +91,7 @@ fn main() {
         tables::terms(&measured),
         tables::memory(&ours, usual.as_deref()),
         tables::small(&measured, &names, of_kwctl),
+        tables::images(&measured),
         tables::cold(&measured, &ours, &others),
     ]
     .join("\n");

@@ -3,6 +3,9 @@
 //!
 //! One policy-server serves both policies, with the nodes of a stub API server. The requests are sent in turns, so that a
 //! machine that is busy for a while is busy for both. The times are by the wall, as an API server sees them.
+//!
+//! A second policy-server looks up images in Debian's docker-registry, if that is installed: images that it does not
+//! know yet, and images that it has read before.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -21,8 +24,6 @@
 mod api_server;
 #[path = "../e2e-tests/tests/suite/door.rs"]
 mod door;
-#[path = "../e2e-tests/tests/suite/http.rs"]
-mod http;
 #[path = "../e2e-tests/tests/suite/module.rs"]
 mod module;
 mod nodes;
@@ -30,8 +31,11 @@ mod nodes;
 mod policy_server;
 mod requests;
 
+use std::ops::Range;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use e2e_tests::{DockerRegistry, http};
 use packaging::Metadata;
 use serde_json::{Map, Value, json};
 
@@ -43,6 +47,9 @@ const NODES: usize = 5_000;
 /// How often each request is sent.
 const ROUNDS: usize = 60;
 
+/// Longer than any answer takes.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 fn main() {
     // `cargo test --benches` runs this too, without the argument.
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -52,10 +59,16 @@ fn main() {
         println!("policy-server: not run: policy-server is not on PATH");
         return;
     };
+    nodes_table(program.clone());
+    images_table(program);
+}
+
+fn nodes_table(program: PathBuf) {
     let starter = Starter {
         program,
         module: String::new(),
         sources: None,
+        docker_config: None,
         directory: module::scratch("bench-policy-server").unwrap(),
     };
     let ours = std::fs::read(module::built().unwrap()).unwrap();
@@ -116,6 +129,113 @@ fn main() {
     assert!(2 * peak <= limit, "the limit must be twice the peak");
 }
 
+/// How often images are looked up.
+const LOOK_UPS: usize = 20;
+
+/// How many of them a request looks up at most.
+const IMAGES: usize = 10;
+
+fn images_table(program: PathBuf) {
+    let Some(docker_registry) = DockerRegistry::installed() else {
+        println!("images: not run: {}", DockerRegistry::MISSING);
+        return;
+    };
+    let directory = module::scratch("bench-images").unwrap();
+    let registry = DockerRegistry::start(&docker_registry, &directory, &json!({})).unwrap();
+    let tag = |round: usize, number: usize| format!("{round}-{number}");
+    for round in 0..=LOOK_UPS {
+        for number in 0..=IMAGES {
+            let architectures = ["amd64", "arm64", "s390x"];
+            let pushed = registry.push_index("image", &tag(round, number), &architectures);
+            pushed.unwrap();
+        }
+    }
+    let sources = directory.join("sources.yml");
+    let insecure = json!({"insecure_sources": [registry.address.to_string()]});
+    std::fs::write(&sources, insecure.to_string()).unwrap();
+    let starter = Starter {
+        program,
+        module: String::new(),
+        sources: Some(sources),
+        docker_config: None,
+        directory,
+    };
+    let ours = std::fs::read(module::built().unwrap()).unwrap();
+    let mut verify = policy(&starter, "ours", &ours);
+    let ignore = verify.clone();
+    verify["settings"] = json!({"images": "verify"});
+    verify["hostCapabilities"] = json!([
+        "kubernetes/can_i",
+        "kubernetes/list_resources_all",
+        "oci/v1/oci_manifest",
+        "oci/v1/oci_manifest_config"
+    ]);
+    let policies = Map::from_iter([("verify".to_owned(), verify), ("ignore".to_owned(), ignore)]);
+    let list: Value = serde_json::from_slice(&nodes::node_list(3)).unwrap();
+    let api_server = ApiServer::start(&list, Vec::new()).unwrap();
+    let server = starter.start(&policies, Some(api_server.address)).unwrap();
+
+    // Rows: no look-up, one and ten for the first time and again, and a request to the registry alone.
+    let mut times = [const { Vec::new() }; 6];
+    for round in 0..=LOOK_UPS {
+        let payload = |numbers: Range<usize>| {
+            let image = |number| format!("{}/image:{}", registry.address, tag(round, number));
+            with_images(numbers.map(image).collect())
+        };
+        let (one, ten) = (payload(IMAGES..IMAGES + 1), payload(0..IMAGES));
+        let began = Instant::now();
+        let line = format!("GET /v2/image/manifests/{}", tag(round, 0));
+        let accept = [("Accept", "application/vnd.oci.image.index.v1+json")];
+        let response = http::exchange(registry.address, &line, &accept, "", PATIENCE);
+        assert_eq!(response.unwrap().status, 200);
+        let alone = began.elapsed();
+        let of_round = [
+            alone,
+            answer(&server, "ignore", &ten, true),
+            answer(&server, "verify", &one, true),
+            answer(&server, "verify", &one, true),
+            answer(&server, "verify", &ten, true),
+            answer(&server, "verify", &ten, true),
+        ];
+        // The first request lists the nodes.
+        if round > 0 {
+            for (times, time) in times.iter_mut().zip(of_round) {
+                times.push(time);
+            }
+        }
+    }
+    println!(
+        "\n| 3 nodes, images in a registry on loopback | least | median |\n| --- | ---: | ---: |"
+    );
+    let names = [
+        "a request to the registry alone",
+        "10 templates, without `images`",
+        "1 look-up, for the first time",
+        "1 look-up, within a minute again",
+        "10 look-ups, for the first time",
+        "10 look-ups, within a minute again",
+    ];
+    for (name, times) in names.iter().zip(&times) {
+        let milliseconds: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e3).collect();
+        println!(
+            "| {name} | {:.1} ms | {:.1} ms |",
+            milliseconds.iter().copied().fold(f64::INFINITY, f64::min),
+            median(milliseconds)
+        );
+    }
+}
+
+/// A request with a template for each of these images.
+fn with_images(images: Vec<String>) -> Vec<u8> {
+    let mut spec = requests::imported(images.len());
+    let templates = spec["dataImportCronTemplates"].as_array_mut().unwrap();
+    for (template, image) in templates.iter_mut().zip(images) {
+        let url = json!(format!("docker://{image}"));
+        template["spec"]["template"]["spec"]["source"]["registry"]["url"] = url;
+    }
+    requests::create(&spec)
+}
+
 /// The most memory that a process had, in MiB.
 fn peak_memory(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -153,8 +273,13 @@ fn policy(starter: &Starter, name: &str, module: &[u8]) -> Value {
     })
 }
 
-/// How long a policy takes to answer.
+/// How long a policy takes to answer. On nodes of several architectures this policy denies the object.
 fn validate(server: &PolicyServer, policy: &str, payload: &[u8]) -> Duration {
+    answer(server, policy, payload, policy == "blind")
+}
+
+/// How long a policy takes to answer so.
+fn answer(server: &PolicyServer, policy: &str, payload: &[u8], allowed: bool) -> Duration {
     let payload: Value = serde_json::from_slice(payload).unwrap();
     let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": payload["request"]});
     let (path, review) = (format!("/validate/{policy}"), review.to_string());
@@ -162,11 +287,9 @@ fn validate(server: &PolicyServer, policy: &str, payload: &[u8]) -> Duration {
     let (status, answer) = http::send(server.address, "POST", &path, &review).unwrap();
     let time = begun.elapsed();
     let answer: Value = serde_json::from_str(&answer).unwrap();
-    // On nodes of several architectures this policy denies the object.
-    let expected = json!(policy == "blind");
     assert_eq!(
         (status, &answer["response"]["allowed"]),
-        (200, &expected),
+        (200, &json!(allowed)),
         "{answer}"
     );
     time

@@ -8,12 +8,15 @@ use serde_json::json;
 
 use crate::guests::{Host, least_memory};
 use crate::measure::{Measurements, Pair};
-use crate::{NODES, nodes, requests};
+use crate::{NODES, images, nodes, requests};
 
 pub(crate) const BLIND: &str = "list not read";
 pub(crate) const PLAIN: &str = "this policy";
 pub(crate) const AFFINITY: &str = "affinity of 4 terms";
 pub(crate) const USUAL: &str = "the usual way";
+
+/// The name of the measurements with images.
+pub(crate) const IMAGES: &str = "images";
 
 /// How many terms an affinity has, and on how many nodes.
 pub(crate) const TERMS: [usize; 3] = [1, 200, 5_000];
@@ -141,6 +144,25 @@ pub(crate) fn small(
         table,
         "\n`kwctl bench` for the smallest request, which keeps one instance for all: {kwctl}."
     );
+    table
+}
+
+pub(crate) fn images(measured: &Measurements) -> String {
+    let mut table = String::from(
+        "| 3 nodes, images answered from memory | without `images` | `images: verify` | times |\n| --- | ---: | ---: | ---: |\n",
+    );
+    for (name, ..) in images::ROWS {
+        let _ = match measured.get(IMAGES, name) {
+            Some(pair) => writeln!(
+                table,
+                "| {name} | {} | {} | {:.2} |",
+                time(pair.beside),
+                time(pair.time),
+                pair.times()
+            ),
+            None => writeln!(table, "| {name} | {NOT_RUN} | {NOT_RUN} | |"),
+        };
+    }
     table
 }
 

@@ -1,4 +1,4 @@
-//! What a request is told, whichever door it came through.
+//! The answer to a request, the same through every door.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ impl From<&Report> for Answer {
     }
 }
 
-/// The object that a report says was repaired.
+/// The repaired object of a report.
 pub(crate) fn repaired(report: &Report) -> Option<Value> {
     let text = report.repaired_object.as_deref()?;
     let object = serde_json::from_str(text);

@@ -102,15 +102,15 @@ impl Case {
             let text = self.object.pointer(pointer).and_then(Value::as_str);
             text.unwrap_or_default().to_owned()
         };
-        let said = |pointer: &str, else_: &str| match text(pointer) {
-            said if said.is_empty() => else_.to_owned(),
-            said => said,
+        let text_or = |pointer: &str, default: &str| match text(pointer) {
+            text if text.is_empty() => default.to_owned(),
+            text => text,
         };
-        let api_version = said("/apiVersion", "hco.kubevirt.io/v1beta1");
+        let api_version = text_or("/apiVersion", "hco.kubevirt.io/v1beta1");
         let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
         let mut request = json!({
             "uid": "00000000-0000-0000-0000-000000000000",
-            "kind": {"group": group, "version": version, "kind": said("/kind", "HyperConverged")},
+            "kind": {"group": group, "version": version, "kind": text_or("/kind", "HyperConverged")},
             "resource": {"group": group, "version": version, "resource": "hyperconvergeds"},
             "operation": self.operation,
             "name": text("/metadata/name"),
@@ -153,10 +153,10 @@ impl Expected {
     #[must_use]
     pub fn of(&self, object: &Value, report: &Report, asked: bool) -> Self {
         let annotation = |wanted: &Option<String>, key: &str| {
-            let said = report.audit_annotations.get(key).cloned();
+            let value = report.audit_annotations.get(key).cloned();
             wanted
                 .as_ref()
-                .map(|_| said.unwrap_or_else(|| "unread".to_owned()))
+                .map(|_| value.unwrap_or_else(|| "unread".to_owned()))
         };
         let mut findings: Vec<String> = report
             .findings

@@ -31,7 +31,7 @@ pub struct Odd {
     fails: Option<String>,
     /// What the host returns, as it stands.
     list: Option<String>,
-    /// The verbs for which `can_i` says a clear no.
+    /// The verbs that `can_i` denies.
     #[serde(default)]
     denied: Vec<String>,
 }
@@ -47,7 +47,7 @@ impl ClusterOf {
         }
     }
 
-    /// What the host says to the list call.
+    /// The host's answer to the list call.
     ///
     /// # Errors
     ///
@@ -104,12 +104,12 @@ impl ClusterOf {
         Ok(node_list(&list["items"]))
     }
 
-    /// The verbs for which `can_i` says no.
+    /// The verbs that `can_i` denies.
     pub fn denied(&self) -> Vec<String> {
         self.odd().denied
     }
 
-    /// What the host says to `can_i`.
+    /// The host's answer to `can_i`.
     pub fn may(&self, verb: &str) -> bool {
         !self.odd().denied.iter().any(|denied| denied == verb)
     }
@@ -124,7 +124,7 @@ pub enum Refusal {
     Capability,
     /// The call failed behind the host, with this text.
     Callback(String),
-    /// No Kubewarden host says this.
+    /// No Kubewarden host has this error.
     Unheard,
 }
 

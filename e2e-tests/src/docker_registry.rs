@@ -1,13 +1,25 @@
 //! The registry of Debian's docker-registry, for the tests that push to one.
 
+mod images;
+
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
+pub use self::images::{DOCKER, Manifest, MediaTypes, OCI};
 use crate::ports;
+
+/// The only user of a registry with a password.
+const USER: &str = "user";
+const PASSWORD: &str = "secret";
+
+/// The same for the registry, with bcrypt.
+const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
 
 /// A registry of our own, ended with this value.
 pub struct DockerRegistry {
@@ -26,6 +38,23 @@ impl DockerRegistry {
         std::env::split_paths(&path)
             .map(|directory| directory.join("docker-registry"))
             .find(|file| file.is_file())
+    }
+
+    /// The configuration of a registry that asks for the password of [`DockerRegistry::credentials`].
+    ///
+    /// # Errors
+    ///
+    /// The file of its passwords cannot be written.
+    pub fn with_password(scratch: &Path) -> Result<Value, String> {
+        let passwords = scratch.join("htpasswd");
+        std::fs::write(&passwords, HTPASSWD)
+            .map_err(|error| format!("{}: {error}", passwords.display()))?;
+        Ok(json!({"auth": {"htpasswd": {"realm": "test", "path": passwords}}}))
+    }
+
+    /// User and password, as docker stores them.
+    pub fn credentials() -> String {
+        BASE64_STANDARD.encode(format!("{USER}:{PASSWORD}"))
     }
 
     /// Starts it, empty, with a JSON Merge Patch of its configuration, and waits until it listens.
@@ -62,19 +91,19 @@ impl DockerRegistry {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| format!("docker-registry: {error}"))?;
-        let log = child.stderr.take();
+        let stderr = child.stderr.take();
         let server = Self { child, address };
-        let mut lines = BufReader::new(log.ok_or("docker-registry: no log")?).lines();
-        let mut told = String::new();
+        let mut lines = BufReader::new(stderr.ok_or("docker-registry: no log")?).lines();
+        let mut log = String::new();
         for line in lines.by_ref().map_while(Result::ok) {
             if line.contains("listening on") {
                 // Somebody has to read on, or the registry waits for a reader.
                 std::thread::spawn(move || lines.for_each(drop));
                 return Ok(server);
             }
-            told = told + &line + "\n";
+            log = log + &line + "\n";
         }
-        Err(format!("docker-registry did not start:\n{told}"))
+        Err(format!("docker-registry did not start:\n{log}"))
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Images(BTreeMap<String, Image>);
 
-/// What a registry says of an image.
+/// A registry's answer about an image.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum Image {

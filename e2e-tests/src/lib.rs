@@ -1,5 +1,5 @@
-//! The cases of `cases/`: one YAML file says what a cluster, settings and a request must come to. They go
-//! through every door (engine, wasm, kwctl, …), and each door reads them from here.
+//! The cases of `cases/`: one YAML file has a cluster, settings, a request, and the expected
+//! verdict. They go through every door (engine, wasm, kwctl, …), and each door reads them from here.
 
 #![expect(
     clippy::panic,
@@ -13,16 +13,21 @@ mod answer;
 mod case;
 mod cluster;
 mod docker_registry;
+pub mod http;
 mod images;
 mod native;
 mod page;
 pub mod ports;
+mod scripted_registry;
 mod session;
 
 pub use answer::Answer;
 pub use case::{Case, Expected, cases};
 pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};
-pub use docker_registry::DockerRegistry;
+pub use docker_registry::{DOCKER, DockerRegistry, Manifest, MediaTypes, OCI};
 pub use images::Images;
 pub use native::Judged;
 pub use page::{Page, pages};
+pub use scripted_registry::{
+    ARM64, Fault, RegistryRequest, ScriptedRegistry, SilentServer, response,
+};

@@ -1,4 +1,4 @@
-//! The first door: the engine itself. What it says is what the other doors are measured by.
+//! The first door: the engine itself. The other doors must answer as it does.
 
 use engine::Report;
 
@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::cluster::FakeCluster;
 use crate::session;
 
-/// A case, and what the engine says of it.
+/// A case, and the engine's report.
 #[derive(Debug)]
 pub struct Judged<'c> {
     /// The case.
@@ -39,12 +39,12 @@ impl<'c> Judged<'c> {
     ///
     /// # Errors
     ///
-    /// If no host answers as the case says; the reason.
+    /// Why no host answers as the case expects.
     pub fn session(&self) -> Result<String, String> {
         session::session(self.case, &self.cluster.calls())
     }
 
-    /// What the settings are told when the policy is loaded, if they are no settings.
+    /// The error when the policy is loaded, if the settings are invalid.
     pub fn refused_settings(&self) -> Option<String> {
         engine::validate_settings(self.case.settings().to_string().as_bytes()).err()
     }

@@ -1,4 +1,4 @@
-//! Ports for programs that cannot be told to choose one.
+//! Ports for programs that cannot choose one themselves.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

@@ -24,7 +24,7 @@ field_masks:
 ///
 /// # Errors
 ///
-/// If no host answers them as the case says; the reason.
+/// Why no host answers them as the case expects.
 pub(crate) fn session(case: &Case, calls: &[Call]) -> Result<String, String> {
     let of = &case.cluster;
     let mut session = String::new();

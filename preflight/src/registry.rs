@@ -1,13 +1,13 @@
-//! Registries in the place of the host's ones: what they say of images, as policy-server would answer.
+//! Answers the module's questions about images from their registries, as policy-server does.
 
 mod connection;
 mod logins;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use engine::Image;
 use oci_client::Reference;
 use sources::Sources;
@@ -19,31 +19,49 @@ use crate::{HostCalls, Request, handler_error};
 /// How many images are read at a time: registries limit who asks for more.
 const AT_ONCE: usize = 4;
 
-/// How long a registry may take for an answer. The module may wait for two of them before it is interrupted.
+/// How long the look-up of an image may take: credential helper, login, manifest and configuration together, in every way
+/// in which the registry may be reached. The module may wait for two images before it is interrupted.
 const PATIENCE: Duration = Duration::from_secs(12);
 
 /// An error is a sentence or two; a registry can send more.
 const LONGEST_ERROR: usize = 600;
 
-/// Answers what is asked about images. An answer is kept, so that the same image is read once, and so is an error.
+/// Answers questions about images. Answers and errors are cached for as long as this value exists, so that each image is
+/// read once.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/oci.rs and
 /// crates/policy-fetcher/src/registry/mod.rs.
-/// DIVERGES: policy-server keeps answers for a minute and no errors, ignores a credential helper that fails, and reads
-/// answers of any length.
+/// DIVERGES: policy-server caches answers for a minute and no errors, ignores a credential helper that fails, has no
+/// timeout, and reads answers of any length.
 #[derive(Debug)]
 pub struct Registries {
     sources: Sources,
     logins: Logins,
     patience: Duration,
-    kept: Mutex<BTreeMap<(Asked, String), Answer>>,
+    answers: Mutex<BTreeMap<(Question, String), Answer>>,
+    /// How long the look-up of each image has taken so far.
+    spent: Mutex<BTreeMap<String, Duration>>,
 }
 
 type Answer = Result<Vec<u8>, String>;
 
+/// When a look-up has to end.
+#[derive(Debug, Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    /// How long the look-up may take, for the error.
+    patience: Duration,
+}
+
+impl Deadline {
+    fn left(self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+}
+
 /// What is asked about an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Asked {
+enum Question {
     Digest,
     Manifest,
     ManifestAndConfig,
@@ -56,17 +74,18 @@ impl Registries {
             sources,
             logins: Logins::of_the_environment(),
             patience: PATIENCE,
-            kept: Mutex::default(),
+            answers: Mutex::default(),
+            spent: Mutex::default(),
         }
     }
 
-    /// The same, if a registry may take so long for an answer.
+    /// The same, with another limit for the look-up of an image. The default is 12 seconds.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// The architectures of images, or why they are unknown: several images at a time.
+    /// The architectures of images, or why they are unknown. Four images are read at a time.
     pub fn architectures(
         &self,
         images: BTreeSet<Image>,
@@ -90,24 +109,31 @@ impl Registries {
         read.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask(&self, asked: Asked, image: &str) -> Answer {
-        let question = (asked, image.to_owned());
-        if let Some(answer) = lock(&self.kept).get(&question) {
+    fn ask(&self, question: Question, image: &str) -> Answer {
+        let key = (question, image.to_owned());
+        if let Some(answer) = lock(&self.answers).get(&key) {
             return answer.clone();
         }
-        let answer = self.read(asked, image);
+        let started = Instant::now();
+        let spent = lock(&self.spent).get(image).copied().unwrap_or_default();
+        let deadline = Deadline {
+            at: started + self.patience.saturating_sub(spent),
+            patience: self.patience,
+        };
+        let answer = self.read(question, image, deadline);
+        lock(&self.spent).insert(image.to_owned(), spent + started.elapsed());
         // It goes to a terminal, or into the log of a cluster.
         let answer = answer.map_err(|error| engine::escape(&format!("{error:#}"), LONGEST_ERROR));
-        lock(&self.kept).insert(question, answer.clone());
+        lock(&self.answers).insert(key, answer.clone());
         answer
     }
 
     /// Asks in each of the ways in which the registry may be reached, until one works.
-    fn read(&self, asked: Asked, image: &str) -> Result<Vec<u8>> {
+    fn read(&self, question: Question, image: &str, deadline: Deadline) -> Result<Vec<u8>> {
         let reference: Reference = image.parse().with_context(|| {
             format!("`{image}` must be an image as in registry.example.com/name:tag")
         })?;
-        let login = self.logins.find(&reference)?;
+        let login = self.logins.find(&reference, deadline)?;
         let host = reference.resolve_registry();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -115,17 +141,24 @@ impl Registries {
         let mut failures = Vec::new();
         for way in self.sources.ways(host)? {
             let answer = runtime.block_on(async {
-                let connection = Connection::new(&reference, &login, self.sources.config(&way));
-                let answer = async { connection?.answer(asked).await };
-                let answer = tokio::time::timeout(self.patience, answer).await;
-                answer.unwrap_or_else(|_| bail!("no answer within {:?}", self.patience))
+                let config = self.sources.config(&way);
+                let answer = async {
+                    let connection = Connection::new(&reference, &login, &config)?;
+                    connection.answer(question).await
+                };
+                tokio::time::timeout(deadline.left(), answer).await
             });
             match answer {
-                Ok(answer) => return Ok(answer),
-                Err(error) => failures.push((way.name(), error)),
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(error)) => failures.push((way.name(), error)),
+                Err(_) => {
+                    let error = anyhow!("no answer within {:?}", deadline.patience);
+                    failures.push((way.name(), error));
+                    break;
+                }
             }
         }
-        // A name that is still looked up is nobody's concern any more.
+        // Nobody waits for a name that is still being resolved.
         runtime.shutdown_background();
         if failures.len() == 1
             && let Some((_, error)) = failures.pop()
@@ -141,28 +174,26 @@ impl Registries {
 
 impl engine::Registry for Registries {
     fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
-        self.ask(Asked::Manifest, image)
+        self.ask(Question::Manifest, image)
     }
 
     fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
-        self.ask(Asked::ManifestAndConfig, image)
+        self.ask(Question::ManifestAndConfig, image)
     }
 }
 
 /// Answers for images only.
 impl HostCalls for Registries {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let (asked, image) = match Request::parse(namespace, operation, payload)? {
-            Request::OciManifestDigest { image } => (Asked::Digest, image),
-            Request::OciManifest { image } => (Asked::Manifest, image),
-            Request::OciManifestAndConfig { image } => (Asked::ManifestAndConfig, image),
+        let (question, image) = match Request::parse(namespace, operation, payload)? {
+            Request::OciManifestDigest { image } => (Question::Digest, image),
+            Request::OciManifest { image } => (Question::Manifest, image),
+            Request::OciManifestAndConfig { image } => (Question::ManifestAndConfig, image),
             other => {
-                return Err(handler_error(format_args!(
-                    "no registry knows of {other:?}"
-                )));
+                return Err(handler_error(format_args!("no registry answers {other:?}")));
             }
         };
-        self.ask(asked, &image).map_err(handler_error)
+        self.ask(question, &image).map_err(handler_error)
     }
 }
 

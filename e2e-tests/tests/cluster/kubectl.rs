@@ -12,9 +12,9 @@ pub(crate) struct Kubectl {
     home: PathBuf,
 }
 
-/// What kubectl said.
+/// The output of kubectl.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct KubectlOutput {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) code: Option<i32>,
@@ -51,12 +51,12 @@ impl Kubectl {
     }
 
     /// Runs it.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Said {
+    pub(crate) fn run(&self, arguments: &[&str]) -> KubectlOutput {
         self.run_with(arguments, &[])
     }
 
     /// Runs it with further variables.
-    pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Said {
+    pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> KubectlOutput {
         let output = Command::new(&self.program)
             .args(arguments)
             .current_dir(&self.home)
@@ -68,7 +68,7 @@ impl Kubectl {
             .envs(variables.iter().copied())
             .output()
             .expect("kubectl runs");
-        Said {
+        KubectlOutput {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             code: output.status.code(),
@@ -79,16 +79,16 @@ impl Kubectl {
 /// What a message calls the object.
 const OBJECT: &str = "HyperConverged kubevirt-hyperconverged/kubevirt-hyperconverged";
 
-impl Said {
-    /// It did what it was told, says this, and warns of nothing.
+impl KubectlOutput {
+    /// It succeeded, printed this, and no warning.
     #[track_caller]
-    pub(crate) fn says(&self, stdout: &str) {
-        self.says_and_warns(stdout, "");
+    pub(crate) fn prints(&self, stdout: &str) {
+        self.prints_and_warns(stdout, "");
     }
 
-    /// It did what it was told, says this, and warns so.
+    /// It succeeded, printed this, and these warnings.
     #[track_caller]
-    pub(crate) fn says_and_warns(&self, stdout: &str, stderr: &str) {
+    pub(crate) fn prints_and_warns(&self, stdout: &str, stderr: &str) {
         self.is(&Self {
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
@@ -96,7 +96,7 @@ impl Said {
         });
     }
 
-    /// It failed, and says why.
+    /// It failed with this reason.
     #[track_caller]
     pub(crate) fn fails(&self, stderr: &str) {
         self.is(&Self {
@@ -106,9 +106,9 @@ impl Said {
         });
     }
 
-    /// It did what it was told, says this, and there is a warning that begins with each of these.
+    /// It succeeded, printed this, and for each of these a warning that begins so.
     #[track_caller]
-    pub(crate) fn says_with_warnings(&self, stdout: &str, warnings: &[&str]) {
+    pub(crate) fn prints_with_warnings(&self, stdout: &str, warnings: &[&str]) {
         assert_eq!(
             (self.code, self.stdout.as_str()),
             (Some(0), stdout),
@@ -152,12 +152,12 @@ impl Said {
 
     #[track_caller]
     pub(crate) fn is(&self, wanted: &Self) {
-        let shown = |said: &Self| {
+        let shown = |output: &Self| {
             let Self {
                 stdout,
                 stderr,
                 code,
-            } = said;
+            } = output;
             format!("exit status {code:?}\nstdout: {stdout}\nstderr: {stderr}")
         };
         assert!(

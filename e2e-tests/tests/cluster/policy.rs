@@ -81,7 +81,7 @@ impl Policy {
         entry
     }
 
-    /// The webhook that the API server is told of. The answers of `marker`, another one beside it, tell
+    /// The webhook as the API server has it. The answers of `marker`, another one beside it, tell
     /// whether the configuration is in effect.
     ///
     /// MIRRORS: kubewarden-controller `internal/controller/policy_subreconciler_webhook.go`,
@@ -91,7 +91,7 @@ impl Policy {
         use base64::Engine as _;
         let or = |field: &str, default: Value| match self.spec(field) {
             Value::Null => default,
-            said => said.clone(),
+            output => output.clone(),
         };
         let name = self.unique_name();
         let mut webhook = Map::from_iter([

@@ -11,7 +11,7 @@ use crate::admission;
 use crate::api::Api;
 use crate::control_plane::{ControlPlane, Programs, User};
 use crate::crd::Crd;
-use crate::kubectl::{Kubectl, Said};
+use crate::kubectl::{Kubectl, KubectlOutput};
 use crate::policy::{Policy, manifests};
 use crate::waiting::until;
 use crate::webhook::{Kind, Webhook};
@@ -86,7 +86,7 @@ impl<'w> World<'w> {
             (status, _) if status.is_success() => Ok(()),
             (status, body) => Err(format!("{status}: {body}")),
         });
-        // kubectl remembers for hours what it is told when it asks first.
+        // kubectl caches for hours what it discovers first.
         until("HyperConvergeds are in the discovery", || {
             let (_, found) = api.try_to("GET", "/apis/hco.kubevirt.io", None)?;
             let found = found["preferredVersion"]["version"].to_string();
@@ -239,24 +239,24 @@ impl<'w> World<'w> {
     #[track_caller]
     pub(crate) fn creates(&self, spec: &Value) {
         self.write("create", spec)
-            .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
+            .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
     }
 
     /// The developer replaces it, and nobody has anything to say.
     #[track_caller]
     pub(crate) fn replaces(&self, spec: &Value) {
         self.write("replace", spec)
-            .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n");
+            .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n");
     }
 
-    /// The developer may not replace it so: see [`Said::is_denied`].
+    /// The developer may not replace it so: see [`KubectlOutput::is_denied`].
     #[track_caller]
     pub(crate) fn replaces_not(&self, spec: &Value, warnings: &[&str], problems: &[(&str, &str)]) {
         self.write("replace", spec).is_denied(warnings, problems);
     }
 
     /// The developer writes it with this verb.
-    pub(crate) fn write(&self, verb: &str, spec: &Value) -> Said {
+    pub(crate) fn write(&self, verb: &str, spec: &Value) -> KubectlOutput {
         let object = self.hyperconverged(spec).to_string();
         self.developer.file("hyperconverged.yaml", &object);
         self.developer.run(&[verb, "-f", "hyperconverged.yaml"])

@@ -11,7 +11,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::http;
+use e2e_tests::http;
 
 /// A running API server; it ends with the process.
 pub(crate) struct ApiServer {
@@ -60,7 +60,7 @@ impl ApiServer {
         asked.expect("no thread panics here").clone()
     }
 
-    /// A node joins, which everybody who watches is told.
+    /// A node joins, and all watches report it.
     pub(crate) fn join(&self, node: Value) {
         let joined = self.cluster.joined.lock();
         *joined.expect("no thread panics here") = Some(node);

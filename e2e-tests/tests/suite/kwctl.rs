@@ -75,20 +75,20 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
 }
 
 /// One run of kwctl.
-struct Job {
-    name: String,
-    request: serde_json::Value,
-    settings: String,
-    /// What kwctl says instead of an answer.
-    refused_settings: Option<String>,
-    refusal: Option<Refusal>,
-    session: String,
-    wanted: Answer,
+pub(crate) struct Job {
+    pub(crate) name: String,
+    pub(crate) request: serde_json::Value,
+    pub(crate) settings: String,
+    /// What kwctl prints instead of an answer.
+    pub(crate) refused_settings: Option<String>,
+    pub(crate) refusal: Option<Refusal>,
+    pub(crate) session: String,
+    pub(crate) wanted: Answer,
 }
 
 impl Job {
     /// In what kwctl differs from the engine, if it does.
-    fn mistake(&self, kwctl: &Path, module: &Path, session: &Path) -> Option<String> {
+    pub(crate) fn mistake(&self, kwctl: &Path, module: &Path, session: &Path) -> Option<String> {
         let output = match self.run(kwctl, module, session) {
             Ok(output) => output,
             Err(error) => return Some(format!("kwctl run: {error}")),
@@ -98,9 +98,9 @@ impl Job {
             String::from_utf8_lossy(&output.stderr),
         );
         if let Some(refused) = &self.refused_settings {
-            let told = format!("Provided settings are not valid: {refused}");
-            let refused = !output.status.success() && stderr.contains(&told);
-            return (!refused).then(|| format!("wanted {told}, came to {stdout}{stderr}"));
+            let expected = format!("Provided settings are not valid: {refused}");
+            let refused = !output.status.success() && stderr.contains(&expected);
+            return (!refused).then(|| format!("expected {expected}, came to {stdout}{stderr}"));
         }
         // Less was asked than the engine asked for; kwctl only warns.
         if stderr.contains("have not been replayed") {
@@ -123,7 +123,7 @@ impl Job {
             .arg(&self.settings)
             .arg("--replay-host-capabilities-interactions")
             .arg(session)
-            // One flag with several values: kwctl refuses it twice, whatever its help says.
+            // One flag with several values: kwctl rejects it twice, although its help allows that.
             .args(["--allowed-host-capabilities", "kubernetes/can_i", "oci/*"]);
         if self.refusal != Some(Refusal::Capability) {
             command.arg("kubernetes/list_resources_all");

@@ -11,16 +11,20 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use e2e_tests::http;
+use e2e_tests::ports::{self, free_address};
 use e2e_tests::{Answer, Judged, Refusal};
 use serde_json::{Map, Value, json};
 
 use crate::api_server::ApiServer;
 use crate::door::{Outcome, Through};
-use crate::{http, module};
-use e2e_tests::ports::{self, free_address};
+use crate::module;
 
 /// How long a policy-server may take to be ready, compiling included.
 const START: Duration = Duration::from_mins(1);
+
+/// As in `deploy/`.
+pub(crate) const WORKERS: usize = 2;
 
 /// The case in which a node joins.
 const ON_ONE_ARCHITECTURE: &str = "documentation/defaults-on-one-architecture";
@@ -41,7 +45,7 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
     Outcome::Ran(through)
 }
 
-/// A policy-server that loads the module from a registry says what the engine says.
+/// A policy-server that loads the module from a registry answers as the engine does.
 pub(crate) fn loads(
     program: &Path,
     module: &str,
@@ -52,6 +56,7 @@ pub(crate) fn loads(
         program: program.to_owned(),
         module: module.to_owned(),
         sources: Some(sources.to_owned()),
+        docker_config: None,
         directory: module::scratch("policy-server-registry")?,
     };
     let nodes = judged.case.cluster.list_of_api_server()?;
@@ -81,6 +86,7 @@ fn serve_all(
         program: program.to_owned(),
         module: format!("file://{}", module::annotated(kwctl)?.display()),
         sources: None,
+        docker_config: None,
         directory: module::scratch("policy-server")?,
     };
     let mut clusters: BTreeMap<Cluster, Vec<&Judged<'_>>> = BTreeMap::new();
@@ -130,18 +136,18 @@ fn a_repair_needs_a_mutating_policy(starter: &Starter, judged: &Judged<'_>) -> R
         &review.to_string(),
     );
     let (_, body) = answer.map_err(|error| error.to_string())?;
-    let said = "The policy attempted to mutate the request, but it is currently configured to not allow mutations.";
+    let error = "The policy attempted to mutate the request, but it is currently configured to not allow mutations.";
     let answer: Value = serde_json::from_str(&body).map_err(|error| error.to_string())?;
     let response = &answer["response"];
     let message = response["status"]["message"].as_str().unwrap_or_default();
-    if response["allowed"] == false && message.ends_with(said) {
+    if response["allowed"] == false && message.ends_with(error) {
         Ok(())
     } else {
         Err(format!("wanted a rejection, came to {body}"))
     }
 }
 
-/// What is right on one architecture is no more once a node of another joins: the watch tells the policy.
+/// An object that is accepted on one architecture is denied when a node of another one joins, which the watch reports.
 fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(), String> {
     let nodes = judged.case.cluster.list_of_api_server()?;
     let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
@@ -162,8 +168,8 @@ fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(
     }));
     let begun = Instant::now();
     while begun.elapsed() < START {
-        let told = mistake(server.address, "validate", "policy", judged).unwrap_or_default();
-        if told.contains("multi-arch-import-disabled=deny") {
+        let difference = mistake(server.address, "validate", "policy", judged).unwrap_or_default();
+        if difference.contains("multi-arch-import-disabled=deny") {
             return Ok(());
         }
     }
@@ -174,9 +180,7 @@ fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(
 fn cluster_of(judged: &Judged<'_>) -> Result<Cluster, String> {
     let of = &judged.case.cluster;
     if !judged.case.images.is_empty() {
-        return Err(
-            "the images of the case are in no registry; make e2e-cluster has a registry".to_owned(),
-        );
+        return Err("its images are in no registry; the door images has a registry".to_owned());
     }
     match of.refusal() {
         Some(Refusal::Callback(error)) if error.contains("not initialized") => Ok(Cluster::None),
@@ -297,6 +301,8 @@ pub(crate) struct Starter {
     pub(crate) module: String,
     /// Says which registries are not as others are.
     pub(crate) sources: Option<PathBuf>,
+    /// The directory of the `config.json` with its credentials.
+    pub(crate) docker_config: Option<PathBuf>,
     pub(crate) directory: PathBuf,
 }
 
@@ -322,13 +328,15 @@ impl Starter {
         })
     }
 
-    /// Invalid settings: policy-server says so and does not start.
+    /// With invalid settings policy-server reports them and does not start.
     fn refusal_mistake(&self, judged: &Judged<'_>) -> Option<String> {
-        let told = judged.refused_settings()?;
+        let expected = judged.refused_settings()?;
         let policies = Map::from_iter([("policy".to_owned(), self.policy(judged))]);
         match self.start(&policies, None) {
             Ok(_) => Some("policy-server starts with these settings".to_owned()),
-            Err(log) => (!log.contains(&told)).then(|| format!("wanted {told}, came to {log}")),
+            Err(log) => {
+                (!log.contains(&expected)).then(|| format!("expected {expected}, came to {log}"))
+            }
         }
     }
 
@@ -361,10 +369,19 @@ impl Starter {
                 .env("RUST_BACKTRACE", "0")
                 // Many set it to 1, which policy-server takes for the value of a flag, and refuses.
                 .env_remove("NO_COLOR")
+                // What the user has set is not for registries on loopback.
+                .env_remove("HTTP_PROXY")
+                .env_remove("HTTPS_PROXY")
+                .env_remove("http_proxy")
+                .env_remove("https_proxy")
+                .env(
+                    "DOCKER_CONFIG",
+                    self.docker_config.as_ref().unwrap_or(&self.directory),
+                )
                 .args(["--addr", &Ipv4Addr::LOCALHOST.to_string()])
                 .args(["--port", &address.port().to_string()])
                 .args(["--readiness-probe-port", &probe.port().to_string()])
-                .args(["--workers", "2", "--log-no-color"])
+                .args(["--workers", &WORKERS.to_string(), "--log-no-color"])
                 .arg("--ignore-kubernetes-connection-failure")
                 // Nothing is verified here: without a file it asks the network for one.
                 .args(["--sigstore-trust-config", "/dev/null"])

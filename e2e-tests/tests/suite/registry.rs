@@ -99,10 +99,10 @@ impl Steps {
     /// As a container engine pulls it: the index, the manifest of each architecture, its config and its layer.
     fn image(&self) -> Result<(), String> {
         let root = Path::new(module::ROOT);
-        let read = |name: &str| std::fs::read_to_string(root.join(name)).map_err(said);
-        let home = Home::parse(&read("Cargo.toml")?).map_err(said)?;
-        let metadata = Metadata::parse(&read("policy-metadata.yml")?).map_err(said)?;
-        let labels = Labels::new(&home, &metadata).map_err(said)?;
+        let read = |name: &str| std::fs::read_to_string(root.join(name)).map_err(chain);
+        let home = Home::parse(&read("Cargo.toml")?).map_err(chain)?;
+        let metadata = Metadata::parse(&read("policy-metadata.yml")?).map_err(chain)?;
+        let labels = Labels::new(&home, &metadata).map_err(chain)?;
         let binaries = [
             ("amd64", b"for amd64".to_vec()),
             ("arm64", b"for arm64".to_vec()),
@@ -110,7 +110,7 @@ impl Steps {
         let reference = format!("{}/hco-preflight:v0.1.0", self.server.address);
         let pushed = Registry::default()
             .push_image(&binaries, b"licence", &labels, &reference)
-            .map_err(said)?;
+            .map_err(chain)?;
 
         let index = self.manifest("v0.1.0", "index")?;
         if self.manifest(&pushed.digest, "index")? != index {
@@ -121,7 +121,7 @@ impl Steps {
             let digest = entry["digest"].as_str().unwrap_or_default();
             let manifest = self.manifest(digest, "manifest")?;
             let config = self.blob(&manifest["config"])?;
-            let config: Value = serde_json::from_slice(&config).map_err(said)?;
+            let config: Value = serde_json::from_slice(&config).map_err(chain)?;
             let found = [&entry["platform"]["architecture"], &config["architecture"]];
             if found != [architecture; 2] || config["config"]["Entrypoint"][0] != "/hco-preflight" {
                 return Err(format!("{architecture}: {entry:#} {config:#}"));
@@ -130,7 +130,7 @@ impl Steps {
             write(&layer, &self.blob(&manifest["layers"][0])?)?;
             let mut tar = Command::new("tar");
             output(tar.arg("-xzf").arg(layer).arg("-C").arg(&self.scratch))?;
-            let unpacked = std::fs::read(self.file("hco-preflight")).map_err(said)?;
+            let unpacked = std::fs::read(self.file("hco-preflight")).map_err(chain)?;
             if unpacked != *binary {
                 return Err(format!("{architecture}: the layer has another binary"));
             }
@@ -141,7 +141,7 @@ impl Steps {
     fn manifest(&self, reference: &str, kind: &str) -> Result<Value, String> {
         let kind = format!("application/vnd.oci.image.{kind}.v1+json");
         let bytes = self.get(&format!("manifests/{reference}"), &kind)?;
-        serde_json::from_slice(&bytes).map_err(said)
+        serde_json::from_slice(&bytes).map_err(chain)
     }
 
     fn blob(&self, descriptor: &Value) -> Result<Vec<u8>, String> {
@@ -153,7 +153,7 @@ impl Steps {
         let url = format!("http://{}/v2/hco-preflight/{path}", self.server.address);
         let answer = ureq::get(&url).header("Accept", accept).call();
         let mut answer = answer.map_err(|error| format!("{url}: {error}"))?;
-        answer.body_mut().read_to_vec().map_err(said)
+        answer.body_mut().read_to_vec().map_err(chain)
     }
 
     /// Field by field, apart from kwctl's version, which kwctl adds and nobody reads.
@@ -247,7 +247,7 @@ impl Steps {
 }
 
 /// An error of whatever kind, with its causes.
-fn said(error: impl std::fmt::Display) -> String {
+fn chain(error: impl std::fmt::Display) -> String {
     format!("{error:#}")
 }
 

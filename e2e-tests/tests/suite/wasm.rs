@@ -1,4 +1,4 @@
-//! The module on the engine that policy-server runs it on: what it says is what the engine says, byte for byte.
+//! The module on the engine that policy-server runs it on: it answers as the engine does, byte for byte.
 
 use std::sync::Arc;
 

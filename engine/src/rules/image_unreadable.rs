@@ -12,8 +12,6 @@ use crate::text::{self, escape, quote};
 pub(crate) static RULE: Rule = Rule::about_templates("image-unreadable", Level::Warn, check);
 
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    /// How much of the reason is shown, in bytes. Hosts put the URL first and the cause last.
-    const REASON: usize = 120;
     if facts.import == Import::Disabled {
         return;
     }
@@ -33,11 +31,19 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             fact: format!(
                 "The image of template {} cannot be read ({}): its architectures were not checked.",
                 quote(image.name),
-                escape(&text::end(reason, REASON), 2 * REASON)
+                in_one_line(reason)
             ),
             remedies: vec![Remedy::advice(
                 "correct the URL, or give the policy-server access to the registry",
             )],
         });
     }
+}
+
+/// The end of a reason, because hosts put the URL first and the cause last.
+fn in_one_line(reason: &str) -> String {
+    const SHOWN: usize = 120;
+    let end = text::end(reason, SHOWN);
+    let words: Vec<&str> = end.split_whitespace().collect();
+    escape(&words.join(" "), 2 * SHOWN)
 }

@@ -14,7 +14,7 @@ use super::args::{self, AsIf, FailOn, Subject};
 use super::deployed::{self, Settings};
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
-use super::images;
+use super::images::{Images, beside};
 use super::input::{self, Found, InFile, Input};
 use super::nodes::{self, Detail, Hosts};
 use super::output::{Terminal, chain};
@@ -236,9 +236,8 @@ impl Prepared {
         let mut settings = Settings::of_user(settings);
         let all = deployed.iter_mut().chain([&mut settings]);
         let all: Vec<&mut Value> = all.map(|settings| &mut settings.value).collect();
-        let images = images::host(subject, all, questions.iter().map(Question::sent))?;
-        let hosts = hosts.with_images(&images);
-        Ok(Self {
+        let images = Images::new(subject, all)?;
+        let prepared = Self {
             module,
             settings,
             deployed,
@@ -246,7 +245,21 @@ impl Prepared {
             hosts,
             questions,
             failures,
+        };
+        images.read_ahead(|images| prepared.evaluate_with(images));
+        Ok(Self {
+            hosts: prepared.hosts.with_images(&images.host),
+            ..prepared
         })
+    }
+
+    /// Evaluates everything with a host that answers for images, and drops the reports.
+    fn evaluate_with(&self, images: &Arc<dyn HostCalls>) {
+        for (question, settings) in self.pairs() {
+            let host = beside(images, self.hosts.all());
+            // An error is reported when the images are read.
+            drop(self.report_of(question, question.sent(), settings, host));
+        }
     }
 
     fn judge(&self) -> Verdicts {

@@ -1,11 +1,17 @@
 //! Images in registries: for the module with `--images`, and for people with `images`.
 
+#[cfg(feature = "images")]
+use std::collections::BTreeSet;
 use std::sync::Arc;
+#[cfg(feature = "images")]
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 #[cfg(feature = "images")]
 use engine::Image;
 use hco_preflight::{Failing, HostCalls, handler_error};
+#[cfg(feature = "images")]
+use hco_preflight::{Registries, Request};
 use serde_json::Value;
 
 use super::args::Subject;
@@ -35,58 +41,85 @@ pub(crate) fn beside(images: &Arc<dyn HostCalls>, other: Arc<dyn HostCalls>) -> 
     Arc::new(Beside { images, other })
 }
 
-/// What answers for images: registries, if the user wants that. Then all settings verify images, and the images of these
-/// objects are read at once.
-#[cfg(feature = "images")]
-pub(crate) fn host<'o>(
-    subject: &Subject,
-    mut settings: Vec<&mut Value>,
-    objects: impl Iterator<Item = &'o Value>,
-) -> Result<Arc<dyn HostCalls>> {
-    if !subject.verified.images {
-        return Ok(failing("registries are not asked without --images"));
-    }
-    for settings in settings.iter_mut().filter_map(|it| it.as_object_mut()) {
-        if settings
-            .get("images")
-            .is_none_or(|images| images == "ignore")
-        {
-            settings.insert("images".to_owned(), Value::from("verify"));
-        }
-    }
-    // Without a list the module may ask any.
-    let may_be_asked = |image: &Image| {
-        settings.iter().any(|settings| {
-            let hosts = settings.get("registries").and_then(Value::as_array);
-            hosts.is_none_or(|hosts| {
-                hosts
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .any(|host| host.eq_ignore_ascii_case(image.host()))
-            })
-        })
-    };
-    let registries = read::registries(subject.verified.sources_path.as_deref())?;
-    let templates = objects.flat_map(read::templates);
-    let images = templates.filter_map(|template| template.image?.ok());
-    // The module asks for one image after another, and may not take as long as that.
-    read::architectures(&registries, images.filter(may_be_asked).collect());
-    Ok(Arc::new(registries))
+/// Answers for images: from their registries with `--images`, else with an error.
+pub(crate) struct Images {
+    pub(crate) host: Arc<dyn HostCalls>,
+    #[cfg(feature = "images")]
+    registries: Option<Arc<Registries>>,
 }
 
-#[cfg(not(feature = "images"))]
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "it has the signature of the one above"
-)]
-pub(crate) fn host<'o>(
-    _: &Subject,
-    _: Vec<&mut Value>,
-    _: impl Iterator<Item = &'o Value>,
-) -> Result<Arc<dyn HostCalls>> {
-    Ok(failing(
-        "this hco-preflight is built without the feature `images`",
-    ))
+/// Collects the images that a module asks for, and reads none.
+#[cfg(feature = "images")]
+#[derive(Default)]
+struct Collector(Mutex<BTreeSet<Image>>);
+
+#[cfg(feature = "images")]
+impl HostCalls for Collector {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        if let Request::OciManifest { image } = Request::parse(namespace, operation, payload)?
+            && let Some(Ok(image)) = Image::at(&format!("docker://{image}"))
+        {
+            let mut images = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            images.insert(image);
+        }
+        Err(handler_error("the image is read later"))
+    }
+}
+
+impl Images {
+    /// With `--images`, all settings verify images.
+    #[cfg(feature = "images")]
+    pub(crate) fn new(subject: &Subject, settings: Vec<&mut Value>) -> Result<Self> {
+        if !subject.verified.images {
+            return Ok(Self {
+                host: failing("registries are not asked without --images"),
+                registries: None,
+            });
+        }
+        for settings in settings.into_iter().filter_map(Value::as_object_mut) {
+            if settings
+                .get("images")
+                .is_none_or(|images| images == "ignore")
+            {
+                settings.insert("images".to_owned(), Value::from("verify"));
+            }
+        }
+        let registries = read::registries(subject.verified.sources_path.as_deref())?;
+        let registries = Arc::new(registries);
+        Ok(Self {
+            host: Arc::clone(&registries) as _,
+            registries: Some(registries),
+        })
+    }
+
+    #[cfg(not(feature = "images"))]
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "it has the signature of the one above"
+    )]
+    pub(crate) fn new(_: &Subject, _: Vec<&mut Value>) -> Result<Self> {
+        let host = failing("this hco-preflight is built without the feature `images`");
+        Ok(Self { host })
+    }
+
+    /// Reads the images that an evaluation asks for, several at a time. The module asks for one after the other, and slow
+    /// registries would reach the deadline of the evaluation.
+    #[cfg(feature = "images")]
+    pub(crate) fn read_ahead(&self, evaluate: impl FnOnce(&Arc<dyn HostCalls>)) {
+        let Some(registries) = &self.registries else {
+            return;
+        };
+        let collector = Arc::new(Collector::default());
+        evaluate(&(Arc::clone(&collector) as _));
+        let mut images = collector.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !images.is_empty() {
+            // The answers are cached.
+            read::architectures(registries, std::mem::take(&mut images));
+        }
+    }
+
+    #[cfg(not(feature = "images"))]
+    pub(crate) fn read_ahead(&self, _: impl FnOnce(&Arc<dyn HostCalls>)) {}
 }
 
 fn failing(why: &str) -> Arc<dyn HostCalls> {

@@ -4,20 +4,22 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
-use oci_client::client::{Client, ClientConfig, ClientProtocol, current_platform_resolver};
-use oci_client::errors::{OciDistributionError, OciEnvelope};
+use http_auth::ChallengeParser;
+use oci_client::Reference;
+use oci_client::client::{ClientConfig, ClientProtocol, current_platform_resolver};
+use oci_client::errors::OciEnvelope;
 use oci_client::manifest::{
     IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
     OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
 };
 use oci_client::secrets::RegistryAuth;
-use oci_client::{Reference, RegistryOperation};
-use reqwest::header::ACCEPT;
-use reqwest::{NoProxy, Proxy, StatusCode, redirect};
+use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
+use reqwest::{NoProxy, Proxy, Response, StatusCode, Url, redirect};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256, Sha512};
 
-use super::Asked;
+use super::Question;
 use super::logins::Login;
 
 /// Manifests and configurations have some kilobytes. Nothing longer is read to its end.
@@ -39,7 +41,6 @@ const MANIFESTS: [&str; 4] = [
 pub(super) struct Connection<'a> {
     reference: &'a Reference,
     login: &'a Login,
-    auth: Client,
     http: reqwest::Client,
     scheme: &'static str,
 }
@@ -48,34 +49,32 @@ impl<'a> Connection<'a> {
     pub(super) fn new(
         reference: &'a Reference,
         login: &'a Login,
-        mut config: ClientConfig,
+        config: &ClientConfig,
     ) -> Result<Self> {
-        config.connect_timeout = Some(CONNECT_TIMEOUT);
         Ok(Self {
             reference,
             login,
-            http: client(&config)?,
+            http: client(config)?,
             scheme: match config.protocol {
                 ClientProtocol::Http => "http",
                 ClientProtocol::Https | ClientProtocol::HttpsExcept(_) => "https",
             },
-            auth: Client::try_from(config)?,
         })
     }
 
-    pub(super) async fn answer(&self, asked: Asked) -> Result<Vec<u8>> {
+    pub(super) async fn answer(&self, question: Question) -> Result<Vec<u8>> {
         let token = self.token().await?;
         let token = token.as_deref();
-        let answer = match asked {
-            Asked::Digest => {
+        let answer = match question {
+            Question::Digest => {
                 let (_, digest) = self.manifest(self.reference, token).await?;
                 json!({"digest": digest}).to_string()
             }
-            Asked::Manifest => {
+            Question::Manifest => {
                 let (manifest, _) = self.manifest(self.reference, token).await?;
                 serde_json::to_string(&manifest)?
             }
-            Asked::ManifestAndConfig => {
+            Question::ManifestAndConfig => {
                 let (manifest, digest) = self.image(token).await?;
                 let of_config = &manifest.config.digest;
                 let path = format!("blobs/{of_config}");
@@ -88,22 +87,38 @@ impl<'a> Connection<'a> {
         Ok(answer.into_bytes())
     }
 
-    /// Logs in, if the registry wants that.
+    /// Logs in, if the registry asks for a token.
+    ///
+    /// MIRRORS: oci-client src/client.rs, `_auth`.
+    /// DIVERGES: the answer of the token server is bounded.
     async fn token(&self) -> Result<Option<String>> {
-        let auth = self.auth.auth(
-            self.reference,
-            &self.login.credentials,
-            RegistryOperation::Pull,
+        let host = self.reference.resolve_registry();
+        let url = format!("{}://{host}/v2/", self.scheme);
+        let response = self.http.get(url).send().await.map_err(unreached)?;
+        let Some(challenge) = Challenge::among(response.headers()) else {
+            return Ok(None);
+        };
+        let scope = format!("repository:{}:pull", self.reference.repository());
+        let service = challenge.service.iter().map(|service| ("service", service));
+        let url = Url::parse_with_params(&challenge.realm, service.chain([("scope", &scope)]))
+            .context("the registry has no valid address of a token server")?;
+        let mut request = self.http.get(url);
+        if let RegistryAuth::Basic(user, password) = &self.login.credentials {
+            request = request.basic_auth(user, Some(password));
+        }
+        let mut response = request.send().await.map_err(unreached)?;
+        let answer = body(&mut response).await?;
+        ensure!(
+            response.status() == StatusCode::OK,
+            "the login failed ({}): {}",
+            reason(&answer),
+            self.login.hint(self.reference)
         );
-        auth.await.map_err(|error| match error {
-            OciDistributionError::AuthenticationFailure(answer) => anyhow!(
-                "the login failed ({}): {}",
-                said(answer.as_bytes()),
-                self.login.hint(self.reference)
-            ),
-            OciDistributionError::RequestError(error) => unreached(error),
-            error => error.into(),
-        })
+        // Not with the cause, which could quote the token.
+        let token = serde_json::from_slice::<Token>(&answer).ok();
+        let token = token.and_then(|answer| answer.token.or(answer.access_token));
+        let token = token.context("the answer of the token server has no token")?;
+        Ok(Some(token))
     }
 
     /// The image itself: of an index, that for this machine.
@@ -164,11 +179,7 @@ impl<'a> Connection<'a> {
             request = request.basic_auth(user, Some(password));
         }
         let mut response = request.send().await.map_err(unreached)?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(unreached)? {
-            body.extend_from_slice(&chunk);
-            ensure!(body.len() <= LIMIT, "the answer is larger than 4 MiB");
-        }
+        let body = body(&mut response).await?;
         let status = response.status();
         let hint = match status {
             StatusCode::OK => return Ok(body),
@@ -180,12 +191,57 @@ impl<'a> Connection<'a> {
         bail!(
             "the registry answers with status {} ({}): {hint}",
             status.as_u16(),
-            said(&body)
+            reason(&body)
         )
     }
 }
 
-/// A client that goes the same way as oci-client.
+/// How a registry wants its clients to log in.
+struct Challenge {
+    realm: String,
+    service: Option<String>,
+}
+
+impl Challenge {
+    /// The first that asks for a token. One that asks for a password alone needs no token.
+    fn among(headers: &HeaderMap) -> Option<Self> {
+        let values = headers.get_all(WWW_AUTHENTICATE).iter();
+        let challenges = values
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| ChallengeParser::new(value).map_while(Result::ok));
+        let mut bearers = challenges.filter(|it| it.scheme.eq_ignore_ascii_case("bearer"));
+        bearers.find_map(|challenge| {
+            let parameter = |wanted: &str| {
+                let mut parameters = challenge.params.iter();
+                let found = parameters.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+                found.map(|(_, value)| value.to_unescaped())
+            };
+            Some(Self {
+                realm: parameter("realm")?,
+                service: parameter("service"),
+            })
+        })
+    }
+}
+
+/// The answer of a token server.
+#[derive(Deserialize)]
+struct Token {
+    token: Option<String>,
+    access_token: Option<String>,
+}
+
+/// The whole answer, if it is not too long.
+async fn body(response: &mut Response) -> Result<Vec<u8>> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(unreached)? {
+        body.extend_from_slice(&chunk);
+        ensure!(body.len() <= LIMIT, "the answer is larger than 4 MiB");
+    }
+    Ok(body)
+}
+
+/// A client that is configured as that of oci-client.
 fn client(config: &ClientConfig) -> Result<reqwest::Client> {
     let mut client = reqwest::Client::builder()
         .user_agent(config.user_agent)
@@ -215,18 +271,18 @@ fn unreached(error: reqwest::Error) -> Error {
     anyhow!("{:#}{hint}", Error::new(error.without_url()))
 }
 
-/// What a registry says in an answer that is an error.
-fn said(body: &[u8]) -> String {
+/// The reason in an answer that is an error.
+fn reason(body: &[u8]) -> String {
     let envelope = serde_json::from_slice::<OciEnvelope>(body).ok();
     let first = envelope.and_then(|envelope| envelope.errors.into_iter().next());
-    let said = match first {
+    let reason = match first {
         Some(error) if error.message.is_empty() => json!(error.code).to_string(),
         Some(error) => error.message,
         None => String::from_utf8_lossy(body).trim().to_owned(),
     };
-    match said.as_str() {
+    match reason.as_str() {
         "" => "no reason".to_owned(),
-        _ => engine::escape(&said, 200),
+        _ => engine::escape(&reason, 200),
     }
 }
 

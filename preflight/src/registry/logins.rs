@@ -8,9 +8,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::io::{Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use base64::Engine as _;
@@ -21,10 +24,12 @@ use oci_client::Reference;
 use oci_client::secrets::RegistryAuth;
 use serde::Deserialize;
 
+use super::Deadline;
+
 /// Docker Hub, under the name that images have.
 const HUB: &str = "docker.io";
 
-/// What helpers say if they have no credentials. That is an answer, although they end as if they had failed.
+/// What helpers print if they have no credentials. They exit with an error then.
 ///
 /// MIRRORS: docker/docker-credential-helpers credentials/error.go.
 const NOT_FOUND: &str = "credentials not found in native keychain";
@@ -81,7 +86,7 @@ struct Entry {
 /// The answer of a helper.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Helped {
+struct HelperAnswer {
     username: String,
     secret: String,
 }
@@ -117,12 +122,12 @@ impl Logins {
         }
     }
 
-    /// The credentials for an image. Nobody is asked for them but the files and their helpers.
+    /// The credentials for an image, from the files and their helpers.
     ///
     /// # Errors
     ///
     /// A file or a helper does not work: without credentials a registry could answer something else.
-    pub(super) fn find(&self, reference: &Reference) -> Result<Login> {
+    pub(super) fn find(&self, reference: &Reference, deadline: Deadline) -> Result<Login> {
         for path in &self.files {
             let text = match std::fs::read(path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound && !self.named => {
@@ -134,7 +139,7 @@ impl Logins {
             let file = text.map_err(anyhow::Error::from).and_then(|text| {
                 serde_json::from_slice::<File>(&text).context("the file is not valid")
             });
-            let credentials = file.and_then(|file| file.credentials(reference));
+            let credentials = file.and_then(|file| file.credentials(reference, deadline));
             if let Some(credentials) = credentials.with_context(place)? {
                 return Ok(Login {
                     credentials,
@@ -150,7 +155,11 @@ impl Logins {
 }
 
 impl File {
-    fn credentials(&self, reference: &Reference) -> Result<Option<RegistryAuth>> {
+    fn credentials(
+        &self,
+        reference: &Reference,
+        deadline: Deadline,
+    ) -> Result<Option<RegistryAuth>> {
         let host = reference.registry();
         // As docker calls Docker Hub when it asks a helper.
         let server = if host == HUB {
@@ -160,7 +169,7 @@ impl File {
         };
         let mut helpers = self.cred_helpers.iter();
         if let Some((_, helper)) = helpers.find(|(key, _)| normal(key) == host) {
-            return helped(helper, server);
+            return from_helper(helper, server, deadline);
         }
         // From the repository up to the registry.
         let repository = format!("{host}/{}", reference.repository());
@@ -179,7 +188,7 @@ impl File {
         }
         match self.creds_store.as_str() {
             "" => Ok(None),
-            helper => helped(helper, server),
+            helper => from_helper(helper, server, deadline),
         }
     }
 }
@@ -210,42 +219,95 @@ impl Entry {
 
 const IDENTITY_TOKEN: &str = "identity tokens are not supported; log in with a user and a password, or an access token in place of the password";
 
-/// Asks a helper.
-fn helped(helper: &str, server: &str) -> Result<Option<RegistryAuth>> {
-    let program = format!("docker-credential-{helper}");
-    let child = Command::new(&program)
+/// Asks a helper, which is a program on PATH.
+fn from_helper(helper: &str, server: &str, deadline: Deadline) -> Result<Option<RegistryAuth>> {
+    let program = PathBuf::from(format!("docker-credential-{helper}"));
+    from_program(&program, server, deadline)
+}
+
+fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Option<RegistryAuth>> {
+    let name = program.display();
+    let child = Command::new(program)
         .arg("get")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
     let mut child = child.map_err(|error| {
-        anyhow!("the credential helper `{program}` cannot be started ({error}); install it, or remove it from the file")
+        anyhow!("the credential helper `{name}` cannot be started ({error}); install it, or remove it from the file")
     })?;
     if let Some(mut input) = child.stdin.take() {
-        // A helper that does not read it says why.
+        // A helper that does not read it prints why.
         let _ = input.write_all(server.as_bytes());
     }
-    let output = child.wait_with_output()?;
-    if !output.status.success() {
+    let Some((status, output)) = output_of(&mut child, deadline)? else {
+        bail!(
+            "the credential helper `{name}` did not answer for {server} within {:?}; fix it, or remove it from the file",
+            deadline.patience
+        );
+    };
+    if !status.success() {
         // They write errors to the standard output.
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-        let said = [text(&output.stdout), text(&output.stderr)];
-        if said.iter().any(|said| said == NOT_FOUND) {
+        let texts = output.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+        if texts.iter().any(|text| text == NOT_FOUND) {
             return Ok(None);
         }
-        let said = said.into_iter().find(|said| !said.is_empty());
+        let reason = texts.into_iter().find(|text| !text.is_empty());
         bail!(
-            "the credential helper `{program}` failed for {server}: {}; fix it, or remove it from the file",
-            said.unwrap_or_else(|| output.status.to_string())
+            "the credential helper `{name}` failed for {server}: {}; fix it, or remove it from the file",
+            reason.unwrap_or_else(|| status.to_string())
         );
     }
     // Not with the cause, which could quote the secret.
-    let answer = serde_json::from_slice::<Helped>(&output.stdout).ok();
-    let Helped { username, secret } = answer
-        .with_context(|| format!("the answer of the credential helper `{program}` is not valid"))?;
+    let [stdout, _] = output;
+    let answer = serde_json::from_slice::<HelperAnswer>(&stdout).ok();
+    let HelperAnswer { username, secret } = answer
+        .with_context(|| format!("the answer of the credential helper `{name}` is not valid"))?;
     ensure!(username != "<token>", IDENTITY_TOKEN);
     Ok(Some(RegistryAuth::Basic(username, secret)))
+}
+
+/// How a program ends, and its standard output and standard error. Nothing if it does not end in time: then it is killed.
+fn output_of(child: &mut Child, deadline: Deadline) -> Result<Option<(ExitStatus, [Vec<u8>; 2])>> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let stdout = child.stdout.take().map(in_background);
+    let stderr = child.stderr.take().map(in_background);
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if deadline.left().is_zero() {
+            // It may have ended by itself.
+            let _ = child.kill();
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(PAUSE.min(deadline.left()));
+    };
+    // A program that it started can hold its output open.
+    let read = |output: Option<Receiver<Vec<u8>>>| match output {
+        Some(output) => output.recv_timeout(deadline.left()).ok(),
+        None => Some(Vec::new()),
+    };
+    Ok(match (read(stdout), read(stderr)) {
+        (Some(stdout), Some(stderr)) => Some((status, [stdout, stderr])),
+        _ => None,
+    })
+}
+
+/// Reads the output of a program on another thread.
+fn in_background(output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    /// Credentials have less than a kilobyte.
+    const LIMIT: u64 = 1 << 20;
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error can say more than the error.
+        let _ = output.take(LIMIT).read_to_end(&mut bytes);
+        // Nobody receives it after the deadline.
+        let _ = sender.send(bytes);
+    });
+    receiver
 }
 
 /// The name of a registry, or of a part of one, without what docker writes around it.
@@ -265,6 +327,8 @@ fn normal(key: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn found(text: &str, image: &str) -> Result<RegistryAuth> {
@@ -272,8 +336,43 @@ mod tests {
         let file = directory.path().join("auth.json");
         std::fs::write(&file, text).unwrap();
         let (files, named) = (vec![file], true);
-        let login = Logins { files, named }.find(&image.parse().unwrap())?;
+        let login = Logins { files, named }.find(&image.parse().unwrap(), deadline(60_000))?;
         Ok(login.credentials)
+    }
+
+    fn deadline(milliseconds: u64) -> Deadline {
+        let patience = Duration::from_millis(milliseconds);
+        let at = Instant::now() + patience;
+        Deadline { at, patience }
+    }
+
+    /// The helper is ended, and not waited for.
+    #[test]
+    fn a_helper_that_does_not_end_is_an_error() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let (program, pid) = (
+            directory.path().join("helper"),
+            directory.path().join("pid"),
+        );
+        let script = format!(
+            "#!/bin/sh\necho $$ >{}\nexec tail -f /dev/null\n",
+            pid.display()
+        );
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let Err(error) = from_program(&program, "quay.io", deadline(50)) else {
+            panic!("there are credentials");
+        };
+        let expected =
+            "helper` did not answer for quay.io within 50ms; fix it, or remove it from the file";
+        assert!(error.to_string().ends_with(expected), "{error}");
+        // Unless it was killed before it has written it.
+        if let Ok(pid) = std::fs::read_to_string(&pid)
+            && !pid.is_empty()
+        {
+            assert!(!Path::new("/proc").join(pid.trim()).exists());
+        }
     }
 
     fn basic(user: &str) -> RegistryAuth {
@@ -326,10 +425,10 @@ mod tests {
                 "`docker-credential-of-nobody` cannot be started",
             ),
         ] {
-            let told = format!("{:#}", found(text, "quay.io/a").unwrap_err());
+            let found = format!("{:#}", found(text, "quay.io/a").unwrap_err());
             assert!(
-                told.contains("auth.json cannot be used") && told.contains(error),
-                "{told}"
+                found.contains("auth.json cannot be used") && found.contains(error),
+                "{found}"
             );
         }
     }

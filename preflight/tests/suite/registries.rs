@@ -1,22 +1,52 @@
-//! What registries say of images: the real one of Debian's docker-registry, and made ones that misbehave.
-
-pub(crate) mod made;
-pub(crate) mod pushed;
+//! Images in registries: in the real one of Debian's docker-registry, and in scripted ones that have faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
-use std::sync::{Arc, Condvar, Mutex};
+use std::ops::Deref;
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::time::Duration;
 
+use e2e_tests::{
+    ARM64, DOCKER, DockerRegistry, Fault, OCI, ScriptedRegistry, SilentServer, response,
+};
 use engine::Image;
 use hco_preflight::{HostCalls, Record, Registries, Replay};
 use rcgen::{CertificateParams, DnType, KeyPair};
 use rstest::rstest;
 use serde_json::{Value, json};
 use sources::Sources;
+use tempfile::TempDir;
 
-use self::made::{Made, REFUSED, redirect, status};
-pub(crate) use self::pushed::Pushed;
+/// A registry with a directory of its own.
+pub(crate) struct TestRegistry {
+    registry: DockerRegistry,
+    _directory: TempDir,
+}
+
+impl TestRegistry {
+    /// Starts one with this in its configuration; nothing if there is none on this machine.
+    pub(crate) fn start(config: &Value) -> Option<Self> {
+        let program = DockerRegistry::installed()?;
+        let directory = tempfile::tempdir().unwrap();
+        Some(Self {
+            registry: DockerRegistry::start(&program, directory.path(), config).unwrap(),
+            _directory: directory,
+        })
+    }
+
+    /// Host and port.
+    pub(crate) fn host(&self) -> String {
+        self.address.to_string()
+    }
+}
+
+impl Deref for TestRegistry {
+    type Target = DockerRegistry;
+
+    fn deref(&self) -> &DockerRegistry {
+        &self.registry
+    }
+}
 
 /// The sources that a text in YAML describes.
 fn sources(text: &str) -> Sources {
@@ -48,22 +78,26 @@ fn call(host: &dyn HostCalls, operation: &str, image: &str) -> Result<Value, Str
 
 /// Past libtest, which shows nothing of a test that passes.
 pub(crate) fn not_run(test: &str) {
-    let why = e2e_tests::DockerRegistry::MISSING;
+    let why = DockerRegistry::MISSING;
     let mut error = std::io::stderr();
     writeln!(error, "{test}: not run: {why}").unwrap();
 }
 
 #[test]
 fn every_form_of_an_image_is_read() {
-    let Some(registry) = Pushed::start(&json!({})) else {
+    let Some(registry) = TestRegistry::start(&json!({})) else {
         return not_run("every_form_of_an_image_is_read");
     };
-    let index = registry.index_of_oci("index");
-    registry.list_of_docker("list");
-    registry.single("single", "latest", "s390x", pushed::OCI);
-    registry.single("docker", "1", "arm64", pushed::DOCKER);
-    registry.nested_index("nested");
-    let host = &registry.host;
+    let index = registry.push_oci_index("index").unwrap();
+    registry.push_docker_list("list").unwrap();
+    let push = |repository, tag, architecture, types| {
+        let pushed = registry.push_single(repository, Some(tag), architecture, types);
+        pushed.unwrap();
+    };
+    push("single", "latest", "s390x", OCI);
+    push("docker", "1", "arm64", DOCKER);
+    registry.push_nested_index("nested").unwrap();
+    let host = registry.host();
     let registries = registries();
     for (name, found) in [
         (format!("{host}/index:1"), "amd64,arm64,s390x"),
@@ -97,15 +131,16 @@ fn every_form_of_an_image_is_read() {
 /// The three answers, as policy-server gives them.
 #[test]
 fn the_module_gets_what_policy_server_answers() {
-    let Some(registry) = Pushed::start(&json!({})) else {
+    let Some(registry) = TestRegistry::start(&json!({})) else {
         return not_run("the_module_gets_what_policy_server_answers");
     };
-    let index = registry.index_of_oci("index");
-    let single = registry.single("single", "1", "s390x", pushed::OCI);
+    let index = registry.push_oci_index("index").unwrap();
+    let single = registry.push_single("single", Some("1"), "s390x", OCI);
+    let single = single.unwrap();
     let host = Arc::new(registries());
     let record = Record::new(host);
-    let of_index = format!("{}/index:1", registry.host);
-    let of_single = format!("{}/single:1", registry.host);
+    let of_index = format!("{}/index:1", registry.host());
+    let of_single = format!("{}/single:1", registry.host());
     let questions = [
         ("v1/oci_manifest", &of_index),
         ("v1/manifest_digest", &of_index),
@@ -123,7 +158,7 @@ fn the_module_gets_what_policy_server_answers() {
     assert_eq!(*of_single, single.json);
     assert_eq!(
         *with_config,
-        json!({"manifest": single.json, "digest": single.digest, "config": pushed::config("s390x")})
+        json!({"manifest": single.json, "digest": single.digest, "config": DockerRegistry::config("s390x")})
     );
     // Of an index, the image for the machine that asks.
     let machine = match std::env::consts::ARCH {
@@ -156,13 +191,13 @@ fn a_certificate_is_trusted_as_sources_yml_says() {
         "certificate": file("certificate", own.clone()),
         "key": file("key", key),
     });
-    let Some(registry) = Pushed::start(&json!({"http": {"tls": tls}})) else {
+    let Some(registry) = TestRegistry::start(&json!({"http": {"tls": tls}})) else {
         return not_run("a_certificate_is_trusted_as_sources_yml_says");
     };
-    let host = &registry.host;
+    let host = registry.host();
     let authority = |pem: String| {
         let authority = json!([{"type": "Data", "data": pem}]);
-        json!({"source_authorities": {host: authority}}).to_string()
+        json!({"source_authorities": {&host: authority}}).to_string()
     };
     let insecure = json!({"insecure_sources": [host]}).to_string();
     let read = |text: &str| architectures(&Registries::new(sources(text)), &format!("{host}/a:1"));
@@ -174,75 +209,6 @@ fn a_certificate_is_trusted_as_sources_yml_says() {
     assert!(error.contains("UnknownIssuer"), "{error}");
     assert!(error.ends_with("name it in sources.yml"), "{error}");
 }
-
-/// An image that a made registry answers with.
-const SINGLE: &str = r#"{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [{"mediaType": "", "digest": "", "size": 1, "platform": {"os": "linux", "architecture": "arm64"}}]}"#;
-
-const LARGE: usize = 100 << 20;
-
-/// Answers a request for a manifest, or for another path that was named.
-type Answer = fn(&str) -> String;
-
-/// What the registry answers, and what comes of it: architectures, or a part of the error.
-const OTHERS: [(Answer, Result<&str, &str>); 11] = [
-    (
-        |path| match path {
-            "/elsewhere" => status(200, SINGLE),
-            _ => redirect("/elsewhere"),
-        },
-        Ok("arm64"),
-    ),
-    (
-        |path| redirect(&format!("{path}x")),
-        Err("too many redirects"),
-    ),
-    (
-        |_| String::new(),
-        Err("connection closed before message completed"),
-    ),
-    (
-        |_| "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{".to_owned(),
-        Err("error decoding response body"),
-    ),
-    (
-        |_| status(200, "{]"),
-        Err("the manifest is not valid: key must be a string"),
-    ),
-    (
-        |_| status(200, r#"{"schemaVersion": 2}"#),
-        Err("the manifest is not valid: data did not match"),
-    ),
-    (
-        |_| status(200, r#"{"schemaVersion": 1}"#),
-        Err("the unsupported schema version 1"),
-    ),
-    (
-        |_| status(200, r#"{"schemaVersion": 2, "mediaType": "text/html"}"#),
-        Err("the unsupported media type text/html"),
-    ),
-    (
-        |_| status(502, "<html>Bad"),
-        Err("status 502 (<html>Bad): try again later"),
-    ),
-    (
-        |_| {
-            status(
-                429,
-                r#"{"errors": [{"code": "TOOMANYREQUESTS", "message": "slow down"}]}"#,
-            )
-        },
-        Err("status 429 (slow down): log in, or try again later"),
-    ),
-    (
-        |_| {
-            status(
-                403,
-                r#"{"errors": [{"code": "DENIED", "message": "a\n::error::\u001b[2J\u202e"}]}"#,
-            )
-        },
-        Err(r"status 403 (a\u{a}::error::\u{1b}[2J\u{202e})"),
-    ),
-];
 
 /// The architectures, or an error with this in it, of which nothing is raw.
 #[track_caller]
@@ -256,54 +222,65 @@ fn assert_read(read: &Result<String, String>, wanted: Result<&str, &str>) {
     }
 }
 
-#[test]
-fn a_registry_that_is_not_as_others_are_is_told() {
-    for (answer, found) in OTHERS {
-        let registry = Made::start(move |request, to| {
-            let answer = match request.path.as_str() {
-                "/v2/" => status(200, ""),
-                path => answer(path),
-            };
-            let _ = to.write_all(answer.as_bytes());
-        });
-        let read = architectures(&registries(), &format!("{}/a:1", registry.host));
-        assert_read(&read, found);
+/// What comes of a fault: architectures, or a part of the error.
+fn result_of(fault: Fault) -> Result<&'static str, &'static str> {
+    match fault {
+        Fault::Redirect => Ok("arm64"),
+        Fault::RedirectLoop => Err("too many redirects"),
+        Fault::Closed => Err("connection closed before message completed"),
+        Fault::ClosedEarly => Err("error decoding response body"),
+        Fault::InvalidJson => Err("the manifest is not valid: key must be a string"),
+        Fault::NoManifest => Err("the manifest is not valid: data did not match"),
+        Fault::SchemaVersion1 => Err("the unsupported schema version 1"),
+        Fault::OtherMediaType => Err("the unsupported media type text/html"),
+        Fault::Unauthorized => Err("status 401 (no reason): there are no credentials for it"),
+        Fault::BadGateway => Err("status 502 (<html>Bad): try again later"),
+        Fault::TooManyRequests => Err("status 429 (slow down): log in, or try again later"),
+        Fault::Forbidden => Err(r"status 403 (a\u{a}::error::\u{1b}[2J\u{202e})"),
+        Fault::Large => Err("the answer is larger than 4 MiB"),
     }
 }
 
 #[test]
-fn an_answer_of_100_mb_is_not_read() {
+fn the_fault_of_a_registry_is_reported() {
+    for fault in Fault::ALL {
+        let registry = ScriptedRegistry::faulty(fault);
+        let read = architectures(&registries(), &format!("{}/a:1", registry.host));
+        assert_read(&read, result_of(fault));
+    }
+}
+
+#[test]
+fn a_large_answer_is_not_read_to_its_end() {
     let (sent, all) = std::sync::mpsc::channel();
-    let registry = Made::start(move |request, to| {
-        let length = if request.path == "/v2/" { 0 } else { LARGE };
-        let head =
-            format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
-        let written = to.write_all(head.as_bytes());
-        let written = written.and_then(|()| to.write_all(&vec![b' '; length]));
-        let _ = sent.send((length, written.is_ok()));
+    let registry = ScriptedRegistry::start(move |request, to| {
+        let answer = match request.path.as_str() {
+            "/v2/" => response(200, ""),
+            path => Fault::Large.response(path),
+        };
+        let _ = sent.send(to.write_all(answer.as_bytes()).is_ok());
     });
     let error = architectures(&registries(), &format!("{}/a:1", registry.host)).unwrap_err();
     assert!(error == "the answer is larger than 4 MiB", "{error}");
-    assert_eq!(all.recv().unwrap(), (0, true));
-    assert_eq!(
-        all.recv().unwrap(),
-        (LARGE, false),
-        "it was read to its end"
-    );
+    assert_eq!([all.recv(), all.recv()], [Ok(true), Ok(false)]);
 }
 
 #[test]
 fn a_registry_that_never_answers_is_not_waited_for() {
-    let (held, holding) = std::sync::mpsc::channel();
-    let held = Mutex::new(held);
-    let registry = Made::start(move |_, to| {
-        // Open until the test has ended.
-        held.lock().unwrap().send(to.try_clone().unwrap()).unwrap();
-    });
+    let registry = SilentServer::start();
     let registries = registries().with_patience(Duration::from_millis(50));
-    let error = architectures(&registries, &format!("{}/a:1", registry.host)).unwrap_err();
+    let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
     assert!(error == "no answer within 50ms", "{error}");
-    drop(holding);
+}
+
+/// Of the ways in which an insecure registry may be reached, each would wait as long.
+#[test]
+fn the_ways_to_a_registry_have_one_deadline() {
+    let registry = SilentServer::start();
+    let insecure = json!({"insecure_sources": [registry.address.to_string()]}).to_string();
+    let registries = Registries::new(sources(&insecure)).with_patience(Duration::from_millis(50));
+    let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
+    assert!(error == "no answer within 50ms", "{error}");
 }
 
 #[test]
@@ -319,8 +296,8 @@ fn nobody_listens() {
 
 #[test]
 fn another_image_than_that_of_the_digest_is_not_taken() {
-    let registry = Made::start(|_, to| {
-        let _ = to.write_all(status(200, SINGLE).as_bytes());
+    let registry = ScriptedRegistry::start(|_, to| {
+        let _ = to.write_all(response(200, ARM64).as_bytes());
     });
     let name = format!("{}/a@sha256:{}", registry.host, "0".repeat(64));
     let error = architectures(&registries(), &name).unwrap_err();
@@ -329,6 +306,13 @@ fn another_image_than_that_of_the_digest_is_not_taken() {
         "{error}"
     );
 }
+
+/// A login that fails.
+const REFUSED: &str = r#"{"errors": [{"code": "DENIED", "message": "no\u0007"}]}"#;
+
+/// A token that counts, in an answer of 5 MB.
+static LARGE_TOKEN: LazyLock<String> =
+    LazyLock::new(|| json!({"token": "t", "x": "x".repeat(5_000_000)}).to_string());
 
 /// With tokens, as most registries of the Internet work.
 #[rstest]
@@ -339,18 +323,19 @@ fn another_image_than_that_of_the_digest_is_not_taken() {
     Err("the login failed (no\\u{7}): there are no credentials for it; `podman login")
 )]
 #[case::no_header(r#"{"token": "a\nb"}"#, Err("failed to parse header value"))]
-#[case::no_token("{}", Err("Failed to decode registry token"))]
+#[case::no_token("{}", Err("the answer of the token server has no token"))]
+#[case::large(&LARGE_TOKEN, Err("the answer is larger than 4 MiB"))]
 fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&str, &str>) {
-    let registry = Made::start(move |request, to| {
+    let registry = ScriptedRegistry::start(move |request, to| {
         let answer = match request.path.split('?').next() {
             Some("/v2/") => format!(
                 "HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer realm=\"http://{}/token\",service=\"s\"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
                 request.host
             ),
-            Some("/token") if token == REFUSED => status(403, token),
-            Some("/token") => status(200, token),
-            _ if request.authorization == "Bearer t" => status(200, SINGLE),
-            _ => status(401, ""),
+            Some("/token") if token == REFUSED => response(403, token),
+            Some("/token") => response(200, token),
+            _ if request.authorization == "Bearer t" => response(200, ARM64),
+            _ => response(401, ""),
         };
         let _ = to.write_all(answer.as_bytes());
     });
@@ -360,11 +345,11 @@ fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&st
 
 #[test]
 fn an_image_is_read_once() {
-    let registry = Made::start(|request, to| {
+    let registry = ScriptedRegistry::start(|request, to| {
         let answer = match request.path.as_str() {
-            "/v2/" => status(200, ""),
-            path if path.contains("/a/") => status(200, SINGLE),
-            _ => status(404, ""),
+            "/v2/" => response(200, ""),
+            path if path.contains("/a/") => response(200, ARM64),
+            _ => response(404, ""),
         };
         let _ = to.write_all(answer.as_bytes());
     });
@@ -375,7 +360,7 @@ fn an_image_is_read_once() {
         // What did not work is not tried again either.
         assert!(read("b").is_err());
     }
-    let asked = registry.asked();
+    let asked = registry.paths();
     assert_eq!(
         asked,
         ["/v2/", "/v2/a/manifests/1", "/v2/", "/v2/b/manifests/1"]
@@ -388,7 +373,7 @@ fn four_images_are_read_at_a_time() {
     type Waiting = (Mutex<(usize, usize)>, Condvar);
     let waiting: Arc<Waiting> = Arc::default();
     let seen = Arc::clone(&waiting);
-    let registry = Made::start(move |request, to| {
+    let registry = ScriptedRegistry::start(move |request, to| {
         if request.path != "/v2/" {
             let (count, changed) = &*waiting;
             let mut now = count.lock().unwrap();
@@ -400,9 +385,9 @@ fn four_images_are_read_at_a_time() {
             now.0 -= 1;
         }
         let answer = if request.path == "/v2/" {
-            status(200, "")
+            response(200, "")
         } else {
-            status(200, SINGLE)
+            response(200, ARM64)
         };
         let _ = to.write_all(answer.as_bytes());
     });
@@ -415,9 +400,9 @@ fn four_images_are_read_at_a_time() {
 
 #[test]
 fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
-    let proxy = Made::start(|request, to| {
+    let proxy = ScriptedRegistry::start(|request, to| {
         let is_ping = request.path.ends_with("/v2/");
-        let _ = to.write_all(status(200, if is_ping { "" } else { SINGLE }).as_bytes());
+        let _ = to.write_all(response(200, if is_ping { "" } else { ARM64 }).as_bytes());
     });
     let host = format!("{}", e2e_tests::ports::free_address().unwrap());
     let read = |none: &str| {
@@ -426,7 +411,7 @@ fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
         architectures(&Registries::new(sources), &format!("{host}/a:1"))
     };
     assert_eq!(read("example.com").as_deref(), Ok("arm64"));
-    let asked = proxy.asked();
+    let asked = proxy.paths();
     assert_eq!(
         asked,
         [
@@ -439,7 +424,7 @@ fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
             .unwrap_err()
             .contains("Connection refused")
     );
-    assert_eq!(proxy.asked().len(), 2);
+    assert_eq!(proxy.paths().len(), 2);
 }
 
 #[test]
@@ -453,7 +438,7 @@ fn nothing_else_is_asked_of_registries() {
     assert!(
         error
             .unwrap_err()
-            .contains("no registry knows of DNSLookupHost")
+            .contains("no registry answers DNSLookupHost")
     );
     let none: BTreeMap<Image, _> = registries().architectures(BTreeSet::new());
     assert!(none.is_empty());

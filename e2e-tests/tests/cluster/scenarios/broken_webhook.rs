@@ -23,7 +23,7 @@ pub(crate) fn run(world: &World<'_>) {
         (Broken::Slow, "Ignore"),
         (Broken::Garbage, "Ignore"),
     ];
-    // Before there is a webhook; one for each, and each is kept by a finalizer.
+    // Before there is a webhook; one for each, and a finalizer keeps each of them from being deleted.
     for number in 0..cases.len() {
         let mut object = world.hyperconverged(&json!({}));
         object["metadata"]["name"] = json!(format!("number-{number}"));
@@ -34,7 +34,7 @@ pub(crate) fn run(world: &World<'_>) {
         world
             .developer
             .run(&["create", "-f", "hyperconverged.yaml"])
-            .says(&format!(
+            .prints(&format!(
                 "hyperconverged.hco.kubevirt.io/number-{number} created\n"
             ));
     }
@@ -60,8 +60,8 @@ fn try_all(world: &World<'_>, broken: Broken, failure_policy: &str, url: &str, n
         .developer
         .run(&["label", "hyperconverged", name, "team=a"]);
     if failure_policy == "Ignore" {
-        // Without a word: kubectl is not told that nobody was asked.
-        label.says(&done("labeled"));
+        // Without a word: kubectl does not learn that the webhook was not called.
+        label.prints(&done("labeled"));
     } else {
         let timeout = timeout(broken);
         let address = url.trim_start_matches("https://");
@@ -79,7 +79,7 @@ fn try_all(world: &World<'_>, broken: Broken, failure_policy: &str, url: &str, n
         ));
         // A finalizer of an object that stays is an edit like any other.
         let finalizers = r#"{"metadata":{"finalizers":["e2e.test/kept","e2e.test/another"]}}"#;
-        let said = world.developer.run(&[
+        let output = world.developer.run(&[
             "patch",
             "hyperconverged",
             name,
@@ -88,10 +88,10 @@ fn try_all(world: &World<'_>, broken: Broken, failure_policy: &str, url: &str, n
             "-p",
             finalizers,
         ]);
-        assert_eq!(said.code, Some(1), "{said:?}");
+        assert_eq!(output.code, Some(1), "{output:?}");
     }
     // In both cases it can be deleted, and its finalizers can go then.
-    world.developer.run(&["delete", "hyperconverged", name, "--wait=false"]).says(&format!(
+    world.developer.run(&["delete", "hyperconverged", name, "--wait=false"]).prints(&format!(
         "hyperconverged.hco.kubevirt.io \"{name}\" deleted from kubevirt-hyperconverged namespace\n"
     ));
     let finalizers = r#"{"metadata":{"finalizers":null}}"#;
@@ -106,7 +106,7 @@ fn try_all(world: &World<'_>, broken: Broken, failure_policy: &str, url: &str, n
             "-p",
             finalizers,
         ])
-        .says(&done("patched"));
+        .prints(&done("patched"));
     let path = world.path().replace("/kubevirt-hyperconverged", "");
     let (status, _) = world
         .api()

@@ -24,9 +24,9 @@ fn both(world: &World<'_>, flags: &[&str], variables: &[(&str, &str)], reach_it:
     let run = |words: &[&str]| world.admin.run_with(&[words, flags].concat(), variables);
     let kubectl = run(&["get", "nodes"]);
     let preflight = run(&["hco-preflight", "check", "--cluster"]);
-    for said in [kubectl, preflight] {
-        let reached = said.code == Some(0);
-        assert_eq!(reached, reach_it, "{flags:?} {variables:?}: {said:?}");
+    for output in [kubectl, preflight] {
+        let reached = output.code == Some(0);
+        assert_eq!(reached, reach_it, "{flags:?} {variables:?}: {output:?}");
     }
 }
 
@@ -164,10 +164,10 @@ fn tunnel(mut client: TcpStream, server: &str) -> std::io::Result<()> {
 fn policies(world: &World<'_>) {
     world.set_nodes("mixed");
     let check = ["hco-preflight", "check", "--cluster"];
-    let said = world.developer.run(&check);
+    let output = world.developer.run(&check);
     let note = "note: using the default settings: Kubewarden is not installed in the cluster; use --settings to choose others\n";
-    assert!(said.stderr.ends_with(note), "{said:?}");
-    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(output.stderr.ends_with(note), "{output:?}");
+    assert_eq!(output.code, Some(1), "{output:?}");
 
     let module = "registry://mirror.test:5000/kubewarden/hco-architecture-guard:v0.1.0";
     for (kind, scope) in [
@@ -191,32 +191,32 @@ fn policies(world: &World<'_>) {
     };
     let spec = json!({"module": module, "mode": "monitor", "settings": {}});
     create("ClusterAdmissionPolicy", "", "everywhere", spec);
-    let said = world.admin.run(&check);
+    let output = world.admin.run(&check);
     let by = "\n  by ClusterAdmissionPolicy everywhere (mode monitor: the cluster would only report a denial)\n";
-    assert!(said.stdout.contains(by), "{said:?}");
-    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(output.stdout.contains(by), "{output:?}");
+    assert_eq!(output.code, Some(1), "{output:?}");
 
     let settings = json!({"levels": {"multi-arch-import-disabled": "warn"}});
     let spec = json!({"module": module, "mode": "protect", "settings": settings});
     let namespace = "/namespaces/kubevirt-hyperconverged";
     create("AdmissionPolicy", namespace, "here", spec.clone());
     create("AdmissionPolicy", "/namespaces/default", "elsewhere", spec);
-    let said = world.admin.run(&check);
+    let output = world.admin.run(&check);
     let by = "\n  by AdmissionPolicy kubevirt-hyperconverged/here (mode protect)\n";
-    assert!(said.stdout.contains(by), "{said:?}");
+    assert!(output.stdout.contains(by), "{output:?}");
     assert!(
-        said.stdout.contains("\n2 verdicts: 1 accepted, 1 denied"),
-        "{said:?}"
+        output.stdout.contains("\n2 verdicts: 1 accepted, 1 denied"),
+        "{output:?}"
     );
-    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(output.code, Some(0), "{output:?}");
 
-    let said = world.developer.run(&check);
+    let output = world.developer.run(&check);
     for part in [
         "note: policies are ignored: you may not list clusteradmissionpolicies.policies.kubewarden.io: ",
         "note: policies are ignored: you may not list admissionpolicies.policies.kubewarden.io: ",
         "note: using the default settings: no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged`",
     ] {
-        assert!(said.stderr.contains(part), "{said:?}");
+        assert!(output.stderr.contains(part), "{output:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::kubectl::Said;
+use crate::kubectl::KubectlOutput;
 use crate::module::ROOT;
 use crate::policy::Policy;
 use crate::scenarios::preflight;
@@ -28,7 +28,7 @@ pub(crate) fn run(world: &World<'_>) {
     without_service_account(world);
 }
 
-/// Told at once what is missing, and what brings it.
+/// At once, with what is missing and how to add it.
 fn as_it_is_deployed(world: &World<'_>) {
     world.deploy_policy(&Policy::of_deploy());
     let begun = Instant::now();
@@ -46,59 +46,59 @@ fn without_service_account(world: &World<'_>) {
         .with("timeoutSeconds", json!(timeout));
     world.deploy_policy(&untold);
     let begun = Instant::now();
-    let said = create(world);
+    let output = create(world);
     if let Kind::PolicyServer { .. } = world.kind {
         let url = world.url();
         let policy = untold.unique_name();
         let error = format!(
             "Error from server (InternalError): error when creating \"hyperconverged.yaml\": Internal error occurred: failed calling webhook \"{WEBHOOK}\": failed to call webhook: Post \"{url}/validate/{policy}?timeout={timeout}s\": context deadline exceeded\n"
         );
-        said.fails(&error);
+        output.fails(&error);
         assert!(begun.elapsed() >= Duration::from_secs(timeout));
-        granted(world, |said| said.fails(&error));
+        granted(world, |output| output.fails(&error));
     } else {
-        // The preflight's host has no cache to wait for: it is told no.
-        missing(&said);
+        // The preflight's host has no cache to wait for: it gets a denial.
+        missing(&output);
         granted(world, missing);
     }
 }
 
-fn create(world: &World<'_>) -> Said {
+fn create(world: &World<'_>) -> KubectlOutput {
     world
         .developer
         .run(&["create", "-f", "hyperconverged.yaml"])
 }
 
-/// The policy itself says that the grant is missing.
+/// The policy reports the missing grant.
 #[track_caller]
-fn missing(said: &Said) {
-    said.is_denied(&[], &[("nodes-unreadable", "nodes")]);
+fn missing(output: &KubectlOutput) {
+    output.is_denied(&[], &[("nodes-unreadable", "nodes")]);
 }
 
 /// The grant is applied, and nothing is restarted: soon a request is answered.
-fn granted(world: &World<'_>, missing: impl Fn(&Said)) {
+fn granted(world: &World<'_>, missing: impl Fn(&KubectlOutput)) {
     preflight::lacks_nodes(world);
     let rbac = format!("{ROOT}/deploy/rbac.yaml");
-    world.admin.run(&["apply", "-f", &rbac]).says(
+    world.admin.run(&["apply", "-f", &rbac]).prints(
         "clusterrole.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n\
          clusterrolebinding.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n",
     );
     preflight::lacks_nothing(world);
     until("a request is answered", || {
-        let said = create(world);
-        if said.code == Some(0) {
-            return Ok(said);
+        let output = create(world);
+        if output.code == Some(0) {
+            return Ok(output);
         }
         // policy-server remembers for 5 s that it may not, and what it lists in vain it lists ever more rarely.
-        missing(&said);
-        Err(said.stderr)
+        missing(&output);
+        Err(output.stderr)
     })
-    .says(CREATED);
+    .prints(CREATED);
 }
 
 fn taken_back(world: &World<'_>) {
     let rbac = format!("{ROOT}/deploy/rbac.yaml");
-    world.admin.run(&["delete", "-f", &rbac]).says(
+    world.admin.run(&["delete", "-f", &rbac]).prints(
         "clusterrole.rbac.authorization.k8s.io \"hco-architecture-guard-nodes\" deleted\n\
          clusterrolebinding.rbac.authorization.k8s.io \"hco-architecture-guard-nodes\" deleted\n",
     );

@@ -1,21 +1,15 @@
 //! Scenario 13: the images of templates, in a real registry that stops, and at one that never answers.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use e2e_tests::DockerRegistry;
-use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
+use e2e_tests::{DockerRegistry, SilentServer};
+use serde_json::json;
 
 use crate::crd::{template, together};
-use crate::kubectl::Said;
+use crate::kubectl::KubectlOutput;
 use crate::policy::Policy;
 use crate::webhook::Kind;
 use crate::world::{WEBHOOK, World};
-
-const INDEX: &str = "application/vnd.oci.image.index.v1+json";
-const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 
 pub(crate) fn run(world: &World<'_>) {
     let program = DockerRegistry::installed().expect("docker-registry");
@@ -23,32 +17,36 @@ pub(crate) fn run(world: &World<'_>) {
     let registry = DockerRegistry::start(&program, scratch.path(), &json!({}));
     let registry = registry.expect("docker-registry starts");
     let host = registry.address.to_string();
-    push(&host, "amd64-only", &["amd64"]);
-    push(&host, "both", &["amd64", "arm64"]);
-    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    let silent = silent.local_addr().map(|it| (it.to_string(), silent));
-    let (silent, _listener) = silent.expect("an address");
+    for (name, architectures) in [
+        ("amd64-only", &["amd64"][..]),
+        ("both", &["amd64", "arm64"]),
+    ] {
+        let pushed = registry.push_index(&format!("images/{name}"), "1", architectures);
+        pushed.expect("the image is pushed");
+    }
+    let silent_server = SilentServer::start();
+    let silent = silent_server.address.to_string();
 
     world.grant_nodes();
     world.deploy_policy(&policy(&[&host, &silent]));
     world.nodes("mixed");
 
     // The annotation that is denied, and the one that the message gives.
-    let said = write(world, "create", &host, "amd64-only", "amd64,arm64");
+    let output = write(world, "create", &host, "amd64-only", "amd64,arm64");
     let path = world.crd.annotation_path(0);
-    said.is_denied(&[], &[("image-architectures-mismatch", &path)]);
+    output.is_denied(&[], &[("image-architectures-mismatch", &path)]);
     let to_paste = "\n  ssp.kubevirt.io/dict.architectures: \"amd64\"\n";
-    assert!(said.stderr.contains(to_paste), "{said:?}");
+    assert!(output.stderr.contains(to_paste), "{output:?}");
     let created = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n";
     let partial = "[architectures-partial] ";
-    write(world, "create", &host, "amd64-only", "amd64").says_with_warnings(created, &[partial]);
+    write(world, "create", &host, "amd64-only", "amd64").prints_with_warnings(created, &[partial]);
     let replaced = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n";
-    write(world, "replace", &host, "both", "amd64,arm64").says(replaced);
+    write(world, "replace", &host, "both", "amd64,arm64").prints(replaced);
     let unreadable = |image: &str| {
         format!("[image-unreadable] The image of template `{image}` cannot be read (")
     };
     write(world, "replace", &host, "missing", "amd64,arm64")
-        .says_with_warnings(replaced, &[&unreadable("missing")]);
+        .prints_with_warnings(replaced, &[&unreadable("missing")]);
     let elsewhere = write(
         world,
         "replace",
@@ -57,33 +55,41 @@ pub(crate) fn run(world: &World<'_>) {
         "amd64,arm64",
     );
     let warning = "Images at `registry.example.com` were not checked: the setting registries does not list the host.";
-    elsewhere.says_with_warnings(replaced, &[warning]);
+    elsewhere.prints_with_warnings(replaced, &[warning]);
 
-    // Nobody is kept from working by a registry that is down.
+    // If the registry is down, a request is accepted with a warning.
     drop(registry);
     write(world, "replace", &host, "down", "amd64,arm64")
-        .says_with_warnings(replaced, &[&unreadable("down")]);
-    never_answers(world, &silent);
+        .prints_with_warnings(replaced, &[&unreadable("down")]);
+    never_answers(world, silent_server, &host);
 }
 
-/// The limit that docs/images.md describes: policy-server waits as long as the registry is silent.
-fn never_answers(world: &World<'_>, silent: &str) {
-    let begun = Instant::now();
-    let said = write(world, "replace", silent, "silent", "amd64,arm64");
-    let took = begun.elapsed();
+/// The limit that docs/images.md describes: policy-server waits as long as the registry is silent, and so does every other
+/// look-up.
+fn never_answers(world: &World<'_>, silent: SilentServer, host: &str) {
+    let address = silent.address.to_string();
+    let replace = |host: &str, image: &str| write(world, "replace", host, image, "amd64,arm64");
+    let replaced = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n";
     if let Kind::PolicyServer { .. } = world.kind {
-        assert_eq!(said.code, Some(1), "{said:?}");
-        let error = format!("failed calling webhook \"{WEBHOOK}\"");
-        assert!(said.stderr.contains(&error), "{said:?}");
-        assert!(
-            said.stderr.contains("context deadline exceeded"),
-            "{said:?}"
-        );
-        assert!(took >= Duration::from_secs(TIMEOUT), "{took:?}");
+        for (host, image) in [(address.as_str(), "silent"), (host, "held-up")] {
+            let begun = Instant::now();
+            let output = replace(host, image);
+            let took = begun.elapsed();
+            assert_eq!(output.code, Some(1), "{output:?}");
+            let error = format!("failed calling webhook \"{WEBHOOK}\"");
+            assert!(output.stderr.contains(&error), "{output:?}");
+            assert!(
+                output.stderr.contains("context deadline exceeded"),
+                "{output:?}"
+            );
+            assert!(took >= Duration::from_secs(TIMEOUT), "{took:?}");
+        }
+        // Restarting the policy-server ends the connection as well.
+        drop(silent);
+        replace(host, "held-up").prints_with_warnings(replaced, &["[image-unreadable] "]);
     } else {
         // The preflight's host answers in time.
-        let replaced = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n";
-        said.says_with_warnings(replaced, &["[image-unreadable] "]);
+        replace(&address, "silent").prints_with_warnings(replaced, &["[image-unreadable] "]);
     }
 }
 
@@ -99,65 +105,16 @@ fn policy(registries: &[&str]) -> Policy {
     policy.with("timeoutSeconds", json!(TIMEOUT))
 }
 
-fn write(world: &World<'_>, verb: &str, host: &str, image: &str, architectures: &str) -> Said {
+fn write(
+    world: &World<'_>,
+    verb: &str,
+    host: &str,
+    image: &str,
+    architectures: &str,
+) -> KubectlOutput {
     let mut template = template(image, Some(architectures));
     template["spec"]["template"]["spec"]["source"]["registry"]["url"] =
         json!(format!("docker://{host}/images/{image}:1"));
     let crd = world.crd;
     world.write(verb, &together([&crd.import, &crd.templates(&[template])]))
-}
-
-/// Pushes an index with an image for each architecture.
-fn push(host: &str, name: &str, architectures: &[&str]) {
-    let repository = format!("http://{host}/v2/images/{name}");
-    let manifests: Vec<Value> = architectures
-        .iter()
-        .map(|architecture| {
-            let config = json!({"os": "linux", "architecture": architecture}).to_string();
-            let begun = ureq::post(format!("{repository}/blobs/uploads/")).send_empty();
-            let begun = begun.expect("an upload begins");
-            let location = begun.headers()["location"].to_str().expect("an address");
-            let config_digest = digest(&config);
-            let length = config.len();
-            put(
-                &format!("{location}&digest={config_digest}"),
-                "application/octet-stream",
-                config,
-            );
-            let manifest = json!({
-                "schemaVersion": 2,
-                "mediaType": MANIFEST,
-                "config": {"mediaType": CONFIG, "digest": config_digest, "size": length},
-                "layers": [],
-            });
-            let manifest = manifest.to_string();
-            let (digest, length) = (digest(&manifest), manifest.len());
-            put(
-                &format!("{repository}/manifests/{digest}"),
-                MANIFEST,
-                manifest,
-            );
-            json!({
-                "mediaType": MANIFEST, "digest": digest, "size": length,
-                "platform": {"os": "linux", "architecture": architecture},
-            })
-        })
-        .collect();
-    let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests});
-    put(
-        &format!("{repository}/manifests/1"),
-        INDEX,
-        index.to_string(),
-    );
-}
-
-fn put(url: &str, media_type: &str, body: String) {
-    let sent = ureq::put(url).header("Content-Type", media_type).send(body);
-    sent.unwrap_or_else(|error| panic!("{url}: {error}"));
-}
-
-fn digest(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    let hex = digest.iter().map(|byte| format!("{byte:02x}"));
-    format!("sha256:{}", hex.collect::<String>())
 }

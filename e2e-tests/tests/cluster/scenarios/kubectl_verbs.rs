@@ -31,7 +31,9 @@ fn dry_run(world: &World<'_>) {
     world
         .developer
         .run(&["create", "--dry-run=server", "-f", "good.yaml"])
-        .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created (server dry run)\n");
+        .prints(
+            "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created (server dry run)\n",
+        );
     let (status, _) = world.api().text(&world.path()).expect("an answer");
     assert_eq!(status, 404, "a dry run stores nothing");
 }
@@ -49,14 +51,14 @@ fn two_field_managers(world: &World<'_>) {
             .run(&["apply", "--server-side", &manager, "-f", "part.yaml"])
     };
     let applied = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged serverside-applied\n";
-    apply("cluster-team", &crd.import).says(applied);
+    apply("cluster-team", &crd.import).prints(applied);
     apply("image-team", &crd.templates(&[template("theirs", None)]))
         .is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
     apply(
         "image-team",
         &crd.templates(&[template("theirs", Some("amd64,arm64"))]),
     )
-    .says(applied);
+    .prints(applied);
     // What they wrote stands together.
     let stored = world.api().get(&world.path());
     let annotations = together([
@@ -81,16 +83,16 @@ fn apply(world: &World<'_>) {
     world
         .developer
         .run(&["apply", "-f", "good.yaml"])
-        .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
+        .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
     let bad = together([&crd.import, &crd.templates(&[template("mine", None)])]);
     world
         .developer
         .file("bad.yaml", &world.hyperconverged(&bad).to_string());
-    let said = world.developer.run(&["apply", "-f", "bad.yaml"]);
+    let output = world.developer.run(&["apply", "-f", "bad.yaml"]);
     // Before it stands the patch, which is the user's own words.
     let patch = "Error from server: error when applying patch:\n";
-    assert!(said.stderr.starts_with(patch), "{}", said.stderr);
-    said.is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
+    assert!(output.stderr.starts_with(patch), "{}", output.stderr);
+    output.is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
 }
 
 /// `kubectl edit`, which keeps what was denied.
@@ -108,16 +110,16 @@ fn edit(world: &World<'_>) {
         )
     };
     edit("sed -i s/dict.architectures:.amd64,arm64/dict.architectures:\\ amd64,s390x/")
-        .says_with_warnings(
+        .prints_with_warnings(
             "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged edited\n",
             &["[architectures-partial] "],
         );
-    let said = edit("sed -i s/ssp.kubevirt.io.dict.architectures/another/");
-    said.is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
+    let output = edit("sed -i s/ssp.kubevirt.io.dict.architectures/another/");
+    output.is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
     // It keeps what was typed.
-    let copy = said.stderr.split_once("`kubectl replace -f ");
+    let copy = output.stderr.split_once("`kubectl replace -f ");
     let copy = copy.and_then(|(_, copy)| copy.split_once('`'));
-    let (copy, _) = copy.unwrap_or_else(|| panic!("{said:?}"));
+    let (copy, _) = copy.unwrap_or_else(|| panic!("{output:?}"));
     world
         .developer
         .run(&["replace", "-f", copy])
@@ -131,7 +133,7 @@ fn the_namespace_goes(world: &World<'_>) {
         &crd.import,
         &crd.templates(&[template("mine", Some("amd64"))]),
     ]);
-    world.write("replace", &only).says_with_warnings(
+    world.write("replace", &only).prints_with_warnings(
         "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n",
         &["[architectures-partial] "],
     );
@@ -148,7 +150,7 @@ fn the_namespace_goes(world: &World<'_>) {
     world
         .developer
         .run(&[&patch[..], &[finalizer]].concat())
-        .says_and_warns(
+        .prints_and_warns(
             "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n",
             "",
         );
@@ -161,7 +163,7 @@ fn the_namespace_goes(world: &World<'_>) {
     world
         .admin
         .run(&["delete", "namespace", NAMESPACE, "--wait=false"])
-        .says(&format!("namespace \"{NAMESPACE}\" deleted\n"));
+        .prints(&format!("namespace \"{NAMESPACE}\" deleted\n"));
     let namespace = world.api().get(&format!("/api/v1/namespaces/{NAMESPACE}"));
     assert_eq!(namespace["status"]["phase"], "Terminating");
     let mut another = world.hyperconverged(&crd.import);
@@ -173,11 +175,11 @@ fn the_namespace_goes(world: &World<'_>) {
     // What the controller of namespaces does, which is not here: it deletes what is in it. HCO's operator, which
     // is not here either, then takes its finalizer off.
     world.admin.run(&["delete", hyperconverged[0], hyperconverged[1], "--wait=false"])
-        .says(&format!("hyperconverged.hco.kubevirt.io \"kubevirt-hyperconverged\" deleted from {NAMESPACE} namespace\n"));
+        .prints(&format!("hyperconverged.hco.kubevirt.io \"kubevirt-hyperconverged\" deleted from {NAMESPACE} namespace\n"));
     world
         .developer
         .run(&[&patch[..], &[r#"{"metadata":{"finalizers":null}}"#]].concat())
-        .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n");
+        .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n");
     let (status, _) = world.api().text(&world.path()).expect("an answer");
     assert_eq!(status, 404, "it is gone");
 }

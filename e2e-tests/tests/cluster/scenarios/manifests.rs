@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use e2e_tests::Page;
 use serde_json::{Value, json};
 
 use crate::module::ROOT;
@@ -31,6 +32,9 @@ pub(crate) fn run(world: &World<'_>) {
     assert!(folders.len() > 3, "{folders:?}");
     let job = format!("{ROOT}/deploy/preflight-job");
     is_accepted(world, &job, "job.batch/hco-preflight created");
+    if kubewarden {
+        the_page_about_images_is_accepted(world);
+    }
     let before = Rules::of(world);
     for folder in &folders {
         let path = format!("{ROOT}/deploy/{folder}");
@@ -41,7 +45,7 @@ pub(crate) fn run(world: &World<'_>) {
         assert_eq!(rendered.code, Some(0), "{rendered:?}");
         let manifests = documents(&rendered.stdout);
         the_controller_makes_a_webhook_of_it(world, folder, &Policy::among(manifests.clone()));
-        grants_what_it_says(world, &before, folder, &manifests);
+        has_the_grants_that_it_needs(world, &before, folder, &manifests);
     }
 }
 
@@ -53,10 +57,10 @@ fn install_kubewarden(world: &World<'_>) -> bool {
         return false;
     }
     for file in &files {
-        let said = world
+        let output = world
             .admin
             .run(&["create", "-f", &file.display().to_string()]);
-        assert_eq!(said.code, Some(0), "{said:?}");
+        assert_eq!(output.code, Some(0), "{output:?}");
     }
     for resource in ["clusteradmissionpolicies", "policyservers"] {
         let path = format!("/apis/policies.kubewarden.io/v1/{resource}");
@@ -70,20 +74,63 @@ fn install_kubewarden(world: &World<'_>) -> bool {
     true
 }
 
-/// As docs/rollout.md tells users to apply it; in a dry run, since here is no controller.
+/// As in docs/rollout.md, in a dry run because there is no controller.
 fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
-    let said = world.admin.run(&["apply", "--dry-run=server", "-k", path]);
+    let output = world.admin.run(&["apply", "--dry-run=server", "-k", path]);
     assert!(
-        said.code == Some(0) && said.stderr.is_empty(),
-        "{path}: {said:?}"
+        output.code == Some(0) && output.stderr.is_empty(),
+        "{path}: {output:?}"
     );
-    for line in said.stdout.lines() {
+    for line in output.stdout.lines() {
         assert!(
             line.ends_with(" created (server dry run)"),
             "{path}: {line}"
         );
     }
-    assert!(said.stdout.contains(wanted), "{path}: {}", said.stdout);
+    assert!(output.stdout.contains(wanted), "{path}: {}", output.stdout);
+}
+
+/// The manifests of docs/images.md, and its settings.
+fn the_page_about_images_is_accepted(world: &World<'_>) {
+    let text = std::fs::read_to_string(format!("{ROOT}/docs/images.md")).expect("the page");
+    let page = Page {
+        id: "images".to_owned(),
+        text,
+    };
+    let mut kinds = Vec::new();
+    for (_, block) in page.blocks().iter().filter(|(info, _)| *info == "yaml") {
+        for manifest in documents(block) {
+            let Some(kind) = manifest["kind"].as_str() else {
+                // The settings at the top.
+                assert_eq!(
+                    engine::validate_settings(manifest.to_string().as_bytes()),
+                    Ok(())
+                );
+                continue;
+            };
+            if kind == "ClusterAdmissionPolicy" {
+                // The page has only its settings.
+                let settings = manifest["spec"]["settings"].to_string();
+                assert_eq!(engine::validate_settings(settings.as_bytes()), Ok(()));
+            } else {
+                world.admin.file("images.yaml", &manifest.to_string());
+                let apply = ["apply", "--dry-run=server", "-f", "images.yaml"];
+                let output = world.admin.run(&apply);
+                assert!(
+                    output.code == Some(0) && output.stderr.is_empty(),
+                    "{kind}: {output:?}"
+                );
+            }
+            kinds.push(kind.to_owned());
+        }
+    }
+    let expected = [
+        "Secret",
+        "PolicyServer",
+        "NetworkPolicy",
+        "ClusterAdmissionPolicy",
+    ];
+    assert_eq!(kinds, expected);
 }
 
 /// The API server compiles the expressions of the webhook that Kubewarden's controller would make of it, and
@@ -105,7 +152,12 @@ fn the_controller_makes_a_webhook_of_it(world: &World<'_>, folder: &str, policy:
 }
 
 /// Applied for real: the account of the policy-server, and that of the audit scanner, may do this and no more.
-fn grants_what_it_says(world: &World<'_>, before: &Rules, folder: &str, manifests: &[Value]) {
+fn has_the_grants_that_it_needs(
+    world: &World<'_>,
+    before: &Rules,
+    folder: &str,
+    manifests: &[Value],
+) {
     let account = Policy::among(manifests.to_vec()).spec("settings")["serviceAccount"].clone();
     let account = account.as_str().unwrap_or_default();
     let account = account.trim_start_matches("kubewarden/");

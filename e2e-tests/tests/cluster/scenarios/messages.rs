@@ -1,4 +1,4 @@
-//! Scenario 2: what kubectl shows is what the policy said, all of it. What README.md shows of it is true.
+//! Scenario 2: kubectl shows the whole message of the policy, as README.md does.
 
 use serde_json::Value;
 
@@ -27,10 +27,10 @@ fn the_readme_is_true(world: &World<'_>) {
     world
         .developer
         .file("hyperconverged.yaml", &object.to_string());
-    let said = world
+    let output = world
         .developer
         .run(&["create", "-f", "hyperconverged.yaml"]);
-    said.fails(shown);
+    output.fails(shown);
 }
 
 /// More problems and warnings than an answer has room for.
@@ -63,10 +63,10 @@ fn much_to_say(world: &World<'_>) {
     world
         .developer
         .file("hyperconverged.yaml", &object.to_string());
-    let said = world
+    let output = world
         .developer
         .run(&["create", "-f", "hyperconverged.yaml"]);
-    said.fails(&format!(
+    output.fails(&format!(
         "{}Error from server: error when creating \"hyperconverged.yaml\": admission webhook \"{WEBHOOK}\" denied the request: {message}\n",
         warnings.concat()
     ));

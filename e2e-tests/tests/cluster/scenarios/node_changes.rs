@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::crd::{template, together};
-use crate::kubectl::Said;
+use crate::kubectl::KubectlOutput;
 use crate::world::World;
 
 pub(crate) fn run(world: &World<'_>) {
@@ -26,14 +26,14 @@ fn nodes_join(world: &World<'_>) {
             r#"{"metadata":{"finalizers":["e2e.test/kept"]}}"#,
         ],
     )
-    .says(&done("patched"));
+    .prints(&done("patched"));
     world.nodes("mixed");
     what_concerns_nobody_passes(world, 3);
 
     // A template of one's own, while nobody reads its architectures, is new; that the import is off is not.
     let crd = world.crd;
     let good = json!({"spec": crd.templates(&[template("mine", None)])}).to_string();
-    kubectl(world, &["patch", "--type", "merge", "-p", &good]).says_with_warnings(
+    kubectl(world, &["patch", "--type", "merge", "-p", &good]).prints_with_warnings(
         &done("patched"),
         &["[multi-arch-import-disabled] Existing problem: "],
     );
@@ -47,14 +47,14 @@ fn nodes_join(world: &World<'_>) {
         &crd.templates(&[template("mine", Some("amd64,arm64"))]),
     ]);
     let both = json!({"spec": both}).to_string();
-    kubectl(world, &["patch", "--type", "merge", "-p", &both]).says(&done("patched"));
+    kubectl(world, &["patch", "--type", "merge", "-p", &both]).prints(&done("patched"));
 
     // And off again it is wrong anew.
     let off = json!({"spec": off(world)}).to_string();
-    let said = kubectl(world, &["patch", "--type", "merge", "-p", &off]);
+    let output = kubectl(world, &["patch", "--type", "merge", "-p", &off]);
     assert!(
-        said.code == Some(1) && said.stderr.contains("[multi-arch-import-disabled]"),
-        "{said:?}"
+        output.code == Some(1) && output.stderr.contains("[multi-arch-import-disabled]"),
+        "{output:?}"
     );
     deletion_passes(world);
 }
@@ -73,7 +73,7 @@ fn nodes_leave(world: &World<'_>) {
     world
         .developer
         .run(&["create", "-f", "hyperconverged.yaml"])
-        .says_with_warnings(&done("created"), &["[architectures-partial] "]);
+        .prints_with_warnings(&done("created"), &["[architectures-partial] "]);
     kubectl(
         world,
         &[
@@ -84,7 +84,7 @@ fn nodes_leave(world: &World<'_>) {
             r#"{"metadata":{"finalizers":["e2e.test/kept"]}}"#,
         ],
     )
-    .says(&done("patched"));
+    .prints(&done("patched"));
     world.nodes("amd64");
     what_concerns_nobody_passes(world, 4);
 
@@ -103,16 +103,16 @@ fn nodes_leave(world: &World<'_>) {
 /// An edit of something else, a label, an annotation, a finalizer more and less, the status: without a word.
 fn what_concerns_nobody_passes(world: &World<'_>, number: usize) {
     let edit = json!({"spec": world.crd.unrelated(number)}).to_string();
-    kubectl(world, &["patch", "--type", "merge", "-p", &edit]).says(&done("patched"));
-    kubectl(world, &["label", "team=a"]).says(&done("labeled"));
-    kubectl(world, &["annotate", "e2e.test/note=b"]).says(&done("annotated"));
+    kubectl(world, &["patch", "--type", "merge", "-p", &edit]).prints(&done("patched"));
+    kubectl(world, &["label", "team=a"]).prints(&done("labeled"));
+    kubectl(world, &["annotate", "e2e.test/note=b"]).prints(&done("annotated"));
     // A live object's: one that is being deleted does not come to the webhook.
     for finalizers in [
         r#""e2e.test/kept","e2e.test/another""#,
         r#""e2e.test/kept""#,
     ] {
         let finalizers = format!(r#"{{"metadata":{{"finalizers":[{finalizers}]}}}}"#);
-        kubectl(world, &["patch", "--type", "merge", "-p", &finalizers]).says(&done("patched"));
+        kubectl(world, &["patch", "--type", "merge", "-p", &finalizers]).prints(&done("patched"));
     }
     let status = r#"{"status":{"observedGeneration":7}}"#;
     kubectl(
@@ -127,7 +127,7 @@ fn what_concerns_nobody_passes(world: &World<'_>, number: usize) {
             status,
         ],
     )
-    .says(&done("patched"));
+    .prints(&done("patched"));
     let status = world.api().get(&world.path())["status"]["observedGeneration"].clone();
     assert_eq!(status, 7, "the status is written");
 }
@@ -135,7 +135,7 @@ fn what_concerns_nobody_passes(world: &World<'_>, number: usize) {
 /// Deletion waits for a finalizer, and the finalizer can go.
 fn deletion_passes(world: &World<'_>) {
     kubectl(world, &["delete", "--wait=false"])
-        .says("hyperconverged.hco.kubevirt.io \"kubevirt-hyperconverged\" deleted from kubevirt-hyperconverged namespace\n");
+        .prints("hyperconverged.hco.kubevirt.io \"kubevirt-hyperconverged\" deleted from kubevirt-hyperconverged namespace\n");
     let object = world.api().get(&world.path());
     assert!(
         object["metadata"]["deletionTimestamp"].is_string(),
@@ -151,7 +151,7 @@ fn deletion_passes(world: &World<'_>) {
             r#"{"metadata":{"finalizers":null}}"#,
         ],
     )
-    .says(&done("patched"));
+    .prints(&done("patched"));
     kubectl(world, &["get"]).fails(
         "Error from server (NotFound): hyperconvergeds.hco.kubevirt.io \"kubevirt-hyperconverged\" not found\n",
     );
@@ -169,7 +169,7 @@ fn off(world: &World<'_>) -> serde_json::Value {
 }
 
 /// kubectl on the HyperConverged.
-fn kubectl(world: &World<'_>, arguments: &[&str]) -> Said {
+fn kubectl(world: &World<'_>, arguments: &[&str]) -> KubectlOutput {
     let (verb, rest) = arguments.split_first().expect("a verb");
     let mut all = vec![*verb, "hyperconverged", "kubevirt-hyperconverged"];
     all.extend(rest);

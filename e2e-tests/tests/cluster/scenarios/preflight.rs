@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::crd::{template, together};
-use crate::kubectl::{Kubectl, Said};
+use crate::kubectl::{Kubectl, KubectlOutput};
 use crate::waiting::until;
 use crate::world::World;
 
@@ -44,7 +44,7 @@ fn what_is_there(world: &World<'_>) {
          1 object: accepted\n",
         begins("✔ accepted")
     );
-    now.says_and_warns(&accepted, &note);
+    now.prints_and_warns(&accepted, &note);
     let then = preflight(
         &world.developer,
         &["check", "--cluster", "--what-if", "arm64=2"],
@@ -69,7 +69,7 @@ fn what_comes(world: &World<'_>) {
         preflight(&world.developer, &["check", "-f", "new.yaml", "--cluster"])
     };
     let version = crd.version;
-    let said = |verdict: &str, mine: &str| {
+    let output = |verdict: &str, mine: &str| {
         format!(
             "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · judged as an update of the live object\n\n  \
              workload nodes             amd64 (3), arm64 (2)\n  control plane              amd64\n  multi-architecture import  enabled\n\n  \
@@ -80,13 +80,13 @@ fn what_comes(world: &World<'_>) {
     let notes = format!("{}{DEFAULTS}", cluster(world));
     let accepted = format!(
         "{}1 object: accepted\n",
-        said("✔ accepted", "✔ boots    ✔ boots")
+        output("✔ accepted", "✔ boots    ✔ boots")
     );
-    check(Some("amd64,arm64")).says_and_warns(&accepted, &notes);
+    check(Some("amd64,arm64")).prints_and_warns(&accepted, &notes);
     let denied = check(None);
     assert_eq!((denied.code, denied.stderr), (Some(1), notes));
     for part in [
-        said("✘ denied", "? unknown  ? unknown").as_str(),
+        output("✘ denied", "? unknown  ? unknown").as_str(),
         "\n  ✘ deny  architectures-missing\n",
         &crd.annotation_path(0),
         "\n1 object: denied\n",
@@ -97,7 +97,7 @@ fn what_comes(world: &World<'_>) {
 
 /// What the account of the policy-server lacks, and the manifest that brings it.
 fn grants(world: &World<'_>) {
-    preflight(&world.developer, &["rbac"]).is(&Said {
+    preflight(&world.developer, &["rbac"]).is(&KubectlOutput {
         stdout: String::new(),
         stderr: cluster(world) + "error: you may not create subjectaccessreviews.authorization.k8s.io: subjectaccessreviews.authorization.k8s.io is forbidden: \
                  User \"developer\" cannot create resource \"subjectaccessreviews\" in API group \"authorization.k8s.io\" at the cluster scope; \
@@ -108,7 +108,7 @@ fn grants(world: &World<'_>) {
     // Applied as it was printed, it is all that is missing.
     let manifest = lacks_nodes(world);
     world.admin.file("missing.yaml", &manifest);
-    world.admin.run(&["apply", "-f", "missing.yaml"]).says(
+    world.admin.run(&["apply", "-f", "missing.yaml"]).prints(
         "clusterrole.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n\
          clusterrolebinding.rbac.authorization.k8s.io/hco-architecture-guard-nodes:kubewarden:policy-server created\n",
     );
@@ -120,30 +120,30 @@ const MISSING: &str = "✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  
 /// `rbac` says, as soon as the API server does, that the policy-server may not read nodes: the manifest that it
 /// prints.
 pub(super) fn lacks_nodes(world: &World<'_>) -> String {
-    let said = rbac(world, 1);
+    let output = rbac(world, 1);
     let note = "note: kubewarden/policy-server lacks a grant for nodes, and without it every request that needs the nodes hangs until the webhook's timeout; apply the manifest\n";
-    assert_eq!(said.stderr, format!("{}{MISSING}{note}", cluster(world)));
-    said.stdout
+    assert_eq!(output.stderr, format!("{}{MISSING}{note}", cluster(world)));
+    output.stdout
 }
 
 /// `rbac` says, as soon as the API server does, that nothing is missing.
 pub(super) fn lacks_nothing(world: &World<'_>) {
     let granted = MISSING.replace("✘ no ", "✔ yes");
-    rbac(world, 0).says_and_warns("", &(cluster(world) + &granted));
+    rbac(world, 0).prints_and_warns("", &(cluster(world) + &granted));
 }
 
 /// What it says once it ends so: grants come into effect when the API server has seen them.
-fn rbac(world: &World<'_>, code: i32) -> Said {
+fn rbac(world: &World<'_>, code: i32) -> KubectlOutput {
     until("the grants are in effect", || {
-        let said = preflight(&world.admin, &["rbac"]);
-        if said.code == Some(code) {
-            Ok(said)
+        let output = preflight(&world.admin, &["rbac"]);
+        if output.code == Some(code) {
+            Ok(output)
         } else {
-            Err(format!("{said:?}"))
+            Err(format!("{output:?}"))
         }
     })
 }
 
-fn preflight(user: &Kubectl, arguments: &[&str]) -> Said {
+fn preflight(user: &Kubectl, arguments: &[&str]) -> KubectlOutput {
     user.run(&[&["hco-preflight"], arguments].concat())
 }

@@ -18,10 +18,10 @@ pub(crate) fn run(world: &World<'_>) {
         world
             .developer
             .file("hyperconverged.yaml", &object.to_string());
-        let said = world
+        let output = world
             .developer
             .run(&["create", "-f", "hyperconverged.yaml"]);
-        said.says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
+        output.prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
     } else {
         world.creates(&json!({}));
     }
@@ -48,12 +48,12 @@ fn enable(world: &World<'_>) {
     let patched = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n";
     if crd.serves_both {
         // Without a version it means v1, which reads back mangled here.
-        patch("hyperconvergeds.v1beta1.hco.kubevirt.io", "json", ENABLE).says(patched);
+        patch("hyperconvergeds.v1beta1.hco.kubevirt.io", "json", ENABLE).prints(patched);
         return;
     }
     let documented = patch("hyperconverged", "json", ENABLE);
     if crd.version == "v1beta1" {
-        documented.says(patched);
+        documented.prints(patched);
         return;
     }
     // In v1 the gates are a list.
@@ -61,10 +61,10 @@ fn enable(world: &World<'_>) {
         "The request is invalid: the server rejected our request due to an error in our request\n";
     documented.fails(refused);
     let import = json!({"spec": crd.import}).to_string();
-    patch("hyperconverged", "merge", &import).says(patched);
+    patch("hyperconverged", "merge", &import).prints(patched);
 }
 
-/// A common image from another registry needs its architectures said.
+/// A common image from another registry needs an architectures annotation.
 fn modify_a_common_image(world: &World<'_>) {
     let crd = world.crd;
     let name = "centos-stream9-image-cron";

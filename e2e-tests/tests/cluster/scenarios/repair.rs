@@ -31,10 +31,10 @@ pub(crate) fn run(world: &World<'_>) {
             "-p",
             &unrelated,
         ])
-        .says("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n");
+        .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n");
 }
 
-/// A blank in the annotation is removed, the user is told, and the policy that checks accepts it. To apply it once more
+/// A blank in the annotation is removed, the user gets a warning, and the policy that checks accepts it. To apply it once more
 /// changes nothing.
 fn repaired(world: &World<'_>) {
     let crd = world.crd;
@@ -48,7 +48,7 @@ fn repaired(world: &World<'_>) {
     world.developer.file("broken.yaml", &object);
     let apply = || world.developer.run(&["apply", "-f", "broken.yaml"]);
     let warning = "repaired architectures-malformed: the architectures annotation of template `mine` is `amd64,arm64`";
-    apply().says_with_warnings(
+    apply().prints_with_warnings(
         "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n",
         &[warning],
     );
@@ -74,8 +74,8 @@ fn not_repaired(world: &World<'_>) {
         template("other", None),
     ]);
     let before = world.api().get(&world.path());
-    let said = world.write("replace", &together([&crd.import, &templates]));
-    said.is_denied(
+    let output = world.write("replace", &together([&crd.import, &templates]));
+    output.is_denied(
         &["[architectures-partial] "],
         &[
             ("architectures-missing", &crd.annotation_path(1)),
@@ -86,9 +86,9 @@ fn not_repaired(world: &World<'_>) {
         "{}-repair.kubewarden.admission",
         Policy::of_deploy().unique_name()
     );
-    assert!(said.stderr.contains(&webhook), "{}", said.stderr);
+    assert!(output.stderr.contains(&webhook), "{}", output.stderr);
     let why =
         "No repair was applied, because the object would still be denied: architectures-missing.\n";
-    assert!(said.stderr.ends_with(why), "{}", said.stderr);
+    assert!(output.stderr.ends_with(why), "{}", output.stderr);
     assert_eq!(world.api().get(&world.path()), before);
 }

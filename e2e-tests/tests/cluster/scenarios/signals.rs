@@ -1,4 +1,4 @@
-//! Scenario 0: a harness that is told to end leaves nothing behind.
+//! Scenario 0: a harness that gets SIGTERM leaves nothing behind.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -52,7 +52,7 @@ pub(crate) fn run(world: &World<'_>) {
     assert!(!Path::new(directory).exists(), "{directory}");
 }
 
-/// Until it is told to end, or whoever started it has ended.
+/// Until it gets a signal, or whoever started it has ended.
 fn hold(world: &World<'_>) {
     world.deploy("amd64");
     let directory = world.control_plane.directory();

@@ -29,14 +29,14 @@ struct Serving {
     host: Arc<dyn HostCalls>,
     /// For all host calls of an evaluation. The rest of the deadline is for the module, to say that there was no answer.
     limit: Duration,
-    /// As many as policy-server is told to have: time in a queue counts for the webhook's timeout, and not for
+    /// As many as policy-server has: time in a queue counts for the webhook's timeout, and not for
     /// the module's.
     workers: Semaphore,
 }
 
 const WORKERS: usize = 2;
 
-/// In seconds, of a policy that says nothing: policy-server's.
+/// In seconds, of a policy without one: policy-server's.
 const DEADLINE: u64 = 2;
 
 pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) -> Server {

@@ -1,4 +1,4 @@
-//! `images`, and what it reads from registries.
+//! The architectures of images, for people: the command `images`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -45,7 +45,7 @@ struct Row {
     image: Image,
     /// For which templates.
     templates: Vec<Place>,
-    /// What the registry says.
+    /// The answer of the registry.
     architectures: Result<BTreeSet<String>, String>,
 }
 
@@ -241,6 +241,6 @@ fn in_json(rows: &[Row]) -> Result<String> {
             error: row.architectures.as_ref().err().map(String::as_str),
         }
     });
-    let document = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
+    let images = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
+    Ok(serde_json::to_string_pretty(&images)? + "\n")
 }

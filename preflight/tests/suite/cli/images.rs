@@ -3,17 +3,18 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Output;
+use std::sync::{Arc, Condvar, Mutex};
 
+use e2e_tests::{ARM64, DockerRegistry, OCI, ScriptedRegistry, response};
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::{check, command, compare, scratch, shown};
-use crate::registries::made::{Made, status};
-use crate::registries::{Pushed, not_run, pushed};
+use crate::registries::{TestRegistry, not_run};
 
 /// What runs differently each time, in as many characters.
-fn anywhere(shown: &str, registry: &Pushed) -> String {
-    shown.replace(&registry.host, "registry.test:1")
+fn anywhere(shown: &str, registry: &TestRegistry) -> String {
+    shown.replace(&registry.host(), "registry.test:1")
 }
 
 /// A manifest with templates that import from these URLs.
@@ -32,21 +33,22 @@ fn manifest(urls: &[String]) -> String {
 }
 
 /// What a run prints of images in a registry.
-fn images(registry: &Pushed, words: &str) -> Output {
+fn images(registry: &TestRegistry, words: &str) -> Output {
     let mut command = command();
     command.arg("images");
-    let words = words.replace("registry.test:1", &registry.host);
+    let words = words.replace("registry.test:1", &registry.host());
     command.args(words.split_whitespace()).output().unwrap()
 }
 
 #[test]
-fn images_are_told_with_the_annotation() {
-    let Some(registry) = Pushed::start(&json!({})) else {
-        return not_run("images_are_told_with_the_annotation");
+fn images_are_printed_with_their_annotation() {
+    let Some(registry) = TestRegistry::start(&json!({})) else {
+        return not_run("images_are_printed_with_their_annotation");
     };
-    registry.index_of_oci("containerdisks/fedora");
-    registry.list_of_docker("containerdisks/alpine");
-    registry.single("old", "7", "amd64", pushed::OCI);
+    registry.push_oci_index("containerdisks/fedora").unwrap();
+    registry.push_docker_list("containerdisks/alpine").unwrap();
+    let single = registry.push_single("old", Some("7"), "amd64", OCI);
+    single.unwrap();
     for (name, words, code) in [
         (
             "text",
@@ -72,12 +74,12 @@ fn images_are_told_with_the_annotation() {
 }
 
 #[test]
-fn the_images_of_templates_are_told() {
-    let Some(registry) = Pushed::start(&json!({})) else {
-        return not_run("the_images_of_templates_are_told");
+fn the_images_of_templates_are_printed() {
+    let Some(registry) = TestRegistry::start(&json!({})) else {
+        return not_run("the_images_of_templates_are_printed");
     };
-    registry.index_of_oci("fedora");
-    let url = format!("docker://{}/fedora:1", registry.host);
+    registry.push_oci_index("fedora").unwrap();
+    let url = format!("docker://{}/fedora:1", registry.host());
     let urls = [
         url.clone(),
         url,
@@ -103,16 +105,13 @@ fn the_images_of_templates_are_told() {
 #[case::no_sources("images a --sources-path nowhere.yml", 2)]
 #[case::help("images -h", 0)]
 #[case::sources_without_images("check -f accepted.yaml --arch amd64=1 --sources-path x.yml", 2)]
-fn what_is_said(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+fn usage(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     check(
         &format!("images-usage-{}", context.description.unwrap()),
         words,
         code,
     );
 }
-
-/// The password of `user` is `secret`.
-const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
 
 /// A helper of docker that answers so.
 fn helper(directory: &Path, name: &str, answer: &str) {
@@ -126,13 +125,11 @@ fn helper(directory: &Path, name: &str, answer: &str) {
 #[test]
 fn credentials_are_those_of_docker_and_podman() {
     let directory = scratch("images-credentials");
-    let passwords = directory.join("htpasswd");
-    std::fs::write(&passwords, HTPASSWD).unwrap();
-    let auth = json!({"auth": {"htpasswd": {"realm": "test", "path": passwords}}});
-    let Some(registry) = Pushed::start(&auth) else {
+    let auth = DockerRegistry::with_password(&directory).unwrap();
+    let Some(registry) = TestRegistry::start(&auth) else {
         return not_run("credentials_are_those_of_docker_and_podman");
     };
-    registry.index_of_oci("private/fedora");
+    registry.push_oci_index("private/fedora").unwrap();
     helper(
         &directory,
         "good",
@@ -151,11 +148,11 @@ fn credentials_are_those_of_docker_and_podman() {
     helper(&directory, "chatty", "echo my password is hunter2");
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", directory.display());
-    let host = &registry.host;
+    let host = &registry.host();
     let repository = format!("{host}/private");
-    // user:secret and user:wrong
+    // The wrong ones are `user:wrong`.
     let (right, wrong) = (
-        json!({"auth": "dXNlcjpzZWNyZXQ="}),
+        json!({"auth": DockerRegistry::credentials()}),
         json!({"auth": "dXNlcjp3cm9uZw=="}),
     );
     let mut all = String::new();
@@ -228,14 +225,14 @@ fn proxies_are_those_of_the_environment() {
         "mediaType": "", "digest": "", "size": 1,
         "platform": {"os": "linux", "architecture": "amd64"},
     }]});
-    let proxy = Made::start(move |request, to| {
+    let proxy = ScriptedRegistry::start(move |request, to| {
         let is_ping = request.path.ends_with("/v2/");
         let body = if is_ping {
             String::new()
         } else {
             index.to_string()
         };
-        let _ = to.write_all(status(200, &body).as_bytes());
+        let _ = to.write_all(response(200, &body).as_bytes());
     });
     let host = e2e_tests::ports::free_address().unwrap().to_string();
     let run = |none: &str| {
@@ -248,20 +245,20 @@ fn proxies_are_those_of_the_environment() {
         command.output().unwrap().status.code()
     };
     assert_eq!(run("example.com"), Some(0));
-    let asked = proxy.asked();
+    let asked = proxy.paths();
     assert_eq!(
         asked,
         ["/v2/", "/v2/a/manifests/1"].map(|path| format!("http://{host}{path}"))
     );
     assert_eq!(run("example.com,127.0.0.1"), Some(2));
-    assert_eq!(proxy.asked().len(), 2);
+    assert_eq!(proxy.paths().len(), 2);
 }
 
 /// The images of the templates, before the module is asked.
 #[rstest]
 fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcommand: &str) {
-    let registry = Made::start(|_, to| {
-        let _ = to.write_all(status(404, "").as_bytes());
+    let registry = ScriptedRegistry::start(|_, to| {
+        let _ = to.write_all(response(404, "").as_bytes());
     });
     let directory = scratch(&format!("images-asked-{subcommand}"));
     let file = directory.join("hyperconverged.yaml");
@@ -276,7 +273,7 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
             .arg(subcommand)
             .arg("-f")
             .arg(&file)
-            .args(["--arch", "amd64=1"])
+            .args(["--arch", "amd64=1,arm64=1"])
             .args(more);
         if subcommand == "record" {
             command.arg("--force").arg("--to").arg(&directory);
@@ -284,27 +281,126 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
         command.output().unwrap()
     };
     run(&[]);
-    assert_eq!(registry.asked(), [""; 0]);
+    assert_eq!(registry.paths(), [""; 0]);
     let settings = directory.join("registries.yaml");
     std::fs::write(&settings, "registries: [quay.io]\n").unwrap();
     run(&["--images", "--settings", settings.to_str().unwrap()]);
-    assert_eq!(registry.asked(), [""; 0], "it is not listed");
+    assert_eq!(registry.paths(), [""; 0], "it is not listed");
     run(&["--images"]);
-    assert_eq!(registry.asked(), ["/v2/", "/v2/a/manifests/1"]);
+    assert_eq!(registry.paths(), ["/v2/", "/v2/a/manifests/1"]);
 }
 
-/// What the annotation promises is compared with the image, and corrected in the file.
+/// HCO removes the golden image of a disabled template, so nobody needs its image.
+#[test]
+fn the_image_of_a_disabled_template_is_not_looked_up() {
+    let registry = ScriptedRegistry::start(|_, to| {
+        let _ = to.write_all(response(404, "").as_bytes());
+    });
+    let directory = scratch("images-disabled");
+    let file = directory.join("hyperconverged.yaml");
+    let url = |name: &str| format!("docker://{}/{name}:1", registry.host);
+    let text = manifest(&[url("enabled"), url("disabled")]).replace(
+        r#"{"name":"template-1"}"#,
+        r#"{"name":"template-1","annotations":{"dataimportcrontemplate.kubevirt.io/enable":"false"}}"#,
+    );
+    assert!(text.contains("annotations"), "{text}");
+    std::fs::write(&file, text).unwrap();
+    let mut command = command();
+    command.args(["check", "--images", "--arch", "amd64=1,arm64=1", "-f"]);
+    command.arg(&file).output().unwrap();
+    assert_eq!(registry.paths(), ["/v2/", "/v2/enabled/manifests/1"]);
+}
+
+/// The module asks for one image after the other, and all together have to be read before its deadline.
+#[rstest]
+fn all_images_that_the_module_asks_for_are_read_ahead(
+    #[values("verify", "verify-all")] mode: &str,
+) {
+    let waiting: Arc<(Mutex<usize>, Condvar)> = Arc::default();
+    let registry = ScriptedRegistry::start(move |request, to| {
+        let answer = if request.path == "/v2/" {
+            response(200, "")
+        } else {
+            let (count, changed) = &*waiting;
+            let mut now = count.lock().unwrap();
+            *now += 1;
+            changed.notify_all();
+            // Nobody is answered before three have asked. Those who ask alone give up.
+            drop(changed.wait_while(now, |now| *now < 3).unwrap());
+            response(200, ARM64)
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let names = ["one", "two", "three"];
+    let entry = |name: &str| {
+        json!({
+            "metadata": {
+                "name": name,
+                "annotations": {"ssp.kubevirt.io/dict.architectures": "arm64"},
+            },
+            "spec": {"template": {"spec": {"source": {"registry": {
+                "url": format!("docker://{}/{name}:1", registry.host),
+            }}}}},
+        })
+    };
+    let (mut templates, mut status) = (Vec::new(), Vec::new());
+    for name in names {
+        if mode == "verify" || name == "one" {
+            templates.push(entry(name));
+        } else {
+            let mut common = entry(name);
+            common["status"] =
+                json!({"commonTemplate": true, "originalSupportedArchitectures": "arm64"});
+            status.push(common);
+        }
+    }
+    let object = json!({
+        "apiVersion": "hco.kubevirt.io/v1beta1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+        "spec": {
+            "featureGates": {"enableMultiArchBootImageImport": true},
+            "dataImportCronTemplates": templates,
+        },
+        "status": {"dataImportCronTemplates": status},
+    });
+    let directory = scratch(&format!("images-ahead-{mode}"));
+    let file = |name: &str, value: &Value| {
+        let file = directory.join(name);
+        std::fs::write(&file, value.to_string()).unwrap();
+        file
+    };
+    let settings = json!({"images": mode, "registries": [registry.host]});
+    let mut command = command();
+    command
+        .args(["check", "--images", "--arch", "arm64=1", "--settings"])
+        .arg(file("settings.yaml", &settings))
+        .arg("-f")
+        .arg(file("hyperconverged.yaml", &object));
+    let output = command.output().unwrap();
+    let asked = registry.paths();
+    for name in names {
+        let path = format!("/v2/{name}/manifests/1");
+        assert!(asked.contains(&path), "{asked:?} {output:?}");
+    }
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(!stdout.contains("image-unreadable"), "{stdout}");
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+}
+
+/// The annotation is compared with the image, and corrected in the file.
 #[test]
 fn the_annotation_is_compared_with_the_image() {
-    let Some(registry) = Pushed::start(&json!({})) else {
+    let Some(registry) = TestRegistry::start(&json!({})) else {
         return not_run("the_annotation_is_compared_with_the_image");
     };
-    registry.single("amd64-only", "1", "amd64", pushed::OCI);
-    registry.index_of_oci("all");
+    let single = registry.push_single("amd64-only", Some("1"), "amd64", OCI);
+    single.unwrap();
+    registry.push_oci_index("all").unwrap();
     let template = |name: &str, architectures: &str| {
         format!(
             "  - metadata: {{name: {name}, annotations: {{ssp.kubevirt.io/dict.architectures: \"{architectures}\"}}}}\n    spec: {{template: {{spec: {{source: {{registry: {{url: \"docker://{}/{name}:1\"}}}}}}}}}}\n",
-            registry.host
+            registry.host()
         )
     };
     let text = format!(
@@ -346,7 +442,7 @@ fn the_annotation_is_compared_with_the_image() {
     let recorded: Vec<String> = recorded
         .filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok())
         .collect();
-    let asked = format!("!OciManifest\n    image: {}/amd64-only:1", registry.host);
+    let asked = format!("!OciManifest\n    image: {}/amd64-only:1", registry.host());
     assert!(
         recorded.iter().any(|text| text.contains(&asked)),
         "{recorded:#?}"
@@ -359,19 +455,19 @@ fn the_annotation_is_compared_with_the_image() {
     assert_eq!(again.status.code(), Some(0), "{again:?}");
 }
 
-/// What a registry and a manifest say is escaped.
+/// Texts of a registry and of a manifest are escaped.
 #[rstest]
 fn nothing_of_a_registry_is_printed_raw(#[values("text", "json")] format: &str) {
     let forged = super::outputs::FORGED;
-    let registry = Made::start(move |request, to| {
+    let registry = ScriptedRegistry::start(move |request, to| {
         let index = json!({"schemaVersion": 2, "manifests": [{
             "mediaType": "", "digest": "", "size": 1,
             "platform": {"os": "linux", "architecture": format!("arm{forged}")},
         }]});
         let answer = match request.path.as_str() {
-            "/v2/" => status(200, ""),
-            path if path.contains("index") => status(200, &index.to_string()),
-            _ => status(
+            "/v2/" => response(200, ""),
+            path if path.contains("index") => response(200, &index.to_string()),
+            _ => response(
                 500,
                 &json!({"errors": [{"code": forged, "message": forged}]}).to_string(),
             ),
