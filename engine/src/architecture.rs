@@ -152,7 +152,7 @@ pub(crate) enum Mistake {
 }
 
 /// Whether this is a name that Go knows.
-pub(crate) fn is_architecture(name: &str) -> bool {
+pub fn is_architecture(name: &str) -> bool {
     KNOWN.binary_search(&name).is_ok()
 }
 

@@ -41,6 +41,7 @@ mod sorted;
 mod text;
 mod value;
 
+pub use architecture::is_architecture;
 pub use edit::Operation;
 pub use facts::Cluster;
 pub use findings::Outcome;

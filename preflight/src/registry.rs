@@ -134,7 +134,8 @@ impl Registries {
             format!("`{image}` must be an image as in registry.example.com/name:tag")
         })?;
         let login = self.logins.find(&reference, deadline)?;
-        let host = reference.resolve_registry();
+        // The name in sources.yml, which for Docker Hub is not the host that is asked.
+        let host = reference.registry();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;

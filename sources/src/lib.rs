@@ -140,12 +140,14 @@ impl Sources {
 }
 
 impl Proxies {
-    /// What the environment says, as curl reads it.
+    /// The variables of the environment, in upper or lower case. An empty one is none, as for curl.
     fn of_the_environment() -> Self {
-        let read = |name: &str| {
-            let lower = || std::env::var(name.to_ascii_lowercase());
-            std::env::var(name).or_else(|_| lower()).ok()
-        };
+        Self::of(|name| std::env::var(name).ok())
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let read = |name: &str| set(name).or_else(|| set(&name.to_ascii_lowercase()));
         Self {
             http: read("HTTP_PROXY"),
             https: read("HTTPS_PROXY"),
@@ -169,6 +171,18 @@ mod tests {
 
     fn sources(text: &str) -> Sources {
         yaml_serde::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn an_empty_proxy_is_none() {
+        let proxies = Proxies::of(|name| match name {
+            "HTTPS_PROXY" => Some(String::new()),
+            "https_proxy" => Some("http://proxy".to_owned()),
+            "HTTP_PROXY" => Some(String::new()),
+            _ => None,
+        });
+        assert_eq!(proxies.https.as_deref(), Some("http://proxy"));
+        assert_eq!((proxies.http, proxies.none), (None, None));
     }
 
     #[test]

@@ -374,7 +374,7 @@ pub(crate) struct Fix {
     )]
     pub(crate) output: Option<FixFormat>,
 
-    /// Also apply fixes that you have to review, such as the architectures of an image, which nothing here inspects
+    /// Also apply fixes that need your review, such as the architectures of an image that was not read
     #[arg(long, help_heading = "Which changes")]
     pub(crate) r#unsafe: bool,
 
@@ -541,7 +541,7 @@ pub(crate) struct Rbac {
     #[arg(
         long,
         value_name = "NAMESPACE/NAME",
-        default_value = "kubewarden/policy-server"
+        default_value = "kubewarden/hco-architecture-guard"
     )]
     pub(crate) service_account: String,
 

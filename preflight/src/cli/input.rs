@@ -85,6 +85,9 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Reads files and directories. What cannot be read is a failure beside what can.
+///
+/// A file that is not a manifest and does not name a HyperConverged is skipped: hooks and directories of a repository also
+/// have patches, templates of Helm, and configuration of other programs.
 pub(crate) fn read(paths: &[PathBuf], recursive: bool) -> Input {
     let mut input = Input::default();
     for path in paths {
@@ -107,6 +110,11 @@ impl Input {
             // A mounted ConfigMap is a directory of symbolic links.
             .follow_links(true)
             .max_depth((!recursive).then_some(1))
+            // The files of a mounted ConfigMap are there a second and a third time, below such directories.
+            .filter_entry(|entry| {
+                let name = entry.file_name().as_encoded_bytes();
+                entry.depth() == 0 || !(name.starts_with(b"..") || name == b".git")
+            })
             .sort_by_file_path(Path::cmp);
         for entry in walk.build() {
             let entry = match entry {
@@ -158,6 +166,10 @@ impl Input {
                     let (source, object) = (Rc::clone(&source), Rc::clone(object));
                     self.object(&file, InFile { source, object });
                 }
+            }
+            Err(_) if !names_ours(&text) => {
+                self.notes
+                    .push(one_line(&format!("{file}: skipped: not a manifest")));
             }
             Err(error) => {
                 let hint = if text.windows(2).any(|two| two == b"{{") {
@@ -212,4 +224,10 @@ fn is_loop(error: &ignore::Error) -> bool {
 fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(std::ffi::OsStr::to_str);
     matches!(ending, Some("json" | "yaml" | "yml"))
+}
+
+/// Whether a text can have a HyperConverged.
+fn names_ours(text: &[u8]) -> bool {
+    const KIND: &[u8] = b"HyperConverged";
+    text.windows(KIND.len()).any(|part| part == KIND)
 }

@@ -15,6 +15,7 @@ use std::io::{ErrorKind, IsTerminal, Write as _};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
+use hco_preflight::{ClusterError, HostError, NodeListError};
 use similar::TextDiff;
 
 use super::args::{Color, Format};
@@ -182,11 +183,18 @@ fn quietly(written: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// An error and its causes in one sentence. Any of them can have a text from outside.
+/// An error and its causes in one sentence. Texts from an API server, a login, a module or a node list are escaped.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
-    let causes = error
-        .chain()
-        .map(|cause| foreign::one_line(&cause.to_string()));
+    let causes = error.chain().map(|cause| {
+        let is_foreign =
+            cause.is::<ClusterError>() || cause.is::<HostError>() || cause.is::<NodeListError>();
+        let text = cause.to_string();
+        if is_foreign {
+            foreign::one_line(&text)
+        } else {
+            text
+        }
+    });
     causes.collect::<Vec<_>>().join(": ")
 }
 

@@ -1,8 +1,8 @@
 //! `rbac`: asks the cluster what the policy-server's service account may do, because a grant that is missing makes
-//! requests hang instead of failing. The standard output has only the manifests of missing grants, so that
-//! `| kubectl apply -f -` works.
+//! requests hang instead of failing. The standard output has only manifests, so that `| kubectl apply -f -` works.
 
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 
 use anyhow::{Result, bail};
 
@@ -73,18 +73,24 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     }
     drop(progress);
     terminal.table(&text);
-    if missing.is_empty() {
-        return Ok(Exit::Accepted);
-    }
     for grant in &missing {
         terminal.note(&format!("{}; apply the manifest", grant.missing(account)));
     }
-    let manifests: Vec<String> = missing
+    // `kubectl apply -f -` fails for no manifest, so a pipe gets all of them.
+    let is_piped = !std::io::stdout().is_terminal();
+    let manifests: Vec<String> = NEEDED
         .iter()
+        .filter(|grant| is_piped || missing.iter().any(|it| it.role == grant.role))
         .map(|grant| grant.manifest(namespace, name))
         .collect();
-    terminal.print(&manifests.join("---\n"))?;
-    Ok(Exit::Denied)
+    if !manifests.is_empty() {
+        terminal.print(&manifests.join("---\n"))?;
+    }
+    Ok(if missing.is_empty() {
+        Exit::Accepted
+    } else {
+        Exit::Denied
+    })
 }
 
 impl Grant {

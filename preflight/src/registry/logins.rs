@@ -80,6 +80,8 @@ struct File {
 struct Entry {
     /// `USER:PASSWORD` in base64.
     auth: String,
+    username: String,
+    password: String,
     identitytoken: String,
 }
 
@@ -111,8 +113,13 @@ impl Logins {
         let in_home = |below| path("HOME").map(|home| home.join(below));
         let config = path("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
         let docker = path("DOCKER_CONFIG").or_else(|| in_home(".docker"));
+        let of_user = || {
+            let user = rustix::process::getuid().as_raw();
+            PathBuf::from(format!("/run/containers/{user}"))
+        };
+        let runtime = path("XDG_RUNTIME_DIR").map_or_else(of_user, |it| it.join("containers"));
         let files = [
-            path("XDG_RUNTIME_DIR").map(|it| it.join("containers/auth.json")),
+            Some(runtime.join("auth.json")),
             config.map(|it| it.join("containers/auth.json")),
             docker.map(|it| it.join("config.json")),
         ];
@@ -198,7 +205,10 @@ impl Entry {
     fn credentials(&self) -> Result<Option<RegistryAuth>> {
         ensure!(self.identitytoken.is_empty(), IDENTITY_TOKEN);
         if self.auth.is_empty() {
-            return Ok(None);
+            // As in a secret that somebody wrote by hand.
+            let is_there = !self.username.is_empty() && !self.password.is_empty();
+            let basic = || RegistryAuth::Basic(self.username.clone(), self.password.clone());
+            return Ok(is_there.then(basic));
         }
         let padded_or_not = GeneralPurposeConfig::new().with_decode_padding_mode(Indifferent);
         let decoded = GeneralPurpose::new(&STANDARD, padded_or_not).decode(&self.auth);
@@ -455,7 +465,10 @@ mod tests {
                 ("DOCKER_CONFIG", "/d"),
                 ("XDG_CONFIG_HOME", "/c")
             ]),
-            "/c/containers/auth.json /d/config.json"
+            format!(
+                "/run/containers/{}/auth.json /c/containers/auth.json /d/config.json",
+                rustix::process::getuid().as_raw()
+            )
         );
         assert_eq!(files(&[("HOME", "/h"), ("REGISTRY_AUTH_FILE", "/f")]), "/f");
     }

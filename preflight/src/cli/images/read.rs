@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use engine::Image;
+use engine::{Image, is_architecture};
 use hco_preflight::Registries;
 use serde::Serialize;
 use serde_json::Value;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         Some((_, places)) => places.extend(place),
         None => asked.push((image, place.into_iter().collect())),
     };
-    let mut failures = Vec::new();
+    let (mut failures, mut unread) = (Vec::new(), BTreeSet::new());
     for name in &args.names {
         let bare = name.strip_prefix("docker://").unwrap_or(name);
         match Image::at(&format!("docker://{bare}")) {
@@ -94,9 +94,18 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
                     "{}:{}: template `{}`: {}: {why}",
                     place.file, place.line, place.name, template.url
                 ))),
-                None => {}
+                None => {
+                    unread.insert(one_line(&format!("`{}`", template.name)));
+                }
             }
         }
+    }
+    if !unread.is_empty() {
+        let unread: Vec<String> = unread.into_iter().collect();
+        terminal.note(&format!(
+            "templates without a docker:// URL are not read: {}",
+            unread.join(", ")
+        ));
     }
     if asked.is_empty() && failures.is_empty() {
         bail!(
@@ -159,7 +168,11 @@ pub(super) fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
         let entries = entries.into_iter().flatten().enumerate();
         entries.filter_map(move |(index, entry)| {
             let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
-            let url = text("/spec/template/spec/source/registry/url")?;
+            let registry = entry.pointer("/spec/template/spec/source/registry")?;
+            let url = registry
+                .get("url")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             Some(Template {
                 path: format!("spec.{list}[{index}]"),
                 name: text("/metadata/name").unwrap_or_default(),
@@ -170,10 +183,13 @@ pub(super) fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
     })
 }
 
-/// The value of the annotation.
+/// The value of the annotation: only names that the policy accepts, those of the columns first.
 fn annotation(architectures: &BTreeSet<String>) -> String {
-    let all: Vec<&str> = architectures.iter().map(String::as_str).collect();
-    all.join(",")
+    let all = architectures.iter().map(String::as_str);
+    let (of_columns, others): (Vec<&str>, Vec<&str>) = all
+        .filter(|name| is_architecture(name))
+        .partition(|name| COLUMNS.contains(name));
+    [of_columns, others].concat().join(",")
 }
 
 fn text(rows: &[Row]) -> String {

@@ -308,10 +308,10 @@ fn reviews(allowed: &[&str]) -> Vec<Value> {
 }
 
 #[rstest]
-#[case::granted("rbac", &["get", "list", "watch", "create"], 0)]
-#[case::no_nodes("rbac", &["create"], 1)]
-#[case::no_watch("rbac", &["get", "list", "create"], 1)]
-#[case::no_reviews("rbac", &["get", "list", "watch"], 1)]
+#[case::granted("rbac --service-account kubewarden/policy-server", &["get", "list", "watch", "create"], 0)]
+#[case::no_nodes("rbac --service-account kubewarden/policy-server", &["create"], 1)]
+#[case::no_watch("rbac --service-account kubewarden/policy-server", &["get", "list", "create"], 1)]
+#[case::no_reviews("rbac --service-account kubewarden/policy-server", &["get", "list", "watch"], 1)]
 #[case::may_not_ask("rbac --context limited", &[], 2)]
 #[case::no_account("rbac --service-account policy-server", &[], 2)]
 fn grants_are_listed(

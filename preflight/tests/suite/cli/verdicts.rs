@@ -170,8 +170,8 @@ fn links_in_circles_and_files_that_git_ignores_are_skipped() {
     symlink("../one", root.join("other/one")).unwrap();
     std::fs::write(root.join(".gitignore"), "ignored/\n").unwrap();
     let manifest = std::fs::read_to_string(super::files().join("accepted.yaml")).unwrap();
-    std::fs::write(root.join("one/hco.yaml"), manifest).unwrap();
-    std::fs::write(root.join("ignored/broken.yaml"), "{").unwrap();
+    std::fs::write(root.join("one/hco.yaml"), &manifest).unwrap();
+    std::fs::write(root.join("ignored/broken.yaml"), "HyperConverged: {").unwrap();
     let output = super::run(&format!("check -R -f {} --arch amd64=3", root.display()));
     let (out, notes) = (
         String::from_utf8(output.stdout).unwrap(),
@@ -182,4 +182,42 @@ fn links_in_circles_and_files_that_git_ignores_are_skipped() {
     assert!(out.contains("\n2 objects: "), "{out}");
     assert!(notes.contains("skipped: File system loop found"), "{notes}");
     assert!(!notes.contains("broken.yaml"), "{notes}");
+}
+
+/// What a repository has beside manifests, and a mounted ConfigMap, whose files are there three times.
+#[test]
+fn files_that_are_no_manifests_are_skipped() {
+    let root = scratch("repository");
+    let manifest = std::fs::read_to_string(super::files().join("accepted.yaml")).unwrap();
+    std::fs::create_dir(root.join("..2026")).unwrap();
+    std::fs::write(root.join("..2026/hco.yaml"), manifest).unwrap();
+    std::os::unix::fs::symlink("..2026", root.join("..data")).unwrap();
+    std::os::unix::fs::symlink("..data/hco.yaml", root.join("hco.yaml")).unwrap();
+    for (name, text) in [
+        ("patch.yaml", "- {op: remove, path: /spec}"),
+        ("chart.yaml", "{{ include }}"),
+        ("tsconfig.json", "{ // comment\n [1, }"),
+    ] {
+        std::fs::write(root.join(name), text).unwrap();
+    }
+    let check = |path: &str| super::run(&format!("check -R -f {path} --arch amd64=3"));
+    let output = check(&root.display().to_string());
+    let (out, notes) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{out}{notes}");
+    assert!(out.contains("\n1 object: "), "{out}");
+    assert_eq!(
+        notes.matches(": skipped: not a manifest").count(),
+        3,
+        "{notes}"
+    );
+    // One that names the kind is an error.
+    std::fs::write(
+        root.join("chart.yaml"),
+        "kind: HyperConverged\n{{ include }}",
+    )
+    .unwrap();
+    assert_eq!(check(&root.display().to_string()).status.code(), Some(2));
 }
