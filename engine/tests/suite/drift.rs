@@ -2,7 +2,7 @@
 //!
 //! `make hco-drift` sets `HCO_ROWS`, the directory with the rows that HCO's code in the checkout `HCO` computed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::Command;
 
@@ -99,8 +99,46 @@ const GOLDEN_IMAGES: &str = "controllers/handlers/golden-images/golden_images.go
 const MUTATOR: &str = "pkg/webhooks/mutator/hyperConvergedMutator.go";
 const FEATURE_GATES: &str = "api/v1/featuregates/feature_gates.go";
 
+/// How many rows have a tag, by tag.
+#[derive(Debug, Default)]
+pub(super) struct Tags(BTreeMap<String, usize>);
+
+impl Tags {
+    pub(super) fn count<'r>(rows: impl IntoIterator<Item = &'r Value>) -> Self {
+        let mut tags = Self::default();
+        rows.into_iter().for_each(|row| tags.add(row));
+        tags
+    }
+
+    pub(super) fn add(&mut self, row: &Value) {
+        for tag in row["tags"].as_array().into_iter().flatten() {
+            *self.0.entry(string(tag).to_owned()).or_default() += 1;
+        }
+    }
+
+    /// The tags that best tell these rows from all rows.
+    fn telling(&self, all: &Self) -> Vec<String> {
+        let mut tags: Vec<_> = self
+            .0
+            .iter()
+            .map(|(tag, &here)| {
+                (
+                    here * 100 / all.0.get(tag).copied().unwrap_or(here),
+                    here,
+                    tag,
+                )
+            })
+            .filter(|&(_, here, _)| here > 1)
+            .collect();
+        tags.sort_by(|a, b| b.cmp(a));
+        let tags = tags.into_iter().take(5);
+        tags.map(|(percent, here, tag)| format!("{tag} ({here}, {percent} %)"))
+            .collect()
+    }
+}
+
 /// Describes the rows that differ, column by column.
-pub(super) fn describe(differences: &[(Value, Difference)], count: usize) -> String {
+pub(super) fn describe(differences: &[(Value, Difference)], count: usize, all: &Tags) -> String {
     let mut columns: BTreeMap<&str, Vec<&(Value, Difference)>> = BTreeMap::new();
     for different in differences {
         columns
@@ -108,7 +146,10 @@ pub(super) fn describe(differences: &[(Value, Difference)], count: usize) -> Str
             .or_default()
             .push(different);
     }
-    let mut text = format!("{} of {count} rows differ\n", differences.len());
+    let mut text = format!(
+        "{} of {count} rows differ, grouped by column\n",
+        differences.len()
+    );
     for (column, rows) in columns {
         let ids: Vec<_> = rows
             .iter()
@@ -125,13 +166,12 @@ pub(super) fn describe(differences: &[(Value, Difference)], count: usize) -> Str
         for (row, difference) in rows.iter().take(3) {
             _ = writeln!(text, "  {}: {}", string(&row["id"]), difference.fact);
         }
-        let shared = rows.iter().map(|(row, _)| tags(row)).reduce(|a, b| &a & &b);
-        let shared: Vec<_> = shared.into_iter().flatten().collect();
-        if !shared.is_empty() {
+        let telling = Tags::count(rows.iter().map(|(row, _)| row)).telling(all);
+        if !telling.is_empty() {
+            let telling = telling.join(", ");
             _ = writeln!(
                 text,
-                "  all these rows have the tags: {}",
-                shared.join(", ")
+                "  tags (rows here, share of all rows with the tag): {telling}"
             );
         }
         for (_, file, function) in DECIDED_IN.iter().filter(|(of, ..)| *of == column) {
@@ -147,11 +187,6 @@ pub(super) fn describe(differences: &[(Value, Difference)], count: usize) -> Str
 
 fn string(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
-}
-
-fn tags(row: &Value) -> BTreeSet<String> {
-    let tags = row["tags"].as_array().into_iter().flatten();
-    tags.map(|tag| string(tag).to_owned()).collect()
 }
 
 /// The commit that last changed a function in the checkout, if there is one.
