@@ -41,8 +41,6 @@ type updated struct {
 	Patched      object   `json:"patched,omitempty"`
 	SchemaErrors []string `json:"schemaErrors"`
 	HCO          asked    `json:"hco"`
-
-	storedAsIs bool
 }
 
 // generator makes objects that are valid for the API server's schema unless a tag says otherwise, and biased to what
@@ -211,6 +209,15 @@ func (g *generator) hyperConverged(version string) object {
 			spec["workloadSources"] = object{gate: true, "enableCommonBootImageImport": false}
 		}
 	}
+	if g.one(20) {
+		// HCO 1.17 and 1.18 warn about this, and do not validate what comes after the warning.
+		g.tag("tuning-policy:highBurst")
+		if version == "v1" {
+			spec["virtualization"] = object{"tuningPolicy": "highBurst"}
+		} else {
+			spec["tuningPolicy"] = "highBurst"
+		}
+	}
 	metadata := object{"name": name, "namespace": namespace}
 	if len(annotations) > 0 {
 		metadata["annotations"] = annotations
@@ -280,6 +287,10 @@ func (g *generator) gateMap() object {
 	}
 	if g.one(8) {
 		gates["noSuchGate"] = g.one(2)
+	}
+	if g.one(10) {
+		g.tag("gate:deprecated")
+		gates["nonRoot"] = true
 	}
 	if len(gates) == 0 && g.one(2) {
 		return nil

@@ -92,7 +92,6 @@ func (g *generator) oddGateUpdate(row *updated) {
 		// An upgrade from HCO 1.18 can leave this in etcd.
 		g.tag("v1:empty-object->" + stateName(new))
 		before["spec"].(object)["featureGates"] = object{}
-		row.storedAsIs = true
 	default:
 		g.tag("v1:odd " + stateName(old) + "->" + stateName(new))
 	}

@@ -279,12 +279,9 @@ func (o *oracle) update(row *updated) {
 	request["object"] = sent
 	var old object
 	if operation == admissionv1.Update {
-		// What is stored was admitted once, also what an earlier version of HCO stored.
 		old = request["oldObject"].(object)
-		if !row.storedAsIs {
-			old = o.schemas[version(old)].admitted(old)
-			request["oldObject"] = old
-		}
+		old = o.schemas[version(old)].admitted(old)
+		request["oldObject"] = old
 		if hub, err := o.hub(old); err == nil {
 			row.HCO.ImportBefore = ptr.To(isImportEnabled(hub))
 		}

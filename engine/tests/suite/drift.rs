@@ -33,7 +33,7 @@ impl From<String> for Difference {
 }
 
 /// Where HCO decides about a column: file and function.
-const DECIDED_IN: [(&str, &str, &str); 19] = [
+const DECIDED_IN: [(&str, &str, &str); 20] = [
     (
         "webhookAffinityError",
         "pkg/webhooks/validator/validator.go",
@@ -85,6 +85,7 @@ const DECIDED_IN: [(&str, &str, &str); 19] = [
         GOLDEN_IMAGES,
         "removeUnsupportedArchs",
     ),
+    ("dicts", GOLDEN_IMAGES, "removeUnsupportedArchs"),
     ("hco.mutator", MUTATOR, "mutateFieldAndFGOnUpdate"),
     (
         "hco.validator",

@@ -64,14 +64,14 @@ fn all_agree(
 #[expect(clippy::print_stderr, reason = "a check that did not run must be seen")]
 fn corpus(name: &str, check: impl Fn(std::fs::File) -> usize) {
     let rows = std::env::var("HCO_ROWS");
-    let directory = rows
-        .clone()
-        .unwrap_or_else(|_| format!("{}/../../shared/conformance", env!("CARGO_MANIFEST_DIR")));
-    match std::fs::File::open(format!("{directory}/{name}.jsonl.gz")) {
-        Ok(file) => eprintln!("conformance {name}: {} rows agree", check(file)),
-        Err(_) if rows.is_err() => {
-            eprintln!("conformance {name}: not run: ../shared/conformance is not there");
-        }
-        Err(error) => panic!("{directory}/{name}.jsonl.gz: {error}"),
+    let is_required = rows.is_ok();
+    let directory =
+        rows.unwrap_or_else(|_| format!("{}/../../shared/conformance", env!("CARGO_MANIFEST_DIR")));
+    let file = std::fs::File::open(format!("{directory}/{name}.jsonl.gz"));
+    if file.is_err() && !is_required {
+        eprintln!("conformance {name}: not run: ../shared/conformance is not there");
+        return;
     }
+    let file = file.expect("the rows are in the directory HCO_ROWS");
+    eprintln!("conformance {name}: {} rows agree", check(file));
 }
