@@ -51,6 +51,7 @@ fn all_agree(
             different.push((row, difference));
         }
     }
+    assert_ne!(count, 0, "there are no rows to compare");
     assert!(
         different.is_empty(),
         "{}",
