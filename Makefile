@@ -119,6 +119,21 @@ test-wasm: setup ## Test the engine and its JSON reader in wasm, on Node.js (nee
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
 	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
 
+# The engine is compared with HCO's own code, which Go builds from a checkout. SEED, CREATED, UPDATED: which objects.
+ROWS := $(abspath $(TARGET))/hco-drift
+ORACLE = engine/tests/oracle/run $(or $(HCO),$(error HCO=path/to/a/checkout/of/hyperconverged-cluster-operator)) $(ROWS) -seed $(or $(SEED),1)
+.PHONY: hco-drift
+hco-drift: setup ## Compare the engine with the HCO checkout HCO=path over generated objects (needs Go)
+	$(ORACLE) -created $(or $(CREATED),5000) -updated $(or $(UPDATED),1000)
+	RUST_BACKTRACE=0 HCO=$(abspath $(HCO)) HCO_ROWS=$(ROWS) $(CARGO) test --locked -q -p hco-architecture-engine --test suite -- --nocapture --exact \
+		conformance::the_corpus_agrees_with_hco updates::the_corpus_agrees_with_the_webhooks_of_hco
+
+.PHONY: hco-sample
+hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkout HCO=path (needs Go)
+	$(ORACLE) -created $(or $(CREATED),2000) -updated $(or $(UPDATED),600)
+	cp $(ROWS)/hco.jsonl.gz engine/tests/suite/data/hco-sample.jsonl.gz
+	cp $(ROWS)/update.jsonl.gz engine/tests/suite/data/update-sample.jsonl.gz
+
 # SECONDS_EACH: how long each target runs.
 .PHONY: fuzz
 fuzz: ## Fuzz the JSON reader for a minute (needs a nightly toolchain and cargo-fuzz)

@@ -1,7 +1,8 @@
 //! What HCO's own webhooks answered to generated requests, CREATE and UPDATE in both versions, against our answers.
 //!
 //! A sample is committed, because the project builds without `../shared`; the whole corpus is read from there if it is
-//! there. `../shared/conformance/README.md` explains how the columns map to our answer.
+//! there. `../shared/conformance/README.md` explains how the columns map to our answer. `make hco-drift` reads the rows
+//! that `engine/tests/oracle` makes instead of the corpus.
 
 use std::io::Read;
 
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use super::drift::Difference;
 use super::rows;
 
 const SAMPLE: &[u8] = include_bytes!("data/update-sample.jsonl.gz");
@@ -63,7 +65,7 @@ fn judge(request: &Value) -> Report {
     engine::judge(payload.as_bytes(), &cluster)
 }
 
-fn compare(row: &Value, request: &Value, position: Position) -> Result<(), String> {
+fn compare(row: &Value, request: &Value, position: Position) -> Result<(), Difference> {
     let hco = &row["hco"];
     let report = judge(request);
     if matches!(report.code, Some(400 | 500)) {
@@ -74,7 +76,7 @@ fn compare(row: &Value, request: &Value, position: Position) -> Result<(), Strin
         return if is_rejected {
             Ok(())
         } else {
-            Err(format!("not judged: {:?}", report.message))
+            Err(format!("not judged: {:?}", report.message).into())
         };
     }
     // Accepted at once: nothing that is judged was changed.
@@ -92,8 +94,9 @@ fn compare(row: &Value, request: &Value, position: Position) -> Result<(), Strin
         && !is_denied_for_something_else
         && !is_listed_twice
     {
-        return Err(format!(
-            "{position:?}: contradiction {contradicts}, mutator: {mutator}"
+        return Err(Difference::new(
+            "hco.mutator",
+            format!("{position:?}: HCO: contradiction {contradicts}, {mutator:?}"),
         ));
     }
     let validator = hco["validator"]["message"].as_str().unwrap_or_default();
@@ -111,7 +114,10 @@ fn compare(row: &Value, request: &Value, position: Position) -> Result<(), Strin
         ("v1-only-fields annotation", "v1-only-fields-unreadable"),
     ] {
         if validator.contains(error) && !fires(rule) {
-            return Err(format!("{rule} is silent: {validator}"));
+            return Err(Difference::new(
+                "hco.validator",
+                format!("{position:?}: {rule} is silent, HCO: {validator}"),
+            ));
         }
     }
     // Where HCO's patch does not apply, the API server answers 500.
@@ -125,8 +131,9 @@ fn compare(row: &Value, request: &Value, position: Position) -> Result<(), Strin
         "disabled"
     };
     if import != wanted {
-        return Err(format!(
-            "{position:?}: the import is {wanted}, ours {import}"
+        return Err(Difference::new(
+            "hco.import",
+            format!("{position:?}: HCO: {wanted}, engine: {import}"),
         ));
     }
     Ok(())
