@@ -27,7 +27,7 @@ use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Vec::new();
     let purpose = Purpose::Check(args.sent.as_if);
-    let verdicts = match Prepared::new(&args.subject, purpose, &mut notes) {
+    let mut verdicts = match Prepared::new(&args.subject, purpose, &mut notes) {
         Ok(prepared) => {
             let verdicts = prepared.judge();
             notes.extend(prepared.unplaced(args.subject.what_if.as_ref(), &verdicts));
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
             verdicts
         }
     };
+    verdicts.not_for_fix = not_for_fix(args);
     if !args.quiet {
         terminal.notes(&notes);
         for object in &verdicts.objects {
@@ -78,6 +79,16 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
         (Exit::Accepted, FailOn::Warn) if verdicts.warns() => Exit::Denied,
         (exit, _) => exit,
     })
+}
+
+/// The options that are set and that `fix` does not have.
+fn not_for_fix(args: &args::Check) -> Vec<&'static str> {
+    let all = [
+        ("--as-if", args.sent.as_if != AsIf::Apply),
+        ("--fail-on", args.fail_on != FailOn::Deny),
+    ];
+    let set = all.into_iter().filter(|(_, is_set)| *is_set);
+    set.map(|(option, _)| option).collect()
 }
 
 /// Everything that a check needs, read.
@@ -112,6 +123,8 @@ pub(crate) struct Question {
     sent: Option<Value>,
     /// What it was before.
     old: Option<Value>,
+    /// The live object that a fixed file is to be merged with.
+    pub(crate) live: Option<Value>,
 }
 
 /// An object and where it stands.
@@ -142,8 +155,18 @@ impl Written {
 pub(crate) enum Purpose {
     /// What would happen to them: a live object is the old one, and the file is sent like this.
     Check(AsIf),
-    /// What can be fixed in them: existing problems too.
+    /// What can be fixed in them: existing problems too. The file is applied.
     Fix,
+}
+
+impl Purpose {
+    /// How the file is sent.
+    fn as_if(self) -> AsIf {
+        match self {
+            Self::Check(as_if) => as_if,
+            Self::Fix => AsIf::Apply,
+        }
+    }
 }
 
 impl Prepared {
@@ -498,6 +521,7 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
         object: Written::InCluster(object),
         sent: None,
         old: None,
+        live: None,
     });
     Ok(questions.collect())
 }
@@ -506,7 +530,7 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
 enum Old<'c> {
     Nowhere,
     File(PathBuf, Vec<Found>),
-    Cluster(&'c Cluster, AsIf),
+    Cluster(&'c Cluster, Purpose),
 }
 
 impl<'c> Old<'c> {
@@ -522,8 +546,8 @@ impl<'c> Old<'c> {
                 }
                 Ok(Self::File(path.clone(), read.found))
             }
-            (None, Some(cluster), Purpose::Check(as_if)) => Ok(Self::Cluster(cluster, as_if)),
-            (None, None, _) | (None, _, Purpose::Fix) => Ok(Self::Nowhere),
+            (None, Some(cluster), _) => Ok(Self::Cluster(cluster, purpose)),
+            (None, None, _) => Ok(Self::Nowhere),
         }
     }
 
@@ -566,10 +590,15 @@ impl<'c> Old<'c> {
             notes.push(one_line(&note));
         }
         let sent = match (self, &old) {
-            (Self::Cluster(_, as_if), Some(live)) => {
-                Some(apply::sent(*as_if, live, &written.object.value))
+            (Self::Cluster(_, purpose), Some(live)) => {
+                Some(apply::sent(purpose.as_if(), live, &written.object.value))
             }
             _ => None,
+        };
+        let (old, live) = match self {
+            // An update would carry existing problems instead of fixing them.
+            Self::Cluster(_, Purpose::Fix) => (None, old),
+            _ => (old, None),
         };
         Ok(Question {
             place: Some(place),
@@ -578,6 +607,7 @@ impl<'c> Old<'c> {
             object: Written::InFile(written),
             sent,
             old,
+            live,
         })
     }
 

@@ -228,6 +228,8 @@ pub(crate) struct Verdicts {
     pub(crate) failures: Vec<Failure>,
     /// Whether it is right that there are no objects.
     pub(crate) may_be_empty: bool,
+    /// The options of the command line that `fix` does not have.
+    pub(crate) not_for_fix: Vec<&'static str>,
 }
 
 impl Judged {
@@ -363,7 +365,7 @@ mod tests {
             Verdicts {
                 objects,
                 failures,
-                may_be_empty: false,
+                ..Verdicts::default()
             }
             .exit()
         };
@@ -387,6 +389,7 @@ mod tests {
             objects: vec![judged(true, None)],
             failures: vec![Failure::in_file("a.yaml", None, "no such file")],
             may_be_empty: true,
+            ..Verdicts::default()
         };
         assert_eq!(verdicts.exit(), Exit::Unjudged);
     }
