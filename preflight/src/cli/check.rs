@@ -259,7 +259,8 @@ impl Prepared {
         let mut settings = Settings::of_user(settings);
         let all = deployed.iter_mut().chain([&mut settings]);
         let all: Vec<&mut Value> = all.map(|settings| &mut settings.value).collect();
-        let images = images::host(subject, all, questions.iter().map(Question::sent))?;
+        let objects = questions.iter().map(Question::sent);
+        let images = images::host(subject, all, module.is_foreign(), objects, notes)?;
         let hosts = hosts.with_images(&images);
         Ok(Self {
             module,

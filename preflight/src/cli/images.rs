@@ -36,14 +36,19 @@ pub(crate) fn beside(images: &Arc<dyn HostCalls>, other: Arc<dyn HostCalls>) -> 
 }
 
 /// What answers for images: registries, if the user wants that. Then all settings verify images, and the images of these
-/// objects are read at once.
+/// objects are read at once. Otherwise no settings of this project's module verify images, and a note says so.
 #[cfg(feature = "images")]
 pub(crate) fn host<'o>(
     subject: &Subject,
     mut settings: Vec<&mut Value>,
+    is_foreign: bool,
     objects: impl Iterator<Item = &'o Value>,
+    notes: &mut Vec<String>,
 ) -> Result<Arc<dyn HostCalls>> {
     if !subject.verified.images {
+        if !is_foreign && ignore_images(settings) {
+            notes.push(NOT_LOOKED_UP.to_owned());
+        }
         return Ok(failing("registries are not asked without --images"));
     }
     for settings in settings.iter_mut().filter_map(|it| it.as_object_mut()) {
@@ -81,12 +86,39 @@ pub(crate) fn host<'o>(
 )]
 pub(crate) fn host<'o>(
     _: &Subject,
-    _: Vec<&mut Value>,
+    settings: Vec<&mut Value>,
+    is_foreign: bool,
     _: impl Iterator<Item = &'o Value>,
+    notes: &mut Vec<String>,
 ) -> Result<Arc<dyn HostCalls>> {
+    if !is_foreign && ignore_images(settings) {
+        notes.push(NOT_LOOKED_UP.to_owned());
+    }
     Ok(failing(
         "this hco-preflight is built without the feature `images`",
     ))
+}
+
+#[cfg(feature = "images")]
+const NOT_LOOKED_UP: &str = "images are not looked up, although the settings have `images: verify`; to look them up as the policy in the cluster does, add --images";
+#[cfg(not(feature = "images"))]
+const NOT_LOOKED_UP: &str = "images are not looked up, although the settings have `images: verify`: this hco-preflight is built without the feature `images`";
+
+/// Turns off the look-ups of these settings, and the repairs that need them. Whether there were any.
+fn ignore_images(settings: Vec<&mut Value>) -> bool {
+    let mut any = false;
+    for settings in settings.into_iter().filter_map(Value::as_object_mut) {
+        let Some(images) = settings.get_mut("images").filter(|it| *it != "ignore") else {
+            continue;
+        };
+        *images = Value::from("ignore");
+        any = true;
+        let repairs = settings.get_mut("repair").and_then(Value::as_object_mut);
+        if let Some(repairs) = repairs {
+            repairs.retain(|_, repair| repair != "from-image");
+        }
+    }
+    any
 }
 
 fn failing(why: &str) -> Arc<dyn HostCalls> {

@@ -91,6 +91,40 @@ fn the_output_is_as_reviewed(
     check(context.description.unwrap(), &server, words, code);
 }
 
+/// Without --images, a policy that looks up images is judged without that: nothing is known of the images, and nothing is
+/// reported as unreadable.
+#[rstest]
+#[case::verify(json!({"images": "verify", "levels": {"image-unreadable": "deny"}}))]
+#[case::verify_all(json!({"images": "verify-all", "levels": {"image-unreadable": "deny"}, "repair": {"image-architectures-mismatch": "from-image"}}))]
+fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
+    let note = "note: images are not looked up, although the settings have `images: verify`; to look them up as the policy in the cluster does, add --images\n";
+    let file = super::scratch("images-not-looked-up")
+        .join(format!("{}.json", settings["images"].as_str().unwrap()));
+    std::fs::write(&file, settings.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    let server = ApiServer::start(with_policies(&[policy("a", "protect", settings)]));
+    for words in [
+        "check -f accepted-live.yaml --cluster",
+        &format!("check -f accepted-live.yaml --cluster --settings {file}"),
+    ] {
+        let output = command_on(&server).args(words.split_whitespace()).output();
+        let shown = shown(words, &output.unwrap());
+        assert!(shown.contains("exit 0"), "{shown}");
+        assert_eq!(shown.matches(note).count(), 1, "{shown}");
+        assert!(!shown.contains("image-unreadable"), "{shown}");
+    }
+    // No policy asks for look-ups.
+    let server = ApiServer::start(with_policies(&[policy(
+        "a",
+        "protect",
+        json!({"images": "ignore"}),
+    )]));
+    let words = "check -f accepted-live.yaml --cluster";
+    let output = command_on(&server).args(words.split_whitespace()).output();
+    let shown = shown(words, &output.unwrap());
+    assert!(!shown.contains("looked up"), "{shown}");
+}
+
 /// Whoever names settings asks for no policies.
 #[test]
 fn settings_of_the_user_override() {
