@@ -373,7 +373,7 @@ impl Prepared {
         };
         let pairs = self.pairs().into_iter();
         let reports = pairs.filter_map(|(question, settings)| {
-            let (object, before) = (question.object.value(), Arc::clone(before));
+            let (object, before) = (question.sent(), Arc::clone(before));
             let report = self.report_of(question, object, settings, before).ok()?;
             report.nodes
         });

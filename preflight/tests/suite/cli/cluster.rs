@@ -355,6 +355,34 @@ fn what_others_set_stays_where_the_file_is_applied() {
     assert_eq!(code("--as-if replace"), Some(1));
 }
 
+/// The file has no placement, and the live object has one that only the nodes of `--what-if` match: they count.
+#[test]
+fn nodes_that_join_are_placed_by_what_is_sent() {
+    let server = ApiServer::start(with_live(|live| {
+        live["spec"]["workloads"] =
+            json!({"nodePlacement": {"nodeSelector": {"kubernetes.io/arch": "arm64"}}});
+    }));
+    let words = "check -f accepted-live.yaml --cluster --what-if arm64=2";
+    let (shown, _) = run(&server, words);
+    assert!(
+        shown.contains("arm64 (2)") && !shown.contains("amd64 (1)"),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains("placement does not match these nodes"),
+        "{shown}"
+    );
+    // A placement that they do not match is still reported.
+    let server = ApiServer::start(with_live(|live| {
+        live["spec"]["workloads"] = json!({"nodePlacement": {"nodeSelector": {"zone": "za"}}});
+    }));
+    let (shown, _) = run(&server, words);
+    assert!(
+        shown.contains("placement does not match these nodes"),
+        "{shown}"
+    );
+}
+
 /// The closing line suggests no option that `fix` does not have.
 #[test]
 fn the_hint_names_options_that_fix_does_not_have() {
