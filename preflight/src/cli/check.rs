@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::admission::{self, Identity};
 use super::apply;
 use super::args::{self, AsIf, FailOn, Subject};
-use super::deployed::{self, Settings};
+use super::deployed::{self, Settings, Target};
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
 use super::images;
@@ -237,8 +237,8 @@ impl Prepared {
             // The policies of another module have settings of their own.
             Some(cluster) if subject.settings.is_none() && !module.is_foreign() => {
                 let _progress = Progress::start("reading the policies of the cluster");
-                let namespaces = questions.iter().map(|it| it.namespace(&namespace));
-                deployed::settings(cluster, &namespaces.collect(), &module, notes)?
+                let targets = questions.iter().map(|it| it.target(&namespace));
+                deployed::settings(cluster, &targets.collect(), &module, notes)?
             }
             _ => Vec::new(),
         };
@@ -303,9 +303,9 @@ impl Prepared {
 
     /// The settings that an object is judged with: those of each policy of the cluster that applies to it.
     pub(crate) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
-        let namespace = question.namespace(&self.namespace);
+        let target = question.target(&self.namespace);
         let deployed = self.deployed.iter();
-        let deployed: Vec<&Settings> = deployed.filter(|it| it.apply_in(namespace)).collect();
+        let deployed: Vec<&Settings> = deployed.filter(|it| it.apply_to(&target)).collect();
         if deployed.is_empty() {
             vec![&self.settings]
         } else {
@@ -407,9 +407,20 @@ impl Question {
         admission::request(&self.identity, object, self.old.as_ref())
     }
 
-    /// Where the object is, or where it would be.
-    fn namespace<'n>(&'n self, default: &'n str) -> &'n str {
-        self.identity.namespace.as_deref().unwrap_or(default)
+    /// The request that a policy of the cluster gets, with the namespace where the object is or would be.
+    fn target(&self, namespace: &str) -> Target {
+        let namespace = self.identity.namespace.as_deref().unwrap_or(namespace);
+        Target {
+            namespace: namespace.to_owned(),
+            api_version: self.identity.api_version.clone(),
+            operation: if self.place.is_none() || self.live.is_some() {
+                None
+            } else if self.old.is_some() {
+                Some("UPDATE")
+            } else {
+                Some("CREATE")
+            },
+        }
     }
 
     /// That something cannot be done with the object.

@@ -125,6 +125,138 @@ fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
     assert!(!shown.contains("looked up"), "{shown}");
 }
 
+/// The namespace of the recorded object, with these labels, or without permission to read it.
+fn with_namespace(mut answers: Vec<Value>, labels: Option<Value>) -> Vec<Value> {
+    let all = answers
+        .iter_mut()
+        .find(|it| it["as"] == "admin" && it["request"] == "GET /api/v1");
+    let resources = all.unwrap().pointer_mut("/body/resources").unwrap();
+    resources.as_array_mut().unwrap().push(json!({
+        "name": "namespaces", "singularName": "namespace", "namespaced": false, "kind": "Namespace", "verbs": ["get"],
+    }));
+    let (status, body) = match labels {
+        Some(labels) => (
+            200,
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubevirt-hyperconverged", "labels": labels}}),
+        ),
+        None => (
+            403,
+            json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no", "code": 403}),
+        ),
+    };
+    answers.push(json!({"as": "admin", "request": "GET /api/v1/namespaces/kubevirt-hyperconverged", "status": status, "body": body}));
+    answers
+}
+
+/// A policy that denies the object, and that the cluster evaluates for what these fields select.
+fn selecting(fields: &Value) -> Value {
+    let mut policy = policy("a", "protect", json!({}));
+    for (name, value) in fields.as_object().unwrap() {
+        policy["spec"][name] = value.clone();
+    }
+    policy
+}
+
+const OF_NAMESPACE: &str =
+    "its namespaceSelector does not match the namespace `kubevirt-hyperconverged`";
+
+/// A policy that the cluster does not evaluate for the object does not decide: the other one accepts it.
+#[rstest]
+#[case::label_of_the_name(json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}), "check --cluster", Some(OF_NAMESPACE))]
+#[case::same_name(json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kubevirt-hyperconverged"}}}), "check --cluster", None)]
+#[case::not_in(json!({"namespaceSelector": {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kubevirt-hyperconverged"]}]}}), "check --cluster", Some(OF_NAMESPACE))]
+#[case::missing_label(json!({"namespaceSelector": {"matchExpressions": [{"key": "virtual", "operator": "DoesNotExist"}]}}), "check --cluster", Some(OF_NAMESPACE))]
+#[case::label(json!({"namespaceSelector": {"matchLabels": {"virtual": "yes"}}}), "check --cluster", None)]
+#[case::other_value(json!({"namespaceSelector": {"matchLabels": {"virtual": "no"}}}), "fix --cluster -o commands", Some(OF_NAMESPACE))]
+#[case::live_object(json!({"rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1"], "resources": ["hyperconvergeds"], "operations": ["CREATE"]}]}), "check --cluster", None)]
+#[case::operation(json!({"rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1"], "resources": ["hyperconvergeds"], "operations": ["UPDATE"]}]}), "check -f new.yaml --cluster", Some("its rules do not include CREATE requests for hyperconvergeds of hco.kubevirt.io/v1beta1"))]
+#[case::version(json!({"matchPolicy": "Exact", "rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1beta1"], "resources": ["hyperconvergeds"], "operations": ["*"]}]}), "check --cluster", Some("its rules do not include CREATE and UPDATE requests for hyperconvergeds of hco.kubevirt.io/v1"))]
+fn a_policy_that_does_not_apply_does_not_decide(
+    #[case] fields: Value,
+    #[case] words: &str,
+    #[case] why: Option<&str>,
+    #[context] context: Context,
+) {
+    let policies = [selecting(&fields), policy("b", "protect", ignored())];
+    let labels =
+        json!({"kubernetes.io/metadata.name": "kubevirt-hyperconverged", "virtual": "yes"});
+    let server = ApiServer::start(with_namespace(with_policies(&policies), Some(labels)));
+    let directory = super::scratch(&format!("deployed-scope-{}", context.description.unwrap()));
+    let new = std::fs::read_to_string(super::files().join("denied.yaml")).unwrap();
+    let new = new.replace("name: kubevirt-hyperconverged", "name: other");
+    let new = new.replace("namespace: other", "namespace: kubevirt-hyperconverged");
+    std::fs::write(directory.join("new.yaml"), new).unwrap();
+    let mut command = command_on(&server);
+    command
+        .current_dir(directory)
+        .args(words.split_whitespace());
+    let output = command.output().unwrap();
+    let shown = shown(words, &output);
+    let code = i32::from(why.is_none());
+    assert_eq!(output.status.code(), Some(code), "{shown}");
+    if let Some(why) = why {
+        let note = format!("note: ClusterAdmissionPolicy a is ignored: {why}\n");
+        assert!(shown.contains(&note), "{shown}");
+    }
+    let is_used = shown.contains("note: using the settings of ClusterAdmissionPolicy a ");
+    assert_eq!(is_used, why.is_none(), "{shown}");
+}
+
+/// Without the labels of the namespace, only its name decides.
+#[test]
+fn labels_that_cannot_be_read_are_assumed_to_match() {
+    let run = |selector: Value| {
+        let policies = [selecting(&json!({"namespaceSelector": selector}))];
+        let server = ApiServer::start(with_namespace(with_policies(&policies), None));
+        let output = command_on(&server).args(["check", "--cluster"]).output();
+        shown("check --cluster", &output.unwrap())
+    };
+    let assumed = "note: ClusterAdmissionPolicy a: the labels of the namespace cannot be read, so its namespaceSelector is assumed to match\n";
+    let shown = run(json!({"matchLabels": {"virtual": "yes"}}));
+    assert!(
+        shown.contains(assumed) && shown.contains("by ClusterAdmissionPolicy a"),
+        "{shown}"
+    );
+    let shown =
+        run(json!({"matchLabels": {"virtual": "yes", "kubernetes.io/metadata.name": "other"}}));
+    assert!(!shown.contains(assumed), "{shown}");
+    assert!(
+        shown.contains("using the default settings: no policy"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_is_not_evaluated_is_named() {
+    let policies = [selecting(&json!({
+        "objectSelector": {"matchLabels": {"a": "b"}},
+        "matchConditions": [{"name": "never", "expression": "false"}],
+    }))];
+    let server = ApiServer::start(with_policies(&policies));
+    let output = command_on(&server).args(["check", "--cluster"]).output();
+    let shown = shown("check --cluster", &output.unwrap());
+    let note = "note: ClusterAdmissionPolicy a: its objectSelector and matchConditions are not evaluated, so the cluster may skip this policy for some requests\n";
+    assert!(shown.contains(note), "{shown}");
+}
+
+/// A policy for another version of the module is named with that version, and the others decide.
+#[test]
+fn a_policy_with_unknown_settings_does_not_stop_the_others() {
+    let unknown = policy("a", "protect", json!({"level": {}}));
+    let server = ApiServer::start(with_policies(&[
+        unknown.clone(),
+        policy("b", "protect", lenient()),
+    ]));
+    check("one_invalid", &server, "check --cluster", 0);
+    // Not if the cluster does not evaluate the other one.
+    let mut other = policy("b", "protect", lenient());
+    other["spec"]["namespaceSelector"] =
+        json!({"matchLabels": {"kubernetes.io/metadata.name": "other"}});
+    let server = ApiServer::start(with_policies(&[unknown, other]));
+    let output = command_on(&server).args(["check", "--cluster"]).output();
+    assert_eq!(output.unwrap().status.code(), Some(2));
+}
+
 /// Whoever names settings asks for no policies.
 #[test]
 fn settings_of_the_user_override() {
@@ -234,8 +366,16 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
             "message": "clusteradmissionpolicies.policies.kubewarden.io is forbidden",
         });
     }
-    let server = ApiServer::start(answers);
+    let server = ApiServer::start(answers.clone());
     check("forbidden", &server, "check --cluster", 1);
+    // Those of the namespace can be listed.
+    let namespaced = answers.iter_mut().rev().nth(1).unwrap();
+    *namespaced = list(NAMESPACED, &[]);
+    let server = ApiServer::start(answers);
+    let output = command_on(&server).args(["check", "--cluster"]).output();
+    let shown = shown("check --cluster", &output.unwrap());
+    let note = "note: using the default settings: some policies cannot be listed, and no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged` among the others; use --settings to choose others\n";
+    assert!(shown.contains(note), "{shown}");
 }
 
 /// What an API server cannot answer is no cluster without policies.
