@@ -21,7 +21,7 @@ use super::output::{Terminal, chain};
 use super::policy::Module;
 use super::progress::Progress;
 use super::settings;
-use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
+use super::verdict::{Against, Failure, Judged, Origin, Place, Report, Verdicts};
 
 /// Judges the objects, prints the verdicts, and returns the worst exit code.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
@@ -107,6 +107,8 @@ pub(crate) struct Prepared {
     pub(crate) questions: Vec<Question>,
     /// What could not be read.
     pub(crate) failures: Vec<Failure>,
+    /// The cluster.
+    origin: Option<Origin>,
 }
 
 /// An object that the module is to judge.
@@ -270,6 +272,10 @@ impl Prepared {
             hosts,
             questions,
             failures,
+            origin: cluster.map(|cluster| Origin {
+                context: cluster.context().map(Foreign::from),
+                server: Foreign::from(cluster.server()),
+            }),
         })
     }
 
@@ -277,6 +283,7 @@ impl Prepared {
         let _progress = Progress::start("judging");
         let mut verdicts = Verdicts {
             failures: self.failures.clone(),
+            cluster: self.origin.clone(),
             ..Verdicts::default()
         };
         for (question, settings) in self.pairs() {

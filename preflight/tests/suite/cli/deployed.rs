@@ -257,6 +257,72 @@ fn a_policy_with_unknown_settings_does_not_stop_the_others() {
     assert_eq!(output.unwrap().status.code(), Some(2));
 }
 
+/// With monitor alone, every output says that the cluster would not deny the object.
+#[rstest]
+#[case::github("::warning ", "::error ", true)]
+#[case::gitlab("\"severity\": \"minor\"", "\"critical\"", true)]
+#[case::sarif(
+    "\"level\": \"warning\",\n          \"locations\"",
+    "\"level\": \"error\",\n          \"locations\"",
+    true
+)]
+#[case::junit("1 problem, which the cluster would only report", "never", true)]
+#[case::policyreport("\"result\": \"fail\"", "never", true)]
+#[case::markdown(
+    "### ⚠️ HyperConverged `kubevirt-hyperconverged/kubevirt-hyperconverged` would be reported, not denied",
+    "❌ deny",
+    false
+)]
+fn outputs_for_programs_name_the_mode(
+    #[case] wanted: &str,
+    #[case] unwanted: &str,
+    #[case] has_sentence: bool,
+    #[context] context: Context,
+) {
+    let sentence = "The policy has the mode monitor: the cluster would only report this.";
+    for (mode, is_monitor) in [("monitor", true), ("protect", false)] {
+        let server = ApiServer::start(with_policies(&[policy("a", mode, json!({}))]));
+        let format = context.description.unwrap();
+        let output = command_on(&server)
+            .args(["check", "--cluster", "-o", format])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            text.contains(sentence),
+            has_sentence && is_monitor,
+            "{text}"
+        );
+        if is_monitor {
+            assert!(text.contains(wanted) && !text.contains(unwanted), "{text}");
+        } else if unwanted != "never" {
+            assert!(text.contains(unwanted), "{text}");
+        }
+    }
+}
+
+/// A report that is kept says which cluster it is about.
+#[test]
+fn reports_name_the_cluster() {
+    let server = ApiServer::start(with_policies(&[]));
+    let run = |format: &str| {
+        let mut check = command_on(&server);
+        let output = check.args(["check", "--cluster", "-o", format]).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let address = format!("http://{}/", server.address());
+    let document: Value = serde_json::from_str(&run("json")).unwrap();
+    let cluster = json!({"context": "admin", "server": address});
+    assert_eq!(document["cluster"], cluster);
+    let line = format!("Cluster: context `admin` · API server `{address}`\n");
+    let markdown = run("markdown");
+    assert!(markdown.starts_with(&line), "{markdown}");
+    let without = super::run("check -f denied.yaml --arch amd64=1 -o json");
+    let document: Value = serde_json::from_slice(&without.stdout).unwrap();
+    assert_eq!(document.get("cluster"), None);
+}
+
 /// Whoever names settings asks for no policies.
 #[test]
 fn settings_of_the_user_override() {
