@@ -151,9 +151,8 @@ fn with_namespace(mut answers: Vec<Value>, labels: Option<Value>) -> Vec<Value> 
 /// A policy that denies the object, and that the cluster evaluates for what these fields select.
 fn selecting(fields: &Value) -> Value {
     let mut policy = policy("a", "protect", json!({}));
-    for (name, value) in fields.as_object().unwrap() {
-        policy["spec"][name] = value.clone();
-    }
+    let spec = policy.get_mut("spec").unwrap().as_object_mut().unwrap();
+    spec.extend(fields.as_object().unwrap().clone());
     policy
 }
 
