@@ -227,6 +227,11 @@ impl<'t> Found<'t> {
                 "{policy}: {fields}, so the cluster may skip this policy for some requests"
             ));
         }
+        if scope.drops_labels() {
+            notes.push(format!(
+                "{policy}: Kubewarden ignores the matchLabels of its namespaceSelector, so they are not evaluated; use matchExpressions"
+            ));
+        }
         if scope.is_assumed(self.targets, &mut self.namespaces) {
             notes.push(format!(
                 "{policy}: the labels of the namespace cannot be read, so its namespaceSelector is assumed to match"

@@ -115,9 +115,23 @@ impl<'p> Scope<'p> {
         targets.any(|target| self.matches(&target.namespace, namespaces).is_none())
     }
 
+    /// Whether Kubewarden leaves labels of the selector out of the webhook.
+    ///
+    /// MIRRORS: kubewarden-controller internal/controller, `namespaceSelector`: where it excludes its own namespace, it
+    /// takes over the expressions alone.
+    pub(super) fn drops_labels(&self) -> bool {
+        let all = self.spec.get("allowInsideAdmissionControllerNamespace");
+        self.labels().is_some_and(|labels| !labels.is_empty()) && all != Some(&Value::Bool(true))
+    }
+
+    fn labels(&self) -> Option<&'p Map<String, Value>> {
+        let selector = self.spec.get("namespaceSelector")?;
+        selector.get("matchLabels")?.as_object()
+    }
+
     fn requirements(&self) -> Vec<Requirement<'p>> {
         let selector = self.spec.get("namespaceSelector");
-        let labels = selector.and_then(|it| it.get("matchLabels")?.as_object());
+        let labels = self.labels().filter(|_| !self.drops_labels());
         let expressions = selector.and_then(|it| it.get("matchExpressions")?.as_array());
         let labels = labels
             .into_iter()

@@ -161,12 +161,12 @@ const OF_NAMESPACE: &str =
 
 /// A policy that the cluster does not evaluate for the object does not decide: the other one accepts it.
 #[rstest]
-#[case::label_of_the_name(json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}), "check --cluster", Some(OF_NAMESPACE))]
-#[case::same_name(json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kubevirt-hyperconverged"}}}), "check --cluster", None)]
+#[case::label_of_the_name(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}), "check --cluster", Some(OF_NAMESPACE))]
+#[case::same_name(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kubevirt-hyperconverged"}}}), "check --cluster", None)]
 #[case::not_in(json!({"namespaceSelector": {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kubevirt-hyperconverged"]}]}}), "check --cluster", Some(OF_NAMESPACE))]
 #[case::missing_label(json!({"namespaceSelector": {"matchExpressions": [{"key": "virtual", "operator": "DoesNotExist"}]}}), "check --cluster", Some(OF_NAMESPACE))]
-#[case::label(json!({"namespaceSelector": {"matchLabels": {"virtual": "yes"}}}), "check --cluster", None)]
-#[case::other_value(json!({"namespaceSelector": {"matchLabels": {"virtual": "no"}}}), "fix --cluster -o commands", Some(OF_NAMESPACE))]
+#[case::label(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"virtual": "yes"}}}), "check --cluster", None)]
+#[case::other_value(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"virtual": "no"}}}), "fix --cluster -o commands", Some(OF_NAMESPACE))]
 #[case::live_object(json!({"rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1"], "resources": ["hyperconvergeds"], "operations": ["CREATE"]}]}), "check --cluster", None)]
 #[case::operation(json!({"rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1"], "resources": ["hyperconvergeds"], "operations": ["UPDATE"]}]}), "check -f new.yaml --cluster", Some("its rules do not include CREATE requests for hyperconvergeds of hco.kubevirt.io/v1beta1"))]
 #[case::version(json!({"matchPolicy": "Exact", "rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1beta1"], "resources": ["hyperconvergeds"], "operations": ["*"]}]}), "check --cluster", Some("its rules do not include CREATE and UPDATE requests for hyperconvergeds of hco.kubevirt.io/v1"))]
@@ -205,22 +205,41 @@ fn a_policy_that_does_not_apply_does_not_decide(
 #[test]
 fn labels_that_cannot_be_read_are_assumed_to_match() {
     let run = |selector: Value| {
-        let policies = [selecting(&json!({"namespaceSelector": selector}))];
+        let policies = [selecting(
+            &json!({"namespaceSelector": {"matchExpressions": selector}}),
+        )];
         let server = ApiServer::start(with_namespace(with_policies(&policies), None));
         let output = command_on(&server).args(["check", "--cluster"]).output();
         shown("check --cluster", &output.unwrap())
     };
     let assumed = "note: ClusterAdmissionPolicy a: the labels of the namespace cannot be read, so its namespaceSelector is assumed to match\n";
-    let shown = run(json!({"matchLabels": {"virtual": "yes"}}));
+    let virtual_one = json!({"key": "virtual", "operator": "Exists"});
+    let shown = run(json!([virtual_one]));
     assert!(
         shown.contains(assumed) && shown.contains("by ClusterAdmissionPolicy a"),
         "{shown}"
     );
-    let shown =
-        run(json!({"matchLabels": {"virtual": "yes", "kubernetes.io/metadata.name": "other"}}));
+    let other =
+        json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["other"]});
+    let shown = run(json!([virtual_one, other]));
     assert!(!shown.contains(assumed), "{shown}");
     assert!(
         shown.contains("using the default settings: no policy"),
+        "{shown}"
+    );
+}
+
+/// Kubewarden's controller leaves them out of the webhook.
+#[test]
+fn labels_that_kubewarden_ignores_do_not_exclude_the_object() {
+    let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "other"}});
+    let policies = [selecting(&json!({"namespaceSelector": selector}))];
+    let server = ApiServer::start(with_policies(&policies));
+    let output = command_on(&server).args(["check", "--cluster"]).output();
+    let shown = shown("check --cluster", &output.unwrap());
+    let note = "note: ClusterAdmissionPolicy a: Kubewarden ignores the matchLabels of its namespaceSelector, so they are not evaluated; use matchExpressions\n";
+    assert!(
+        shown.contains(note) && shown.contains("by ClusterAdmissionPolicy a"),
         "{shown}"
     );
 }
@@ -249,8 +268,7 @@ fn a_policy_with_unknown_settings_does_not_stop_the_others() {
     check("one_invalid", &server, "check --cluster", 0);
     // Not if the cluster does not evaluate the other one.
     let mut other = policy("b", "protect", lenient());
-    other["spec"]["namespaceSelector"] =
-        json!({"matchLabels": {"kubernetes.io/metadata.name": "other"}});
+    other["spec"]["namespaceSelector"] = json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["other"]}]});
     let server = ApiServer::start(with_policies(&[unknown, other]));
     let output = command_on(&server).args(["check", "--cluster"]).output();
     assert_eq!(output.unwrap().status.code(), Some(2));
