@@ -22,6 +22,44 @@ pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
     sent
 }
 
+/// The file with an operation of a JSON Patch that is for the object that was sent; `None` if it cannot be made in the
+/// file. Objects around the value that only the live object has are added, which changes nothing else.
+pub(crate) fn edited(file: &Value, operation: &Value) -> Option<Value> {
+    let mut edited = file.clone();
+    let mut operation = operation.clone();
+    let kind = operation.get("op")?.as_str()?.to_owned();
+    if kind == "test" {
+        return Some(edited);
+    }
+    if matches!(&*kind, "add" | "replace") {
+        let path = operation.get("path")?.as_str()?.to_owned();
+        let (parents, _) = path.rsplit_once('/')?;
+        let mut parent = &mut edited;
+        for token in parents.split('/').skip(1) {
+            let token = token.replace("~1", "/").replace("~0", "~");
+            parent = match parent {
+                Value::Object(fields) => {
+                    let field = fields.entry(token).or_insert(Value::Null);
+                    if field.is_null() {
+                        *field = Value::Object(Map::new());
+                    }
+                    field
+                }
+                Value::Array(items) => items.get_mut(token.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        if parent.is_object() {
+            // What is only in the live object cannot be replaced in the file.
+            *operation.get_mut("op")? = Value::from("add");
+        }
+    }
+    let patch = serde_json::from_value(Value::from(vec![operation])).ok()?;
+    let patch: json_patch::Patch = patch;
+    json_patch::patch(&mut edited, &patch).ok()?;
+    Some(edited)
+}
+
 /// The three-way merge of the live object, what was applied last, and the file. Lists are replaced as a whole, as in any
 /// JSON merge patch.
 ///
@@ -111,6 +149,35 @@ mod tests {
         let spec = &sent(AsIf::Apply, &live, &file)["spec"];
         assert_eq!(spec["gates"], live["spec"]["gates"]);
         assert_eq!((spec.get("a"), &spec["b"]), (None, &json!(2)));
+    }
+
+    #[test]
+    fn an_operation_is_made_in_the_file_where_it_can_be() {
+        let file = json!({"spec": {"list": [{"x": 1}], "none": null}});
+        let edited = |op: &str, path: &str| {
+            let edited = edited(&file, &json!({"op": op, "path": path, "value": 2}))?;
+            Some(edited["spec"].clone())
+        };
+        assert_eq!(
+            edited("replace", "/spec/gates/a~1b"),
+            Some(json!({"list": [{"x": 1}], "none": null, "gates": {"a/b": 2}}))
+        );
+        assert_eq!(
+            edited("add", "/spec/none/a"),
+            Some(json!({"list": [{"x": 1}], "none": {"a": 2}}))
+        );
+        assert_eq!(
+            edited("replace", "/spec/list/0/x"),
+            Some(json!({"list": [{"x": 2}], "none": null}))
+        );
+        assert_eq!(edited("test", "/spec/gates"), Some(file["spec"].clone()));
+        for (op, path) in [
+            ("add", "/spec/list/1/x"),
+            ("remove", "/spec/gates"),
+            ("add", "/spec/list/0/x/y"),
+        ] {
+            assert_eq!(edited(op, path), None, "{op} {path}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::admission::{self, Identity};
 use super::apply;
 use super::args::{self, AsIf, FailOn, Subject};
-use super::deployed::{self, Settings};
+use super::deployed::{self, Settings, Target};
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
 use super::images::{Images, beside};
@@ -21,13 +21,13 @@ use super::output::{Terminal, chain};
 use super::policy::Module;
 use super::progress::Progress;
 use super::settings;
-use super::verdict::{Against, Failure, Judged, Place, Report, Verdicts};
+use super::verdict::{Against, Failure, Judged, Origin, Place, Report, Verdicts};
 
 /// Judges the objects, prints the verdicts, and returns the worst exit code.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Vec::new();
     let purpose = Purpose::Check(args.sent.as_if);
-    let verdicts = match Prepared::new(&args.subject, purpose, &mut notes) {
+    let mut verdicts = match Prepared::new(&args.subject, purpose, &mut notes) {
         Ok(prepared) => {
             let verdicts = prepared.judge();
             notes.extend(prepared.unplaced(args.subject.what_if.as_ref(), &verdicts));
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
             verdicts
         }
     };
+    verdicts.not_for_fix = not_for_fix(args);
     if !args.quiet {
         terminal.notes(&notes);
         for object in &verdicts.objects {
@@ -80,6 +81,16 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     })
 }
 
+/// The options that are set and that `fix` does not have.
+fn not_for_fix(args: &args::Check) -> Vec<&'static str> {
+    let all = [
+        ("--as-if", args.sent.as_if != AsIf::Apply),
+        ("--fail-on", args.fail_on != FailOn::Deny),
+    ];
+    let set = all.into_iter().filter(|(_, is_set)| *is_set);
+    set.map(|(option, _)| option).collect()
+}
+
 /// Everything that a check needs, read.
 pub(crate) struct Prepared {
     /// The module.
@@ -96,6 +107,8 @@ pub(crate) struct Prepared {
     pub(crate) questions: Vec<Question>,
     /// What could not be read.
     pub(crate) failures: Vec<Failure>,
+    /// The cluster.
+    origin: Option<Origin>,
 }
 
 /// An object that the module is to judge.
@@ -112,6 +125,8 @@ pub(crate) struct Question {
     sent: Option<Value>,
     /// What it was before.
     old: Option<Value>,
+    /// The live object that a fixed file is to be merged with.
+    pub(crate) live: Option<Value>,
 }
 
 /// An object and where it stands.
@@ -142,8 +157,18 @@ impl Written {
 pub(crate) enum Purpose {
     /// What would happen to them: a live object is the old one, and the file is sent like this.
     Check(AsIf),
-    /// What can be fixed in them: existing problems too.
+    /// What can be fixed in them: existing problems too. The file is applied.
     Fix,
+}
+
+impl Purpose {
+    /// How the file is sent.
+    fn as_if(self) -> AsIf {
+        match self {
+            Self::Check(as_if) => as_if,
+            Self::Fix => AsIf::Apply,
+        }
+    }
 }
 
 impl Prepared {
@@ -214,8 +239,8 @@ impl Prepared {
             // The policies of another module have settings of their own.
             Some(cluster) if subject.settings.is_none() && !module.is_foreign() => {
                 let _progress = Progress::start("reading the policies of the cluster");
-                let namespaces = questions.iter().map(|it| it.namespace(&namespace));
-                deployed::settings(cluster, &namespaces.collect(), &module, notes)?
+                let targets = questions.iter().map(|it| it.target(&namespace));
+                deployed::settings(cluster, &targets.collect(), &module, notes)?
             }
             _ => Vec::new(),
         };
@@ -236,7 +261,7 @@ impl Prepared {
         let mut settings = Settings::of_user(settings);
         let all = deployed.iter_mut().chain([&mut settings]);
         let all: Vec<&mut Value> = all.map(|settings| &mut settings.value).collect();
-        let images = Images::new(subject, all)?;
+        let images = Images::new(subject, all, module.is_foreign(), notes)?;
         let prepared = Self {
             module,
             settings,
@@ -245,6 +270,10 @@ impl Prepared {
             hosts,
             questions,
             failures,
+            origin: cluster.map(|cluster| Origin {
+                context: cluster.context().map(Foreign::from),
+                server: Foreign::from(cluster.server()),
+            }),
         };
         images.read_ahead(|images| prepared.evaluate_with(images));
         Ok(Self {
@@ -266,6 +295,7 @@ impl Prepared {
         let _progress = Progress::start("judging");
         let mut verdicts = Verdicts {
             failures: self.failures.clone(),
+            cluster: self.origin.clone(),
             ..Verdicts::default()
         };
         for (question, settings) in self.pairs() {
@@ -292,9 +322,9 @@ impl Prepared {
 
     /// The settings that an object is judged with: those of each policy of the cluster that applies to it.
     pub(crate) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
-        let namespace = question.namespace(&self.namespace);
+        let target = question.target(&self.namespace);
         let deployed = self.deployed.iter();
-        let deployed: Vec<&Settings> = deployed.filter(|it| it.apply_in(namespace)).collect();
+        let deployed: Vec<&Settings> = deployed.filter(|it| it.apply_to(&target)).collect();
         if deployed.is_empty() {
             vec![&self.settings]
         } else {
@@ -362,7 +392,7 @@ impl Prepared {
         };
         let pairs = self.pairs().into_iter();
         let reports = pairs.filter_map(|(question, settings)| {
-            let (object, before) = (question.object.value(), Arc::clone(before));
+            let (object, before) = (question.sent(), Arc::clone(before));
             let report = self.report_of(question, object, settings, before).ok()?;
             report.nodes
         });
@@ -396,9 +426,20 @@ impl Question {
         admission::request(&self.identity, object, self.old.as_ref())
     }
 
-    /// Where the object is, or where it would be.
-    fn namespace<'n>(&'n self, default: &'n str) -> &'n str {
-        self.identity.namespace.as_deref().unwrap_or(default)
+    /// The request that a policy of the cluster gets, with the namespace where the object is or would be.
+    fn target(&self, namespace: &str) -> Target {
+        let namespace = self.identity.namespace.as_deref().unwrap_or(namespace);
+        Target {
+            namespace: namespace.to_owned(),
+            api_version: self.identity.api_version.clone(),
+            operation: if self.place.is_none() || self.live.is_some() {
+                None
+            } else if self.old.is_some() {
+                Some("UPDATE")
+            } else {
+                Some("CREATE")
+            },
+        }
     }
 
     /// That something cannot be done with the object.
@@ -511,6 +552,7 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
         object: Written::InCluster(object),
         sent: None,
         old: None,
+        live: None,
     });
     Ok(questions.collect())
 }
@@ -519,7 +561,7 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
 enum Old<'c> {
     Nowhere,
     File(PathBuf, Vec<Found>),
-    Cluster(&'c Cluster, AsIf),
+    Cluster(&'c Cluster, Purpose),
 }
 
 impl<'c> Old<'c> {
@@ -535,8 +577,8 @@ impl<'c> Old<'c> {
                 }
                 Ok(Self::File(path.clone(), read.found))
             }
-            (None, Some(cluster), Purpose::Check(as_if)) => Ok(Self::Cluster(cluster, as_if)),
-            (None, None, _) | (None, _, Purpose::Fix) => Ok(Self::Nowhere),
+            (None, Some(cluster), _) => Ok(Self::Cluster(cluster, purpose)),
+            (None, None, _) => Ok(Self::Nowhere),
         }
     }
 
@@ -579,10 +621,15 @@ impl<'c> Old<'c> {
             notes.push(one_line(&note));
         }
         let sent = match (self, &old) {
-            (Self::Cluster(_, as_if), Some(live)) => {
-                Some(apply::sent(*as_if, live, &written.object.value))
+            (Self::Cluster(_, purpose), Some(live)) => {
+                Some(apply::sent(purpose.as_if(), live, &written.object.value))
             }
             _ => None,
+        };
+        let (old, live) = match self {
+            // An update would carry existing problems instead of fixing them.
+            Self::Cluster(_, Purpose::Fix) => (None, old),
+            _ => (old, None),
         };
         Ok(Question {
             place: Some(place),
@@ -591,6 +638,7 @@ impl<'c> Old<'c> {
             object: Written::InFile(written),
             sent,
             old,
+            live,
         })
     }
 

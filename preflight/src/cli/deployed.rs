@@ -1,5 +1,7 @@
 //! The policies of a cluster that run this project's module, and their settings.
 
+mod scope;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -8,6 +10,8 @@ use hco_preflight::{Cluster, ClusterError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub(crate) use self::scope::Target;
+use self::scope::{Namespaces, Scope};
 use super::foreign::{Foreign, one_line};
 use super::policy::Module;
 use super::settings::without_effect;
@@ -20,6 +24,8 @@ const ARTIFACT: &str = "hco-architecture-guard";
 pub(crate) struct Settings {
     pub(crate) value: Value,
     pub(crate) policy: Option<Policy>,
+    /// The requests that the cluster does not send to the policy.
+    excluded: BTreeSet<Target>,
 }
 
 /// A policy of the cluster.
@@ -45,7 +51,7 @@ impl Settings {
     pub(crate) fn of_user(value: Value) -> Self {
         Self {
             value,
-            policy: None,
+            ..Self::default()
         }
     }
 
@@ -55,10 +61,10 @@ impl Settings {
         mode != Some(Mode::Monitor)
     }
 
-    /// Whether an object in this namespace is judged by them.
-    pub(crate) fn apply_in(&self, namespace: &str) -> bool {
+    /// Whether a request is judged by them.
+    pub(crate) fn apply_to(&self, target: &Target) -> bool {
         let own = self.policy.as_ref().and_then(|it| it.namespace.as_ref());
-        own.is_none_or(|own| own.raw() == namespace)
+        own.is_none_or(|own| own.raw() == target.namespace) && !self.excluded.contains(target)
     }
 }
 
@@ -105,11 +111,11 @@ impl fmt::Display for Policy {
     }
 }
 
-/// The settings of the policies that judge objects in these namespaces. If Kubewarden is not installed, or the user may
-/// not list its policies, a note says so, and the default settings apply.
+/// The settings of the policies that judge these requests. If Kubewarden is not installed, or the user may not list its
+/// policies, a note says so, and the default settings apply.
 pub(crate) fn settings(
     cluster: &Cluster,
-    namespaces: &BTreeSet<&str>,
+    targets: &BTreeSet<Target>,
     module: &Module,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Settings>> {
@@ -117,14 +123,44 @@ pub(crate) fn settings(
         notes.push(defaults("Kubewarden is not installed in the cluster"));
         return Ok(Vec::new());
     }
-    let mut all = Vec::new();
-    let of_namespaces = namespaces.iter().map(|namespace| Some(*namespace));
-    for namespace in std::iter::once(None).chain(of_namespaces) {
-        let policies = match cluster.policies(namespace) {
+    let mut found = Found {
+        cluster,
+        targets,
+        module,
+        usable: Vec::new(),
+        unusable: Vec::new(),
+        not_listed: BTreeSet::new(),
+        namespaces: Namespaces::new(cluster),
+    };
+    let namespaces: BTreeSet<&str> = targets.iter().map(|it| &*it.namespace).collect();
+    for namespace in std::iter::once(None).chain(namespaces.into_iter().map(Some)) {
+        found.read(namespace, notes)?;
+    }
+    found.settings(notes)
+}
+
+/// The policies that are found.
+struct Found<'t> {
+    cluster: &'t Cluster,
+    targets: &'t BTreeSet<Target>,
+    module: &'t Module,
+    usable: Vec<Settings>,
+    /// With settings that the module does not accept, and what it says of them.
+    unusable: Vec<(Settings, String)>,
+    /// The policies of all namespaces, or of one, that the user may not list.
+    not_listed: BTreeSet<Option<&'t str>>,
+    namespaces: Namespaces<'t>,
+}
+
+impl<'t> Found<'t> {
+    /// Reads the policies of all namespaces, or of one.
+    fn read(&mut self, namespace: Option<&'t str>, notes: &mut Vec<String>) -> Result<()> {
+        let policies = match self.cluster.policies(namespace) {
             Ok(policies) => policies,
             Err(error @ ClusterError::Forbidden { .. }) => {
                 notes.push(one_line(&format!("policies are ignored: {error}")));
-                continue;
+                self.not_listed.insert(namespace);
+                return Ok(());
             }
             Err(error) => return Err(error.into()),
         };
@@ -132,51 +168,126 @@ pub(crate) fn settings(
             .iter()
             .filter(|policy| policy.get("spec").is_some_and(is_ours))
         {
-            all.push(of_policy(policy, namespace, module, notes)?);
+            self.add(policy, namespace, notes)?;
         }
-        groups(cluster, namespace, notes)?;
+        groups(self.cluster, namespace, notes)
     }
-    for namespace in namespaces {
-        if !all.iter().any(|settings| settings.apply_in(namespace)) {
-            notes.push(defaults(&format!(
+
+    fn add(
+        &mut self,
+        object: &Value,
+        namespace: Option<&str>,
+        notes: &mut Vec<String>,
+    ) -> Result<()> {
+        let kind = match namespace {
+            None => "ClusterAdmissionPolicy",
+            Some(_) => "AdmissionPolicy",
+        };
+        let policy = Policy::of(object, kind, namespace);
+        let scope = Scope::of(object);
+        let mut excluded = BTreeSet::new();
+        let mut applies = false;
+        for target in self.targets {
+            if namespace.is_some_and(|own| own != target.namespace) {
+                continue;
+            }
+            let why = scope.excludes(target, &mut self.namespaces);
+            applies |= why.is_none();
+            if let Some(why) = why {
+                let note = one_line(&format!("{policy} is ignored: {why}"));
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+                excluded.insert(target.clone());
+            }
+        }
+        let value = object.pointer("/spec/settings").filter(|it| !it.is_null());
+        let settings = Settings {
+            value: value.cloned().unwrap_or_else(|| json!({})),
+            policy: Some(policy.clone()),
+            excluded,
+        };
+        if !applies {
+            return Ok(());
+        }
+        if let Some(mistakes) = self.module.mistakes(&settings.value)? {
+            let tag = one_line(tag(object));
+            let what = format!(
+                "the settings of {policy} are invalid for this version of the module; the policy has version {tag}: {mistakes}"
+            );
+            self.unusable.push((settings, what));
+            return Ok(());
+        }
+        notes.push(format!("using the settings of {}", policy.with_mode()));
+        if let Some(note) = without_effect(object) {
+            notes.push(format!("{policy}: {note}"));
+        }
+        if let Some(fields) = scope.not_evaluated() {
+            notes.push(format!(
+                "{policy}: {fields}, so the cluster may skip this policy for some requests"
+            ));
+        }
+        if scope.drops_labels() {
+            notes.push(format!(
+                "{policy}: Kubewarden ignores the matchLabels of its namespaceSelector, so they are not evaluated; use matchExpressions"
+            ));
+        }
+        if scope.is_assumed(self.targets, &mut self.namespaces) {
+            notes.push(format!(
+                "{policy}: the labels of the namespace cannot be read, so its namespaceSelector is assumed to match"
+            ));
+        }
+        self.usable.push(settings);
+        Ok(())
+    }
+
+    /// Those that can be used. An error if no policy can be, and the cluster would use one.
+    fn settings(self, notes: &mut Vec<String>) -> Result<Vec<Settings>> {
+        for target in self.targets {
+            if self.usable.iter().any(|it| it.apply_to(target)) {
+                continue;
+            }
+            let unusable = self.unusable.iter().filter(|(it, _)| it.apply_to(target));
+            let unusable: Vec<&str> = unusable.map(|(_, what)| &**what).collect();
+            if !unusable.is_empty() {
+                bail!(
+                    "{}; use the version of hco-preflight that fits the policy, or name settings with --settings",
+                    unusable.join("\n")
+                );
+            }
+            let namespace = &*target.namespace;
+            let is_listed = |of: Option<&str>| !self.not_listed.contains(&of);
+            let none = format!(
                 "no policy with the module {ARTIFACT} was found for the namespace `{namespace}`"
-            )));
+            );
+            let note = defaults(&match (is_listed(None), is_listed(Some(namespace))) {
+                (true, true) => none,
+                (false, false) => "the policies of the cluster cannot be listed".to_owned(),
+                _ => format!("some policies cannot be listed, and {none} among the others"),
+            });
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
+        for (_, what) in &self.unusable {
+            notes.push(format!("{what}; this policy is ignored"));
+        }
+        Ok(self.usable)
     }
-    Ok(all)
+}
+
+/// The version of a policy's module.
+fn tag(policy: &Value) -> &str {
+    let module = policy.pointer("/spec/module").and_then(Value::as_str);
+    let module = module.unwrap_or_default();
+    let file = module.rsplit('/').next().unwrap_or_default();
+    let version = file.split_once([':', '@']).map(|(_, version)| version);
+    version.unwrap_or("latest")
 }
 
 fn defaults(why: &str) -> String {
     let note = format!("using the default settings: {why}; use --settings to choose others");
     one_line(&note)
-}
-
-fn of_policy(
-    object: &Value,
-    namespace: Option<&str>,
-    module: &Module,
-    notes: &mut Vec<String>,
-) -> Result<Settings> {
-    let kind = match namespace {
-        None => "ClusterAdmissionPolicy",
-        Some(_) => "AdmissionPolicy",
-    };
-    let policy = Policy::of(object, kind, namespace);
-    let settings = object.pointer("/spec/settings").filter(|it| !it.is_null());
-    let value = settings.cloned().unwrap_or_else(|| json!({}));
-    notes.push(format!("using the settings of {}", policy.with_mode()));
-    if let Some(note) = without_effect(object) {
-        notes.push(format!("{policy}: {note}"));
-    }
-    if let Some(mistakes) = module.mistakes(&value)? {
-        bail!(
-            "the settings of {policy} are invalid for this version of the module: {mistakes}; use the version of hco-preflight that fits the policy, or name settings with --settings"
-        );
-    }
-    Ok(Settings {
-        value,
-        policy: Some(policy),
-    })
 }
 
 /// Names the groups with a member that runs this project's module. A group has a verdict of its own: an expression over
@@ -240,6 +351,15 @@ mod tests {
         ] {
             assert!(!is_ours(module), "{module}");
         }
+    }
+
+    #[test]
+    fn the_version_is_the_tag_or_the_digest() {
+        let of = |module: &str| tag(&json!({"spec": {"module": module}})).to_owned();
+        assert_eq!(of("registry://a.test:5000/b/c:v0.1.0"), "v0.1.0");
+        assert_eq!(of("a.test/c:v1@sha256:01"), "v1@sha256:01");
+        assert_eq!(of("a.test/c@sha256:01"), "sha256:01");
+        assert_eq!(of("a.test:5000/c"), "latest");
     }
 
     #[test]

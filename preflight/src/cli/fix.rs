@@ -10,7 +10,8 @@ use hco_preflight::{EditError, Edited, Object, TextEdit, edited};
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use super::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
+use super::apply;
+use super::args::{self, AsIf, FixFormat, Prefer, WITH_ALTERNATIVES};
 use super::check::{Prepared, Purpose, Question, Unread};
 use super::exit::Exit;
 use super::foreign::{self, one_line, shell_word};
@@ -56,6 +57,9 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         }
     }
     drop(progress);
+    for object in &mut fixed {
+        object.report_only_live(terminal);
+    }
     let changes = match args.output {
         Some(format) => print_patches(&fixed, format, &mut failures)?,
         None => fix_files(&mut fixed, args, terminal, &mut failures)?,
@@ -69,7 +73,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let verdicts = Verdicts {
         objects,
         failures,
-        may_be_empty: false,
+        ..Verdicts::default()
     };
     let left = if by_hand || changes && !args.write {
         Exit::Denied
@@ -105,7 +109,10 @@ fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
 /// An object after its remedies.
 struct Fixed<'q> {
     question: &'q Question,
+    /// As it is in the file.
     value: Value,
+    /// As it is judged: merged with the live object.
+    sent: Value,
     /// The operations that made it.
     patch: Vec<Value>,
     /// How many findings they fixed.
@@ -116,6 +123,8 @@ struct Fixed<'q> {
     report: Report,
     /// The object in the file that was written, where its lines can be others.
     written: Option<Object>,
+    /// The patches for values that only the live object has.
+    only_live: Vec<Vec<Value>>,
     /// Whether the file is written in a way that only a person can change.
     by_hand: bool,
 }
@@ -123,49 +132,83 @@ struct Fixed<'q> {
 impl<'q> Fixed<'q> {
     /// Applies the remedies of a report, judges again, and so on until there is nothing left to apply.
     fn new(question: &'q Question, prepared: &Prepared, args: &args::Fix) -> Result<Self, Failure> {
-        let value = question.object.value();
-        let report = prepared.report(question, value)?;
+        let sent = question.sent();
+        let report = prepared.report(question, sent)?;
         let mut fixed = Self {
             question,
-            value: value.clone(),
+            value: question.object.value().clone(),
+            sent: sent.clone(),
             patch: Vec::new(),
             made: 0,
             before: report.clone(),
             report,
             written: None,
+            only_live: Vec::new(),
             by_hand: false,
         };
         for _ in 0..ROUNDS {
-            let remedies = chosen(&fixed.report.findings, args);
+            let remedies = chosen(&fixed.report.findings, args, &fixed.only_live);
             let remedies = remedies.map_err(|what| question.failure(what))?;
-            let is_changed = fixed.apply(&remedies);
+            let is_changed = fixed.apply(&remedies, args.output.is_none());
             if !is_changed.map_err(|error| question.failure(chain(&error)))? {
                 break;
             }
-            fixed.report = prepared.report(question, &fixed.value)?;
+            fixed.report = prepared.report(question, &fixed.sent)?;
         }
         Ok(fixed)
     }
 
-    /// Whether the remedies changed the object.
-    fn apply(&mut self, remedies: &[Remedy]) -> Result<bool> {
-        let mut value = self.value.clone();
+    /// Whether the remedies changed the object, or one of them cannot be made in the file.
+    fn apply(&mut self, remedies: &[Remedy], in_file: bool) -> Result<bool> {
+        let (before, known) = (self.sent.clone(), self.only_live.len());
         for remedy in remedies {
-            patch(&mut value, remedy)?;
+            let mut sent = self.sent.clone();
+            patch(&mut sent, remedy)?;
+            if in_file {
+                let Some(value) = self.in_file(remedy, &sent) else {
+                    self.only_live.push(remedy.patch.clone());
+                    continue;
+                };
+                self.value = value;
+            }
+            self.sent = sent;
+            self.patch.extend(remedy.patch.iter().cloned());
+            self.made += 1;
         }
-        if value == self.value {
-            return Ok(false);
+        Ok(self.sent != before || self.only_live.len() > known)
+    }
+
+    /// The file after a remedy, if `kubectl apply` then makes this of the live object.
+    fn in_file(&self, remedy: &Remedy, sent: &Value) -> Option<Value> {
+        let Some(live) = &self.question.live else {
+            return Some(sent.clone());
+        };
+        let mut value = self.value.clone();
+        for operation in &remedy.patch {
+            value = apply::edited(&value, operation)?;
         }
-        self.value = value;
-        let operations = remedies.iter().flat_map(|remedy| &remedy.patch);
-        self.patch.extend(operations.cloned());
-        self.made += remedies.len();
-        Ok(true)
+        (apply::sent(AsIf::Apply, live, &value) == *sent).then_some(value)
+    }
+
+    /// Reports the findings whose remedies cannot be made in the file.
+    fn report_only_live(&mut self, terminal: &Terminal) {
+        for finding in &self.report.findings {
+            let mut patches = finding.remedies.iter().map(|remedy| &remedy.patch);
+            if patches.any(|patch| self.only_live.contains(patch)) {
+                self.by_hand = true;
+                let rule = &finding.rule;
+                let what = format!(
+                    "[{rule}] not changed: the value is only in the live object, and not in the file; add it to the file, or change the live object with the command that `-o commands` prints"
+                );
+                terminal.failure(&self.question.failure(what).to_string());
+            }
+        }
     }
 
     /// Takes the remedies back.
     fn reset(&mut self) {
         self.value = self.question.object.value().clone();
+        self.sent = self.question.sent().clone();
         self.report = self.before.clone();
         self.made = 0;
     }
@@ -178,10 +221,10 @@ impl<'q> Fixed<'q> {
                 operations.push(operation.clone());
             }
         }
-        let mut value = self.question.object.value().clone();
+        let mut sent = self.question.sent().clone();
         let is_enough = json_patch_of(&operations)
-            .and_then(|patch| Ok(json_patch::patch(&mut value, &patch)?))
-            .is_ok_and(|()| value == self.value);
+            .and_then(|patch| Ok(json_patch::patch(&mut sent, &patch)?))
+            .is_ok_and(|()| sent == self.sent);
         if is_enough {
             operations
         } else {
@@ -241,16 +284,25 @@ fn edit<'v>(
 
 /// The remedies to apply together: the preferred one alone, else all that are complete, else those of one rule that a
 /// person has to review. Remedies of two rules can be two ways to fix the same.
-fn chosen(findings: &[Finding], args: &args::Fix) -> Result<Vec<Remedy>, String> {
+fn chosen(
+    findings: &[Finding],
+    args: &args::Fix,
+    only_live: &[Vec<Value>],
+) -> Result<Vec<Remedy>, String> {
+    let can_be_made = |remedy: &Remedy| !only_live.contains(&remedy.patch);
     let with_alternatives = findings
         .iter()
         .find(|it| it.rule.raw() == WITH_ALTERNATIVES);
     if let (Some(prefer), Some(finding)) = (&args.prefer, with_alternatives) {
-        return Ok(vec![preferred(finding, prefer)?.clone()]);
+        let remedy = preferred(finding, prefer)?;
+        if can_be_made(remedy) {
+            return Ok(vec![remedy.clone()]);
+        }
     }
     // Whoever places the workloads does not want the import instead.
     let is_placed = matches!(args.prefer, Some(Prefer::PlaceOn(_)));
-    let is_wanted = |remedy: &&Remedy| !(is_placed && changes_import(remedy));
+    let is_wanted =
+        |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && changes_import(remedy));
     let complete = findings.iter().filter_map(Finding::complete_remedy);
     let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
     if !complete.is_empty() || !args.r#unsafe {

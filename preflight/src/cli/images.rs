@@ -67,10 +67,18 @@ impl HostCalls for Collector {
 }
 
 impl Images {
-    /// With `--images`, all settings verify images.
+    /// With `--images`, all settings verify images. Otherwise no settings of this project's module do, and a note says so.
     #[cfg(feature = "images")]
-    pub(crate) fn new(subject: &Subject, settings: Vec<&mut Value>) -> Result<Self> {
+    pub(crate) fn new(
+        subject: &Subject,
+        settings: Vec<&mut Value>,
+        is_foreign: bool,
+        notes: &mut Vec<String>,
+    ) -> Result<Self> {
         if !subject.verified.images {
+            if !is_foreign && ignore_images(settings) {
+                notes.push(NOT_LOOKED_UP.to_owned());
+            }
             return Ok(Self {
                 host: failing("registries are not asked without --images"),
                 registries: None,
@@ -97,7 +105,15 @@ impl Images {
         clippy::unnecessary_wraps,
         reason = "it has the signature of the one above"
     )]
-    pub(crate) fn new(_: &Subject, _: Vec<&mut Value>) -> Result<Self> {
+    pub(crate) fn new(
+        _: &Subject,
+        settings: Vec<&mut Value>,
+        is_foreign: bool,
+        notes: &mut Vec<String>,
+    ) -> Result<Self> {
+        if !is_foreign && ignore_images(settings) {
+            notes.push(NOT_LOOKED_UP.to_owned());
+        }
         let host = failing("this hco-preflight is built without the feature `images`");
         Ok(Self { host })
     }
@@ -120,6 +136,28 @@ impl Images {
 
     #[cfg(not(feature = "images"))]
     pub(crate) fn read_ahead(&self, _: impl FnOnce(&Arc<dyn HostCalls>)) {}
+}
+
+#[cfg(feature = "images")]
+const NOT_LOOKED_UP: &str = "images are not looked up, although the settings have `images: verify`; to look them up as the policy in the cluster does, add --images";
+#[cfg(not(feature = "images"))]
+const NOT_LOOKED_UP: &str = "images are not looked up, although the settings have `images: verify`: this hco-preflight is built without the feature `images`";
+
+/// Turns off the look-ups of these settings, and the repairs that need them. Whether there were any.
+fn ignore_images(settings: Vec<&mut Value>) -> bool {
+    let mut any = false;
+    for settings in settings.into_iter().filter_map(Value::as_object_mut) {
+        let Some(images) = settings.get_mut("images").filter(|it| *it != "ignore") else {
+            continue;
+        };
+        *images = Value::from("ignore");
+        any = true;
+        let repairs = settings.get_mut("repair").and_then(Value::as_object_mut);
+        if let Some(repairs) = repairs {
+            repairs.retain(|_, repair| repair != "from-image");
+        }
+    }
+    any
 }
 
 fn failing(why: &str) -> Arc<dyn HostCalls> {

@@ -7,7 +7,7 @@ use hco_preflight::Object;
 use serde::{Deserialize, Serialize};
 
 use super::admission::Identity;
-use super::deployed::Policy;
+use super::deployed::{Mode, Policy};
 use super::exit::Exit;
 use super::foreign::{Foreign, one_line};
 use super::input::InFile;
@@ -228,9 +228,40 @@ pub(crate) struct Verdicts {
     pub(crate) failures: Vec<Failure>,
     /// Whether it is right that there are no objects.
     pub(crate) may_be_empty: bool,
+    /// The cluster that was asked.
+    pub(crate) cluster: Option<Origin>,
+    /// The options of the command line that `fix` does not have.
+    pub(crate) not_for_fix: Vec<&'static str>,
 }
 
+/// A cluster.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Origin {
+    /// None for the service account of a pod.
+    pub(crate) context: Option<Foreign>,
+    pub(crate) server: Foreign,
+}
+
+/// What becomes of a denial by a policy in monitor mode.
+const ONLY_REPORTED: &str = "The policy has the mode monitor: the cluster would only report this.";
+
 impl Judged {
+    /// Whether the cluster would only report a denial.
+    pub(crate) fn is_only_reported(&self) -> bool {
+        let policy = self.policy.as_ref();
+        let is_monitor = policy.is_some_and(|policy| policy.mode == Mode::Monitor);
+        is_monitor && self.exit() != Exit::Unjudged
+    }
+
+    /// A text about a denial; if the cluster would only report it, with a line that says so.
+    pub(crate) fn with_mode(&self, level: Level, text: String) -> String {
+        if level == Level::Deny && self.is_only_reported() {
+            format!("{text}\n{ONLY_REPORTED}")
+        } else {
+            text
+        }
+    }
+
     /// `NAMESPACE/NAME`, without the parts that are missing.
     pub(crate) fn name(&self) -> String {
         let name = self.identity.name.as_deref().unwrap_or("(without a name)");
@@ -363,7 +394,7 @@ mod tests {
             Verdicts {
                 objects,
                 failures,
-                may_be_empty: false,
+                ..Verdicts::default()
             }
             .exit()
         };
@@ -387,6 +418,7 @@ mod tests {
             objects: vec![judged(true, None)],
             failures: vec![Failure::in_file("a.yaml", None, "no such file")],
             may_be_empty: true,
+            ..Verdicts::default()
         };
         assert_eq!(verdicts.exit(), Exit::Unjudged);
     }

@@ -24,18 +24,25 @@ fn render_object(text: &mut String, object: &Judged) {
     };
     let name = object.unique_name();
     if let Some(message) = object.message() {
-        command(text, "error", at(None), &name, message);
+        let word = if object.is_only_reported() {
+            "warning"
+        } else {
+            "error"
+        };
+        let message = object.with_mode(Level::Deny, message.to_owned());
+        command(text, word, at(None), &name, &message);
     }
     for finding in &object.report.findings {
         let word = match finding.level {
-            Level::Deny => "error",
-            Level::Warn => "warning",
+            Level::Deny if !object.is_only_reported() => "error",
+            Level::Deny | Level::Warn => "warning",
             Level::Carried => "notice",
         };
         let message = format!(
             "{name}: {}\n{}\nfix: {}",
             finding.fact, finding.path, finding.fix
         );
+        let message = object.with_mode(finding.level, message);
         command(
             text,
             word,

@@ -26,15 +26,23 @@ fn entries(object: &Judged) -> Vec<Value> {
     let (name, place) = (object.unique_name(), object.place.as_ref());
     let file = place.map_or(CLUSTER, |place| &place.file);
     let begin = |line: Option<usize>| line.or(place.map(|place| place.line)).unwrap_or(1);
+    let denied = if object.is_only_reported() {
+        "minor"
+    } else {
+        "critical"
+    };
     let findings = object.report.findings.iter().map(|finding| {
         let template = finding.template.as_ref().map(Foreign::raw);
         entry(
             finding.rule.raw(),
-            &format!("{name}: {}\nfix: {}", finding.fact, finding.fix),
+            &object.with_mode(
+                finding.level,
+                format!("{name}: {}\nfix: {}", finding.fact, finding.fix),
+            ),
             // Neither line nor index: a finding stays the same one when the file grows above it.
             &[&name, template.unwrap_or_default(), finding.fact.raw()],
             match finding.level {
-                Level::Deny => "critical",
+                Level::Deny => denied,
                 Level::Warn => "minor",
                 Level::Carried => "info",
             },
@@ -44,9 +52,9 @@ fn entries(object: &Judged) -> Vec<Value> {
     let message = object.message().map(|message| {
         entry(
             "object",
-            &format!("{name}: {message}"),
+            &object.with_mode(Level::Deny, format!("{name}: {message}")),
             &[&name, message],
-            "critical",
+            denied,
             (file, begin(None)),
         )
     });

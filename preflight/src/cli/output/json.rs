@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::deployed::Policy;
 use crate::cli::exit::Exit;
 use crate::cli::foreign::Foreign;
-use crate::cli::verdict::{Failure, Finding, Judged, Verdicts};
+use crate::cli::verdict::{Failure, Finding, Judged, Origin, Verdicts};
 
 /// The whole.
 #[derive(Serialize)]
@@ -16,6 +16,8 @@ struct Document<'v> {
     allowed: bool,
     objects: Vec<Object<'v>>,
     errors: Vec<Error<'v>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'v Origin>,
 }
 
 /// What could not be read or asked; what is not known is null.
@@ -56,6 +58,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
         allowed: verdicts.exit() == Exit::Accepted,
         objects: verdicts.objects.iter().map(object).collect(),
         errors: verdicts.failures.iter().map(error).collect(),
+        cluster: verdicts.cluster.as_ref(),
     };
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');

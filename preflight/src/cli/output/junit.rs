@@ -69,6 +69,13 @@ fn case(object: &Judged) -> Case {
         number => count(number, "problem"),
     };
     let in_full = format!("{message}{problems}");
+    let (in_short, in_full) = if object.is_only_reported() && !object.report.allowed {
+        let in_full = object.with_mode(Level::Deny, in_full.trim_end().to_owned());
+        let in_short = format!("{in_short}, which the cluster would only report");
+        (in_short, in_full + "\n")
+    } else {
+        (in_short, in_full)
+    };
     let reported = if object.decides {
         String::new()
     } else {

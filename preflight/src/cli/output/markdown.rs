@@ -16,6 +16,17 @@ macro_rules! line {
 /// A section for each object.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
     let mut text = String::new();
+    if let Some(cluster) = &verdicts.cluster {
+        let whose = match &cluster.context {
+            Some(context) => format!("context {}", code(context)),
+            None => "service account of the pod".to_owned(),
+        };
+        line!(
+            text,
+            "Cluster: {whose} · API server {}\n",
+            code(&cluster.server)
+        );
+    }
     for object in &verdicts.objects {
         section(&mut text, object);
     }
@@ -32,6 +43,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
 fn section(text: &mut String, object: &Judged) {
     let (sign, word) = match object.exit() {
         Exit::Accepted => ("✅", "would be accepted"),
+        Exit::Denied if object.is_only_reported() => ("⚠️", "would be reported, not denied"),
         Exit::Denied => ("❌", "would be denied"),
         Exit::Unjudged => ("❗", "could not be judged"),
     };
@@ -129,8 +141,8 @@ fn table(text: &mut String, object: &Judged, findings: &[&Finding]) {
     line!(text, "| | Rule | Where | What |\n| --- | --- | --- | --- |");
     for finding in findings {
         let sign = match finding.level {
-            Level::Deny => "❌",
-            Level::Warn => "⚠️",
+            Level::Deny if !object.is_only_reported() => "❌",
+            Level::Deny | Level::Warn => "⚠️",
             Level::Carried => "·",
         };
         let at = match &object.place {

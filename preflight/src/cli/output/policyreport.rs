@@ -80,6 +80,7 @@ fn of_object(object: &Judged) -> PolicyReport<'_> {
             Level::Carried => "skip",
         };
         let message = format!("{}\nfix: {}", finding.fact, finding.fix);
+        let message = object.with_mode(finding.level, message);
         let mut entry = entry(finding.rule.raw(), result, message, object.at(finding.line));
         let path = finding.path.raw().to_owned();
         entry.properties.insert("path", path);
@@ -90,7 +91,10 @@ fn of_object(object: &Judged) -> PolicyReport<'_> {
         Exit::Accepted | Exit::Denied => "fail",
     };
     let message = object.message().into_iter();
-    let message = message.map(|text| entry("object", result, text.to_owned(), object.at(None)));
+    let message = message.map(|text| {
+        let text = object.with_mode(Level::Deny, text.to_owned());
+        entry("object", result, text, object.at(None))
+    });
     let mut results: Vec<Entry> = findings.chain(message).collect();
     if results.is_empty() {
         results.push(entry("", "pass", String::new(), object.at(None)));

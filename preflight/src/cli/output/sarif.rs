@@ -70,12 +70,21 @@ fn results(object: &Judged) -> Vec<Value> {
     if let Some(message) = object.message() {
         results.push(json!({
             "ruleId": OBJECT,
-            "level": "error",
-            "message": {"text": message},
+            "level": denied(object),
+            "message": {"text": object.with_mode(Level::Deny, message.to_owned())},
             "locations": [location(object, None, None)],
         }));
     }
     results
+}
+
+/// The level of a denial.
+fn denied(object: &Judged) -> &'static str {
+    if object.is_only_reported() {
+        "warning"
+    } else {
+        "error"
+    }
 }
 
 fn result(object: &Judged, finding: &Finding) -> Value {
@@ -88,11 +97,14 @@ fn result(object: &Judged, finding: &Finding) -> Value {
     let mut result = json!({
         "ruleId": rule,
         "level": match finding.level {
-            Level::Deny => "error",
+            Level::Deny => denied(object),
             Level::Warn => "warning",
             Level::Carried => "note",
         },
-        "message": {"text": format!("{name}: {}\nfix: {}", finding.fact, finding.fix)},
+        "message": {"text": object.with_mode(
+            finding.level,
+            format!("{name}: {}\nfix: {}", finding.fact, finding.fix),
+        )},
         "locations": [location(object, finding.line, Some(finding.path.raw()))],
         // Neither line nor index: a finding stays the same one when the file grows above it.
         "partialFingerprints": {"hcoPreflight/v1": format!("{name}/{rule}/{template}/{}", finding.fact)},

@@ -305,7 +305,13 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
         let findings = count(fixable, "finding");
         let is_live = verdicts.objects.iter().all(|it| it.written.is_none());
         let more = if is_live { " and `-o commands`" } else { "" };
-        let fix = format!("`{name} fix` with the same options{more} shows how to fix {findings}.");
+        let except = match verdicts.not_for_fix.join(" and ") {
+            options if options.is_empty() => options,
+            options => format!(" except {options}"),
+        };
+        let fix = format!(
+            "`{name} fix` with the same options{except}{more} shows how to fix {findings}."
+        );
         for line in wrap(&fix, width) {
             line!(text, "{line}");
         }

@@ -326,18 +326,24 @@ fn grants_are_listed(
     assert_eq!(ended, code, "{shown}");
 }
 
-/// The import was enabled by `kubectl patch`, and the file says nothing of it: `kubectl apply` leaves it enabled.
-#[test]
-fn what_others_set_stays_where_the_file_is_applied() {
+/// The recorded cluster, with another live object.
+pub(super) fn with_live(change: impl FnOnce(&mut Value)) -> Vec<Value> {
     let mut answers = recorded();
     let live = answers.iter_mut().find(|answer| {
         let request = answer["request"].as_str().unwrap_or_default();
         answer["status"] == 200 && request.contains("/v1beta1/namespaces/")
     });
-    let live = &mut live.unwrap()["body"];
-    live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
-    live["spec"]["dataImportCronTemplates"] = json!([]);
-    let server = ApiServer::start(answers);
+    change(&mut live.unwrap()["body"]);
+    answers
+}
+
+/// The import was enabled by `kubectl patch`, and the file says nothing of it: `kubectl apply` leaves it enabled.
+#[test]
+fn what_others_set_stays_where_the_file_is_applied() {
+    let server = ApiServer::start(with_live(|live| {
+        live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+        live["spec"]["dataImportCronTemplates"] = json!([]);
+    }));
     let code = |more: &str| {
         let mut check = command_on(&server);
         check.args(["check", "-f", "accepted-live.yaml", "--cluster"]);
@@ -347,6 +353,63 @@ fn what_others_set_stays_where_the_file_is_applied() {
     assert_eq!(code(""), Some(0));
     assert_eq!(code("--as-if apply"), Some(0));
     assert_eq!(code("--as-if replace"), Some(1));
+}
+
+/// The file has no placement, and the live object has one that only the nodes of `--what-if` match: they count.
+#[test]
+fn nodes_that_join_are_placed_by_what_is_sent() {
+    let server = ApiServer::start(with_live(|live| {
+        live["spec"]["workloads"] =
+            json!({"nodePlacement": {"nodeSelector": {"kubernetes.io/arch": "arm64"}}});
+    }));
+    let words = "check -f accepted-live.yaml --cluster --what-if arm64=2";
+    let (shown, _) = run(&server, words);
+    assert!(
+        shown.contains("arm64 (2)") && !shown.contains("amd64 (1)"),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains("placement does not match these nodes"),
+        "{shown}"
+    );
+    // A placement that they do not match is still reported.
+    let server = ApiServer::start(with_live(|live| {
+        live["spec"]["workloads"] = json!({"nodePlacement": {"nodeSelector": {"zone": "za"}}});
+    }));
+    let (shown, _) = run(&server, words);
+    assert!(
+        shown.contains("placement does not match these nodes"),
+        "{shown}"
+    );
+}
+
+/// The closing line suggests no option that `fix` does not have.
+#[test]
+fn the_hint_names_options_that_fix_does_not_have() {
+    let words = "check -f denied.yaml --arch amd64=3,arm64=2";
+    let hint = |more: &str| {
+        let output = super::run(&format!("{words} {more}"));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let hint = text.lines().find(|line| line.contains("hco-preflight fix"));
+        hint.unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        hint("--fail-on never"),
+        "`hco-preflight fix` with the same options except --fail-on shows how to fix 1 finding."
+    );
+    assert_eq!(
+        hint(""),
+        "`hco-preflight fix` with the same options shows how to fix 1 finding."
+    );
+    let server = ApiServer::start(recorded());
+    let (shown, _) = run(
+        &server,
+        "check -f denied.yaml --cluster --as-if replace --fail-on warn",
+    );
+    assert!(
+        shown.contains("with the same options except --as-if and --fail-on"),
+        "{shown}"
+    );
 }
 
 /// A cluster that serves other versions than that of the file is not one without the object.
@@ -361,6 +424,10 @@ fn a_version_that_is_not_served_is_an_error() {
     let server = ApiServer::start(answers);
     let (shown, code) = run(&server, "check -f other.yaml --cluster");
     compare("cluster-version-not-served", &shown);
+    assert_eq!(code, 2);
+    let (fixed, code) = run(&server, "fix -f other.yaml --cluster");
+    let error = shown.lines().find(|line| line.contains("error: ")).unwrap();
+    assert!(fixed.contains(error), "{fixed}");
     assert_eq!(code, 2);
 }
 

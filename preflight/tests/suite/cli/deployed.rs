@@ -91,6 +91,255 @@ fn the_output_is_as_reviewed(
     check(context.description.unwrap(), &server, words, code);
 }
 
+/// Without --images, a policy that looks up images is judged without that: nothing is known of the images, and nothing is
+/// reported as unreadable.
+#[rstest]
+#[case::verify(json!({"images": "verify", "levels": {"image-unreadable": "deny"}}))]
+#[case::verify_all(json!({"images": "verify-all", "levels": {"image-unreadable": "deny"}, "repair": {"image-architectures-mismatch": "from-image"}}))]
+fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
+    let note = "note: images are not looked up, although the settings have `images: verify`; to look them up as the policy in the cluster does, add --images\n";
+    let file = super::scratch("images-not-looked-up")
+        .join(format!("{}.json", settings["images"].as_str().unwrap()));
+    std::fs::write(&file, settings.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    let server = ApiServer::start(with_policies(&[policy("a", "protect", settings)]));
+    for words in [
+        "check -f accepted-live.yaml --cluster",
+        &format!("check -f accepted-live.yaml --cluster --settings {file}"),
+    ] {
+        let output = command_on(&server).args(words.split_whitespace()).output();
+        let shown = shown(words, &output.unwrap());
+        assert!(shown.contains("exit 0"), "{shown}");
+        assert_eq!(shown.matches(note).count(), 1, "{shown}");
+        assert!(!shown.contains("image-unreadable"), "{shown}");
+    }
+    // No policy asks for look-ups.
+    let server = ApiServer::start(with_policies(&[policy(
+        "a",
+        "protect",
+        json!({"images": "ignore"}),
+    )]));
+    let words = "check -f accepted-live.yaml --cluster";
+    let output = command_on(&server).args(words.split_whitespace()).output();
+    let shown = shown(words, &output.unwrap());
+    assert!(!shown.contains("looked up"), "{shown}");
+}
+
+/// The namespace of the recorded object, with these labels, or without permission to read it.
+fn with_namespace(mut answers: Vec<Value>, labels: Option<Value>) -> Vec<Value> {
+    let all = answers
+        .iter_mut()
+        .find(|it| it["as"] == "admin" && it["request"] == "GET /api/v1");
+    let resources = all.unwrap().pointer_mut("/body/resources").unwrap();
+    resources.as_array_mut().unwrap().push(json!({
+        "name": "namespaces", "singularName": "namespace", "namespaced": false, "kind": "Namespace", "verbs": ["get"],
+    }));
+    let (status, body) = match labels {
+        Some(labels) => (
+            200,
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubevirt-hyperconverged", "labels": labels}}),
+        ),
+        None => (
+            403,
+            json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no", "code": 403}),
+        ),
+    };
+    answers.push(json!({"as": "admin", "request": "GET /api/v1/namespaces/kubevirt-hyperconverged", "status": status, "body": body}));
+    answers
+}
+
+/// A policy that denies the object, and that the cluster evaluates for what these fields select.
+fn selecting(fields: &Value) -> Value {
+    let mut policy = policy("a", "protect", json!({}));
+    let spec = policy.get_mut("spec").unwrap().as_object_mut().unwrap();
+    spec.extend(fields.as_object().unwrap().clone());
+    policy
+}
+
+const OF_NAMESPACE: &str =
+    "its namespaceSelector does not match the namespace `kubevirt-hyperconverged`";
+
+/// A policy that the cluster does not evaluate for the object does not decide: the other one accepts it.
+#[rstest]
+#[case::label_of_the_name(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}), "check --cluster", Some(OF_NAMESPACE))]
+#[case::same_name(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kubevirt-hyperconverged"}}}), "check --cluster", None)]
+#[case::not_in(json!({"namespaceSelector": {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kubevirt-hyperconverged"]}]}}), "check --cluster", Some(OF_NAMESPACE))]
+#[case::missing_label(json!({"namespaceSelector": {"matchExpressions": [{"key": "virtual", "operator": "DoesNotExist"}]}}), "check --cluster", Some(OF_NAMESPACE))]
+#[case::label(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"virtual": "yes"}}}), "check --cluster", None)]
+#[case::other_value(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"virtual": "no"}}}), "fix --cluster -o commands", Some(OF_NAMESPACE))]
+#[case::live_object(json!({"rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1"], "resources": ["hyperconvergeds"], "operations": ["CREATE"]}]}), "check --cluster", None)]
+#[case::operation(json!({"rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1"], "resources": ["hyperconvergeds"], "operations": ["UPDATE"]}]}), "check -f new.yaml --cluster", Some("its rules do not include CREATE requests for hyperconvergeds of hco.kubevirt.io/v1beta1"))]
+#[case::version(json!({"matchPolicy": "Exact", "rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1beta1"], "resources": ["hyperconvergeds"], "operations": ["*"]}]}), "check --cluster", Some("its rules do not include CREATE and UPDATE requests for hyperconvergeds of hco.kubevirt.io/v1"))]
+fn a_policy_that_does_not_apply_does_not_decide(
+    #[case] fields: Value,
+    #[case] words: &str,
+    #[case] why: Option<&str>,
+    #[context] context: Context,
+) {
+    let policies = [selecting(&fields), policy("b", "protect", ignored())];
+    let labels =
+        json!({"kubernetes.io/metadata.name": "kubevirt-hyperconverged", "virtual": "yes"});
+    let server = ApiServer::start(with_namespace(with_policies(&policies), Some(labels)));
+    let directory = super::scratch(&format!("deployed-scope-{}", context.description.unwrap()));
+    let new = std::fs::read_to_string(super::files().join("denied.yaml")).unwrap();
+    let new = new.replace("name: kubevirt-hyperconverged", "name: other");
+    let new = new.replace("namespace: other", "namespace: kubevirt-hyperconverged");
+    std::fs::write(directory.join("new.yaml"), new).unwrap();
+    let mut command = command_on(&server);
+    command
+        .current_dir(directory)
+        .args(words.split_whitespace());
+    let output = command.output().unwrap();
+    let shown = shown(words, &output);
+    let code = i32::from(why.is_none());
+    assert_eq!(output.status.code(), Some(code), "{shown}");
+    if let Some(why) = why {
+        let note = format!("note: ClusterAdmissionPolicy a is ignored: {why}\n");
+        assert!(shown.contains(&note), "{shown}");
+    }
+    let is_used = shown.contains("note: using the settings of ClusterAdmissionPolicy a ");
+    assert_eq!(is_used, why.is_none(), "{shown}");
+}
+
+/// Without the labels of the namespace, only its name decides.
+#[test]
+fn labels_that_cannot_be_read_are_assumed_to_match() {
+    let run = |selector: Value| {
+        let policies = [selecting(
+            &json!({"namespaceSelector": {"matchExpressions": selector}}),
+        )];
+        let server = ApiServer::start(with_namespace(with_policies(&policies), None));
+        let output = command_on(&server).args(["check", "--cluster"]).output();
+        shown("check --cluster", &output.unwrap())
+    };
+    let assumed = "note: ClusterAdmissionPolicy a: the labels of the namespace cannot be read, so its namespaceSelector is assumed to match\n";
+    let virtual_one = json!({"key": "virtual", "operator": "Exists"});
+    let shown = run(json!([virtual_one]));
+    assert!(
+        shown.contains(assumed) && shown.contains("by ClusterAdmissionPolicy a"),
+        "{shown}"
+    );
+    let other =
+        json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["other"]});
+    let shown = run(json!([virtual_one, other]));
+    assert!(!shown.contains(assumed), "{shown}");
+    assert!(
+        shown.contains("using the default settings: no policy"),
+        "{shown}"
+    );
+}
+
+/// Kubewarden's controller leaves them out of the webhook.
+#[test]
+fn labels_that_kubewarden_ignores_do_not_exclude_the_object() {
+    let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "other"}});
+    let policies = [selecting(&json!({"namespaceSelector": selector}))];
+    let server = ApiServer::start(with_policies(&policies));
+    let output = command_on(&server).args(["check", "--cluster"]).output();
+    let shown = shown("check --cluster", &output.unwrap());
+    let note = "note: ClusterAdmissionPolicy a: Kubewarden ignores the matchLabels of its namespaceSelector, so they are not evaluated; use matchExpressions\n";
+    assert!(
+        shown.contains(note) && shown.contains("by ClusterAdmissionPolicy a"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_is_not_evaluated_is_named() {
+    let policies = [selecting(&json!({
+        "objectSelector": {"matchLabels": {"a": "b"}},
+        "matchConditions": [{"name": "never", "expression": "false"}],
+    }))];
+    let server = ApiServer::start(with_policies(&policies));
+    let output = command_on(&server).args(["check", "--cluster"]).output();
+    let shown = shown("check --cluster", &output.unwrap());
+    let note = "note: ClusterAdmissionPolicy a: its objectSelector and matchConditions are not evaluated, so the cluster may skip this policy for some requests\n";
+    assert!(shown.contains(note), "{shown}");
+}
+
+/// A policy for another version of the module is named with that version, and the others decide.
+#[test]
+fn a_policy_with_unknown_settings_does_not_stop_the_others() {
+    let unknown = policy("a", "protect", json!({"level": {}}));
+    let server = ApiServer::start(with_policies(&[
+        unknown.clone(),
+        policy("b", "protect", lenient()),
+    ]));
+    check("one_invalid", &server, "check --cluster", 0);
+    // Not if the cluster does not evaluate the other one.
+    let mut other = policy("b", "protect", lenient());
+    other["spec"]["namespaceSelector"] = json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["other"]}]});
+    let server = ApiServer::start(with_policies(&[unknown, other]));
+    let output = command_on(&server).args(["check", "--cluster"]).output();
+    assert_eq!(output.unwrap().status.code(), Some(2));
+}
+
+/// With monitor alone, every output says that the cluster would not deny the object.
+#[rstest]
+#[case::github("::warning ", "::error ", true)]
+#[case::gitlab("\"severity\": \"minor\"", "\"critical\"", true)]
+#[case::sarif(
+    "\"level\": \"warning\",\n          \"locations\"",
+    "\"level\": \"error\",\n          \"locations\"",
+    true
+)]
+#[case::junit("1 problem, which the cluster would only report", "never", true)]
+#[case::policyreport("\"result\": \"fail\"", "never", true)]
+#[case::markdown(
+    "### ⚠️ HyperConverged `kubevirt-hyperconverged/kubevirt-hyperconverged` would be reported, not denied",
+    "❌ deny",
+    false
+)]
+fn outputs_for_programs_name_the_mode(
+    #[case] wanted: &str,
+    #[case] unwanted: &str,
+    #[case] has_sentence: bool,
+    #[context] context: Context,
+) {
+    let sentence = "The policy has the mode monitor: the cluster would only report this.";
+    for (mode, is_monitor) in [("monitor", true), ("protect", false)] {
+        let server = ApiServer::start(with_policies(&[policy("a", mode, json!({}))]));
+        let format = context.description.unwrap();
+        let output = command_on(&server)
+            .args(["check", "--cluster", "-o", format])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(
+            text.contains(sentence),
+            has_sentence && is_monitor,
+            "{text}"
+        );
+        if is_monitor {
+            assert!(text.contains(wanted) && !text.contains(unwanted), "{text}");
+        } else if unwanted != "never" {
+            assert!(text.contains(unwanted), "{text}");
+        }
+    }
+}
+
+/// A report that is kept says which cluster it is about.
+#[test]
+fn reports_name_the_cluster() {
+    let server = ApiServer::start(with_policies(&[]));
+    let run = |format: &str| {
+        let mut check = command_on(&server);
+        let output = check.args(["check", "--cluster", "-o", format]).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let address = format!("http://{}/", server.address());
+    let document: Value = serde_json::from_str(&run("json")).unwrap();
+    let cluster = json!({"context": "admin", "server": address});
+    assert_eq!(document["cluster"], cluster);
+    let line = format!("Cluster: context `admin` · API server `{address}`\n");
+    let markdown = run("markdown");
+    assert!(markdown.starts_with(&line), "{markdown}");
+    let without = super::run("check -f denied.yaml --arch amd64=1 -o json");
+    let document: Value = serde_json::from_slice(&without.stdout).unwrap();
+    assert_eq!(document.get("cluster"), None);
+}
+
 /// Whoever names settings asks for no policies.
 #[test]
 fn settings_of_the_user_override() {
@@ -200,8 +449,16 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
             "message": "clusteradmissionpolicies.policies.kubewarden.io is forbidden",
         });
     }
-    let server = ApiServer::start(answers);
+    let server = ApiServer::start(answers.clone());
     check("forbidden", &server, "check --cluster", 1);
+    // Those of the namespace can be listed.
+    let namespaced = answers.iter_mut().rev().nth(1).unwrap();
+    *namespaced = list(NAMESPACED, &[]);
+    let server = ApiServer::start(answers);
+    let output = command_on(&server).args(["check", "--cluster"]).output();
+    let shown = shown("check --cluster", &output.unwrap());
+    let note = "note: using the default settings: some policies cannot be listed, and no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged` among the others; use --settings to choose others\n";
+    assert!(shown.contains(note), "{shown}");
 }
 
 /// What an API server cannot answer is no cluster without policies.

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use rstest::{Context, rstest};
+use serde_json::{Value, json};
 
+use super::cluster::with_live;
 use super::{check, command, command_on, files, run, run_with, scratch};
 use crate::api_server::{ApiServer, recorded};
 
@@ -199,6 +201,96 @@ fn what_the_cluster_has_already_is_fixed() {
     );
 }
 
+/// Runs `fix` in a copy of a file against a cluster with another live object: the exit code, the file, the standard error.
+fn fix_with_live(
+    name: &str,
+    text: &str,
+    words: &str,
+    change: impl FnOnce(&mut Value),
+) -> (Option<i32>, String, String) {
+    let server = ApiServer::start(with_live(change));
+    let path = scratch(name).join("hco.yaml");
+    fs::write(&path, text).unwrap();
+    let mut fix = command_on(&server);
+    fix.current_dir(path.parent().unwrap());
+    fix.args(["fix", "-f", "hco.yaml", "--cluster"]);
+    let output = fix.args(words.split_whitespace()).output().unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    let file = fs::read_to_string(path).unwrap();
+    (
+        output.status.code(),
+        file,
+        String::from_utf8(printed).unwrap(),
+    )
+}
+
+const HEAD: &str = "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}\n";
+
+/// The import was enabled by `kubectl patch`, and the file says nothing of it.
+#[test]
+fn what_the_live_object_has_is_not_fixed_in_the_file() {
+    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
+    let enable = |live: &mut Value| {
+        live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+    };
+    let (code, file, printed) = fix_with_live("fix-merged", &text, "--write", enable);
+    assert_eq!((code, &file), (Some(0), &text), "{printed}");
+    assert!(printed.contains("nothing to fix"), "{printed}");
+}
+
+/// A template of OpenShift, which only the status of the live object names, needs no annotation.
+#[test]
+fn templates_of_the_live_status_are_known() {
+    let spec = json!({"schedule": "0 */12 * * *", "managedDataSource": "rhel9", "template": {"spec": {"source": {"registry": {"url": "docker://registry.redhat.io/rhel9/rhel-guest-image"}}}}});
+    let text = format!(
+        "{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n  - metadata: {{name: rhel9-image-cron}}\n    spec: {spec}\n"
+    );
+    let named = |live: &mut Value| {
+        live["status"] = json!({"dataImportCronTemplates": [{
+            "metadata": {"name": "rhel9-image-cron", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64,arm64"}},
+            "spec": spec,
+            "status": {"commonTemplate": true, "originalSupportedArchitectures": "amd64,arm64,s390x"},
+        }]});
+    };
+    let (code, _, printed) = fix_with_live("fix-unknown", &text, "", |_| ());
+    assert_eq!(code, Some(1), "{printed}");
+    let (code, _, printed) = fix_with_live("fix-known", &text, "", named);
+    assert_eq!(code, Some(0), "{printed}");
+}
+
+/// The live object has the feature gates, and the file gets them.
+#[test]
+fn an_edit_adds_what_is_around_it_to_the_file() {
+    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
+    let (code, file, printed) = fix_with_live("fix-parents", &text, "--write", |_| ());
+    assert_eq!(code, Some(0), "{printed}");
+    let gate = "  featureGates:\n    enableMultiArchBootImageImport: true\n";
+    assert!(file.contains(gate), "{file}");
+}
+
+/// The file has no templates: those of the live object are fixed in the cluster, not by the file.
+#[test]
+fn what_is_only_in_the_live_object_is_reported_and_not_written() {
+    let text = format!("{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n");
+    let only_live = |live: &mut Value| {
+        live["spec"]["dataImportCronTemplates"] = json!([{
+            "metadata": {"name": "one", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64, arm64"}},
+            "spec": {"schedule": "0 */12 * * *", "managedDataSource": "one", "template": {"spec": {"source": {"registry": {"url": "docker://example.com/one"}}}}},
+        }]);
+    };
+    let (code, file, printed) = fix_with_live("fix-only-live", &text, "--write", only_live);
+    assert_eq!((code, &file), (Some(1), &text), "{printed}");
+    let error = "error: hco.yaml:1: [architectures-malformed] not changed: the value is only in the live object, and not in the file; add it to the file, or change the live object with the command that `-o commands` prints\n";
+    assert_eq!(printed.matches(error).count(), 1, "{printed}");
+    let (code, _, printed) =
+        fix_with_live("fix-only-live-command", &text, "-o commands", only_live);
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(
+        printed.contains("kubectl patch ") && printed.contains("/spec/dataImportCronTemplates/0/"),
+        "{printed}"
+    );
+}
+
 /// The diff is one that `patch` takes.
 #[test]
 fn the_diff_can_be_applied() {
@@ -269,7 +361,7 @@ fn a_blank_in_the_name_of_a_file_does_not_end_it() {
 fn a_patch_adds_a_parent_once() {
     let output = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch");
     let printed = String::from_utf8(output.stdout).unwrap();
-    let patch: serde_json::Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
+    let patch: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
     let paths: Vec<&str> = patch
         .as_array()
         .unwrap()

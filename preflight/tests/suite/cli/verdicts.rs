@@ -184,7 +184,7 @@ fn links_in_circles_and_files_that_git_ignores_are_skipped() {
     assert!(!notes.contains("broken.yaml"), "{notes}");
 }
 
-/// What a repository has beside manifests, and a mounted ConfigMap, whose files are there three times.
+/// What a repository has beside manifests, and a mounted `ConfigMap`, whose files are there three times.
 #[test]
 fn files_that_are_no_manifests_are_skipped() {
     let root = scratch("repository");
