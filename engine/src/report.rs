@@ -16,6 +16,7 @@ use crate::findings::{Finding, Judged, Outcome};
 use crate::golden_image::GoldenImage;
 use crate::import::Import;
 use crate::node::Census;
+use crate::registries::Registries;
 use crate::remedy::{self, Remedy};
 use crate::repair::Step;
 use crate::request::Version;
@@ -65,6 +66,9 @@ pub struct Report {
     /// The object with the repairs; `None` if nothing was repaired.
     #[serde(skip)]
     pub repaired_object: Option<String>,
+    /// Why images were not checked, a sentence for each reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_checked: Vec<String>,
     /// Warnings for the user.
     #[serde(skip)]
     pub warnings: Vec<String>,
@@ -152,6 +156,7 @@ impl Report {
             more_findings: 0,
             repairs: Vec::new(),
             repaired_object: None,
+            not_checked: Vec::new(),
             warnings: Vec::new(),
             audit_annotations: BTreeMap::new(),
         }
@@ -230,6 +235,8 @@ impl Report {
             _ => Some(FORBIDDEN),
         };
         let census = facts.census_if_read();
+        let not_checked = facts.registries.map(Registries::not_checked);
+        let not_checked = not_checked.unwrap_or_default();
         let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
         let mut report = Self {
             allowed: code.is_none(),
@@ -245,7 +252,8 @@ impl Report {
                 .map(|census| templates(facts, census)),
             repairs: repairs.iter().map(Step::warning).collect(),
             repaired_object: None,
-            warnings: warnings::warnings(repairs, &judged, facts.registries),
+            warnings: warnings::warnings(repairs, &judged, &not_checked),
+            not_checked,
             more_findings: judged.iter().map(Judged::omitted).sum(),
             findings: Vec::new(),
             audit_annotations: BTreeMap::new(),

@@ -2,7 +2,6 @@
 //! looked up, and one for each rule that carries existing problems over.
 
 use crate::findings::{Judged, Outcome};
-use crate::registries::Registries;
 use crate::repair::Step;
 use crate::text::cut;
 
@@ -13,7 +12,7 @@ const LINES: usize = 4096;
 pub(super) fn warnings(
     repairs: &[Step],
     rules: &[Judged<'_>],
-    registries: Option<&Registries<'_>>,
+    not_checked: &[String],
 ) -> Vec<String> {
     let mut lines = Lines::default();
     for step in repairs {
@@ -26,12 +25,8 @@ pub(super) fn warnings(
         }
         lines.omitted += more;
     }
-    for line in registries
-        .map(Registries::not_checked)
-        .into_iter()
-        .flatten()
-    {
-        lines.push(line);
+    for line in not_checked {
+        lines.push(line.clone());
     }
     for judged in rules {
         if let Some(first) = judged.with(Outcome::Carried).0.first() {

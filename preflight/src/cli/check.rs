@@ -52,7 +52,8 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     if !args.quiet {
         terminal.notes(&notes);
         for object in &verdicts.objects {
-            for note in &object.report.notes {
+            let report = &object.report;
+            for note in report.notes.iter().chain(&report.not_checked) {
                 terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
             }
             for repair in &object.report.repairs {
@@ -275,11 +276,16 @@ impl Prepared {
                 server: Foreign::from(cluster.server()),
             }),
         };
-        images.read_ahead(|images| prepared.evaluate_with(images));
-        Ok(Self {
-            hosts: prepared.hosts.with_images(&images.host),
-            ..prepared
-        })
+        Ok(prepared.with_images(&images))
+    }
+
+    /// Reads the images that are needed.
+    fn with_images(self, images: &Images) -> Self {
+        images.read_ahead(|images| self.evaluate_with(images));
+        Self {
+            hosts: self.hosts.with_images(&images.host),
+            ..self
+        }
     }
 
     /// Evaluates everything with a host that answers for images, and drops the reports.

@@ -128,6 +128,8 @@ struct Effective {
     updates: String,
     images: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    registries: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     templates: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repair: Option<Map<String, Value>>,
@@ -154,6 +156,10 @@ impl Effective {
             levels,
             updates: text("updates").unwrap_or_else(|| "ratchet".to_owned()),
             images: text("images").unwrap_or_else(|| "ignore".to_owned()),
+            registries: settings
+                .get("registries")
+                .and_then(Value::as_array)
+                .cloned(),
             service_account: text("serviceAccount"),
             templates: object("templates"),
             repair: object("repair"),

@@ -42,6 +42,9 @@ pub(crate) struct Report {
     /// How many findings there are beyond those.
     #[serde(default)]
     pub(crate) more_findings: usize,
+    /// Why images were not checked.
+    #[serde(default)]
+    pub(crate) not_checked: Vec<String>,
     /// Whether the answer comes from another module than this project's, which reports no findings.
     #[serde(skip)]
     pub(crate) foreign: bool,

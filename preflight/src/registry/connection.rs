@@ -263,12 +263,13 @@ fn client(config: &ClientConfig) -> Result<reqwest::Client> {
 
 /// Why there is no answer.
 fn unreached(error: reqwest::Error) -> Error {
+    // The cause comes last, because the policy shows the end of a long reason.
     let hint = if error.is_connect() {
-        "; check the name, the network and the proxy; if the registry has a certificate authority of its own, name it in sources.yml"
+        "the registry cannot be reached; check the name, the network, the proxy, and the certificate authorities in sources.yml: "
     } else {
         ""
     };
-    anyhow!("{:#}{hint}", Error::new(error.without_url()))
+    anyhow!("{hint}{:#}", Error::new(error.without_url()))
 }
 
 /// The reason in an answer that is an error.

@@ -47,6 +47,9 @@ struct Object<'v> {
     findings: &'v [Finding],
     more_findings: usize,
     repairs: &'v [Foreign],
+    /// Why images were not checked.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    not_checked: &'v [String],
     /// Only where no finding says why: an object that cannot be read, another module.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'v str>,
@@ -91,6 +94,7 @@ fn object(judged: &Judged) -> Object<'_> {
         findings: &report.findings,
         more_findings: report.more_findings,
         repairs: &report.repairs,
+        not_checked: &report.not_checked,
         message: judged.message(),
     }
 }

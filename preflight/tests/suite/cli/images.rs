@@ -284,8 +284,15 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
     assert_eq!(registry.paths(), [""; 0]);
     let settings = directory.join("registries.yaml");
     std::fs::write(&settings, "registries: [quay.io]\n").unwrap();
-    run(&["--images", "--settings", settings.to_str().unwrap()]);
+    let output = run(&["--images", "--settings", settings.to_str().unwrap()]);
     assert_eq!(registry.paths(), [""; 0], "it is not listed");
+    if subcommand == "check" {
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            notes.contains("were not checked: the setting registries does not list the host."),
+            "{notes}"
+        );
+    }
     run(&["--images"]);
     assert_eq!(registry.paths(), ["/v2/", "/v2/a/manifests/1"]);
 }
