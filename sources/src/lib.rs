@@ -176,9 +176,8 @@ mod tests {
     #[test]
     fn an_empty_proxy_is_none() {
         let proxies = Proxies::of(|name| match name {
-            "HTTPS_PROXY" => Some(String::new()),
             "https_proxy" => Some("http://proxy".to_owned()),
-            "HTTP_PROXY" => Some(String::new()),
+            "HTTPS_PROXY" | "HTTP_PROXY" => Some(String::new()),
             _ => None,
         });
         assert_eq!(proxies.https.as_deref(), Some("http://proxy"));
