@@ -27,7 +27,7 @@ enum Command {
         /// The file to write
         #[arg(short, long)]
         output: PathBuf,
-        /// Leave the rules for other versions of HyperConverged away: v1beta1 for HCO up to 1.17, which serves no other
+        /// Omit the rules for other versions of HyperConverged: v1beta1 for HCO up to 1.17, which serves no other
         #[arg(long)]
         api_version: Option<String>,
     },
