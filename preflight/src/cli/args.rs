@@ -272,7 +272,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) subject: Subject,
 
-    /// Accept files without a HyperConverged, as hooks of a repository need it
+    /// Succeed if no file has a HyperConverged, for example in a pre-commit hook
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
@@ -352,7 +352,7 @@ pub(crate) struct Fix {
     #[command(flatten)]
     pub(crate) subject: Subject,
 
-    /// Accept files without a HyperConverged, as hooks of a repository need it
+    /// Succeed if no file has a HyperConverged, for example in a pre-commit hook
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 

@@ -1,5 +1,6 @@
 //! `--cluster` and `rbac`, against an API server made of recorded answers.
 
+use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -210,6 +211,34 @@ fn the_proxy_of_the_kubeconfig_is_used() {
         .env("NO_PROXY", "*");
     assert_eq!(check.output().unwrap().status.code(), Some(2));
     assert_eq!(proxy.asked()[0], "CONNECT api.test:6443");
+}
+
+#[test]
+fn a_socks_proxy_is_used() {
+    let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = proxy.local_addr().unwrap();
+    let host = std::thread::spawn(move || -> std::io::Result<Vec<u8>> {
+        let (mut client, _) = proxy.accept()?;
+        let mut greeting = [0; 2];
+        client.read_exact(&mut greeting)?;
+        client.read_exact(&mut vec![0; greeting[1].into()])?;
+        client.write_all(&[5, 0])?;
+        let mut request = [0; 5];
+        client.read_exact(&mut request)?;
+        let mut host = vec![0; request[4].into()];
+        client.read_exact(&mut host)?;
+        Ok(host)
+    });
+    let server = ApiServer::start(recorded());
+    let path = kubeconfig(&server, "proxy-socks", |kubeconfig| {
+        let cluster = &mut kubeconfig["clusters"][0]["cluster"];
+        cluster["server"] = json!("https://api.test:6443");
+        cluster["proxy-url"] = json!(format!("socks5://{address}"));
+    });
+    assert_eq!(check_with(&path).output().unwrap().status.code(), Some(2));
+    // If nobody connected, this ends the wait.
+    drop(std::net::TcpStream::connect(address));
+    assert_eq!(host.join().unwrap().unwrap(), b"api.test");
 }
 
 /// Admin may impersonate everybody.
