@@ -123,10 +123,11 @@ fn corrections<'a>(facts: &Facts<'a>) -> Option<Vec<(&'a Template<'a>, Option<St
             (Annotation::Spec(value), _) => {
                 let corrected = Architectures(value.unwrap_or_default()).corrected(workload);
                 let is_clear = corrected.is_certain && !corrected.value.is_empty();
-                let wanted = match fit(facts, template, workload, &corrected.value) {
+                let supported = supported(facts, template);
+                let wanted = match supported.map(|set| fit(set, workload, &corrected.value)) {
                     Some(Fit::Wrong(by_image) | Fit::Partial(by_image)) => Some(by_image),
-                    Some(Fit::Unusable(_)) => None,
-                    Some(Fit::Right(_)) | None => is_clear.then_some(corrected.value),
+                    Some(Fit::Unusable) => None,
+                    Some(Fit::Right) | None => is_clear.then_some(corrected.value),
                 };
                 if let Some(wanted) = wanted.filter(|wanted| value != Some(wanted)) {
                     corrections.push((template, Some(wanted)));
@@ -239,18 +240,20 @@ pub(super) fn correct(
     census: &Census,
 ) -> Vec<Remedy> {
     let correction = value.corrected(&census.workload);
-    match fit(facts, template, &census.workload, &correction.value) {
-        Some(Fit::Wrong(value)) => vec![set_supported(facts, template, census, value)],
+    let supported = supported(facts, template);
+    let fit = supported.map(|set| (set, fit(set, &census.workload, &correction.value)));
+    match fit {
+        Some((_, Fit::Wrong(value))) => vec![set_supported(facts, template, census, value)],
         // To add architectures is a decision, which the repair `normalise` does not make.
-        Some(Fit::Partial(value)) => vec![
+        Some((_, Fit::Partial(value))) => vec![
             set_supported(facts, template, census, value),
             set_corrected(facts, template, census, correction),
         ],
-        Some(Fit::Unusable(supported)) => vec![another_image_or_placement(census, supported)],
+        Some((supported, Fit::Unusable)) => vec![another_image_or_placement(census, supported)],
         _ if correction.value.is_empty() => {
             vec![list_workload(facts, template, census, "set the annotation")]
         }
-        Some(Fit::Right(_)) | None => vec![set_corrected(facts, template, census, correction)],
+        Some((_, Fit::Right)) | None => vec![set_corrected(facts, template, census, correction)],
     }
 }
 
@@ -300,39 +303,32 @@ fn is_denied(facts: &Facts<'_>, template: &Template<'_>, census: &Census, value:
 
 /// Whether an annotation agrees with the image of its template. The values list what the image supports, the
 /// architectures of the nodes first.
-enum Fit<'f> {
-    /// The image supports these.
-    Right(&'f BTreeSet<String>),
+enum Fit {
+    Right,
     /// It leaves out architectures of the nodes that the image supports.
     Partial(String),
     /// It lists an architecture that the image does not support, or none of the nodes.
     Wrong(String),
-    /// No node can run the image, which supports these.
-    Unusable(&'f BTreeSet<String>),
+    /// No node can run the image.
+    Unusable,
 }
 
-/// How a value fits the image of a template; `None` if the image is not looked up or cannot be read.
-fn fit<'f>(
-    facts: &'f Facts<'_>,
-    template: &Template<'_>,
-    workload: &BTreeMap<String, usize>,
-    value: &str,
-) -> Option<Fit<'f>> {
-    let supported = supported(facts, template)?;
+/// How a value fits an image that supports these architectures.
+fn fit(supported: &BTreeSet<String>, workload: &BTreeMap<String, usize>, value: &str) -> Fit {
     let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
         .iter()
         .map(String::as_str)
         .filter(|name| is_architecture(name))
         .partition(|name| workload.contains_key(*name));
     if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
-        return Some(Fit::Unusable(supported));
+        return Fit::Unusable;
     }
     let is_listed = |name: &&&str| Architectures(value).entries().any(|entry| entry == **name);
     let listed = of_nodes.iter().filter(is_listed).count();
     let mut entries = Architectures(value).entries();
     let is_supported = entries.all(|entry| supported.contains(entry));
-    Some(if is_supported && listed == of_nodes.len() {
-        Fit::Right(supported)
+    if is_supported && listed == of_nodes.len() {
+        Fit::Right
     } else {
         let by_image = [of_nodes, others].concat().join(",");
         if is_supported && listed > 0 {
@@ -340,7 +336,7 @@ fn fit<'f>(
         } else {
             Fit::Wrong(by_image)
         }
-    })
+    }
 }
 
 /// The architectures of a template's image, if they are known.
@@ -388,22 +384,18 @@ pub(super) fn list_architectures(
     census: &Census,
     summary: &str,
 ) -> Remedy {
-    // To correct a long annotation takes time, and without the image it is not needed.
-    if supported(facts, template).is_none() {
+    let Some(supported) = supported(facts, template) else {
         return list_workload(facts, template, census, summary);
-    }
+    };
     let value = Architectures(template.architectures.as_deref().unwrap_or_default());
     let correction = value.corrected(&census.workload);
-    match fit(facts, template, &census.workload, &correction.value) {
-        None => list_workload(facts, template, census, summary),
-        Some(Fit::Wrong(value) | Fit::Partial(value)) => {
-            set_supported(facts, template, census, value)
-        }
-        Some(Fit::Right(_)) if correction.value != value.0 => {
+    match fit(supported, &census.workload, &correction.value) {
+        Fit::Wrong(value) | Fit::Partial(value) => set_supported(facts, template, census, value),
+        Fit::Right if correction.value != value.0 => {
             set_corrected(facts, template, census, correction)
         }
-        Some(Fit::Right(supported)) => another_image(census, supported),
-        Some(Fit::Unusable(supported)) => another_image_or_placement(census, supported),
+        Fit::Right => another_image(census, supported),
+        Fit::Unusable => another_image_or_placement(census, supported),
     }
 }
 

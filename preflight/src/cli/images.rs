@@ -76,8 +76,8 @@ impl Images {
         notes: &mut Vec<String>,
     ) -> Result<Self> {
         if !subject.verified.images {
-            if !is_foreign && ignore_images(settings) {
-                notes.push(NOT_LOOKED_UP.to_owned());
+            if !is_foreign {
+                ignore_images(settings, notes);
             }
             return Ok(Self {
                 host: failing("registries are not asked without --images"),
@@ -111,8 +111,8 @@ impl Images {
         is_foreign: bool,
         notes: &mut Vec<String>,
     ) -> Result<Self> {
-        if !is_foreign && ignore_images(settings) {
-            notes.push(NOT_LOOKED_UP.to_owned());
+        if !is_foreign {
+            ignore_images(settings, notes);
         }
         let host = failing("this hco-preflight is built without the feature `images`");
         Ok(Self { host })
@@ -143,8 +143,8 @@ const NOT_LOOKED_UP: &str = "images are not looked up, although the settings hav
 #[cfg(not(feature = "images"))]
 const NOT_LOOKED_UP: &str = "images are not looked up, although the settings have `images: verify`: this hco-preflight is built without the feature `images`";
 
-/// Turns off the look-ups of these settings, and the repairs that need them. Whether there were any.
-fn ignore_images(settings: Vec<&mut Value>) -> bool {
+/// Turns off the look-ups of these settings, and the repairs that need them. If there were any, a note says so.
+fn ignore_images(settings: Vec<&mut Value>, notes: &mut Vec<String>) {
     let mut any = false;
     for settings in settings.into_iter().filter_map(Value::as_object_mut) {
         let Some(images) = settings.get_mut("images").filter(|it| *it != "ignore") else {
@@ -157,7 +157,9 @@ fn ignore_images(settings: Vec<&mut Value>) -> bool {
             repairs.retain(|_, repair| repair != "from-image");
         }
     }
-    any
+    if any {
+        notes.push(NOT_LOOKED_UP.to_owned());
+    }
 }
 
 fn failing(why: &str) -> Arc<dyn HostCalls> {
