@@ -155,7 +155,7 @@ playground-serve: playground ## Serve the page on http://127.0.0.1:8080 (PORT)
 
 # The page is compared with what the engine answers natively.
 .PHONY: playground-test
-playground-test: playground ## Check the types and the format of the page, and test it in Chromium, if that is on PATH
+playground-test: playground ## Test the page, and the handbook if it is built, in Chromium, if that is on PATH; check types and format
 	cd playground && npm run --silent check
 	$(CARGO) run --quiet --locked -p e2e-tests --bin answers > $(TARGET)/playground-answers.jsonl
 	cd playground && TARGET=$(abspath $(TARGET)) POLICY_WASM=$(abspath policy.wasm) npm run --silent test
@@ -164,8 +164,16 @@ playground-test: playground ## Check the types and the format of the page, and t
 bench-playground: playground ## Measure the page in Chromium
 	cd playground && npm run --silent bench -- $(abspath $(TARGET))/playground
 
+.PHONY: handbook
+handbook: playground ## Build the handbook with the playground in it, target/handbook (needs Node.js and mdbook, see .ci/run)
+	node docs/build.mjs $(abspath $(TARGET))/handbook $(abspath $(TARGET))/playground
+
+.PHONY: handbook-serve
+handbook-serve: handbook ## Serve the handbook on http://127.0.0.1:8080 (PORT)
+	cd playground && npm run --silent serve -- $(abspath $(TARGET))/handbook $(or $(PORT),8080)
+
 .PHONY: bench
-bench: ## Measure what it costs, and write it into README.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
+bench: ## Measure what it costs, and write it into docs/performance.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
 	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p hco-preflight --bench evaluate
 
 .PHONY: bench-readers

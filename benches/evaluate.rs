@@ -1,5 +1,5 @@
 //! What an evaluation costs, as ratios that are measured in one run: `make bench`, or `cargo bench -p hco-preflight`
-//! for the numbers alone. `make bench` writes the tables in README.md and the picture in docs/.
+//! for the numbers alone. `make bench` writes the tables in docs/performance.md and the picture in docs/.
 //!
 //! Criterion runs the measurements (`-- --save-baseline NAME`, `--baseline NAME` and filters work). Each of its iterations
 //! runs a pair in turns, see `measure.rs`. The tables show the least time of each and the ratio of the two, which a busy
@@ -81,7 +81,7 @@ fn main() {
 
     let names: Vec<&str> = small.iter().map(|(name, _)| *name).collect();
     let of_kwctl = kwctl::bench(&ours);
-    // Otherwise README.md would lose rows.
+    // Otherwise the page would lose rows.
     let is_all = measured.is_complete()
         && of_kwctl.is_ok()
         && usual.is_some()
@@ -101,7 +101,9 @@ fn main() {
             tables::write(&text);
             picture::write(&measured);
         } else {
-            println!("not written: something was not run, and the tables in README.md have it");
+            println!(
+                "not written: something was not run, and the tables in docs/performance.md have it"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tables, as they are printed and as README.md shows them.
+//! The tables, as they are printed and as docs/performance.md shows them.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -189,13 +189,13 @@ pub(crate) fn cold(measured: &Measurements, ours: &[u8], others: &[(String, Vec<
     table
 }
 
-/// Writes the tables into README.md.
+/// Writes the tables into docs/performance.md.
 pub(crate) fn write(text: &str) {
     const BEGIN: &str = "<!-- bench -->\n";
     const END: &str = "<!-- /bench -->";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = readme.split_once(BEGIN).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/performance.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
     std::fs::write(path, format!("{before}{BEGIN}{text}{END}{after}")).unwrap();
 }

@@ -42,7 +42,7 @@ function example(directory, { content }, title) {
 }
 
 /** As counts where that is enough: a placement reads labels that counts do not have. */
-function nodes(directory, cluster, isPlaced) {
+export function nodes(directory, cluster, isPlaced) {
   const { items } = parse(readFileSync(join(directory, "clusters", `${cluster}.yaml`), "utf8"));
   const counts = {};
   let isCountable = true;

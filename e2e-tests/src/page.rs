@@ -98,13 +98,19 @@ impl Page {
         }
     }
 
-    /// The fenced blocks: info string and content.
+    /// The fenced blocks: info string and content, without the indentation of a list.
     pub fn blocks(&self) -> Vec<(&str, String)> {
         let mut blocks = Vec::new();
         let mut lines = self.text.lines();
         while let Some(line) = lines.next() {
-            if let Some(info) = line.strip_prefix("```") {
-                let content: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            let text = line.trim_start();
+            if let Some(info) = text.strip_prefix("```") {
+                let indentation = line.len() - text.len();
+                let content: Vec<&str> = lines
+                    .by_ref()
+                    .take_while(|line| line.trim_start() != "```")
+                    .map(|line| line.get(indentation..).unwrap_or_default())
+                    .collect();
                 assert!(!info.is_empty(), "{}: a block without a language", self.id);
                 blocks.push((info, content.join("\n")));
             }

@@ -1,8 +1,7 @@
 // The page in Chromium: what users see is what the engine answers, and nothing of it leaves the page.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { mkdirSync } from "node:fs";
 import { after, afterEach, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import axe from "axe-core";
@@ -14,13 +13,8 @@ import { requestFor, type Verdict } from "../src/judge";
 import { START, type State, toFragment } from "../src/state";
 import { visible } from "../src/text";
 import { answers, type Native, PICTURES, SITE } from "./answers";
+import { CHROMIUM, noChromium as skip } from "./chromium";
 import { serve } from "../serve.mjs";
-
-const CHROMIUM = ["chromium", "chromium-browser", "google-chrome"]
-  .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name)))
-  .find((file) => existsSync(file));
-
-const skip = CHROMIUM === undefined && "Chromium is not on PATH; install it with apt-get install chromium";
 
 describe("the page in Chromium", () => {
   let browser: Browser;

@@ -137,8 +137,8 @@ fn every_option_of_every_question_is_accepted() {
 /// The settings, asked of the engine: it names them all when it sees one that is none.
 #[test]
 fn every_setting_has_a_question() {
-    let readme = text("README.md");
-    let (_, example) = readme.split_once("All\nsettings:").unwrap();
+    let page = text("docs/settings.md");
+    let (_, example) = page.split_once("All settings:").unwrap();
     let (_, example) = example.split_once("```yaml\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
     let example: Map<String, Value> = yaml_serde::from_str(example).unwrap();

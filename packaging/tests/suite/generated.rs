@@ -42,19 +42,19 @@ fn generated(path: &str, begin: &str, end: &str, wanted: &str) {
 }
 
 #[test]
-fn the_tables_in_the_readme() {
+fn the_tables_in_the_handbook() {
     let mut table = "| Rule | Level | What it reports |\n| --- | --- | --- |\n".to_owned();
     for (rule, page) in rules() {
         let (id, level, summary) = (rule.id, rule.level.name(), page.summary());
         writeln!(
             table,
-            "| [`{id}`](engine/src/rules/{id}.md) | {level} | {summary} |"
+            "| [`{id}`](../engine/src/rules/{id}.md) | {level} | {summary} |"
         )
         .unwrap();
     }
-    generated("README.md", "<!-- rules -->", "<!-- /rules -->", &table);
+    generated("docs/rules.md", "<!-- rules -->", "<!-- /rules -->", &table);
     generated(
-        "README.md",
+        "docs/settings.md",
         "<!-- plain-kubernetes -->",
         "<!-- /plain-kubernetes -->",
         &format!("```yaml\nlevels:\n{}```\n", plain_kubernetes("  ")),

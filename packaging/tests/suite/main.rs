@@ -11,6 +11,7 @@
 mod artifact_hub;
 mod form;
 mod generated;
+mod handbook;
 mod install;
 mod manifests;
 mod names;

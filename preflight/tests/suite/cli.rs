@@ -2,6 +2,7 @@
 
 mod cluster;
 mod deployed;
+mod documentation;
 mod explain;
 mod fix;
 #[cfg(feature = "images")]

@@ -1,7 +1,5 @@
 //! What a user gets wrong, and what helps.
 
-use std::path::Path;
-
 use rstest::{Context, rstest};
 
 use super::{check, command, compare, run_with, scratch, shown};
@@ -168,46 +166,4 @@ fn every_shell_is_completed(#[case] shell: &str, #[case] word: &str) {
     assert_eq!(output.status.code(), Some(0));
     assert!(script.contains(word), "{script}");
     assert!(script.contains("what-if"), "options are completed");
-}
-
-/// The README's commands name files of the clone, or files that a line above them writes.
-#[test]
-fn the_readme_names_files_that_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let readme = readme.replace("\\\n", " ");
-    let (mut written, mut found, mut run) = (Vec::new(), 0, 0);
-    for line in readme.lines().filter_map(|line| line.strip_prefix("$ ")) {
-        let line = line.split(" #").next().unwrap();
-        let (line, output) = line.split_once(" > ").unwrap_or((line, ""));
-        written.push(output.trim());
-        let line = line.rsplit("| ").next().unwrap();
-        if !line.starts_with("hco-preflight ") && !line.starts_with("kwctl run ") {
-            continue;
-        }
-        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
-        for pair in words.windows(2) {
-            let takes_file = [
-                "-f",
-                "--nodes",
-                "--request-path",
-                "--replay-host-capabilities-interactions",
-            ];
-            if takes_file.contains(&pair[0]) {
-                let file = pair[1];
-                let is_there = root.join(file).exists() || written.contains(&file) || file == "-";
-                assert!(is_there, "README.md: {line}");
-                found += 1;
-            }
-        }
-        let is_offline =
-            words.contains(&"examples/mixed-nodes.yaml") && !words.contains(&"--write");
-        if is_offline || words[0] == "explain" {
-            let output = command().current_dir(&root).args(&words).output();
-            let output = output.unwrap();
-            assert_ne!(output.status.code(), Some(2), "{line}: {output:?}");
-            run += 1;
-        }
-    }
-    assert!(found >= 10 && run >= 2, "{found} files, {run} runs");
 }

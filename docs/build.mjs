@@ -1,0 +1,233 @@
+// Builds the handbook: node docs/build.mjs target/handbook target/playground. The pages of docs/ link to each other and to the files of the
+// repository, so that they can be read there. In the book, the pages of the rules are below rules/, links to other files
+// go to the repository, and the examples of the rules have a link into the playground.
+
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { deflateRawSync } from "node:zlib";
+import { nodes } from "../playground/examples.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const [out, playground] = process.argv.slice(2).map((path) => resolve(path));
+const source = `${out}-src`;
+const RULES = "engine/src/rules/";
+const mistakes = [];
+
+const read = (path) => readFileSync(join(root, path), "utf8");
+const markdown = (directory) =>
+  readdirSync(join(root, directory))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => directory + name);
+
+const cargo = read("Cargo.toml");
+const setting = (key) => new RegExp(`^${key} = "(.*)"`, "m").exec(cargo)[1];
+const [repository, tag] = [setting("repository"), `v${setting("version")}`];
+
+/** Where a file of the repository is in the book. */
+function place(path) {
+  if (path.startsWith(RULES)) return `rules/${path.slice(RULES.length)}`;
+  return path.startsWith("docs/") ? path.slice("docs/".length) : undefined;
+}
+
+/** A link, as it has to be in the book. */
+function link(page, target) {
+  if (/^(https?:|mailto:)/.test(target)) return target;
+  const [file, anchor] = target.split("#");
+  const path =
+    file === "" ? page : relative(root, resolve(root, dirname(page), file));
+  if (!existsSync(join(root, path))) {
+    mistakes.push(`${page}: ${target}: no such file`);
+    return target;
+  }
+  if (anchor !== undefined && !anchors(path).has(anchor))
+    mistakes.push(`${page}: ${target}: no such heading`);
+  const suffix = anchor === undefined ? "" : `#${anchor}`;
+  const inBook = place(path);
+  if (inBook !== undefined)
+    return relative(dirname(place(page) ?? ""), inBook) + suffix;
+  const kind = statSync(join(root, path)).isDirectory() ? "tree" : "blob";
+  return `${repository}/${kind}/${tag}/${path}${suffix}`;
+}
+
+/** The headings of a page, as GitHub and mdBook name them in links. */
+function anchors(path) {
+  const headings = outsideOfCode(read(path)).filter((line) =>
+    /^#+ /.test(line),
+  );
+  const name = (line) =>
+    line
+      .replace(/^#+ /, "")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, "")
+      .replaceAll(" ", "-");
+  return new Set(headings.map(name));
+}
+
+function outsideOfCode(text) {
+  let isCode = false;
+  return text.split("\n").filter((line) => {
+    if (/^\s*```/.test(line)) isCode = !isCode;
+    return !isCode;
+  });
+}
+
+/** A page with the links of the book. */
+function page(path) {
+  let fence; // the first line of a block of code, and what it holds
+  const lines = [];
+  for (const line of read(path).split("\n")) {
+    const info = /^\s*```(.*)$/.exec(line)?.[1];
+    if (fence !== undefined) {
+      lines.push(line);
+      if (info === undefined) fence.code.push(line);
+      else {
+        const { info, code } = fence;
+        fence = undefined;
+        const example = fragment(info, code.join("\n") + "\n");
+        if (example)
+          lines.push(
+            "",
+            `[Try it in the playground](../playground/index.html${example})`,
+          );
+      }
+    } else if (info !== undefined) {
+      fence = { info, code: [] };
+      // What follows the language is for tests.
+      lines.push(line.replace(/(```\w+) .*/, "$1"));
+    } else {
+      lines.push(
+        line.replace(
+          /\]\(([^)\s]+)\)/g,
+          (_, target) => `](${link(path, target)})`,
+        ),
+      );
+    }
+  }
+  return lines.join("\n");
+}
+
+/** The fragment of the playground's address for an example like `yaml cluster=mixed`; playground/src/state.ts reads it. */
+function fragment(info, object) {
+  const [, cluster, images] =
+    /^yaml cluster=(\S+)(?: image=(\S+))?$/.exec(info) ?? [];
+  // The playground reads no registry.
+  if (
+    cluster === undefined ||
+    (images !== undefined && images !== "unreadable")
+  )
+    return undefined;
+  const state = {
+    object,
+    settings: images === undefined ? "" : "images: verify\n",
+    nodes:
+      cluster === "unreachable"
+        ? {
+            from: "error",
+            error:
+              "Policy has not been granted access to Kubernetes v1/Node resources.",
+          }
+        : nodes(
+            join(root, "cases"),
+            cluster,
+            /[pP]lacement|nodeSelector/.test(object),
+          ),
+  };
+  return `#1.${deflateRawSync(JSON.stringify(state)).toString("base64url")}`;
+}
+
+/** What is wrong with the links of the pages that were built: files and headings that are not there. */
+function checkBuilt() {
+  const files = readdirSync(out, { recursive: true }).filter((name) =>
+    name.endsWith(".html"),
+  );
+  const ids = new Map();
+  const idsOf = (file) => {
+    if (!ids.has(file)) {
+      const html = readFileSync(file, "utf8");
+      ids.set(
+        file,
+        new Set([...html.matchAll(/\sid="([^"]*)"/g)].map((it) => it[1])),
+      );
+    }
+    return ids.get(file);
+  };
+  for (const name of files.filter(
+    (name) => !name.startsWith("playground/") && name !== "404.html",
+  )) {
+    const html = readFileSync(join(out, name), "utf8");
+    for (const [, target] of html.matchAll(/\s(?:href|src)="([^"]*)"/g)) {
+      if (/^(https?:|mailto:|data:)/.test(target) || target === "") continue;
+      const [path, anchor] = target.split("#");
+      const file =
+        path === "" ? join(out, name) : resolve(out, dirname(name), path);
+      if (!existsSync(file))
+        mistakes.push(`${name}: ${target}: no such file in the book`);
+      else if (
+        anchor &&
+        file.endsWith(".html") &&
+        !file.includes("/playground/") &&
+        !idsOf(file).has(anchor)
+      )
+        mistakes.push(`${name}: ${target}: no such heading in the book`);
+    }
+  }
+}
+
+function stopAtMistakes() {
+  if (mistakes.length === 0) return;
+  console.error(mistakes.join("\n"));
+  process.exit(1);
+}
+
+rmSync(source, { recursive: true, force: true });
+mkdirSync(join(source, "rules"), { recursive: true });
+for (const name of readdirSync(join(root, "docs"))) {
+  if (/\.(png|svg|json|toml|css)$/.test(name))
+    cpSync(join(root, "docs", name), join(source, name));
+}
+for (const path of [...markdown("docs/"), ...markdown(RULES)])
+  writeFileSync(join(source, place(path)), page(path));
+// Only the links of these are checked.
+for (const path of ["README.md", "CONTRIBUTING.md", "SECURITY.md"]) page(path);
+
+const rules = [...read("docs/rules.md").matchAll(/^\| \[`([\w-]+)`\]/gm)].map(
+  ([, id]) => `  - [${id}](rules/${id}.md)\n`,
+);
+const summary = readFileSync(join(source, "SUMMARY.md"), "utf8");
+writeFileSync(
+  join(source, "SUMMARY.md"),
+  summary.replace("(rules.md)\n", `(rules.md)\n${rules.join("")}`),
+);
+for (const path of [...markdown("docs/"), ...markdown(RULES)]) {
+  const inBook = place(path);
+  if (
+    inBook !== "SUMMARY.md" &&
+    !readFileSync(join(source, "SUMMARY.md"), "utf8").includes(`(${inBook})`)
+  )
+    mistakes.push(`${path} is not in docs/SUMMARY.md`);
+}
+stopAtMistakes();
+
+rmSync(out, { recursive: true, force: true });
+execFileSync("mdbook", ["build", source, "--dest-dir", out], {
+  stdio: ["ignore", "ignore", "inherit"],
+});
+const page404 = join(out, "404.html");
+if (existsSync(page404)) rmSync(page404);
+cpSync(playground, join(out, "playground"), { recursive: true });
+checkBuilt();
+stopAtMistakes();
+console.log(
+  `${join(out, "index.html")}: ${markdown("docs/").length + markdown(RULES).length - 1} pages`,
+);

@@ -1,0 +1,128 @@
+//! The YAML of the handbook's pages: settings that the policy accepts, manifests that kubectl renders, and pipelines that
+//! name what is there. `make e2e-cluster` applies the manifests of docs/images.md; preflight/tests runs the commands.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use e2e_tests::Page;
+use serde_json::Value;
+
+use crate::manifests::documents;
+use crate::{is_there, root, text};
+
+/// Where it stands, what follows the backticks, and the YAML.
+struct Block {
+    page: String,
+    info: String,
+    text: String,
+}
+
+/// All blocks of YAML; those of the rules' pages are tested with the engine.
+fn blocks() -> Vec<Block> {
+    let docs = std::fs::read_dir(root().join("docs")).unwrap();
+    let docs = docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().display()));
+    let pages = docs.filter(|path| Path::new(path).extension().is_some_and(|it| it == "md"));
+    pages
+        .chain(["README.md".to_owned(), "CONTRIBUTING.md".to_owned()])
+        .flat_map(|path| {
+            let page = Page {
+                id: path.clone(),
+                text: text(&path),
+            };
+            let blocks = page.blocks().into_iter();
+            let yaml = blocks.filter(|(info, _)| info.starts_with("yaml"));
+            yaml.map(|(info, text)| Block {
+                page: path.clone(),
+                info: info.to_owned(),
+                text,
+            })
+            .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn is_kustomization(block: &Block) -> bool {
+    block.text.contains("kind: Kustomization")
+}
+
+#[test]
+fn every_block_is_checked() {
+    let (mut settings, mut pipelines) = (0, 0);
+    for block in blocks() {
+        let Block { page, info, text } = &block;
+        match info.as_str() {
+            "yaml" if is_kustomization(&block) => {}
+            "yaml" => {
+                for document in documents(text) {
+                    if document.get("kind").is_some() {
+                        assert_eq!(page, "docs/images.md", "no test applies:\n{text}");
+                    } else {
+                        let checked = engine::validate_settings(document.to_string().as_bytes());
+                        assert_eq!(checked, Ok(()), "{page}:\n{text}");
+                        settings += 1;
+                    }
+                }
+            }
+            "yaml github" | "yaml gitlab" => {
+                assert!(text.contains("hco-"), "{page}:\n{text}");
+                assert_eq!(documents(text).len(), 1, "{page}:\n{text}");
+                pipelines += 1;
+            }
+            "yaml pre-commit" => {
+                let hooks = self::text(".pre-commit-hooks.yaml");
+                let file = documents(text).remove(0);
+                let id = file.pointer("/repos/0/hooks/0/id").and_then(Value::as_str);
+                let wanted = format!("- id: {}\n", id.unwrap());
+                assert!(hooks.contains(&wanted), "{page}: no hook {id:?}");
+                pipelines += 1;
+            }
+            info => panic!("{page}: no test knows `{info}`:\n{text}"),
+        }
+    }
+    assert!(
+        settings >= 3 && pipelines >= 5,
+        "{settings}, {pipelines}: blocks are missing"
+    );
+}
+
+/// In a folder beside the overlays, as the pages say.
+#[test]
+fn the_kustomizations_are_rendered() {
+    if !is_there("kubectl") {
+        return;
+    }
+    let copy = tempfile::tempdir().unwrap();
+    copy_directory(&root().join("deploy"), &copy.path().join("deploy"));
+    let overlay = copy.path().join("deploy/overlays/from-the-handbook");
+    std::fs::create_dir(&overlay).unwrap();
+    let mut count = 0;
+    for block in blocks().iter().filter(|block| is_kustomization(block)) {
+        std::fs::write(overlay.join("kustomization.yaml"), &block.text).unwrap();
+        let output = Command::new("kubectl")
+            .arg("kustomize")
+            .arg(&overlay)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && stderr.is_empty(),
+            "{}: {stderr}",
+            block.page
+        );
+        count += 1;
+    }
+    assert!(count >= 3, "{count} kustomizations");
+}
+
+fn copy_directory(from: &Path, to: &PathBuf) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_directory(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

@@ -1,0 +1,10 @@
+// The browser of the tests: Debian's.
+
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+export const CHROMIUM = ["chromium", "chromium-browser", "google-chrome"]
+  .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name)))
+  .find((file) => existsSync(file));
+
+export const noChromium = CHROMIUM === undefined && "Chromium is not on PATH; install it with apt-get install chromium";

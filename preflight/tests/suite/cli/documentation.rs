@@ -1,0 +1,209 @@
+//! What README.md and the handbook tell users to type: commands of hco-preflight are run, the others name what is there.
+
+use std::path::{Path, PathBuf};
+
+use super::{command, run, scratch};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The pages for users, with their path.
+fn pages() -> Vec<(String, String)> {
+    let mut paths = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
+    for directory in ["docs", "engine/src/rules"] {
+        for entry in std::fs::read_dir(root().join(directory)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".md") {
+                paths.push(format!("{directory}/{name}"));
+            }
+        }
+    }
+    paths.sort();
+    let read = |path: &String| std::fs::read_to_string(root().join(path)).unwrap();
+    let pages = paths.iter().map(|path| (path.clone(), read(path)));
+    pages.collect()
+}
+
+/// The commands of a page: lines that begin with `$ `, and the steps of pipelines. Without comments.
+fn commands(text: &str) -> Vec<String> {
+    let text = text.replace("\\\n", " ");
+    let lines = text.lines().map(str::trim_start);
+    let commands = lines.filter_map(|line| {
+        let step = line
+            .strip_prefix("- run: ")
+            .or_else(|| line.strip_prefix("- "));
+        let step = step.filter(|step| step.starts_with("hco-preflight "));
+        let step = step.filter(|step| !step.ends_with(" at"));
+        let in_groovy = line
+            .strip_prefix("sh '")
+            .map(|it| it.trim_end_matches('\''));
+        line.strip_prefix("$ ").or(step).or(in_groovy)
+    });
+    commands
+        .map(|line| line.split(" #").next().unwrap().trim().to_owned())
+        .collect()
+}
+
+/// A copy of the files that the commands name, and of what a user has beside them.
+fn clone() -> PathBuf {
+    let clone = scratch("documentation");
+    for directory in ["examples", "deploy/base"] {
+        std::fs::create_dir_all(clone.join(directory)).unwrap();
+        for entry in std::fs::read_dir(root().join(directory)).unwrap() {
+            let entry = entry.unwrap();
+            std::fs::copy(entry.path(), clone.join(directory).join(entry.file_name())).unwrap();
+        }
+    }
+    std::fs::create_dir_all(clone.join("clusters/production")).unwrap();
+    let example = clone.join("examples/hyperconverged.yaml");
+    for copy in [
+        "deploy/hyperconverged.yaml",
+        "clusters/production/hyperconverged.yaml",
+        "hyperconverged.yaml",
+    ] {
+        std::fs::copy(&example, clone.join(copy)).unwrap();
+    }
+    for nodes in ["nodes.yaml", "nodes.json"] {
+        std::fs::copy(clone.join("examples/mixed-nodes.yaml"), clone.join(nodes)).unwrap();
+    }
+    let settings =
+        "spec: {module: hco-architecture-guard, settings: {}}\nkind: ClusterAdmissionPolicy\n";
+    std::fs::write(clone.join("policy.yaml"), settings).unwrap();
+    clone
+}
+
+/// Each is accepted by the command line, and one that needs neither a cluster nor a registry reaches a verdict.
+#[test]
+fn the_commands_of_the_pages_run() {
+    let (mut parsed, mut judged) = (0, 0);
+    for (page, text) in pages() {
+        for line in commands(&text) {
+            for part in line.split(" | ") {
+                let (part, _) = part.split_once(" > ").unwrap_or((part, ""));
+                let part = part.trim();
+                let words = part
+                    .strip_prefix("target/debug/")
+                    .unwrap_or(part)
+                    .strip_prefix("hco-preflight ");
+                let Some(words) = words else { continue };
+                let mut command = command();
+                command
+                    .args(words.split_whitespace())
+                    .current_dir(clone())
+                    // Neither clusters nor registries.
+                    .env("HTTPS_PROXY", "http://127.0.0.1:1");
+                let stdin = std::fs::read(root().join("examples/hyperconverged.yaml")).unwrap();
+                let output = assert_cmd::Command::from_std(command)
+                    .write_stdin(stdin)
+                    .output()
+                    .unwrap();
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                let code = output.status.code();
+                assert!(
+                    !stderr.contains("For more information, try"),
+                    "{page}: {line}\n{stderr}"
+                );
+                parsed += 1;
+                let is_remote = ["--cluster", "rbac ", "images ", "--images"]
+                    .iter()
+                    .any(|word| words.contains(word));
+                if !is_remote {
+                    assert!(
+                        code == Some(0) || code == Some(1),
+                        "{page}: {line}\n{stderr}"
+                    );
+                    judged += 1;
+                }
+            }
+        }
+    }
+    assert!(
+        parsed >= 25 && judged >= 15,
+        "{parsed} parsed, {judged} judged"
+    );
+}
+
+/// Every other command is one that a test elsewhere runs, names a target of the Makefile or a file of the repository, or
+/// is known to need what no test has.
+#[test]
+fn the_other_commands_name_what_is_there() {
+    let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
+    let mut seen = 0;
+    for (page, text) in pages() {
+        for line in commands(&text) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let is_known = match *words.as_slice() {
+                ["make", target, ..] => makefile.contains(&format!("\n{target}:")),
+                ["kubectl", "apply" | "delete", "-k", directory, ..] => {
+                    root().join(directory).join("kustomization.yaml").is_file()
+                }
+                ["kwctl", "run", ..] => words
+                    .iter()
+                    .all(|word| !word.starts_with("examples/") || root().join(word).is_file()),
+                [
+                    "engine/tests/oracle/run" | "engine/tests/oracle/compare",
+                    ..,
+                ] => root().join(words.first().unwrap()).is_file(),
+                [program, ..] => {
+                    [
+                        "cosign",
+                        "curl",
+                        "for",
+                        "gh",
+                        "git",
+                        "gunzip",
+                        "helm",
+                        "hco-preflight",
+                        "kubectl",
+                        "kustomize",
+                        "target/debug/hco-preflight",
+                        "oc",
+                        "skopeo",
+                    ]
+                    .contains(&program)
+                        || program.contains('=')
+                }
+                [] => false,
+            };
+            assert!(is_known, "{page}: {line}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 60, "{seen} commands");
+}
+
+/// The page with all options is what the command prints. `make snapshots` writes it.
+#[test]
+fn the_reference_is_the_help() {
+    let help = |words: &str| String::from_utf8(run(words).stdout).unwrap();
+    let overview = help("--help");
+    let commands = overview.split_once("\nCommands:\n").unwrap().1;
+    let commands = commands.split_once("\n\n").unwrap().0.lines();
+    // Further lines of a description have no command.
+    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split("  ").next());
+    let names = names.filter(|name| !name.is_empty());
+    let mut page = "# Command reference\n\n`hco-preflight COMMAND --help` prints the same. [hco-preflight](preflight.md) \
+                    explains how to use the commands.\n"
+        .to_owned();
+    let mut add = |title: &str, words: &str| {
+        let help = help(words);
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        page += &format!(
+            "\n## {title}\n\n```text\n{}\n```\n",
+            lines.join("\n").trim_end()
+        );
+    };
+    add("hco-preflight", "--help");
+    for name in names {
+        add(name, &format!("{name} --help"));
+    }
+    let path = root().join("docs/preflight-reference.md");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&path).unwrap() == page,
+        "docs/preflight-reference.md is not what --help prints; write it with: make snapshots"
+    );
+}
