@@ -1,5 +1,6 @@
 //! What README.md and the handbook tell users to type: commands of hco-preflight are run, the others name what is there.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::{command, run, scratch};
@@ -13,8 +14,9 @@ fn pages() -> Vec<(String, String)> {
     let mut paths = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
     for directory in ["docs", "engine/src/rules"] {
         for entry in std::fs::read_dir(root().join(directory)).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if name.ends_with(".md") {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|end| end == "md") {
+                let name = path.file_name().unwrap().display();
                 paths.push(format!("{directory}/{name}"));
             }
         }
@@ -189,10 +191,8 @@ fn the_reference_is_the_help() {
     let mut add = |title: &str, words: &str| {
         let help = help(words);
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        page += &format!(
-            "\n## {title}\n\n```text\n{}\n```\n",
-            lines.join("\n").trim_end()
-        );
+        let help = lines.join("\n");
+        write!(page, "\n## {title}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
     };
     add("hco-preflight", "--help");
     for name in names {
