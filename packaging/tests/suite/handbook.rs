@@ -126,3 +126,47 @@ fn copy_directory(from: &Path, to: &PathBuf) {
         }
     }
 }
+
+/// The threat model names the tests that show what it claims.
+#[test]
+fn the_threat_model_names_tests_that_exist() {
+    let page = text("docs/threat-model.md");
+    let mut tests = String::new();
+    for directory in [
+        "engine",
+        "preflight",
+        "packaging",
+        "e2e-tests",
+        "json-stream",
+    ] {
+        read_all(&root().join(directory), &mut tests);
+    }
+    let mut seen = 0;
+    for row in page.lines().filter(|line| line.starts_with("| ")) {
+        let shown_by = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        for name in shown_by.split('`').skip(1).step_by(2) {
+            let is_there = if name.contains('/') {
+                let case = root().join(format!("cases/{name}.yaml"));
+                case.is_file() || root().join(name).exists()
+            } else if name.contains('_') {
+                tests.contains(&format!("fn {name}("))
+            } else {
+                continue;
+            };
+            assert!(is_there, "docs/threat-model.md: `{name}` does not exist");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 15, "{seen} names");
+}
+
+fn read_all(directory: &Path, to: &mut String) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_all(&path, to);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            to.push_str(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
