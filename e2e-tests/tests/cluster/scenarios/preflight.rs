@@ -125,7 +125,7 @@ const MISSING: &str = "✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  
 /// prints.
 pub(super) fn lacks_nodes(world: &World<'_>) -> String {
     let output = rbac(world, 1);
-    let note = "note: kubewarden/policy-server lacks a grant for nodes, and without it every request that needs the nodes hangs until the webhook's timeout; apply the manifest\n";
+    let note = "note: kubewarden/policy-server is not allowed to list and watch nodes: every request that needs the nodes hangs until the webhook's timeout; apply the manifest\n";
     assert_eq!(output.stderr, format!("{}{MISSING}{note}", cluster(world)));
     output.stdout
 }
