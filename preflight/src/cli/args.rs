@@ -148,7 +148,7 @@ pub(crate) struct Subject {
     pub(crate) policy: Option<PathBuf>,
 
     /// Let the module of --policy read what its metadata asks for from the cluster; `kwctl inspect` shows what that is
-    #[arg(long, help_heading = "Policy", requires_all = ["policy", "cluster"])]
+    #[arg(long, help_heading = "Policy", requires = "policy")]
     pub(crate) allow_context_aware: bool,
 
     /// Compile the module without reading or writing the cache
@@ -158,6 +158,17 @@ pub(crate) struct Subject {
     #[cfg(feature = "images")]
     #[command(flatten)]
     pub(crate) verified: Verified,
+}
+
+impl Subject {
+    /// Whether registries are asked for images.
+    pub(crate) fn looks_up_images(&self) -> bool {
+        #[cfg(feature = "images")]
+        let looks_up = self.verified.images;
+        #[cfg(not(feature = "images"))]
+        let looks_up = false;
+        looks_up
+    }
 }
 
 /// Options for registries.
@@ -253,16 +264,17 @@ pub(crate) enum AsIf {
 /// How a file reaches the cluster.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sent {
-    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, or as `kubectl replace`
+    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, which is the default, or
+    /// as `kubectl replace`
     #[arg(
         long,
         value_enum,
-        default_value_t,
         value_name = "HOW",
+        conflicts_with = "old",
         help_heading = "Objects",
         hide_possible_values = false
     )]
-    pub(crate) as_if: AsIf,
+    pub(crate) as_if: Option<AsIf>,
 }
 
 /// `check`.
@@ -356,15 +368,11 @@ pub(crate) struct Fix {
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
-    /// Write the corrected files; with `-f -`, the corrected text to the standard output
-    #[arg(long, short = 'w', conflicts_with_all = ["diff", "output"], help_heading = "Changes")]
+    /// Write the corrected files instead of printing a diff; with `-f -`, write the corrected text to the standard output
+    #[arg(long, short = 'w', conflicts_with = "output", help_heading = "Changes")]
     pub(crate) write: bool,
 
-    /// Print the changes as a unified diff; this is the default
-    #[arg(long, conflicts_with = "output", help_heading = "Changes")]
-    pub(crate) diff: bool,
-
-    /// Print the changes of each object on a line of its own, for objects in a cluster
+    /// Print the changes of each object on one line instead of as a diff, for objects in a cluster
     #[arg(
         long,
         short = 'o',
@@ -537,12 +545,9 @@ pub(crate) struct Record {
 /// `rbac`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Rbac {
-    /// The policy-server's service account
-    #[arg(
-        long,
-        value_name = "NAMESPACE/NAME",
-        default_value = "kubewarden/hco-architecture-guard"
-    )]
+    /// The policy-server's service account, as NAMESPACE/NAME, or as NAME in the namespace of -n, which defaults to
+    /// `kubewarden`
+    #[arg(long, value_name = "ACCOUNT", default_value = "hco-architecture-guard")]
     pub(crate) service_account: String,
 
     #[command(flatten)]
@@ -602,6 +607,11 @@ impl Args {
 
 fn command_of(name: &str) -> clap::Command {
     Words::command()
+        .mut_subcommand("rbac", |rbac| {
+            rbac.mut_arg("namespace", |it| {
+                it.help("The namespace of the service account")
+            })
+        })
         .name("hco-preflight")
         .bin_name(name)
         .after_help(EXAMPLES.replace("hco-preflight", name))
