@@ -18,11 +18,13 @@ policy.wasm: $(SOURCES) | setup ## Build the policy
 	cp $(MODULE) $@
 
 # First of all, so that nothing is compiled in vain. cargo would install the toolchain by itself, but not where
-# RUSTUP_AUTO_INSTALL is 0.
+# RUSTUP_AUTO_INSTALL is 0. Before 1.28 rustup did not read rust-toolchain.toml to install a toolchain.
 .PHONY: setup
 setup: ## Check for rustup and a C compiler, install the toolchain and its targets; the other targets do it first
 	@command -v rustup >/dev/null || { echo 'rustup is missing: install it from https://rustup.rs' >&2; exit 1; }
 	@command -v cc >/dev/null || { echo 'A C compiler is missing: install one, for example with apt install gcc' >&2; exit 1; }
+	@case "$$(rustup --version 2>/dev/null)" in 'rustup 0.'*|'rustup 1.'[0-9].*|'rustup 1.1'[0-9].*|'rustup 1.2'[0-7].*) \
+		echo 'rustup is older than 1.28: update it, for example with rustup self update' >&2; exit 1;; esac
 	@rustup --quiet toolchain install
 
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy as it is deployed
