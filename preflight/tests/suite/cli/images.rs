@@ -219,6 +219,19 @@ fn credentials_are_those_of_docker_and_podman() {
     compare("images-credentials", &anywhere(&all, &registry));
 }
 
+/// Where the user chose the authorities, no others are trusted. `.ci/static` runs the command on a system that has none.
+#[test]
+fn chosen_authorities_are_not_replaced() {
+    let mut command = command();
+    command
+        .env("SSL_CERT_FILE", "/dev/null")
+        .env("SSL_CERT_DIR", "/nonexistent");
+    let output = command.args(["images", "127.0.0.1:1/a"]).output().unwrap();
+    let printed = String::from_utf8(output.stderr).unwrap();
+    let error = "no certificate authority is in SSL_CERT_FILE or SSL_CERT_DIR: ";
+    assert!(printed.contains(error), "{printed}");
+}
+
 #[test]
 fn proxies_are_those_of_the_environment() {
     let index = json!({"schemaVersion": 2, "manifests": [{
