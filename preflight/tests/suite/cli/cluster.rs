@@ -396,6 +396,41 @@ fn what_others_set_stays_where_the_file_is_applied() {
     assert_eq!(code("--as-if replace"), Some(1));
 }
 
+/// A template of OpenShift, which only the status of the live object names, needs no annotation; the file has no status,
+/// or one that is not sent.
+#[rstest]
+fn the_live_status_stays(#[values("apply", "replace")] as_if: &str) {
+    let spec = json!({"schedule": "0 */12 * * *", "managedDataSource": "rhel9", "template": {"spec": {"source": {"registry": {"url": "docker://registry.redhat.io/rhel9/rhel-guest-image"}}}}});
+    let status = json!({"dataImportCronTemplates": [{
+        "metadata": {"name": "rhel9-image-cron", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64,arm64"}},
+        "spec": spec,
+        "status": {"commonTemplate": true, "originalSupportedArchitectures": "amd64,arm64,s390x"},
+    }]});
+    let mut file = json!({
+        "apiVersion": "hco.kubevirt.io/v1beta1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+        "spec": {
+            "featureGates": {"enableMultiArchBootImageImport": true},
+            "dataImportCronTemplates": [{"metadata": {"name": "rhel9-image-cron"}, "spec": spec}],
+        },
+    });
+    let path = scratch(&format!("live-status-{as_if}")).join("hco.yaml");
+    let code = |file: &Value, server: &ApiServer| {
+        std::fs::write(&path, file.to_string()).unwrap();
+        let mut check = command_on(server);
+        check.args(["check", "--cluster", "--as-if", as_if, "-f"]);
+        check.arg(&path).output().unwrap().status.code()
+    };
+    let named = ApiServer::start(with_live(|live| live["status"] = status.clone()));
+    assert_eq!(code(&file, &named), Some(0));
+    let unnamed = ApiServer::start(with_live(|live| {
+        live.as_object_mut().unwrap().remove("status");
+    }));
+    file["status"] = status.clone();
+    assert_eq!(code(&file, &unnamed), Some(1));
+}
+
 /// The file has no placement, and the live object has one that only the nodes of `--what-if` match: they count.
 #[test]
 fn nodes_that_join_are_placed_by_what_is_sent() {
