@@ -15,7 +15,6 @@ use hco_preflight::Counts;
 #[command(
     after_help = EXAMPLES,
     disable_version_flag = true,
-    disable_help_subcommand = true,
     propagate_version = false,
     max_term_width = 110
 )]
@@ -143,7 +142,8 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
 
-    /// Use this module instead of the embedded one
+    /// Use this module instead of the embedded one. What it writes to its standard output and error is printed unchanged,
+    /// as with kwctl: use a module that you trust
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
 
@@ -467,10 +467,6 @@ pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that holds them; - for the standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-
-    /// Compile the module without reading or writing the cache
-    #[arg(long)]
-    pub(crate) no_cache: bool,
 }
 
 /// `images`.

@@ -18,7 +18,7 @@ use super::policy::Module;
 
 /// `settings`: exits 2 if they are wrong.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
-    let module = Module::load(None, args.no_cache)?;
+    let module = Module::load(None, false)?;
     let (settings, notes) = validated(args.settings.as_deref(), &module)?;
     for note in notes {
         terminal.note(&note);
