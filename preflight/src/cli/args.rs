@@ -7,10 +7,10 @@ use std::time::Duration;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use hco_preflight::Counts;
 
-/// Ask the HyperConverged architecture guard before you apply.
+/// Check HyperConverged objects before you apply them.
 ///
-/// Runs the same module as the cluster, on manifests and nodes that you already have, and reports what would be denied and
-/// what to change.
+/// Runs the same policy module as the cluster, on your manifests and nodes, and reports what would be denied and what to
+/// change.
 #[derive(Debug, Parser)]
 #[command(
     after_help = EXAMPLES,
@@ -34,7 +34,7 @@ struct Words {
 const EXAMPLES: &str = "\
 Examples:
   hco-preflight check -f hyperconverged.yaml --nodes nodes.yaml
-                     nodes.yaml is what `kubectl get nodes -o yaml` wrote
+                     nodes.yaml is the output of `kubectl get nodes -o yaml`
   hco-preflight check -f deploy/ --cluster
                      against the cluster of the current kubeconfig
   hco-preflight fix -f hyperconverged.yaml --cluster --write
@@ -83,14 +83,14 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Validate settings and print the effective ones
     Settings(Settings),
-    /// Ask registries which architectures images have, and print the annotation for each
+    /// Look up the architectures of images in their registries, and print the annotation for each
     #[cfg(feature = "images")]
     Images(Images),
-    /// Write the kwctl session and request of a check, so that `kwctl run` repeats it
+    /// Record the settings, the request, and the host calls of a check, so that `kwctl run` can repeat it
     Record(Record),
-    /// Ask the cluster whether the policy-server may read nodes, and print the grants that are missing
+    /// Check whether the policy-server is allowed to read nodes, and print the grants that are missing
     Rbac(Rbac),
-    /// Write the completions of a shell
+    /// Print the completion script for a shell
     Completions(Completions),
     /// What `--version` asks for.
     #[command(skip)]
@@ -134,7 +134,7 @@ pub(crate) struct Subject {
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// Workers that join these nodes, for example arm64=2
+    /// Workers to add to these nodes, for example arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
     pub(crate) what_if: Option<Counts>,
 
@@ -175,7 +175,8 @@ impl Subject {
 #[cfg(feature = "images")]
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Verified {
-    /// Ask registries for the architectures of images: sets `images: verify`. Credentials are those of docker and podman
+    /// Look up the architectures of images in their registries: sets `images: verify`. Uses the credentials of docker and
+    /// podman
     #[arg(long, help_heading = "Policy")]
     pub(crate) images: bool,
 
@@ -248,7 +249,7 @@ fn timeout(text: &str) -> Result<Duration, String> {
     let limit = number.and_then(|number| number.checked_mul(unit));
     limit
         .map(Duration::from_millis)
-        .ok_or_else(|| "write it as in 30, 30s, 2m or 1h".to_owned())
+        .ok_or_else(|| "use a value such as 30, 30s, 2m, or 1h".to_owned())
 }
 
 /// How a file is sent to the cluster that has the object already.
@@ -302,7 +303,7 @@ pub(crate) struct Check {
     )]
     pub(crate) output: Format,
 
-    /// The lowest level of a finding that makes the exit code 1
+    /// The lowest level of a finding that causes the exit code 1
     #[arg(
         long,
         value_enum,
@@ -541,8 +542,8 @@ pub(crate) struct Record {
 /// `rbac`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Rbac {
-    /// The policy-server's service account, as NAMESPACE/NAME, or as NAME in the namespace of -n, which defaults to
-    /// `kubewarden`
+    /// The service account of the policy-server: NAMESPACE/NAME, or NAME in the namespace that -n sets [default:
+    /// kubewarden]
     #[arg(long, value_name = "ACCOUNT", default_value = "hco-architecture-guard")]
     pub(crate) service_account: String,
 

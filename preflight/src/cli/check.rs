@@ -515,22 +515,22 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     nodes::check(subject)?;
     if subject.filename.is_empty() && !subject.cluster {
         bail!(
-            "name the objects to check: -f FILE, -f DIRECTORY or -f - (the standard input); or --cluster alone, for the HyperConvergeds of the cluster"
+            "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (the standard input); or only --cluster, for the HyperConvergeds of the cluster"
         );
     }
     if subject.filename.is_empty() && subject.old.is_some() {
-        bail!("--old is the previous version of an object in a file: name that file with -f");
+        bail!("--old requires a file with the new version of the object: add -f FILE");
     }
     // clap does not require --cluster where --arch or --nodes is given.
     let has_as_if = matches!(purpose, Purpose::Check(Some(_)));
     if has_as_if && !subject.cluster {
-        bail!("--as-if says how a file is sent to the cluster: add --cluster");
+        bail!("--as-if requires --cluster");
     }
     if has_as_if && subject.filename.is_empty() {
-        bail!("--as-if says how a file is sent to the cluster: name that file with -f");
+        bail!("--as-if requires a file: add -f FILE");
     }
     if subject.allow_context_aware && !subject.cluster {
-        bail!("--allow-context-aware grants access to the cluster: add --cluster");
+        bail!("--allow-context-aware requires --cluster");
     }
     let named = [&subject.old, &subject.nodes, &subject.settings];
     let all = named.into_iter().flatten().chain(&subject.filename);
@@ -583,7 +583,7 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
         bail!(
-            "nothing to judge: the cluster has no HyperConverged{}; name a manifest with -f",
+            "nothing to judge: the cluster has no HyperConverged{}; specify a manifest with -f",
             one_line(&namespace.unwrap_or_default())
         );
     }

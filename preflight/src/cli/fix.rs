@@ -28,7 +28,7 @@ const ROUNDS: usize = 64;
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     if args.subject.filename.is_empty() && args.output.is_none() {
         bail!(
-            "name a file to fix with -f, or print the changes of the objects in the cluster with -o commands or -o json-patch"
+            "specify a file to fix with -f, or print the changes of the objects in the cluster with -o commands or -o json-patch"
         );
     }
     let mut notes = Vec::new();

@@ -80,7 +80,7 @@ impl Images {
                 ignore_images(settings, notes);
             }
             return Ok(Self {
-                host: failing("registries are not asked without --images"),
+                host: failing("images are not looked up without --images"),
                 registries: None,
             });
         }

@@ -145,7 +145,7 @@ impl Input {
             } else if is_below && !recursive {
                 let entry = entry.display();
                 self.notes.push(one_line(&format!(
-                    "{entry}: skipped a directory; -R looks into it"
+                    "{entry}: skipped a directory; use -R to include it"
                 )));
             }
         }
@@ -179,7 +179,7 @@ impl Input {
             }
             Err(error) => {
                 let hint = if text.windows(2).any(|two| two == b"{{") {
-                    "; if it is a template of Helm: helm template . | hco-preflight check -f -"
+                    "; if it is a Helm template, run `helm template . | hco-preflight check -f -`"
                 } else {
                     ""
                 };

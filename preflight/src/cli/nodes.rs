@@ -16,7 +16,7 @@ use super::input;
 use super::policy::{DEADLINE, Module};
 
 /// The error if no nodes are named.
-const UNNAMED: &str = "name the nodes to judge against: --nodes FILE (what `kubectl get nodes -o yaml` wrote), --cluster (the current kubeconfig's), or --arch amd64=3,arm64=2 (made up)";
+const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 
 /// How long host calls may wait for a cluster. Less than the module's deadline, so that it can report the timeout.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -29,7 +29,7 @@ pub(crate) fn check(subject: &Subject) -> Result<()> {
     }
     if !subject.cluster && subject.connection != args::Connection::default() {
         bail!(
-            "--kubeconfig, --context, -n, --as, --as-group and --request-timeout are for the cluster: add --cluster"
+            "--kubeconfig, --context, -n, --as, --as-group, and --request-timeout require --cluster"
         );
     }
     Ok(())

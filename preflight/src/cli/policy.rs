@@ -140,7 +140,7 @@ impl Module {
             // It could begin with a command to the runner of a pipeline.
             message: verdict
                 .message
-                .map(|message| format!("the module says: {}", one_line(&message))),
+                .map(|message| format!("the module reports: {}", one_line(&message))),
             foreign: true,
             ..Report::default()
         })

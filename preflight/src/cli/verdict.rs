@@ -268,7 +268,7 @@ pub(crate) struct Origin {
 }
 
 /// What becomes of a denial by a policy in monitor mode.
-const ONLY_REPORTED: &str = "The policy has the mode monitor: the cluster would only report this.";
+const ONLY_REPORTED: &str = "The policy is in monitor mode: the cluster would only report this.";
 
 impl Judged {
     /// Whether the cluster would only report a denial.

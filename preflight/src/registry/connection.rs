@@ -101,7 +101,7 @@ impl<'a> Connection<'a> {
         let scope = format!("repository:{}:pull", self.reference.repository());
         let service = challenge.service.iter().map(|service| ("service", service));
         let url = Url::parse_with_params(&challenge.realm, service.chain([("scope", &scope)]))
-            .context("the registry has no valid address of a token server")?;
+            .context("the address of the token server is not valid")?;
         let mut request = self.http.get(url);
         if let RegistryAuth::Basic(user, password) = &self.login.credentials {
             request = request.basic_auth(user, Some(password));
@@ -134,7 +134,9 @@ impl<'a> Connection<'a> {
         let reference = self.reference.clone_with_digest(digest);
         match self.manifest(&reference, token).await? {
             (OciManifest::Image(manifest), digest) => Ok((manifest, digest)),
-            (OciManifest::ImageIndex(_), _) => bail!("the index has an index in place of an image"),
+            (OciManifest::ImageIndex(_), _) => {
+                bail!("the index refers to another index instead of an image")
+            }
         }
     }
 
@@ -332,9 +334,9 @@ fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
     let is = match digest.split_once(':') {
         Some(("sha256", wanted)) => hex(&Sha256::digest(bytes)) == wanted,
         Some(("sha512", wanted)) => hex(&Sha512::digest(bytes)) == wanted,
-        _ => bail!("the digest {digest} is of an unknown kind"),
+        _ => bail!("the digest {digest} has an unsupported algorithm"),
     };
-    ensure!(is, "the answer does not have the digest {digest}");
+    ensure!(is, "the content does not match the digest {digest}");
     Ok(digest)
 }
 

@@ -445,7 +445,7 @@ fn nothing_else_is_asked_of_registries() {
     assert!(
         error
             .unwrap_err()
-            .contains("no registry answers DNSLookupHost")
+            .contains("a registry cannot answer DNSLookupHost")
     );
     let none: BTreeMap<Image, _> = registries().architectures(BTreeSet::new());
     assert!(none.is_empty());

@@ -125,13 +125,13 @@ fn a_kubeconfig_that_is_named_is_the_only_one() {
 #[case::failed(
     "echo secret; exit 3",
     Some(
-        "error: the kubeconfig's login fails: its command ended with exit status: 3; log in again, until `kubectl get nodes` works\n"
+        "error: logging in with the kubeconfig failed: its command ended with exit status: 3; log in again, and check with `kubectl get nodes`\n"
     )
 )]
 #[case::garbage(
     "echo '{secret: ['",
     Some(
-        "error: the kubeconfig's login fails: its command printed no ExecCredential; log in again, until `kubectl get nodes` works\n"
+        "error: logging in with the kubeconfig failed: its command did not print an ExecCredential; log in again, and check with `kubectl get nodes`\n"
     )
 )]
 fn a_command_logs_in(
@@ -167,7 +167,7 @@ fn a_command_that_is_not_there_cannot_log_in() {
         }});
     });
     let output = check_with(&path).output().unwrap();
-    let error = "error: the kubeconfig's login fails: its command cannot be run: ";
+    let error = "error: logging in with the kubeconfig failed: its command cannot be run: ";
     assert!(text(&output.stderr).starts_with(error), "{output:?}");
 }
 

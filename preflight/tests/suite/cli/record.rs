@@ -67,10 +67,7 @@ fn nothing_is_written_over() {
     let output = record(&[]);
     assert_eq!(output.status.code(), Some(2));
     let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        printed.contains("request.json is there already"),
-        "{printed}"
-    );
+    assert!(printed.contains("request.json already exists"), "{printed}");
     assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
     assert_eq!(record(&["--force"]).status.code(), Some(0));
     assert!(std::fs::read_to_string(&theirs).unwrap().starts_with('{'));
