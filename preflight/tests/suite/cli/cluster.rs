@@ -329,8 +329,10 @@ fn reviews(account: &str, allowed: &[&str]) -> Vec<Value> {
             _ => ("nodes", ""),
         };
         let (namespace, _) = account.split_once(':').unwrap();
-        answer["sent"]["user"] = json!(format!("system:serviceaccount:{account}"));
-        answer["sent"]["groups"][1] = json!(format!("system:serviceaccounts:{namespace}"));
+        *answer.pointer_mut("/sent/user").unwrap() =
+            json!(format!("system:serviceaccount:{account}"));
+        *answer.pointer_mut("/sent/groups/1").unwrap() =
+            json!(format!("system:serviceaccounts:{namespace}"));
         *answer.pointer_mut("/sent/resourceAttributes").unwrap() =
             json!({"verb": verb, "resource": resource, "group": group});
         *answer.pointer_mut("/body/status/allowed").unwrap() = json!(allowed.contains(&verb));
@@ -427,7 +429,7 @@ fn the_live_status_stays(#[values("apply", "replace")] as_if: &str) {
     let unnamed = ApiServer::start(with_live(|live| {
         live.as_object_mut().unwrap().remove("status");
     }));
-    file["status"] = status.clone();
+    file["status"] = status;
     assert_eq!(code(&file, &unnamed), Some(1));
 }
 
