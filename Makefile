@@ -1,9 +1,11 @@
 # Each target is a line or two over cargo. `make help` lists them.
 
 CARGO ?= cargo
-# One profile and one set of flags (.cargo/config.toml) for the module that is tested, annotated and pushed.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-MODULE := $(TARGET)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
+# One profile and one set of flags (.cargo/config.toml) for the module that is tested, annotated and pushed. The directory
+# is that of preflight/build.rs, so that the module is compiled once.
+MODULE_TARGET := $(TARGET)/policy-module
+MODULE := $(MODULE_TARGET)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
 # The module names the sources of its dependencies; not where they are on this machine. preflight/build.rs has it too.
 REMAP := target.wasm32-wasip1.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
 PACKAGING := $(CARGO) run --quiet --locked -p packaging
@@ -14,15 +16,17 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
 policy.wasm: $(SOURCES) | setup ## Build the policy
-	$(CARGO) build --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1 --config '$(REMAP)'
+	$(CARGO) build --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1 --config '$(REMAP)' --target-dir $(MODULE_TARGET)
 	cp $(MODULE) $@
 
 # First of all, so that nothing is compiled in vain. cargo would install the toolchain by itself, but not where
-# RUSTUP_AUTO_INSTALL is 0.
+# RUSTUP_AUTO_INSTALL is 0. Before 1.28 rustup did not read rust-toolchain.toml to install a toolchain.
 .PHONY: setup
 setup: ## Check for rustup and a C compiler, install the toolchain and its targets; the other targets do it first
 	@command -v rustup >/dev/null || { echo 'rustup is missing: install it from https://rustup.rs' >&2; exit 1; }
 	@command -v cc >/dev/null || { echo 'A C compiler is missing: install one, for example with apt install gcc' >&2; exit 1; }
+	@case "$$(rustup --version 2>/dev/null)" in 'rustup 0.'*|'rustup 1.'[0-9].*|'rustup 1.1'[0-9].*|'rustup 1.2'[0-7].*) \
+		echo 'rustup is older than 1.28: update it, for example with rustup self update' >&2; exit 1;; esac
 	@rustup --quiet toolchain install
 
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy as it is deployed
@@ -50,7 +54,7 @@ policy-sbom.cdx.json: $(SOURCES) ## Write down what is in the module (needs carg
 
 .PHONY: reproducible
 reproducible: policy.wasm ## Build the policy in another folder, with another Cargo home: the bytes must be the same
-	.ci/reproducible policy.wasm $(wildcard $(TARGET)/policy-module/wasm32-wasip1/wasm/hco_architecture_guard.wasm)
+	.ci/reproducible policy.wasm $(wildcard $(MODULE))
 
 .PHONY: hco-preflight
 hco-preflight: setup ## Build the command, target/release/hco-preflight

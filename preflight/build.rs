@@ -38,7 +38,7 @@ fn module() -> Result<(), String> {
     let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let root = manifest
         .parent()
-        .ok_or("the crate stands outside of its workspace")?;
+        .ok_or("the crate is outside its workspace")?;
     let out = PathBuf::from(variable("OUT_DIR")?);
     for source in SOURCES {
         let source = root.join(source);
@@ -77,7 +77,7 @@ fn module() -> Result<(), String> {
         for line in String::from_utf8_lossy(&ended.stderr).lines() {
             say(&format!("cargo::warning={line}"));
         }
-        return Err("the policy's module does not build; the lines above say why".to_owned());
+        return Err("the policy's module cannot be built; see the lines above".to_owned());
     }
     let built = target
         .join(TARGET)
@@ -99,7 +99,7 @@ fn remap() -> Result<String, String> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
     let sources = home
-        .ok_or("neither CARGO_HOME nor HOME says where cargo keeps its things")?
+        .ok_or("neither CARGO_HOME nor HOME is set")?
         .join("registry/src");
     Ok(format!(
         "target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/cargo/registry/src\"]",
@@ -118,13 +118,13 @@ fn check_target() -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "the policy's module is built for {TARGET}, which this Rust toolchain lacks; run `rustup target add {TARGET}`"
+            "the policy's module requires the Rust target {TARGET}; run `rustup target add {TARGET}`"
         ))
     }
 }
 
 /// A directory of its own, because the outer cargo holds the lock of the other until we have ended. It is
-/// one for all profiles of the outer build, so that the module is built once for tests and release.
+/// one for all profiles of the outer build and for `make policy.wasm`, so that the module is built once.
 fn target_directory(out: &Path) -> PathBuf {
     out.ancestors()
         .filter(|directory| directory.join("CACHEDIR.TAG").is_file())
@@ -163,7 +163,7 @@ fn is_of_the_outer_build(name: &OsString) -> bool {
 }
 
 fn variable(name: &str) -> Result<OsString, String> {
-    env::var_os(name).ok_or_else(|| format!("cargo gave the build script no {name}"))
+    env::var_os(name).ok_or_else(|| format!("cargo did not set {name} for the build script"))
 }
 
 /// That is how a build script talks to cargo.

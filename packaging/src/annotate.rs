@@ -34,7 +34,7 @@ struct Annotated {
 pub fn annotate(module: &[u8], mut metadata: Metadata, usage: String) -> Result<Vec<u8>> {
     ensure!(
         metadata_of(module)?.is_none(),
-        "the module is annotated already, and Kubewarden reads the first annotation only; give the module as it was built"
+        "the module is already annotated, and Kubewarden reads only the first annotation; use the module as it was built"
     );
     metadata.annotations.insert(USAGE.to_owned(), usage);
     let data = serde_json::to_vec(&Annotated {
@@ -57,7 +57,8 @@ pub fn annotate(module: &[u8], mut metadata: Metadata, usage: String) -> Result<
 /// What is given is no module.
 pub fn metadata_of(module: &[u8]) -> Result<Option<&[u8]>> {
     for payload in Parser::new(0).parse_all(module) {
-        if let Payload::CustomSection(section) = payload.context("this is no WebAssembly module")?
+        if let Payload::CustomSection(section) =
+            payload.context("this is not a WebAssembly module")?
             && section.name() == SECTION
         {
             return Ok(Some(section.data()));

@@ -42,7 +42,7 @@ enum Command {
     },
     /// Write the manifest of the krew plugin
     Krew {
-        /// What sha256sum says of the archives with hco-preflight
+        /// The output of sha256sum for the archives with hco-preflight
         checksums: PathBuf,
         /// The file to write
         #[arg(short, long)]
@@ -52,7 +52,7 @@ enum Command {
     Home,
     /// Print where this version of the policy is published
     Reference {
-        /// That of the image of hco-preflight instead
+        /// Print the address of the image of hco-preflight instead
         #[arg(long)]
         image: bool,
     },
@@ -63,7 +63,7 @@ enum Command {
         module: PathBuf,
         /// registry/repository:tag
         reference: String,
-        /// The sources.yml that kwctl takes
+        /// Insecure registries, certificate authorities and proxies, in the format of kwctl's sources.yml
         #[arg(long)]
         sources_path: Option<PathBuf>,
     },
@@ -76,7 +76,7 @@ enum Command {
         arm64: PathBuf,
         /// registry/repository:tag
         reference: String,
-        /// The sources.yml that kwctl takes
+        /// Insecure registries, certificate authorities and proxies, in the format of kwctl's sources.yml
         #[arg(long)]
         sources_path: Option<PathBuf>,
     },
@@ -88,7 +88,7 @@ enum Command {
         /// The file to write
         #[arg(short, long)]
         output: PathBuf,
-        /// The sources.yml that kwctl takes
+        /// Insecure registries, certificate authorities and proxies, in the format of kwctl's sources.yml
         #[arg(long)]
         sources_path: Option<PathBuf>,
     },

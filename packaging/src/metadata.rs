@@ -100,13 +100,13 @@ impl Metadata {
         for key in REQUIRED {
             ensure!(
                 read.annotations.contains_key(key),
-                "the policy's metadata: the annotation {key} is missing, and Artifact Hub wants it"
+                "the policy's metadata: the annotation {key} is missing, and Artifact Hub requires it"
             );
         }
         for key in read.annotations.keys() {
             ensure!(
                 REQUIRED.contains(&key.as_str()) || KNOWN.contains(&key.as_str()),
-                "the policy's metadata: nobody reads the annotation {key}; see packaging/src/metadata.rs for those that are read"
+                "the policy's metadata: the annotation {key} is unknown; packaging/src/metadata.rs lists those that are read"
             );
         }
         for (number, rule) in read.rules.iter().enumerate() {

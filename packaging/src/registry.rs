@@ -94,7 +94,7 @@ impl Registry {
         let digest = url.rsplit('/').next().unwrap_or_default();
         ensure!(
             digest.starts_with("sha256:"),
-            "{reference} was pushed, but the registry gives no digest: {url}"
+            "{reference} was pushed, but the registry returned no digest: {url}"
         );
         Ok(Pushed::new(&reference, digest.to_owned()))
     }
@@ -157,7 +157,7 @@ impl Registry {
         let image = image.with_context(|| format!("{reference} cannot be pulled"))?;
         let layer = image.layers.into_iter().next();
         let layer =
-            layer.with_context(|| format!("{reference} has no layer, so it is no policy"))?;
+            layer.with_context(|| format!("{reference} has no layer, so it is not a policy"))?;
         Ok(layer.data.to_vec())
     }
 
@@ -189,7 +189,7 @@ fn told(error: OciDistributionError) -> String {
         | OciDistributionError::UnauthorizedError { .. }
         | OciDistributionError::ServerError {
             code: 401 | 403, ..
-        } => "; `docker login` leaves credentials where they are found",
+        } => "; log in with `docker login`",
         _ => "",
     };
     let error = format!("{:#}", anyhow::Error::new(error));

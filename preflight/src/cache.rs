@@ -39,7 +39,7 @@ pub(crate) fn open(directory: &Path) -> Option<Cache> {
 pub enum CacheError {
     /// Somebody else can put a program there.
     #[error(
-        "{0} belongs to another user, or others can write to it; remove it, or make it yours with mode 700"
+        "{0} belongs to another user, or others can write to it; remove it, or change its owner and set its mode to 700"
     )]
     Shared(PathBuf),
     /// It is not there and cannot be made.

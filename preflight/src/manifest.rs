@@ -94,7 +94,7 @@ fn text_of(text: &[u8]) -> Result<(usize, &str), ManifestError> {
             Err(ManifestError {
                 line: 1 + before.matches('\n').count(),
                 column: 1 + line.chars().count(),
-                what: "this is no UTF-8; save the file as UTF-8".to_owned(),
+                what: "the text is not valid UTF-8; save the file as UTF-8".to_owned(),
             })
         }
     }
@@ -111,7 +111,7 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
                 line: place.line(),
                 column: 1,
                 what: format!(
-                    "{} stands here, where an object with `apiVersion` and `kind` belongs",
+                    "expected an object with `apiVersion` and `kind`, but found {}",
                     described(&other)
                 ),
             });
@@ -162,7 +162,7 @@ fn typed(item: Value, list: &Map<String, Value>) -> Value {
 }
 
 fn too_deep(line: usize, column: usize) -> ManifestError {
-    let what = format!("this is deeper than {DEPTH} levels");
+    let what = format!("the value is nested more than {DEPTH} levels deep");
     ManifestError { line, column, what }
 }
 

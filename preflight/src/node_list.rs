@@ -76,7 +76,7 @@ pub enum NodeListError {
     #[error("the node list is not valid YAML")]
     Yaml(#[source] ManifestError),
     /// It is something else.
-    #[error("the node list holds {0}; write it with `kubectl get nodes -o yaml`")]
+    #[error("the node list contains {0}; write it with `kubectl get nodes -o yaml`")]
     Kind(String),
 }
 
@@ -190,7 +190,7 @@ impl NodeList {
                 for selector in [label_selector, field_selector].into_iter().flatten() {
                     if !selector.is_empty() {
                         return Err(format!(
-                            "a node list from a file cannot be searched by the selector `{selector}`"
+                            "a node list from a file does not support the selector `{selector}`"
                         ));
                     }
                 }
@@ -234,10 +234,10 @@ impl NodeList {
             Request::OciManifest { image }
             | Request::OciManifestDigest { image }
             | Request::OciManifestAndConfig { image } => Err(format!(
-                "the image `{image}` cannot be read: a node list from a file has no registry"
+                "the image `{image}` cannot be read: only nodes are available"
             )),
             Request::DNSLookupHost { host } => Err(format!(
-                "the host `{host}` cannot be looked up: a node list from a file has no network"
+                "the host `{host}` cannot be looked up: only nodes are available"
             )),
         }
     }

@@ -191,7 +191,9 @@ impl HostCalls for Registries {
             Request::OciManifest { image } => (Question::Manifest, image),
             Request::OciManifestAndConfig { image } => (Question::ManifestAndConfig, image),
             other => {
-                return Err(handler_error(format_args!("no registry answers {other:?}")));
+                return Err(handler_error(format_args!(
+                    "a registry cannot answer {other:?}"
+                )));
             }
         };
         self.ask(question, &image).map_err(handler_error)

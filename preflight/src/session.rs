@@ -61,10 +61,10 @@ pub enum SessionError {
         source: std::io::Error,
     },
     /// The text is no session.
-    #[error("the session is not one that kwctl records")]
+    #[error("the session does not have the format that kwctl records")]
     Format(#[source] yaml_serde::Error),
     /// One of its requests is none.
-    #[error("request {number} of the session is none that this host knows")]
+    #[error("request {number} of the session is unknown")]
     Request {
         /// Counted from 1.
         number: usize,

@@ -31,7 +31,7 @@ impl Way {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Https(_) => "by HTTPS",
-            Self::HttpsUnverified => "by HTTPS, whoever signed the certificate",
+            Self::HttpsUnverified => "by HTTPS, without verifying the certificate",
             Self::Http => "by HTTP",
         }
     }

@@ -32,12 +32,15 @@ fn executable(path: &Path, script: &str) {
     assert!(status.success());
 }
 
-/// On a machine with these programs and no others, `make setup`, and what they were called with.
-fn setup_with(programs: &[&str]) -> (Output, String) {
+/// On a machine with these programs and no others, `make setup`, and what they were called with. They print this version.
+fn setup_with(programs: &[&str], version: &str) -> (Output, String) {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     for program in programs {
-        let script = format!("#!/bin/sh\necho {program} \"$@\" >> {}\n", log.display());
+        let script = format!(
+            "#!/bin/sh\necho {program} \"$@\" >> {}\necho '{program} {version} (0123abcd 2025-03-02)'\n",
+            log.display()
+        );
         executable(&place.path().join(program), &script);
     }
     let path = std::env::var_os("PATH").unwrap();
@@ -63,7 +66,7 @@ fn the_machine_is_checked_first() {
         (&["cc"][..], "rustup is missing"),
         (&["rustup"], "A C compiler is missing"),
     ] {
-        let (output, log) = setup_with(programs);
+        let (output, log) = setup_with(programs, "1.28.0");
         let printed = String::from_utf8_lossy(&output.stderr);
         assert!(
             !output.status.success() && printed.contains(why),
@@ -71,9 +74,18 @@ fn the_machine_is_checked_first() {
         );
         assert_eq!(log, "");
     }
-    let (output, log) = setup_with(&["cc", "rustup"]);
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(log, "rustup --quiet toolchain install\n");
+    for version in ["0.9.9", "1.9.0", "1.19.0", "1.27.1"] {
+        let (output, log) = setup_with(&["cc", "rustup"], version);
+        let printed = String::from_utf8_lossy(&output.stderr);
+        let why = "rustup is older than 1.28";
+        assert!(!output.status.success() && printed.contains(why));
+        assert_eq!(log, "rustup --version\n", "{version}");
+    }
+    for version in ["1.28.0", "1.30.1", "2.0.0"] {
+        let (output, log) = setup_with(&["cc", "rustup"], version);
+        assert!(output.status.success(), "{version}: {output:?}");
+        assert_eq!(log, "rustup --version\nrustup --quiet toolchain install\n");
+    }
 
     for target in [
         "run",

@@ -7,15 +7,14 @@ use std::time::Duration;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use hco_preflight::Counts;
 
-/// Ask the HyperConverged architecture guard before you apply.
+/// Check HyperConverged objects before you apply them.
 ///
-/// Runs the same module as the cluster, on manifests and nodes that you already have, and reports what would be denied and
-/// what to change.
+/// Runs the same policy module as the cluster, on your manifests and nodes, and reports what would be denied and what to
+/// change.
 #[derive(Debug, Parser)]
 #[command(
     after_help = EXAMPLES,
     disable_version_flag = true,
-    disable_help_subcommand = true,
     propagate_version = false,
     max_term_width = 110
 )]
@@ -35,7 +34,7 @@ struct Words {
 const EXAMPLES: &str = "\
 Examples:
   hco-preflight check -f hyperconverged.yaml --nodes nodes.yaml
-                     nodes.yaml is what `kubectl get nodes -o yaml` wrote
+                     nodes.yaml is the output of `kubectl get nodes -o yaml`
   hco-preflight check -f deploy/ --cluster
                      against the cluster of the current kubeconfig
   hco-preflight fix -f hyperconverged.yaml --cluster --write
@@ -84,14 +83,14 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Validate settings and print the effective ones
     Settings(Settings),
-    /// Ask registries which architectures images have, and print the annotation for each
+    /// Look up the architectures of images in their registries, and print the annotation for each
     #[cfg(feature = "images")]
     Images(Images),
-    /// Write the kwctl session and request of a check, so that `kwctl run` repeats it
+    /// Record the settings, the request, and the host calls of a check, so that `kwctl run` can repeat it
     Record(Record),
-    /// Ask the cluster whether the policy-server may read nodes, and print the grants that are missing
+    /// Check whether the policy-server is allowed to read nodes, and print the grants that are missing
     Rbac(Rbac),
-    /// Write the completions of a shell
+    /// Print the completion script for a shell
     Completions(Completions),
     /// What `--version` asks for.
     #[command(skip)]
@@ -135,7 +134,7 @@ pub(crate) struct Subject {
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// Workers that join these nodes, for example arm64=2
+    /// Workers to add to these nodes, for example arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
     pub(crate) what_if: Option<Counts>,
 
@@ -143,12 +142,13 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
 
-    /// Use this module instead of the embedded one
+    /// Use this module instead of the embedded one. What it writes to its standard output and error is printed unchanged,
+    /// as with kwctl: use a module that you trust
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
 
     /// Let the module of --policy read what its metadata asks for from the cluster; `kwctl inspect` shows what that is
-    #[arg(long, help_heading = "Policy", requires_all = ["policy", "cluster"])]
+    #[arg(long, help_heading = "Policy", requires = "policy")]
     pub(crate) allow_context_aware: bool,
 
     /// Compile the module without reading or writing the cache
@@ -160,11 +160,23 @@ pub(crate) struct Subject {
     pub(crate) verified: Verified,
 }
 
+impl Subject {
+    /// Whether registries are asked for images.
+    pub(crate) fn looks_up_images(&self) -> bool {
+        #[cfg(feature = "images")]
+        let looks_up = self.verified.images;
+        #[cfg(not(feature = "images"))]
+        let looks_up = false;
+        looks_up
+    }
+}
+
 /// Options for registries.
 #[cfg(feature = "images")]
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Verified {
-    /// Ask registries for the architectures of images: sets `images: verify`. Credentials are those of docker and podman
+    /// Look up the architectures of images in their registries: sets `images: verify`. Uses the credentials of docker and
+    /// podman
     #[arg(long, help_heading = "Policy")]
     pub(crate) images: bool,
 
@@ -237,7 +249,7 @@ fn timeout(text: &str) -> Result<Duration, String> {
     let limit = number.and_then(|number| number.checked_mul(unit));
     limit
         .map(Duration::from_millis)
-        .ok_or_else(|| "write it as in 30, 30s, 2m or 1h".to_owned())
+        .ok_or_else(|| "use a value such as 30, 30s, 2m, or 1h".to_owned())
 }
 
 /// How a file is sent to the cluster that has the object already.
@@ -253,16 +265,17 @@ pub(crate) enum AsIf {
 /// How a file reaches the cluster.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sent {
-    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, or as `kubectl replace`
+    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, which is the default, or
+    /// as `kubectl replace`
     #[arg(
         long,
         value_enum,
-        default_value_t,
         value_name = "HOW",
+        conflicts_with = "old",
         help_heading = "Objects",
         hide_possible_values = false
     )]
-    pub(crate) as_if: AsIf,
+    pub(crate) as_if: Option<AsIf>,
 }
 
 /// `check`.
@@ -290,7 +303,7 @@ pub(crate) struct Check {
     )]
     pub(crate) output: Format,
 
-    /// The lowest level of a finding that makes the exit code 1
+    /// The lowest level of a finding that causes the exit code 1
     #[arg(
         long,
         value_enum,
@@ -356,15 +369,11 @@ pub(crate) struct Fix {
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
-    /// Write the corrected files; with `-f -`, the corrected text to the standard output
-    #[arg(long, short = 'w', conflicts_with_all = ["diff", "output"], help_heading = "Changes")]
+    /// Write the corrected files instead of printing a diff; with `-f -`, write the corrected text to the standard output
+    #[arg(long, short = 'w', conflicts_with = "output", help_heading = "Changes")]
     pub(crate) write: bool,
 
-    /// Print the changes as a unified diff; this is the default
-    #[arg(long, conflicts_with = "output", help_heading = "Changes")]
-    pub(crate) diff: bool,
-
-    /// Print the changes of each object on a line of its own, for objects in a cluster
+    /// Print the changes of each object on one line instead of as a diff, for objects in a cluster
     #[arg(
         long,
         short = 'o',
@@ -459,10 +468,6 @@ pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that holds them; - for the standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-
-    /// Compile the module without reading or writing the cache
-    #[arg(long)]
-    pub(crate) no_cache: bool,
 }
 
 /// `images`.
@@ -537,12 +542,9 @@ pub(crate) struct Record {
 /// `rbac`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Rbac {
-    /// The policy-server's service account
-    #[arg(
-        long,
-        value_name = "NAMESPACE/NAME",
-        default_value = "kubewarden/hco-architecture-guard"
-    )]
+    /// The service account of the policy-server: NAMESPACE/NAME, or NAME in the namespace that -n sets [default:
+    /// kubewarden]
+    #[arg(long, value_name = "ACCOUNT", default_value = "hco-architecture-guard")]
     pub(crate) service_account: String,
 
     #[command(flatten)]
@@ -602,6 +604,11 @@ impl Args {
 
 fn command_of(name: &str) -> clap::Command {
     Words::command()
+        .mut_subcommand("rbac", |rbac| {
+            rbac.mut_arg("namespace", |it| {
+                it.help("The namespace of the service account")
+            })
+        })
         .name("hco-preflight")
         .bin_name(name)
         .after_help(EXAMPLES.replace("hco-preflight", name))

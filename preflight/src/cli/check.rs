@@ -53,8 +53,14 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
         terminal.notes(&notes);
         for object in &verdicts.objects {
             let report = &object.report;
-            for note in report.notes.iter().chain(&report.not_checked) {
+            for note in report.warnings.iter().chain(&report.not_checked) {
                 terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
+            }
+            if report.mutates {
+                terminal.note(&format!(
+                    "{}: the module would change the object",
+                    object.at(None)
+                ));
             }
             for repair in &object.report.repairs {
                 terminal.note(&format!(
@@ -85,7 +91,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
 /// The options that are set and that `fix` does not have.
 fn not_for_fix(args: &args::Check) -> Vec<&'static str> {
     let all = [
-        ("--as-if", args.sent.as_if != AsIf::Apply),
+        ("--as-if", args.sent.as_if.is_some()),
         ("--fail-on", args.fail_on != FailOn::Deny),
     ];
     let set = all.into_iter().filter(|(_, is_set)| *is_set);
@@ -156,8 +162,8 @@ impl Written {
 /// Why objects are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// What would happen to them: a live object is the old one, and the file is sent like this.
-    Check(AsIf),
+    /// What would happen to them: a live object is the old one, and the file is sent like this. By default it is applied.
+    Check(Option<AsIf>),
     /// What can be fixed in them: existing problems too. The file is applied.
     Fix,
 }
@@ -166,7 +172,7 @@ impl Purpose {
     /// How the file is sent.
     fn as_if(self) -> AsIf {
         match self {
-            Self::Check(as_if) => as_if,
+            Self::Check(as_if) => as_if.unwrap_or_default(),
             Self::Fix => AsIf::Apply,
         }
     }
@@ -179,11 +185,12 @@ impl Prepared {
         purpose: Purpose,
         notes: &mut Vec<String>,
     ) -> Result<Self> {
-        check_usage(subject)?;
+        check_usage(subject, purpose)?;
         let Input {
             found,
             notes: passed_over,
             mut failures,
+            ..
         } = input::read(&subject.filename, subject.recursive);
         if found.is_empty() && !subject.filename.is_empty() {
             return Err(if failures.is_empty() {
@@ -246,18 +253,7 @@ impl Prepared {
             _ => Vec::new(),
         };
         let progress = Progress::start("reading the nodes");
-        let detail = if module.is_foreign() {
-            Detail::Everything
-        } else {
-            let objects = questions.iter().flat_map(Question::objects);
-            Detail::Labels(Labels::named_in(objects))
-        };
-        let mut hosts = nodes::hosts(subject, cluster.as_ref(), &detail)?;
-        if cluster.is_some() && module.is_foreign() {
-            let is_granted = subject.allow_context_aware;
-            notes.extend(module.not_granted(is_granted));
-            hosts = hosts.guarded(&module, is_granted)?;
-        }
+        let hosts = hosts(subject, cluster.as_ref(), &module, &questions, notes)?;
         drop(progress);
         let mut settings = Settings::of_user(settings);
         let all = deployed.iter_mut().chain([&mut settings]);
@@ -485,16 +481,56 @@ impl Question {
     }
 }
 
+/// The hosts that answer for the nodes. A module of the user's reads from a cluster only what it is granted.
+fn hosts(
+    subject: &Subject,
+    cluster: Option<&Arc<Cluster>>,
+    module: &Module,
+    questions: &[Question],
+    notes: &mut Vec<String>,
+) -> Result<Hosts> {
+    let detail = if module.is_foreign() {
+        Detail::Everything
+    } else {
+        let objects = questions.iter().flat_map(Question::objects);
+        Detail::Labels(Labels::named_in(objects))
+    };
+    let is_guarded = cluster.is_some() && module.is_foreign();
+    let is_granted = subject.allow_context_aware;
+    let reads_nodes = !is_guarded || is_granted && module.asks_for_nodes();
+    if !reads_nodes && subject.what_if.is_some() {
+        notes.push("--what-if has no effect: the module of --policy may not read nodes".to_owned());
+    }
+    let supposed = subject.what_if.as_ref().filter(|_| reads_nodes);
+    let hosts = nodes::hosts(subject, cluster, &detail, supposed)?;
+    if !is_guarded {
+        return Ok(hosts);
+    }
+    notes.extend(module.not_granted(is_granted));
+    hosts.guarded(module, is_granted)
+}
+
 /// Mistakes that clap cannot find.
-fn check_usage(subject: &Subject) -> Result<()> {
+fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     nodes::check(subject)?;
     if subject.filename.is_empty() && !subject.cluster {
         bail!(
-            "name the objects to check: -f FILE, -f DIRECTORY or -f - (the standard input); or --cluster alone, for the HyperConvergeds of the cluster"
+            "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (the standard input); or only --cluster, for the HyperConvergeds of the cluster"
         );
     }
     if subject.filename.is_empty() && subject.old.is_some() {
-        bail!("--old is the previous version of an object in a file: name that file with -f");
+        bail!("--old requires a file with the new version of the object: add -f FILE");
+    }
+    // clap does not require --cluster where --arch or --nodes is given.
+    let has_as_if = matches!(purpose, Purpose::Check(Some(_)));
+    if has_as_if && !subject.cluster {
+        bail!("--as-if requires --cluster");
+    }
+    if has_as_if && subject.filename.is_empty() {
+        bail!("--as-if requires a file: add -f FILE");
+    }
+    if subject.allow_context_aware && !subject.cluster {
+        bail!("--allow-context-aware requires --cluster");
     }
     let named = [&subject.old, &subject.nodes, &subject.settings];
     let all = named.into_iter().flatten().chain(&subject.filename);
@@ -547,7 +583,7 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
         bail!(
-            "nothing to judge: the cluster has no HyperConverged{}; name a manifest with -f",
+            "nothing to judge: the cluster has no HyperConverged{}; specify a manifest with -f",
             one_line(&namespace.unwrap_or_default())
         );
     }

@@ -1,6 +1,7 @@
 //! `fix`: applies the remedies that the module gives as data to the files.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::rc::Rc;
@@ -27,7 +28,7 @@ const ROUNDS: usize = 64;
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     if args.subject.filename.is_empty() && args.output.is_none() {
         bail!(
-            "name a file to fix with -f, or print the changes of the objects in the cluster with -o commands or -o json-patch"
+            "specify a file to fix with -f, or print the changes of the objects in the cluster with -o commands or -o json-patch"
         );
     }
     let mut notes = Vec::new();
@@ -322,6 +323,27 @@ fn to_review(finding: &Finding) -> Option<&Remedy> {
     (!remedy.complete && !remedy.patch.is_empty()).then_some(remedy)
 }
 
+/// Why a person has to review a remedy.
+fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
+    let mut paths = remedy
+        .patch
+        .iter()
+        .filter_map(|it| it.get("path")?.as_str());
+    if changes_import(remedy) {
+        "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
+    } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
+        && !args.subject.looks_up_images()
+    {
+        if cfg!(feature = "images") {
+            "the architectures of the image are unknown, because it was not looked up; --images looks it up"
+        } else {
+            "the architectures of the image are unknown"
+        }
+    } else {
+        "only you know whether this is what you want"
+    }
+}
+
 /// The remedy that a preference means.
 fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
     let remedies = finding.remedies.iter();
@@ -516,7 +538,7 @@ fn command(question: &Question, patch: &str) -> Option<String> {
     Some(format!("{command} --type json -p {}", shell_word(patch)))
 }
 
-/// Prints the findings that need manual changes, and the counts.
+/// Prints the findings that need manual changes or a review, the images that could not be read, and the counts.
 fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
     let (mut by_hand, mut to_confirm) = (0, 0);
     for object in &verdicts.objects {
@@ -525,15 +547,30 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         }
         for finding in &object.report.findings {
             let is_denied = finding.level == Level::Deny;
-            if to_review(finding).is_some() && !args.r#unsafe {
+            let review = to_review(finding).filter(|_| !args.r#unsafe);
+            if review.is_some() {
                 to_confirm += 1;
             } else if is_denied {
                 by_hand += 1;
             }
-            if is_denied {
+            let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
+            let mut text = format!("{at}: [{rule}] {fact}");
+            if is_denied || review.is_some() {
                 let fix = finding.fix.replace('\n', "\n    ");
-                let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
-                terminal.failure(&format!("{at}: [{rule}] {fact}\n  fix: {fix}"));
+                let _ = write!(text, "\n  fix: {fix}");
+            }
+            if let Some(remedy) = review {
+                let _ = write!(text, "\n  review: {}", reason(remedy, args));
+            }
+            if is_denied {
+                terminal.failure(&text);
+            } else if !args.quiet && (review.is_some() || finding.is_unreadable_image()) {
+                terminal.warning(&text);
+            }
+        }
+        if !args.quiet {
+            for note in &object.report.not_checked {
+                terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
             }
         }
     }

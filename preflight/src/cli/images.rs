@@ -80,7 +80,7 @@ impl Images {
                 ignore_images(settings, notes);
             }
             return Ok(Self {
-                host: failing("registries are not asked without --images"),
+                host: failing("images are not looked up without --images"),
                 registries: None,
             });
         }
@@ -143,14 +143,14 @@ const NOT_LOOKED_UP: &str = "images are not looked up, although the settings hav
 #[cfg(not(feature = "images"))]
 const NOT_LOOKED_UP: &str = "images are not looked up, although the settings have `images: verify`: this hco-preflight is built without the feature `images`";
 
-/// Turns off the look-ups of these settings, and the repairs that need them. If there were any, a note says so.
+/// Removes the look-ups from these settings, and the repairs that need them. If there were any, a note says so.
 fn ignore_images(settings: Vec<&mut Value>, notes: &mut Vec<String>) {
     let mut any = false;
     for settings in settings.into_iter().filter_map(Value::as_object_mut) {
-        let Some(images) = settings.get_mut("images").filter(|it| *it != "ignore") else {
+        if settings.get("images").is_none_or(|it| it == "ignore") {
             continue;
-        };
-        *images = Value::from("ignore");
+        }
+        settings.remove("images");
         any = true;
         let repairs = settings.get_mut("repair").and_then(Value::as_object_mut);
         if let Some(repairs) = repairs {

@@ -1,5 +1,7 @@
 //! Reads the files that the user names, and finds the HyperConvergeds in them.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -10,6 +12,7 @@ use ignore::WalkBuilder;
 
 use super::admission::Identity;
 use super::foreign::one_line;
+use super::output::count;
 use super::verdict::{Failure, Place};
 
 /// The name of the standard input.
@@ -68,6 +71,8 @@ pub(crate) struct Input {
     pub(crate) found: Vec<Found>,
     /// What was skipped.
     pub(crate) notes: Vec<String>,
+    /// How many documents were skipped, by kind.
+    others: BTreeMap<String, usize>,
     /// What could not be read.
     pub(crate) failures: Vec<Failure>,
 }
@@ -97,6 +102,7 @@ pub(crate) fn read(paths: &[PathBuf], recursive: bool) -> Input {
             input.file(path);
         }
     }
+    input.note_others();
     input
 }
 
@@ -139,7 +145,7 @@ impl Input {
             } else if is_below && !recursive {
                 let entry = entry.display();
                 self.notes.push(one_line(&format!(
-                    "{entry}: skipped a directory; -R looks into it"
+                    "{entry}: skipped a directory; use -R to include it"
                 )));
             }
         }
@@ -173,7 +179,7 @@ impl Input {
             }
             Err(error) => {
                 let hint = if text.windows(2).any(|two| two == b"{{") {
-                    "; if it is a template of Helm: helm template . | hco-preflight check -f -"
+                    "; if it is a Helm template, run `helm template . | hco-preflight check -f -`"
                 } else {
                     ""
                 };
@@ -201,13 +207,37 @@ impl Input {
             });
             return;
         }
-        let what = match identity.kind.as_str() {
-            "" => "something without a kind".to_owned(),
-            "HyperConverged" => format!("a HyperConverged of `{}`", identity.api_version),
-            kind => format!("a {kind}"),
+        let kind = match identity.kind.as_str() {
+            // That may be a mistake.
+            "HyperConverged" => {
+                let group = &identity.api_version;
+                let note = format!("{file}:{line}: skipped a HyperConverged of `{group}`");
+                return self.notes.push(one_line(&note));
+            }
+            "" => "without a kind".to_owned(),
+            kind => kind.to_owned(),
         };
-        self.notes
-            .push(one_line(&format!("{file}:{line}: skipped {what}")));
+        *self.others.entry(kind).or_default() += 1;
+    }
+
+    /// A line that counts the documents of other kinds.
+    fn note_others(&mut self) {
+        /// A directory can have manifests of everything.
+        const SHOWN: usize = 5;
+        let all: usize = self.others.values().sum();
+        if all == 0 {
+            return;
+        }
+        let mut kinds: Vec<_> = std::mem::take(&mut self.others).into_iter().collect();
+        kinds.sort_by_key(|(_, number)| Reverse(*number));
+        let shown = kinds.iter().take(SHOWN);
+        let mut shown: Vec<String> = shown.map(|(kind, it)| format!("{kind} ({it})")).collect();
+        if let Some(more @ 1..) = kinds.len().checked_sub(SHOWN) {
+            shown.push(format!("and {}", count(more, "other kind")));
+        }
+        let documents = count(all, "document");
+        let note = format!("skipped {documents} of other kinds: {}", shown.join(", "));
+        self.notes.push(one_line(&note));
     }
 }
 

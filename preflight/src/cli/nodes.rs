@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use hco_preflight::{Cluster, Connection, HostCalls, Labels, NodeList, NodeListError, Timely};
+use hco_preflight::{
+    Cluster, Connection, Counts, HostCalls, Labels, NodeList, NodeListError, Timely,
+};
 
 use super::args::{self, Subject};
 use super::foreign::one_line;
@@ -14,7 +16,7 @@ use super::input;
 use super::policy::{DEADLINE, Module};
 
 /// The error if no nodes are named.
-const UNNAMED: &str = "name the nodes to judge against: --nodes FILE (what `kubectl get nodes -o yaml` wrote), --cluster (the current kubeconfig's), or --arch amd64=3,arm64=2 (made up)";
+const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 
 /// How long host calls may wait for a cluster. Less than the module's deadline, so that it can report the timeout.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,7 +29,7 @@ pub(crate) fn check(subject: &Subject) -> Result<()> {
     }
     if !subject.cluster && subject.connection != args::Connection::default() {
         bail!(
-            "--kubeconfig, --context, -n, --as, --as-group and --request-timeout are for the cluster: add --cluster"
+            "--kubeconfig, --context, -n, --as, --as-group, and --request-timeout require --cluster"
         );
     }
     Ok(())
@@ -84,13 +86,14 @@ impl Hosts {
     }
 }
 
-/// The hosts that answer for the nodes that the user named.
+/// The hosts that answer for the nodes that the user named, and for those that are supposed to join them.
 pub(crate) fn hosts(
     subject: &Subject,
     cluster: Option<&Arc<Cluster>>,
     detail: &Detail,
+    supposed: Option<&Counts>,
 ) -> Result<Hosts> {
-    if let (Some(cluster), Detail::Everything, None) = (cluster, detail, &subject.what_if) {
+    if let (Some(cluster), Detail::Everything, None) = (cluster, detail, supposed) {
         return Ok(Hosts {
             all: Arc::clone(cluster) as _,
             is_live: true,
@@ -106,7 +109,7 @@ pub(crate) fn hosts(
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => bail!(UNNAMED),
     };
-    let (all, before) = match &subject.what_if {
+    let (all, before) = match supposed {
         Some(counts) => (list.joined_by(&counts.0), Some(Arc::new(list) as _)),
         None => (list, None),
     };

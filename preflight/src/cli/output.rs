@@ -77,6 +77,11 @@ impl Terminal {
         }
     }
 
+    /// Prints a warning.
+    pub(crate) fn warning(&self, text: &str) {
+        self.line(YELLOW, "warning", text);
+    }
+
     /// Prints an error.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         self.failure(&chain(error));

@@ -80,6 +80,11 @@ impl Module {
         Ok(Granted::new(cluster, resources, capabilities))
     }
 
+    /// Whether it wants to read the nodes of a cluster.
+    pub(crate) fn asks_for_nodes(&self) -> bool {
+        self.asks_for.contains(&Resource::node())
+    }
+
     /// What it asks for and does not get.
     pub(crate) fn not_granted(&self, is_granted: bool) -> Option<String> {
         if is_granted || self.asks_for.is_empty() {
@@ -115,27 +120,27 @@ impl Module {
         // A module of the user's may be this project's in another version, or know nothing of reports; how it says
         // so depends on the language that it is written in.
         let report = match answer {
-            Ok(answer) => {
-                serde_json::from_slice(&answer).context("the module's report cannot be read")
-            }
+            Ok(answer) => serde_json::from_slice(&answer)
+                .map(|mut report: Report| {
+                    report.doubt_unreadable_images();
+                    report
+                })
+                .context("the module's report cannot be read"),
             Err(error) => Err(error.into()),
         };
         if report.is_ok() || !self.foreign {
             return report;
         }
         let verdict = self.policy.validate(payload, host).result?;
-        let mut notes = verdict.warnings.unwrap_or_default();
-        if verdict.mutated_object.is_some() {
-            notes.push("the module would change the object".to_owned());
-        }
         Ok(Report {
-            notes,
+            warnings: verdict.warnings.unwrap_or_default(),
+            mutates: verdict.mutated_object.is_some(),
             allowed: verdict.accepted,
             code: verdict.code,
             // It could begin with a command to the runner of a pipeline.
             message: verdict
                 .message
-                .map(|message| format!("the module says: {}", one_line(&message))),
+                .map(|message| format!("the module reports: {}", one_line(&message))),
             foreign: true,
             ..Report::default()
         })

@@ -12,6 +12,9 @@ use super::nodes;
 use super::output::Terminal;
 use super::progress::Progress;
 
+/// Where Kubewarden is installed, unless the user chooses another namespace.
+const NAMESPACE: &str = "kubewarden";
+
 /// What the policy needs, as `deploy/` grants it.
 const NEEDED: [Grant; 2] = [
     Grant {
@@ -27,7 +30,7 @@ const NEEDED: [Grant; 2] = [
         group: "authorization.k8s.io",
         resource: "subjectaccessreviews",
         verbs: &["create"],
-        without: "`serviceAccount` in the settings has no effect: the policy does not check first whether it may read the nodes",
+        without: "`serviceAccount` in the settings has no effect, because the policy cannot check whether it may read the nodes",
     },
 ];
 
@@ -45,13 +48,19 @@ struct Grant {
 /// Exits 1 if a grant is missing, 2 if that could not be asked.
 pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     let account = &args.service_account;
-    let Some((namespace, name)) = account.split_once('/').filter(|(namespace, name)| {
-        !namespace.is_empty() && !name.is_empty() && !name.contains('/')
-    }) else {
+    let chosen = args.connection.namespace.as_deref();
+    let (namespace, name) = account
+        .split_once('/')
+        .unwrap_or((chosen.unwrap_or(NAMESPACE), account));
+    if namespace.is_empty() || name.is_empty() || name.contains('/') {
         bail!(
-            "--service-account {account}: must be NAMESPACE/NAME, as in kubewarden/policy-server"
+            "--service-account {account}: must be NAMESPACE/NAME or NAME, as in kubewarden/policy-server"
         );
-    };
+    }
+    if let Some(chosen) = chosen.filter(|chosen| *chosen != namespace) {
+        bail!("--service-account {account} names a namespace, and -n is {chosen}: remove -n");
+    }
+    let account = &format!("{namespace}/{name}");
     let progress = Progress::start("asking the cluster");
     let (cluster, note) = nodes::connect(&args.connection)?;
     terminal.note(&note);
@@ -104,7 +113,8 @@ impl Grant {
 
     fn missing(&self, account: &str) -> String {
         format!(
-            "{account} lacks a grant for {}, and without it {}",
+            "{account} is not allowed to {} {}: {}",
+            self.verbs.join(" and "),
             self.named(),
             self.without
         )

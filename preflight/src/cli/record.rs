@@ -65,7 +65,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
         );
     }
     if args.subject.policy.is_none() {
-        terminal.note("annotated-policy.wasm is this policy as it is deployed: `make annotated-policy.wasm`, or the registry:// address that you pushed it to");
+        terminal.note("annotated-policy.wasm is the policy as it is deployed: build it with `make annotated-policy.wasm`, or use the registry:// address of the policy instead");
     }
     terminal.print(&commands)?;
     Ok(Exit::Accepted)
@@ -81,7 +81,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
         .create_new(!force);
     match options.open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
-            "{} is there already; name another directory with --to, or write over it with --force",
+            "{} already exists; choose another directory with --to, or overwrite the file with --force",
             path.display()
         ),
         file => file.and_then(|mut file| file.write_all(text.as_bytes())),

@@ -18,7 +18,7 @@ use super::policy::Module;
 
 /// `settings`: exits 2 if they are wrong.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
-    let module = Module::load(None, args.no_cache)?;
+    let module = Module::load(None, false)?;
     let (settings, notes) = validated(args.settings.as_deref(), &module)?;
     for note in notes {
         terminal.note(&note);
@@ -112,7 +112,7 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
                 .map(|policy| policy.line.to_string())
                 .collect();
             Err(format!(
-                "{} policies, at the lines {}, and not exactly one of them is for hyperconvergeds; keep only one policy in the file",
+                "the file has {} policies (lines {}), and not exactly one of them is for hyperconvergeds; keep only one policy in the file",
                 several.len(),
                 lines.join(", ")
             ))
@@ -173,7 +173,7 @@ impl Effective {
             yaml.push_str("# serviceAccount: not set, a missing permission is not reported\n");
         }
         if self.common_templates.is_none() {
-            yaml.push_str("# commonTemplates: not set, the templates that upstream ships\n");
+            yaml.push_str("# commonTemplates: not set, the templates that HCO ships apply\n");
         }
         Ok(yaml)
     }

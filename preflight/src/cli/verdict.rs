@@ -50,7 +50,10 @@ pub(crate) struct Report {
     pub(crate) foreign: bool,
     /// The warnings of such a module.
     #[serde(skip)]
-    pub(crate) notes: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+    /// Whether such a module would change the object.
+    #[serde(skip)]
+    pub(crate) mutates: bool,
 }
 
 impl Report {
@@ -71,6 +74,20 @@ impl Report {
             }
         }
         self.more_findings = self.more_findings.max(other.more_findings);
+    }
+
+    /// Whether VMs boot from a golden image is unknown if its image could not be read.
+    pub(crate) fn doubt_unreadable_images(&mut self) {
+        let findings = self.findings.iter().filter(|it| it.is_unreadable_image());
+        let unreadable: Vec<&Foreign> = findings.filter_map(|it| it.template.as_ref()).collect();
+        for template in self.templates.iter_mut().flatten() {
+            if unreadable.contains(&&template.name) {
+                let boots = template.architectures.values_mut();
+                boots
+                    .filter(|it| **it == Boots::Yes)
+                    .for_each(|it| *it = Boots::Unknown);
+            }
+        }
     }
 
     /// Says on which lines of its file the findings about an object are.
@@ -128,6 +145,11 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
+    /// Whether it reports that an image could not be read.
+    pub(crate) fn is_unreadable_image(&self) -> bool {
+        self.rule.raw() == "image-unreadable"
+    }
+
     /// The remedy that resolves it without anybody's judgement.
     pub(crate) fn complete_remedy(&self) -> Option<&Remedy> {
         self.remedies.first().filter(|remedy| remedy.complete)
@@ -246,7 +268,7 @@ pub(crate) struct Origin {
 }
 
 /// What becomes of a denial by a policy in monitor mode.
-const ONLY_REPORTED: &str = "The policy has the mode monitor: the cluster would only report this.";
+const ONLY_REPORTED: &str = "The policy is in monitor mode: the cluster would only report this.";
 
 impl Judged {
     /// Whether the cluster would only report a denial.
@@ -328,7 +350,9 @@ impl Verdicts {
     /// Whether there is a warning.
     pub(crate) fn warns(&self) -> bool {
         let mut objects = self.deciding();
-        objects.any(|object| object.of(Level::Warn).next().is_some())
+        objects.any(|object| {
+            object.of(Level::Warn).next().is_some() || !object.report.warnings.is_empty()
+        })
     }
 
     fn deciding(&self) -> impl Iterator<Item = &Judged> {

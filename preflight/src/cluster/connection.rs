@@ -71,7 +71,8 @@ impl Connection {
             config = found.map_err(ClusterError::of_kubeconfig)?;
             context = Some(name);
         } else {
-            let nowhere = "`~/.kube/config` does not exist, and this is no pod".to_owned();
+            let nowhere =
+                "`~/.kube/config` does not exist, and the command does not run in a pod".to_owned();
             config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
             (context, has_proxy) = (None, false);
         }

@@ -13,11 +13,11 @@ use crate::NodeListError;
 pub enum ClusterError {
     /// No cluster is named.
     #[error(
-        "there is no kubeconfig: {0}; set KUBECONFIG, or log in, until `kubectl get nodes` works"
+        "no kubeconfig was found: {0}; set KUBECONFIG or log in, and check with `kubectl get nodes`"
     )]
     NoKubeconfig(String),
     /// There is a kubeconfig, but it cannot be read.
-    #[error("the kubeconfig `{}` cannot be read: {why}; correct it until `kubectl get nodes` works", path.display())]
+    #[error("the kubeconfig `{}` cannot be read: {why}; correct it, and check with `kubectl get nodes`", path.display())]
     Unreadable {
         /// Which one.
         path: PathBuf,
@@ -33,14 +33,16 @@ pub enum ClusterError {
     #[error("the kubeconfig has no current context; choose one with `kubectl config use-context`")]
     NoCurrentContext,
     /// The kubeconfig is wrong.
-    #[error("the kubeconfig cannot be used: {0}; correct it until `kubectl get nodes` works")]
+    #[error("the kubeconfig cannot be used: {0}; correct it, and check with `kubectl get nodes`")]
     Kubeconfig(String),
     /// The kubeconfig's way of logging in does not work.
-    #[error("the kubeconfig's login fails: {0}; log in again, until `kubectl get nodes` works")]
+    #[error(
+        "logging in with the kubeconfig failed: {0}; log in again, and check with `kubectl get nodes`"
+    )]
     Login(String),
     /// There is no connection.
     #[error(
-        "the API server {server} cannot be reached: {cause}; is this the right context, and is the cluster up?"
+        "the API server {server} cannot be reached: {cause}; check that the context is correct and that the cluster is running"
     )]
     Unreachable {
         /// Its address.
@@ -50,7 +52,7 @@ pub enum ClusterError {
     },
     /// No answer in the time that the user gives it.
     #[error(
-        "the API server {server} did not answer within {limit:?}; is this the right context, and is the cluster up? `--request-timeout` sets the limit"
+        "the API server {server} did not answer within {limit:?}; check that the context is correct and that the cluster is running, or raise the limit with --request-timeout"
     )]
     TimedOut {
         /// Its address.
@@ -66,7 +68,7 @@ pub enum ClusterError {
     },
     /// 403.
     #[error(
-        "you may not {verb} {resource}: {message}; ask for a role with the verb `{verb}` on `{resource}`, or use another account"
+        "you are not allowed to {verb} {resource}: {message}; ask for a role with the verb `{verb}` on `{resource}`, or use another account"
     )]
     Forbidden {
         /// The verb of the request.
@@ -78,7 +80,7 @@ pub enum ClusterError {
     },
     /// The cluster has no `HyperConverged` that can be judged.
     #[error(
-        "the cluster serves no hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; is the HyperConverged operator installed?"
+        "the cluster does not serve hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; check that the HyperConverged Cluster Operator is installed"
     )]
     NotServed,
     /// The cluster has another version of `HyperConverged`.
@@ -116,7 +118,7 @@ pub enum ClusterError {
     #[error("the cluster's nodes cannot be read")]
     Nodes(#[source] NodeListError),
     /// The client cannot be started.
-    #[error("the client of the cluster cannot be started")]
+    #[error("the client for the cluster cannot be started")]
     Runtime(#[source] std::io::Error),
 }
 
@@ -156,7 +158,7 @@ impl ClusterError {
         Self::Login(match error {
             AuthError::AuthExecStart(error) => format!("its command cannot be run: {error}"),
             AuthError::AuthExecRun { status, .. } => format!("its command ended with {status}"),
-            AuthError::AuthExecParse(_) => "its command printed no ExecCredential".to_owned(),
+            AuthError::AuthExecParse(_) => "its command did not print an ExecCredential".to_owned(),
             error => error.to_string(),
         })
     }

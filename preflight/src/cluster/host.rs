@@ -112,10 +112,10 @@ impl Cluster {
             Request::OciManifest { image }
             | Request::OciManifestDigest { image }
             | Request::OciManifestAndConfig { image } => Err(format!(
-                "the image `{image}` cannot be read: this host looks at no registry"
+                "the image `{image}` cannot be read: this host does not access registries"
             )),
             Request::DNSLookupHost { host } => Err(format!(
-                "the host `{host}` cannot be looked up: this host asks nobody but the cluster"
+                "the host `{host}` cannot be looked up: this host sends requests only to the cluster"
             )),
         }
     }
@@ -212,7 +212,10 @@ impl Resource {
             Some(namespace) if is_name(namespace) => {
                 Ok(format!("{}/namespaces/{namespace}", self.path))
             }
-            namespace => Err(format!("there can be no namespace {namespace:?}")),
+            namespace => Err(format!(
+                "{:?} is not a valid name of a namespace",
+                namespace.unwrap_or_default()
+            )),
         }
     }
 }

@@ -29,7 +29,7 @@ pub enum CountsError {
         count: String,
     },
     /// No architecture is called so.
-    #[error("`{architecture}` is not an architecture of nodes: {hint}")]
+    #[error("`{architecture}` is not the name of a node architecture: {hint}")]
     Architecture {
         /// What stands there.
         architecture: String,
@@ -37,7 +37,7 @@ pub enum CountsError {
         hint: String,
     },
     /// An architecture twice.
-    #[error("{0} is counted twice")]
+    #[error("{0} is specified twice")]
     Twice(String),
     /// Too many to make up.
     #[error("more than {MOST} nodes are not supported")]
@@ -99,9 +99,9 @@ fn check(architecture: &str) -> Result<(), CountsError> {
         return Ok(());
     }
     let hint = if is_name(meant) {
-        format!("nodes call it `{meant}`")
+        format!("use `{meant}`")
     } else {
-        "nodes name theirs as Go does, such as `amd64`, `arm64`, `s390x` or `ppc64le`".to_owned()
+        "nodes use the names of Go, such as `amd64`, `arm64`, `s390x`, or `ppc64le`".to_owned()
     };
     Err(CountsError::Architecture {
         architecture: architecture.to_owned(),

@@ -176,7 +176,7 @@ impl<R: BufRead> Characters<R> {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => ManifestError {
                 line: self.number,
                 column: 1,
-                what: "this is no UTF-8; save the file as UTF-8".to_owned(),
+                what: "the text is not valid UTF-8; save the file as UTF-8".to_owned(),
             }
             .into(),
             Err(error) => Stopped::File(error),

@@ -14,7 +14,7 @@ use oci_client::manifest::{
 };
 use oci_client::secrets::RegistryAuth;
 use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
-use reqwest::{NoProxy, Proxy, Response, StatusCode, Url, redirect};
+use reqwest::{Certificate, NoProxy, Proxy, Response, StatusCode, Url, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256, Sha512};
@@ -101,7 +101,7 @@ impl<'a> Connection<'a> {
         let scope = format!("repository:{}:pull", self.reference.repository());
         let service = challenge.service.iter().map(|service| ("service", service));
         let url = Url::parse_with_params(&challenge.realm, service.chain([("scope", &scope)]))
-            .context("the registry has no valid address of a token server")?;
+            .context("the address of the token server is not valid")?;
         let mut request = self.http.get(url);
         if let RegistryAuth::Basic(user, password) = &self.login.credentials {
             request = request.basic_auth(user, Some(password));
@@ -134,7 +134,9 @@ impl<'a> Connection<'a> {
         let reference = self.reference.clone_with_digest(digest);
         match self.manifest(&reference, token).await? {
             (OciManifest::Image(manifest), digest) => Ok((manifest, digest)),
-            (OciManifest::ImageIndex(_), _) => bail!("the index has an index in place of an image"),
+            (OciManifest::ImageIndex(_), _) => {
+                bail!("the index refers to another index instead of an image")
+            }
         }
     }
 
@@ -241,16 +243,52 @@ async fn body(response: &mut Response) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// A client that is configured as that of oci-client.
+/// A client that is configured as that of oci-client. A system without certificate authorities is given the public ones,
+/// unless the user chose where they are.
 fn client(config: &ClientConfig) -> Result<reqwest::Client> {
+    // MIRRORS: rustls-native-certs src/lib.rs, `CertPaths::from_env`.
+    let mut variables = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
+        .map(std::env::var_os)
+        .into_iter()
+        .flatten();
+    let is_chosen = variables.any(|path| !path.is_empty());
+    match client_trusting(config, Vec::new()) {
+        Err(error) if !is_without_authorities(&error) => Err(error),
+        Err(error) if is_chosen => {
+            Err(error.context("no certificate authority is in SSL_CERT_FILE or SSL_CERT_DIR"))
+        }
+        Err(_) => client_trusting(config, public_authorities()?),
+        client => client,
+    }
+}
+
+/// rustls-platform-verifier gives no typed error.
+fn is_without_authorities(error: &Error) -> bool {
+    let mut texts = error.chain().map(ToString::to_string);
+    texts.any(|text| text.contains("No CA certificates were loaded from the system"))
+}
+
+/// The certificate authorities that browsers trust.
+fn public_authorities() -> Result<Vec<Certificate>> {
+    let authorities = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    let authorities = authorities.map(|authority| Certificate::from_der(authority));
+    Ok(authorities.collect::<Result<_, _>>()?)
+}
+
+/// A client that trusts these authorities besides those of the system and of the configuration.
+fn client_trusting(
+    config: &ClientConfig,
+    mut authorities: Vec<Certificate>,
+) -> Result<reqwest::Client> {
     let mut client = reqwest::Client::builder()
         .user_agent(config.user_agent)
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(redirect::Policy::limited(REDIRECTS))
         .tls_danger_accept_invalid_certs(config.accept_invalid_certificates);
-    let trusted = config.extra_root_certificates.iter();
-    let trusted = trusted.map(|trusted| reqwest::Certificate::from_pem(&trusted.data));
-    client = client.tls_certs_merge(trusted.collect::<Result<Vec<_>, _>>()?);
+    for trusted in &config.extra_root_certificates {
+        authorities.push(Certificate::from_pem(&trusted.data)?);
+    }
+    client = client.tls_certs_merge(authorities);
     let exceptions = config.no_proxy.as_deref().and_then(NoProxy::from_string);
     if let Some(proxy) = &config.https_proxy {
         client = client.proxy(Proxy::https(proxy)?.no_proxy(exceptions.clone()));
@@ -296,9 +334,9 @@ fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
     let is = match digest.split_once(':') {
         Some(("sha256", wanted)) => hex(&Sha256::digest(bytes)) == wanted,
         Some(("sha512", wanted)) => hex(&Sha512::digest(bytes)) == wanted,
-        _ => bail!("the digest {digest} is of an unknown kind"),
+        _ => bail!("the digest {digest} has an unsupported algorithm"),
     };
-    ensure!(is, "the answer does not have the digest {digest}");
+    ensure!(is, "the content does not match the digest {digest}");
     Ok(digest)
 }
 
@@ -309,4 +347,18 @@ fn hex(bytes: &[u8]) -> String {
         let _ = write!(hex, "{byte:02x}");
     }
     hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One that cannot be parsed would be an error.
+    #[test]
+    fn the_public_authorities_are_trusted_where_there_are_no_others() {
+        let config = sources::Sources::default().config(&sources::Way::Http);
+        let authorities = public_authorities().unwrap();
+        assert!(authorities.len() > 100);
+        client_trusting(&config, authorities).unwrap();
+    }
 }

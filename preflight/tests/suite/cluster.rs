@@ -128,7 +128,7 @@ fn a_cluster_without_the_operator_is_reported(#[case] answers: Vec<Value>) {
             .hyperconvergeds(None)
             .unwrap_err()
             .to_string(),
-        "the cluster serves no hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; is the HyperConverged operator installed?"
+        "the cluster does not serve hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; check that the HyperConverged Cluster Operator is installed"
     );
 }
 
@@ -195,12 +195,14 @@ fn what_is_forbidden_names_the_grant() {
     let limited = server.connect_as("limited").unwrap();
     assert_eq!(
         all(&limited),
-        "you may not list nodes: nodes is forbidden: User \"limited\" cannot list resource \"nodes\" in API group \"\" at the cluster scope; ask for a role with the verb `list` on `nodes`, or use another account"
+        "you are not allowed to list nodes: nodes is forbidden: User \"limited\" cannot list resource \"nodes\" in API group \"\" at the cluster scope; ask for a role with the verb `list` on `nodes`, or use another account"
     );
     let review = limited.may(Some("kubewarden/policy-server"), "list", "nodes");
     let sentence = review.unwrap_err().to_string();
     assert!(
-        sentence.starts_with("you may not create subjectaccessreviews.authorization.k8s.io: "),
+        sentence.starts_with(
+            "you are not allowed to create subjectaccessreviews.authorization.k8s.io: "
+        ),
         "{sentence}"
     );
 }
@@ -288,7 +290,7 @@ fn a_kubeconfig_that_is_not_there_is_reported() {
     let error = of_kubeconfig("/nowhere/kubeconfig".as_ref());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "there is no kubeconfig: `/nowhere/kubeconfig` does not exist; set KUBECONFIG, or log in, until `kubectl get nodes` works"
+        "no kubeconfig was found: `/nowhere/kubeconfig` does not exist; set KUBECONFIG or log in, and check with `kubectl get nodes`"
     );
 }
 
@@ -354,7 +356,7 @@ fn a_guest_may_ask_about_access() {
 #[case::no_group("list_resources_all", json!({"api_version": "v2", "kind": "Pod"}), "cannot determine group and version for v2")]
 #[case::a_path("list_resources_all", json!({"api_version": "a/../v1", "kind": "Pod"}), "cannot determine group and version for a/../v1")]
 #[case::a_namespace("list_resources_by_namespace", json!({"api_version": "v1", "kind": "Node", "namespace": "a"}), "resource v1/Node is cluster wide. Cannot search for it inside of a namespace")]
-#[case::an_odd_namespace("list_resources_by_namespace", json!({"api_version": "v1", "kind": "ConfigMap", "namespace": "a/b"}), "there can be no namespace Some(\"a/b\")")]
+#[case::an_odd_namespace("list_resources_by_namespace", json!({"api_version": "v1", "kind": "ConfigMap", "namespace": "a/b"}), "\"a/b\" is not a valid name of a namespace")]
 #[case::no_namespace("get_resource", json!({"api_version": "v1", "kind": "ConfigMap", "name": "a", "disable_cache": false}), "Resource v1/ConfigMap is namespaced, but no namespace was provided")]
 #[case::no_such_node("get_resource", json!({"api_version": "v1", "kind": "Node", "name": "z", "disable_cache": false}), "Cannot find v1/Node named 'z' inside of namespace 'None'")]
 fn a_guest_is_refused(#[case] operation: &str, #[case] request: Value, #[case] text: &str) {
@@ -367,12 +369,12 @@ fn a_guest_is_refused(#[case] operation: &str, #[case] request: Value, #[case] t
 #[case::images(
     "oci",
     "v1/oci_manifest",
-    "Callback evaluation failure: the image `a` cannot be read: this host looks at no registry"
+    "Callback evaluation failure: the image `a` cannot be read: this host does not access registries"
 )]
 #[case::names(
     "net",
     "v1/dns_lookup_host",
-    "Callback evaluation failure: the host `a` cannot be looked up: this host asks nobody but the cluster"
+    "Callback evaluation failure: the host `a` cannot be looked up: this host sends requests only to the cluster"
 )]
 fn only_the_cluster_is_asked(#[case] namespace: &str, #[case] operation: &str, #[case] text: &str) {
     let cluster = ApiServer::start(Vec::new()).connect();
@@ -390,5 +392,8 @@ fn the_module_judges_by_a_live_cluster() {
     let verdict = verdict.result.unwrap();
     assert_eq!(verdict.code, Some(500));
     let message = verdict.message.unwrap();
-    assert!(message.contains("you may not list nodes"), "{message}");
+    assert!(
+        message.contains("you are not allowed to list nodes"),
+        "{message}"
+    );
 }

@@ -79,23 +79,23 @@ fn reads(#[case] text: &str, #[case] nodes: usize) {
 )]
 #[case::pods(
     "kind: PodList\nitems: []",
-    "the node list holds a `PodList`; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `PodList`; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::a_pod_among_them(
     "kind: List\nitems: [{kind: Pod}]",
-    "the node list holds a `Pod` in line 2; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `Pod` in line 2; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::no_object(
     "- a",
-    "the node list holds no object; write it with `kubectl get nodes -o yaml`"
+    "the node list contains no object; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::no_items(
     "{}",
-    "the node list holds neither a kind nor items; write it with `kubectl get nodes -o yaml`"
+    "the node list contains neither a kind nor items; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::an_item_that_is_none(
     "kind: List\nitems: [7]",
-    "the node list holds an item that is not an object, in line 2; write it with `kubectl get nodes -o yaml`"
+    "the node list contains an item that is not an object, in line 2; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::cut_off(r#"{"kind":"List","items":["#, "the node list is not valid JSON")]
 #[case::broken("a: [", "the node list is not valid YAML")]
@@ -113,7 +113,7 @@ fn what_is_not_a_list_of_nodes_is_an_error(#[case] text: &str, #[case] sentence:
 #[case::a_selector(
     "list_resources_all",
     json!({"api_version": "v1", "kind": "Node", "label_selector": "a=b"}),
-    "Callback evaluation failure: a node list from a file cannot be searched by the selector `a=b`"
+    "Callback evaluation failure: a node list from a file does not support the selector `a=b`"
 )]
 #[case::a_namespace(
     "list_resources_by_namespace",
@@ -210,7 +210,8 @@ fn images_are_read_only_if_granted(#[case] operation: &str) {
     );
     assert_eq!(ask(&["kubernetes/*"]), Err(refused));
     // Granted, it comes to the host, which has no images here.
-    let no_registry = "Callback evaluation failure: the image `a/b:1` cannot be read: a node list from a file has no registry";
+    let no_registry =
+        "Callback evaluation failure: the image `a/b:1` cannot be read: only nodes are available";
     for pattern in ["*", "oci/*", "oci/v1/*", &format!("oci/{operation}")] {
         assert_eq!(ask(&[pattern]), Err(no_registry.to_owned()), "{pattern}");
     }

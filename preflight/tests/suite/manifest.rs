@@ -243,15 +243,15 @@ fn the_items_of_an_alias_have_its_line() {
 #[rstest]
 #[case::a_list(
     "---\n- a\n",
-    "line 2, column 1: a list stands here, where an object with `apiVersion` and `kind` belongs"
+    "line 2, column 1: expected an object with `apiVersion` and `kind`, but found a list"
 )]
 #[case::a_text(
     "a: 1\n---\nhello\n",
-    "line 3, column 1: a text stands here, where an object with `apiVersion` and `kind` belongs"
+    "line 3, column 1: expected an object with `apiVersion` and `kind`, but found a text"
 )]
 #[case::an_item(
     "kind: List\nitems:\n- {kind: A}\n- 7\n",
-    "line 4, column 1: a number stands here, where an object with `apiVersion` and `kind` belongs"
+    "line 4, column 1: expected an object with `apiVersion` and `kind`, but found a number"
 )]
 #[case::broken_yaml("a: 1\nb: [\nc: 2\n", "line 3, column 1: invalid indentation")]
 #[case::broken_json(
@@ -294,7 +294,7 @@ fn errors_have_their_place(#[case] text: &str, #[case] sentence: &str) {
 fn the_place_of_invalid_utf_8_is_reported() {
     assert_eq!(
         refused(b"a: 1\nb: \xc3\xa4\xff\n"),
-        "line 2, column 5: this is no UTF-8; save the file as UTF-8"
+        "line 2, column 5: the text is not valid UTF-8; save the file as UTF-8"
     );
 }
 
@@ -335,7 +335,7 @@ fn absurd_depth_is_refused(#[case] start: &str, #[case] open: &str, #[case] clos
     assert_eq!(read(&nested(99)).len(), 1);
     let sentence = refused(nested(100));
     assert!(
-        sentence.ends_with("this is deeper than 100 levels"),
+        sentence.ends_with("the value is nested more than 100 levels deep"),
         "{sentence}"
     );
     refused(nested(20_000));
@@ -349,7 +349,7 @@ fn depth_by_blocks_and_aliases_is_refused() {
     }
     let sentence = refused(text);
     assert!(
-        sentence.ends_with("this is deeper than 100 levels"),
+        sentence.ends_with("the value is nested more than 100 levels deep"),
         "{sentence}"
     );
     let mut blocks = String::new();
@@ -358,7 +358,7 @@ fn depth_by_blocks_and_aliases_is_refused() {
     }
     let sentence = refused(blocks);
     assert!(
-        sentence.ends_with("this is deeper than 100 levels"),
+        sentence.ends_with("the value is nested more than 100 levels deep"),
         "{sentence}"
     );
 }

@@ -118,19 +118,19 @@ fn reads(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
 #[rstest]
 #[case::yaml(
     b"kind: List\nitems:\n- kind: Node\n- kind: Pod\n",
-    "the node list holds a `Pod` in line 4; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `Pod` in line 4; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::json(
     b"{\"kind\":\"List\",\"items\":[\n{\"kind\":\"Node\"},\n{\"kind\":\"Pod\"}]}",
-    "the node list holds a `Pod` in line 3; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `Pod` in line 3; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::no_object(
     b"{\"items\":[{},\n\n7]}",
-    "the node list holds an item that is not an object, in line 3; write it with `kubectl get nodes -o yaml`"
+    "the node list contains an item that is not an object, in line 3; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::a_list(
     b"- kind: Node\n",
-    "the node list holds no object; write it with `kubectl get nodes -o yaml`"
+    "the node list contains no object; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::comments(
     b"# nothing\n---\n",
@@ -138,7 +138,7 @@ fn reads(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
 )]
 #[case::an_object(
     b"{\"kind\":\"List\",\"items\":{}}",
-    "the node list holds a `List`; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `List`; write it with `kubectl get nodes -o yaml`"
 )]
 #[case::broken_yaml(
     b"kind: List\nitems:\n- a: [\n",
@@ -150,7 +150,7 @@ fn reads(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
 )]
 #[case::no_utf_8(
     b"kind: List\nitems:\n- a: \xff\n",
-    "the node list is not valid YAML: line 3, column 1: this is no UTF-8; save the file as UTF-8"
+    "the node list is not valid YAML: line 3, column 1: the text is not valid UTF-8; save the file as UTF-8"
 )]
 #[case::absurdly_deep(&[b'['; 10_000], "the node list is not valid YAML: line 1, column 256: recursion limit exceeded")]
 fn mistakes_are_reported(#[case] text: &[u8], #[case] sentence: &str) {
@@ -261,22 +261,22 @@ fn nodes_join_a_list_that_was_asked_for_before() {
     "`100001` nodes of amd64: the count must be a whole number up to 100000"
 )]
 #[case::too_many_together("amd64=60000,arm64=60000", "more than 100000 nodes are not supported")]
-#[case::twice("amd64=1,amd64=2", "amd64 is counted twice")]
+#[case::twice("amd64=1,amd64=2", "amd64 is specified twice")]
 #[case::of_uname(
     "x86_64=1",
-    "`x86_64` is not an architecture of nodes: nodes call it `amd64`"
+    "`x86_64` is not the name of a node architecture: use `amd64`"
 )]
 #[case::of_arm(
     "aarch64=1",
-    "`aarch64` is not an architecture of nodes: nodes call it `arm64`"
+    "`aarch64` is not the name of a node architecture: use `arm64`"
 )]
 #[case::capitals(
     "ARM64=1",
-    "`ARM64` is not an architecture of nodes: nodes call it `arm64`"
+    "`ARM64` is not the name of a node architecture: use `arm64`"
 )]
 #[case::no_name(
     "amd 64=1",
-    "`amd 64` is not an architecture of nodes: nodes name theirs as Go does, such as `amd64`, `arm64`, `s390x` or `ppc64le`"
+    "`amd 64` is not the name of a node architecture: nodes use the names of Go, such as `amd64`, `arm64`, `s390x`, or `ppc64le`"
 )]
 fn mistakes_in_counts_are_reported(#[case] text: &str, #[case] sentence: &str) {
     assert_eq!(text.parse::<Counts>().unwrap_err().to_string(), sentence);

@@ -150,12 +150,9 @@ fn a_session_that_is_none_is_reported() {
     let error = Session::from_text("a: b").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the session is not one that kwctl records"
+        "the session does not have the format that kwctl records"
     );
     let session = Session::from_text(&SESSION.replace("ResourceAll", "Everything")).unwrap();
     let error = Replay::new(session).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "request 1 of the session is none that this host knows"
-    );
+    assert_eq!(error.to_string(), "request 1 of the session is unknown");
 }

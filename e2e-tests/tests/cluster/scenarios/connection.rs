@@ -212,8 +212,8 @@ fn policies(world: &World<'_>) {
 
     let output = world.developer.run(&check);
     for part in [
-        "note: policies are ignored: you may not list clusteradmissionpolicies.policies.kubewarden.io: ",
-        "note: policies are ignored: you may not list admissionpolicies.policies.kubewarden.io: ",
+        "note: policies are ignored: you are not allowed to list clusteradmissionpolicies.policies.kubewarden.io: ",
+        "note: policies are ignored: you are not allowed to list admissionpolicies.policies.kubewarden.io: ",
         "note: using the default settings: the policies of the cluster cannot be listed; ",
     ] {
         assert!(output.stderr.contains(part), "{output:?}");

@@ -1,7 +1,5 @@
 //! Scenario 6: policy-server may not read nodes.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use crate::kubectl::KubectlOutput;
@@ -28,13 +26,10 @@ pub(crate) fn run(world: &World<'_>) {
     without_service_account(world);
 }
 
-/// At once, with what is missing and how to add it.
+/// The answer is the policy's, with what is missing and how to add it: it comes before the webhook's timeout.
 fn as_it_is_deployed(world: &World<'_>) {
     world.deploy_policy(&Policy::of_deploy());
-    let begun = Instant::now();
     missing(&create(world));
-    let took = begun.elapsed();
-    assert!(took < Duration::from_secs(5), "it took {took:?}");
     granted(world, missing);
 }
 
@@ -45,7 +40,6 @@ fn without_service_account(world: &World<'_>) {
         .with("settings", json!({}))
         .with("timeoutSeconds", json!(timeout));
     world.deploy_policy(&untold);
-    let begun = Instant::now();
     let output = create(world);
     if let Kind::PolicyServer { .. } = world.kind {
         let url = world.url();
@@ -54,7 +48,6 @@ fn without_service_account(world: &World<'_>) {
             "Error from server (InternalError): error when creating \"hyperconverged.yaml\": Internal error occurred: failed calling webhook \"{WEBHOOK}\": failed to call webhook: Post \"{url}/validate/{policy}?timeout={timeout}s\": context deadline exceeded\n"
         );
         output.fails(&error);
-        assert!(begun.elapsed() >= Duration::from_secs(timeout));
         granted(world, |output| output.fails(&error));
     } else {
         // The preflight's host has no cache to wait for: it gets a denial.

@@ -1,7 +1,5 @@
 //! Scenario 13: the images of templates, in a real registry that stops, and at one that never answers.
 
-use std::time::{Duration, Instant};
-
 use e2e_tests::{DockerRegistry, SilentServer};
 use serde_json::json;
 
@@ -72,9 +70,7 @@ fn never_answers(world: &World<'_>, silent: SilentServer, host: &str) {
     let replaced = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n";
     if let Kind::PolicyServer { .. } = world.kind {
         for (host, image) in [(address.as_str(), "silent"), (host, "held-up")] {
-            let begun = Instant::now();
             let output = replace(host, image);
-            let took = begun.elapsed();
             assert_eq!(output.code, Some(1), "{output:?}");
             let error = format!("failed calling webhook \"{WEBHOOK}\"");
             assert!(output.stderr.contains(&error), "{output:?}");
@@ -82,7 +78,6 @@ fn never_answers(world: &World<'_>, silent: SilentServer, host: &str) {
                 output.stderr.contains("context deadline exceeded"),
                 "{output:?}"
             );
-            assert!(took >= Duration::from_secs(TIMEOUT), "{took:?}");
         }
         // Restarting the policy-server ends the connection as well.
         drop(silent);

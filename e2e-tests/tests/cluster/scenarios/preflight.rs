@@ -1,6 +1,6 @@
 //! Scenario 9: hco-preflight asks a live cluster, as the plugin of kubectl that it is.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::crd::{template, together};
 use crate::kubectl::{Kubectl, KubectlOutput};
@@ -9,6 +9,7 @@ use crate::world::World;
 
 pub(crate) fn run(world: &World<'_>) {
     world.set_nodes("amd64");
+    merges_as_kubectl(world);
     world.creates(&json!({}));
     what_is_there(world);
     world.set_nodes("mixed");
@@ -23,6 +24,69 @@ const DEFAULTS: &str = "note: using the default settings: Kubewarden is not inst
 fn cluster(world: &World<'_>) -> String {
     let server = &world.api().server;
     format!("note: using the context `e2e`; API server {server}/\n")
+}
+
+/// A file is judged as what `kubectl apply` makes of it: of the live object, of what was applied last, and of the file.
+fn merges_as_kubectl(world: &World<'_>) {
+    let (crd, developer) = (world.crd, &world.developer);
+    let ends_well = |arguments: &[&str]| {
+        let output = developer.run(arguments);
+        assert_eq!(output.code, Some(0), "{arguments:?}: {output:?}");
+        output.stdout
+    };
+    let mine = |name| template(name, Some("amd64"));
+    let file = |name: &str, labels: Value, spec: &Value| {
+        let mut object = world.hyperconverged(spec);
+        object["metadata"]["labels"] = labels;
+        developer.file(name, &object.to_string());
+    };
+    let templates = crd.templates(&[mine("goes"), mine("stays")]);
+    let placement = crd.placement(&json!({"nodeSelector": {"kubernetes.io/arch": "amd64"}}));
+    let first = together([&placement, &templates]);
+    file("first.yaml", json!({"goes": "x", "stays": "x"}), &first);
+    ends_well(&["apply", "-f", "first.yaml"]);
+    let patch = json!({"metadata": {"labels": {"patched": "x"}}, "spec": crd.import}).to_string();
+    let object = ["hyperconverged", "kubevirt-hyperconverged"];
+    ends_well(&[&["patch"][..], &object, &["--type", "merge", "-p", &patch]].concat());
+
+    let second = crd.templates(&[mine("stays"), mine("comes")]);
+    file("second.yaml", json!({"stays": "y"}), &second);
+    let applied = ends_well(&[
+        "apply",
+        "-f",
+        "second.yaml",
+        "--dry-run=server",
+        "-o",
+        "json",
+    ]);
+    let applied: Value = serde_json::from_str(&applied).expect("an object");
+    let recorded = preflight(
+        developer,
+        &[
+            "record",
+            "-f",
+            "second.yaml",
+            "--cluster",
+            "--to",
+            "recorded",
+        ],
+    );
+    assert_eq!(recorded.code, Some(0), "{recorded:?}");
+    let request: Value =
+        serde_json::from_str(&developer.read("recorded/request.json")).expect("a request");
+    let sent = &request["object"];
+    // The API server sets the defaults of fields that are removed, which the preflight does not know.
+    let both = together([&applied["spec"], &sent["spec"]]);
+    assert_eq!(both, applied["spec"], "what is sent is applied");
+    for object in [sent, &applied] {
+        let spec = object["spec"].to_string();
+        assert!(!spec.contains("nodeSelector"), "the placement goes: {spec}");
+    }
+    let labels = &sent["metadata"]["labels"];
+    assert_eq!(labels, &applied["metadata"]["labels"]);
+    assert_eq!(labels, &json!({"patched": "x", "stays": "y"}));
+    assert_ne!(sent["spec"], second, "the patched import stays");
+    ends_well(&[&["delete"][..], &object].concat());
 }
 
 /// The live object against the live nodes, and against nodes that may join.
@@ -99,7 +163,7 @@ fn what_comes(world: &World<'_>) {
 fn grants(world: &World<'_>) {
     preflight(&world.developer, &["rbac"]).is(&KubectlOutput {
         stdout: String::new(),
-        stderr: cluster(world) + "error: you may not create subjectaccessreviews.authorization.k8s.io: subjectaccessreviews.authorization.k8s.io is forbidden: \
+        stderr: cluster(world) + "error: you are not allowed to create subjectaccessreviews.authorization.k8s.io: subjectaccessreviews.authorization.k8s.io is forbidden: \
                  User \"developer\" cannot create resource \"subjectaccessreviews\" in API group \"authorization.k8s.io\" at the cluster scope; \
                  ask for a role with the verb `create` on `subjectaccessreviews.authorization.k8s.io`, or use another account\n",
         code: Some(2),
@@ -125,7 +189,7 @@ const MISSING: &str = "✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  
 /// prints.
 pub(super) fn lacks_nodes(world: &World<'_>) -> String {
     let output = rbac(world, 1);
-    let note = "note: kubewarden/policy-server lacks a grant for nodes, and without it every request that needs the nodes hangs until the webhook's timeout; apply the manifest\n";
+    let note = "note: kubewarden/policy-server is not allowed to list and watch nodes: every request that needs the nodes hangs until the webhook's timeout; apply the manifest\n";
     assert_eq!(output.stderr, format!("{}{MISSING}{note}", cluster(world)));
     output.stdout
 }

@@ -109,7 +109,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     }
     if asked.is_empty() && failures.is_empty() {
         bail!(
-            "nothing to read: name images, as in quay.io/containerdisks/fedora:latest, or with -f a manifest of a HyperConverged that has templates with a registry URL"
+            "no images to look up: specify images, as in quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
     }
     let images = asked.iter().map(|(image, _)| image.clone()).collect();

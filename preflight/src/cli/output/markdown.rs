@@ -73,7 +73,7 @@ fn section(text: &mut String, object: &Judged) {
         let number = count(carried.len(), "finding");
         line!(
             text,
-            "<details><summary>{number} carried: existing problems, which deny nothing</summary>\n"
+            "<details><summary>{number} carried: existing problems, which do not cause a denial</summary>\n"
         );
         table(text, object, &carried);
         line!(text, "</details>\n");

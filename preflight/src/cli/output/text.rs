@@ -238,7 +238,7 @@ fn carried(text: &mut String, object: &Judged) {
     }
     line!(
         text,
-        "  {DIM}· carried: existing problems, which deny nothing{DIM:#}"
+        "  {DIM}· carried: existing problems, which do not cause a denial{DIM:#}"
     );
     for group in by_rule(&found) {
         for finding in group.iter().take(CARRIED) {

@@ -296,7 +296,7 @@ fn outputs_for_programs_name_the_mode(
     #[case] has_sentence: bool,
     #[context] context: Context,
 ) {
-    let sentence = "The policy has the mode monitor: the cluster would only report this.";
+    let sentence = "The policy is in monitor mode: the cluster would only report this.";
     for (mode, is_monitor) in [("monitor", true), ("protect", false)] {
         let server = ApiServer::start(with_policies(&[policy("a", mode, json!({}))]));
         let format = context.description.unwrap();

@@ -62,7 +62,8 @@ use crate::api_server::{ApiServer, recorded};
 #[case::empty_allowed("fix -f nodes.yaml --nodes nodes.yaml --allow-empty", 0)]
 #[case::no_file("fix --cluster", 2)]
 #[case::unreadable("fix -f broken.yaml -f fixable.yaml --arch amd64=3,arm64=2", 2)]
-#[case::two_ways("fix -f fixable.yaml --arch amd64=3 --write --diff", 2)]
+#[case::two_ways("fix -f fixable.yaml --arch amd64=3 --write -o commands", 2)]
+#[case::warnings_to_confirm("fix -f preferred.yaml --arch amd64=3,arm64=2", 1)]
 #[case::help("fix -h", 0)]
 fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap_or_default().replace('_', "-");

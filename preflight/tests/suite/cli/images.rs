@@ -219,6 +219,19 @@ fn credentials_are_those_of_docker_and_podman() {
     compare("images-credentials", &anywhere(&all, &registry));
 }
 
+/// Where the user chose the authorities, no others are trusted. `.ci/static` runs the command on a system that has none.
+#[test]
+fn chosen_authorities_are_not_replaced() {
+    let mut command = command();
+    command
+        .env("SSL_CERT_FILE", "/dev/null")
+        .env("SSL_CERT_DIR", "/nonexistent");
+    let output = command.args(["images", "127.0.0.1:1/a"]).output().unwrap();
+    let printed = String::from_utf8(output.stderr).unwrap();
+    let error = "no certificate authority is in SSL_CERT_FILE or SSL_CERT_DIR: ";
+    assert!(printed.contains(error), "{printed}");
+}
+
 #[test]
 fn proxies_are_those_of_the_environment() {
     let index = json!({"schemaVersion": 2, "manifests": [{
@@ -286,7 +299,7 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
     std::fs::write(&settings, "registries: [quay.io]\n").unwrap();
     let output = run(&["--images", "--settings", settings.to_str().unwrap()]);
     assert_eq!(registry.paths(), [""; 0], "it is not listed");
-    if subcommand == "check" {
+    if subcommand != "record" {
         let notes = String::from_utf8(output.stderr).unwrap();
         assert!(
             notes.contains("were not checked: the setting registries does not list the host."),
@@ -295,6 +308,50 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
     }
     run(&["--images"]);
     assert_eq!(registry.paths(), ["/v2/", "/v2/a/manifests/1"]);
+}
+
+/// Whether VMs boot from an image that could not be read is unknown, whatever its annotation says.
+#[test]
+fn an_image_that_cannot_be_read_is_not_said_to_boot() {
+    let registry = ScriptedRegistry::start(|_, to| {
+        let _ = to.write_all(response(404, "").as_bytes());
+    });
+    let text = manifest(&[format!("docker://{}/a:1", registry.host)]).replace(
+        r#"{"name":"template-0"}"#,
+        r#"{"name":"template-0","annotations":{"ssp.kubevirt.io/dict.architectures":"arm64"}}"#,
+    );
+    let text = text.replace(
+        "spec:\n",
+        "spec:\n  featureGates: {enableMultiArchBootImageImport: true}\n",
+    );
+    let file = scratch("images-unknown").join("hyperconverged.yaml");
+    std::fs::write(&file, &text).unwrap();
+    let run = |words: &str| {
+        let mut command = command();
+        command.current_dir(file.parent().unwrap());
+        let output = command.args(words.split_whitespace()).output().unwrap();
+        (
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let row = |text: &str| {
+        let row = text.lines().find(|line| line.starts_with("  template-0"));
+        row.unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let words = "-f hyperconverged.yaml --arch amd64=1,arm64=1";
+    let (without, _) = run(&format!("check {words}"));
+    assert_eq!(row(&without), "template-0 ✘ does not ✔ boots");
+    let (with, _) = run(&format!("check {words} --images"));
+    assert_eq!(row(&with), "template-0 ✘ does not ? unknown");
+    let warning = "warning: hyperconverged.yaml:6: [image-unreadable] The image of template `template-0` cannot be read (";
+    let (_, printed) = run(&format!("fix {words} --images"));
+    assert_eq!(printed.matches(warning).count(), 1, "{printed}");
+    let (_, printed) = run(&format!("fix {words} --images --quiet"));
+    assert!(!printed.contains("image-unreadable"), "{printed}");
 }
 
 /// HCO removes the golden image of a disabled template, so nobody needs its image.

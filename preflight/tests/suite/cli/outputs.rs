@@ -86,7 +86,7 @@ fn notes_and_errors_go_elsewhere() {
         );
         let beside = String::from_utf8(output.stderr).unwrap();
         assert!(
-            beside.contains("several.yaml:2: skipped a Deployment"),
+            beside.contains("skipped 3 documents of other kinds: ConfigMap (1), Deployment (1), without a kind (1)"),
             "{beside}"
         );
         assert!(beside.contains("broken.yaml:"), "{beside}");

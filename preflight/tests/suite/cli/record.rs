@@ -1,9 +1,12 @@
 //! `record`: the real kwctl repeats a check.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
-use serde_json::Value;
+use hco_preflight::{Policy, Replay, Session};
+use serde_json::{Value, json};
 
 use super::{command, run, scratch};
 
@@ -36,7 +39,7 @@ fn what_is_recorded_can_be_repeated() {
             "settings-2.json",
         ]
     );
-    let session = hco_preflight::Session::from_file(&to.join("session-1.yml")).unwrap();
+    let session = Session::from_file(&to.join("session-1.yml")).unwrap();
     // May it list and watch nodes, then the nodes: the settings name the account.
     assert_eq!(session.exchanges.len(), 3);
 }
@@ -64,13 +67,54 @@ fn nothing_is_written_over() {
     let output = record(&[]);
     assert_eq!(output.status.code(), Some(2));
     let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        printed.contains("request.json is there already"),
-        "{printed}"
-    );
+    assert!(printed.contains("request.json already exists"), "{printed}");
     assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
     assert_eq!(record(&["--force"]).status.code(), Some(0));
     assert!(std::fs::read_to_string(&theirs).unwrap().starts_with('{'));
+}
+
+/// Without `--images` no image is looked up: the settings that are recorded look up none either, so that the replay ends as
+/// the check does.
+#[test]
+fn look_ups_that_are_not_made_are_not_recorded() {
+    let to = scratch("record-images");
+    let settings = to.join("settings-of-the-policy.yaml");
+    let record = |settings: &Path, more: &[&str]| {
+        let mut command = command();
+        command.args(["record", "-f", "denied.yaml", "--arch", "amd64=1,arm64=1"]);
+        command.arg("--settings").arg(settings);
+        command.arg("--force").arg("--to").arg(&to).args(more);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let settings = std::fs::read(to.join("settings.json")).unwrap();
+        serde_json::from_slice::<Value>(&settings).unwrap()
+    };
+    std::fs::write(&settings, "images: verify\nrepair: {architectures-missing: from-image, architectures-malformed: normalise}\n").unwrap();
+    assert_eq!(
+        record(&settings, &[]),
+        json!({"repair": {"architectures-malformed": "normalise"}})
+    );
+    let session = Session::from_file(&to.join("session.yml")).unwrap();
+    let replay = Arc::new(Replay::new(session).unwrap());
+    let read = |file: &str| std::fs::read_to_string(to.join(file)).unwrap();
+    let payload = format!(
+        r#"{{"settings":{},"request":{}}}"#,
+        read("settings.json"),
+        read("request.json")
+    );
+    let verdict = Policy::embedded()
+        .unwrap()
+        .validate(payload.as_bytes(), replay);
+    assert_eq!(verdict.result.unwrap().code, Some(403));
+    for text in ["images: ignore\n", "{}\n"] {
+        std::fs::write(&settings, text).unwrap();
+        let wanted = if text == "{}\n" {
+            json!({})
+        } else {
+            json!({"images": "ignore"})
+        };
+        assert_eq!(record(&settings, &[]), wanted);
+    }
 }
 
 /// The printed command, with the policy as it is deployed.
@@ -88,7 +132,7 @@ fn kwctl_says_the_same() {
     let to = scratch("record-kwctl");
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let (plain, annotated) = (to.join("policy.wasm"), to.join("annotated-policy.wasm"));
-    std::fs::write(&plain, hco_preflight::Policy::embedded_module()).unwrap();
+    std::fs::write(&plain, Policy::embedded_module()).unwrap();
     let kwctl = |arguments: &[&str]| {
         let output = Command::new("kwctl")
             .args(arguments)

@@ -44,7 +44,14 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::no_old_in_file("check -f accepted.yaml --arch amd64=1 --old comment.yaml", 2)]
 #[case::no_such_module("check -f accepted.yaml --arch amd64=1 --policy nowhere.wasm", 2)]
 #[case::no_module("check -f accepted.yaml --arch amd64=1 --policy nodes.yaml", 2)]
-#[case::rbac_account("rbac --service-account policy-server", 2)]
+#[case::rbac_account("rbac --service-account a/b/c", 2)]
+#[case::as_if_without_cluster("check -f accepted.yaml --arch amd64=1 --as-if apply", 2)]
+#[case::access_without_cluster(
+    "check -f accepted.yaml --arch amd64=1 --policy foreign.wat --allow-context-aware",
+    2
+)]
+#[case::as_if_of_two_files("check -f accepted.yaml --old old.yaml --cluster --as-if apply", 2)]
+#[case::as_if_without_file("record --cluster --as-if apply", 2)]
 #[case::settings("settings --settings settings.yaml", 0)]
 #[case::settings_of_the_policy("settings --settings policy.yaml", 0)]
 #[case::settings_default("settings", 0)]

@@ -14,6 +14,10 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::several_files("check -f accepted.yaml -f denied.yaml --nodes nodes.yaml", 1)]
 #[case::directory("check -f chart --nodes nodes.yaml", 1)]
 #[case::directories_below("check -R -f chart --nodes nodes.yaml", 2)]
+#[case::examples(
+    "check -f ../../../examples -f policies.yaml -f several.yaml --nodes ../../../examples/mixed-nodes.yaml",
+    1
+)]
 #[case::quiet("check -q -f several.yaml --nodes nodes.yaml", 1)]
 #[case::many_templates("check -f many.yaml --nodes nodes.yaml", 0)]
 #[case::made_up_nodes("check -f denied.yaml --arch amd64=3", 0)]
@@ -53,6 +57,51 @@ fn the_nodes_can_come_from_the_standard_input() {
     let nodes = std::fs::read_to_string(super::files().join("nodes.yaml")).unwrap();
     let output = run_with("check -f denied.yaml --nodes -", &nodes);
     assert_eq!(output.status.code(), Some(1));
+}
+
+/// Another module that accepts everything with this answer.
+fn accepting(name: &str, more: &str) -> std::path::PathBuf {
+    let module = std::fs::read_to_string(super::files().join("foreign.wat")).unwrap();
+    let denied =
+        r#"{\"accepted\":false,\"code\":400,\"message\":\"no HyperConverged on Fridays\"}"#;
+    let accepted = format!(r#"{{\"accepted\":true{}}}"#, more.replace('"', "\\\""));
+    let length = accepted.replace('\\', "").len();
+    let module = module.replace(denied, &accepted);
+    let module = module.replace("(i32.const 70)", &format!("(i32.const {length})"));
+    assert!(module.contains(&accepted), "{module}");
+    let path = scratch(name).join("module.wat");
+    std::fs::write(&path, module).unwrap();
+    path
+}
+
+/// A module that would change the object does not warn.
+#[rstest]
+#[case::nothing("", 0, "")]
+#[case::warnings(r#","warnings":["weekend"]"#, 1, "accepted.yaml:1: weekend")]
+#[case::change(
+    r#","mutated_object":{}"#,
+    0,
+    "accepted.yaml:1: the module would change the object"
+)]
+fn warnings_of_another_module_count(
+    #[case] more: &str,
+    #[case] code: i32,
+    #[case] note: &str,
+    #[context] context: Context,
+) {
+    let name = format!("accepting-{}", context.description.unwrap());
+    let module = accepting(&name, more);
+    let check = |more: &[&str]| {
+        let mut command = command();
+        command.args(["check", "-f", "accepted.yaml", "--arch", "amd64=1"]);
+        command.arg("--policy").arg(&module).args(more);
+        command.output().unwrap()
+    };
+    let output = check(&["--fail-on", "warn"]);
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains(note), "{printed}");
+    assert_eq!(check(&[]).status.code(), Some(0));
 }
 
 /// The embedded module from a file is this project's own all the same.
