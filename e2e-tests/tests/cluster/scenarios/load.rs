@@ -15,16 +15,20 @@ use crate::crd::template;
 use crate::webhook::Kind;
 use crate::world::{WEBHOOK, World};
 
-const NODES: usize = 1000;
 const UPDATES: u32 = 200;
 const AT_A_TIME: u32 = 20;
 
 pub(crate) fn run(world: &World<'_>) {
+    with_nodes(world, 1000);
+}
+
+/// With so many nodes.
+pub(crate) fn with_nodes(world: &World<'_>, count: usize) {
     world.deploy("mixed");
-    let nodes = node_list(world.kind);
+    let nodes = node_list(world.kind, count);
     let (last, others) = nodes.split_last().expect("nodes");
     thread::scope(|scope| {
-        for nodes in others.chunks(NODES / 20) {
+        for nodes in others.chunks(count / 20) {
             let api = world.api().clone();
             scope.spawn(move || {
                 for node in nodes {
@@ -50,7 +54,7 @@ pub(crate) fn run(world: &World<'_>) {
     }
 
     println!(
-        "| {NODES} nodes, {} | calls | ≤ 5 ms | ≤ 25 ms | ≤ 100 ms | ≤ 500 ms | mean | updates in a second |",
+        "| {count} nodes, {} | calls | ≤ 5 ms | ≤ 25 ms | ≤ 100 ms | ≤ 500 ms | mean | updates in a second |",
         world.kind
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
@@ -173,8 +177,8 @@ impl Latency {
 
 /// As many nodes as OpenShift has them, with an architecture that only the last one of the workers has. Without their other labels
 /// and annotations for the library, which reads all nodes for each request, in a build that is not optimized.
-fn node_list(kind: &Kind) -> Vec<Value> {
-    let mut list: Value = serde_json::from_slice(&nodes::node_list(NODES)).expect("a list");
+fn node_list(kind: &Kind, count: usize) -> Vec<Value> {
+    let mut list: Value = serde_json::from_slice(&nodes::node_list(count)).expect("a list");
     let mut nodes: Vec<Value> = list["items"]
         .as_array_mut()
         .expect("nodes")
