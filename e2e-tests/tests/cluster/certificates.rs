@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -21,21 +22,54 @@ pub(crate) struct Certificates {
     pub(crate) webhook: Pair,
 }
 
-/// The files of a certificate and of its key.
+/// The files of a certificate and of its key, in a directory as the kubelet mounts a Secret.
 #[derive(Clone)]
 pub(crate) struct Pair {
+    directory: PathBuf,
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
 }
 
 impl Pair {
     pub(crate) fn named(directory: &Path, name: &str) -> Self {
+        let directory = directory.join(name);
         Self {
-            certificate: directory.join(format!("{name}.pem")),
-            key: directory.join(format!("{name}-key.pem")),
+            certificate: directory.join(CERTIFICATE),
+            key: directory.join(KEY),
+            directory,
+        }
+    }
+
+    /// Replaces both files at once: they are links into a directory, which is a link to the newest one.
+    ///
+    /// MIRRORS: kubernetes `pkg/volume/util/atomic_writer.go`, `Write`.
+    fn write(&self, certificate: &str, key: &str) -> io::Result<()> {
+        std::fs::create_dir_all(&self.directory)?;
+        let (data, new_link) = (
+            self.directory.join("..data"),
+            self.directory.join("..data_tmp"),
+        );
+        let old = data.read_link().ok();
+        let new = tempfile::Builder::new()
+            .prefix("..")
+            .tempdir_in(&self.directory)?
+            .keep();
+        for (name, pem) in [(CERTIFICATE, certificate), (KEY, key)] {
+            std::fs::write(new.join(name), pem)?;
+        }
+        symlink(&new, &new_link)?;
+        std::fs::rename(&new_link, &data)?;
+        match old {
+            Some(old) => std::fs::remove_dir_all(old),
+            None => [CERTIFICATE, KEY].into_iter().try_for_each(|name| {
+                symlink(Path::new("..data").join(name), self.directory.join(name))
+            }),
         }
     }
 }
+
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -57,7 +91,7 @@ impl Certificates {
             issuer,
             authority,
             authority_file,
-            api_server: Pair::named(directory, "certificate"),
+            api_server: Pair::named(directory, "api-server"),
             webhook: Pair::named(directory, "webhook"),
         };
         for pair in [&certificates.api_server, &certificates.webhook] {
@@ -86,9 +120,7 @@ impl Certificates {
     fn write(&self, pair: &Pair, params: &CertificateParams) -> Outcome<()> {
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.issuer)?;
-        let write = |file: &Path, pem: String| -> io::Result<()> { std::fs::write(file, pem) };
-        write(&pair.key, key.serialize_pem())?;
-        write(&pair.certificate, certificate.pem())?;
+        pair.write(&certificate.pem(), &key.serialize_pem())?;
         Ok(())
     }
 }

@@ -5,6 +5,7 @@
 #[expect(clippy::cast_possible_truncation, reason = "so the benchmarks have it")]
 mod nodes;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::api::Api;
 use crate::crd::template;
+use crate::waiting::until;
 use crate::webhook::Kind;
 use crate::world::{WEBHOOK, World};
 
@@ -19,11 +21,11 @@ const UPDATES: u32 = 200;
 const AT_A_TIME: u32 = 20;
 
 pub(crate) fn run(world: &World<'_>) {
-    with_nodes(world, 1000);
+    assert_eq!(with_nodes(world, 1000), 0, "requests without a verdict");
 }
 
-/// With so many nodes.
-pub(crate) fn with_nodes(world: &World<'_>, count: usize) {
+/// With so many nodes: how many requests had no verdict and were sent again.
+pub(crate) fn with_nodes(world: &World<'_>, count: usize) -> usize {
     world.deploy("mixed");
     let nodes = node_list(world.kind, count);
     let (last, others) = nodes.split_last().expect("nodes");
@@ -58,10 +60,11 @@ pub(crate) fn with_nodes(world: &World<'_>, count: usize) {
         world.kind
     );
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let failed = AtomicUsize::new(0);
     let path = format!("{}/writer-0", world.collection());
     measured(world, "one after the other", || {
         for number in 1..=UPDATES {
-            update(world.api(), &path, number);
+            update(world.api(), &path, number, &failed);
         }
     });
     measured(world, &format!("{AT_A_TIME} at a time"), || {
@@ -69,15 +72,17 @@ pub(crate) fn with_nodes(world: &World<'_>, count: usize) {
             for writer in 0..AT_A_TIME {
                 let api = world.api().clone();
                 let path = format!("{}/writer-{writer}", world.collection());
+                let failed = &failed;
                 scope.spawn(move || {
                     for number in 1..=UPDATES / AT_A_TIME {
-                        update(&api, &path, UPDATES + number);
+                        update(&api, &path, UPDATES + number, failed);
                     }
                 });
             }
         });
     });
     none_is_lost(world);
+    failed.into_inner()
 }
 
 /// Each object is as its writer left it, and the API server says of each update that it was done.
@@ -103,10 +108,17 @@ fn none_is_lost(world: &World<'_>) {
 }
 
 /// An update that is judged: the templates change, so the nodes are read. It must be there afterwards.
-fn update(api: &Api, path: &str, number: u32) {
+fn update(api: &Api, path: &str, number: u32, failed: &AtomicUsize) {
     let templates = templates(number);
     let patch = json!({"spec": {"dataImportCronTemplates": templates}});
-    let updated = api.must("PATCH", path, Some(&patch));
+    let updated = until("an update is accepted", || {
+        let (status, answer) = api.try_to("PATCH", path, Some(&patch))?;
+        if status.is_success() {
+            return Ok(answer);
+        }
+        failed.fetch_add(1, Ordering::Relaxed);
+        Err(answer.to_string())
+    });
     assert_eq!(
         updated["spec"]["dataImportCronTemplates"], templates,
         "lost"

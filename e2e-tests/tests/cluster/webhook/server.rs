@@ -13,20 +13,20 @@ use crate::waiting::until;
 pub(crate) struct Server {
     pub(crate) url: String,
     address: SocketAddr,
-    certificate: Pair,
+    pair: Pair,
     router: Box<dyn Fn() -> Router>,
     runtime: Option<Runtime>,
 }
 
 impl Server {
     /// Serves on a free port of the loopback interface.
-    pub(crate) fn start(certificate: &Pair, router: impl Fn() -> Router + 'static) -> Self {
+    pub(crate) fn start(pair: &Pair, router: impl Fn() -> Router + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
         let mut server = Self {
             url: format!("https://{address}"),
             address,
-            certificate: certificate.clone(),
+            pair: pair.clone(),
             router: Box::new(router),
             runtime: None,
         };
@@ -51,7 +51,7 @@ impl Server {
             .build()
             .expect("a runtime");
         let router = (self.router)();
-        let Pair { certificate, key } = self.certificate.clone();
+        let (certificate, key) = (self.pair.certificate.clone(), self.pair.key.clone());
         runtime.spawn(async move {
             let tls = RustlsConfig::from_pem_file(certificate, key).await;
             axum_server::from_tcp_rustls(listener, tls.expect("certificates of our own"))

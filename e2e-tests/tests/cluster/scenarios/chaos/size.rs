@@ -17,7 +17,8 @@ pub(super) fn run(world: &World<'_>) {
         world,
         "the memory that the nodes take, and their real size: they have no annotations and few labels here",
     );
-    load::with_nodes(world, NODES);
+    let failed = load::with_nodes(world, NODES).to_string();
+    measured(world, "of these without a verdict at first", &failed);
     memory(world);
     updates::create(world);
     started_anew(world);

@@ -30,7 +30,8 @@ pub(super) enum Outcome {
 #[derive(Default)]
 pub(super) struct Outcomes {
     seen: Mutex<Vec<(Instant, Outcome)>>,
-    errors: Mutex<BTreeMap<String, usize>>,
+    /// How often there were errors that differ only in numbers, with one of them.
+    errors: Mutex<BTreeMap<String, (String, usize)>>,
 }
 
 impl Outcomes {
@@ -74,7 +75,9 @@ impl Outcomes {
         };
         if let Some(error) = error {
             let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-            *errors.entry(without_numbers(&error)).or_default() += 1;
+            let same = error.split(|letter: char| letter.is_ascii_digit());
+            let same = same.filter(|part| !part.is_empty()).collect();
+            errors.entry(same).or_insert((error, 0)).1 += 1;
         }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.push((Instant::now(), outcome));
@@ -92,7 +95,7 @@ impl Outcomes {
         );
         measured(world, "requests", &counts);
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-        for (error, count) in errors.iter() {
+        for (error, count) in errors.values() {
             println!("{count} times: {error}");
         }
     }
@@ -107,19 +110,6 @@ impl Outcomes {
         measured(world, "from the fault until it was ready again", &lasted);
         measured(world, "from then to the next verdict", &after(end));
     }
-}
-
-/// Errors that differ only in a port or a time are the same.
-fn without_numbers(error: &str) -> String {
-    let mut text = String::new();
-    for letter in error.chars() {
-        match letter {
-            '0'..='9' if text.ends_with('N') => {}
-            '0'..='9' => text.push('N'),
-            other => text.push(other),
-        }
-    }
-    text
 }
 
 /// Creates the object that is updated: correct on every cluster.
