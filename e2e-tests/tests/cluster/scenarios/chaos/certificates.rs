@@ -117,7 +117,7 @@ const LABEL: [&str; 4] = ["label", "hyperconverged", "kubevirt-hyperconverged", 
 fn renewed(world: &World<'_>, outcomes: &Outcomes, which: &str) {
     let now = SystemTime::now();
     show(world, now - HOUR, now + HOUR);
-    let answered_by_itself = (0..20).any(|_| send(world, outcomes, 20) == Outcome::Accepted);
+    let answered_by_itself = (0..100).any(|_| send(world, outcomes, 20) == Outcome::Accepted);
     measured(
         world,
         &format!("{which} is used without a restart"),
