@@ -18,14 +18,13 @@ use crate::webhook::Kind;
 use crate::world::{WEBHOOK, World};
 
 const UPDATES: u32 = 200;
-const AT_A_TIME: u32 = 20;
 
 pub(crate) fn run(world: &World<'_>) {
-    assert_eq!(with_nodes(world, 1000), 0, "requests without a verdict");
+    assert_eq!(with_nodes(world, 1000, 20), 0, "requests without a verdict");
 }
 
-/// With so many nodes: how many requests had no verdict and were sent again.
-pub(crate) fn with_nodes(world: &World<'_>, count: usize) -> usize {
+/// With so many nodes, and so many updates at a time: how many requests had no verdict and were sent again.
+pub(crate) fn with_nodes(world: &World<'_>, count: usize, at_a_time: u32) -> usize {
     world.deploy("mixed");
     let nodes = node_list(world.kind, count);
     let (last, others) = nodes.split_last().expect("nodes");
@@ -44,7 +43,7 @@ pub(crate) fn with_nodes(world: &World<'_>, count: usize) -> usize {
     world.wait_until_seen(&nodes);
     // HCO admits one HyperConverged; our CustomResourceDefinition admits as many as there are writers, because
     // writers of one object wait for each other, and what they measure then is that.
-    let writers: Vec<Value> = (0..AT_A_TIME)
+    let writers: Vec<Value> = (0..at_a_time)
         .map(|writer| {
             let mut object = world.hyperconverged(&world.crd.import);
             object["metadata"]["name"] = json!(format!("writer-{writer}"));
@@ -67,30 +66,30 @@ pub(crate) fn with_nodes(world: &World<'_>, count: usize) -> usize {
             update(world.api(), &path, number, &failed);
         }
     });
-    measured(world, &format!("{AT_A_TIME} at a time"), || {
+    measured(world, &format!("{at_a_time} at a time"), || {
         thread::scope(|scope| {
-            for writer in 0..AT_A_TIME {
+            for writer in 0..at_a_time {
                 let api = world.api().clone();
                 let path = format!("{}/writer-{writer}", world.collection());
                 let failed = &failed;
                 scope.spawn(move || {
-                    for number in 1..=UPDATES / AT_A_TIME {
+                    for number in 1..=UPDATES / at_a_time {
                         update(&api, &path, UPDATES + number, failed);
                     }
                 });
             }
         });
     });
-    none_is_lost(world);
+    none_is_lost(world, at_a_time);
     failed.into_inner()
 }
 
 /// Each object is as its writer left it, and the API server says of each update that it was done.
-fn none_is_lost(world: &World<'_>) {
-    for writer in 0..AT_A_TIME {
+fn none_is_lost(world: &World<'_>, at_a_time: u32) {
+    for writer in 0..at_a_time {
         let path = format!("{}/writer-{writer}", world.collection());
         let stored = world.api().get(&path);
-        let last = templates(UPDATES + UPDATES / AT_A_TIME);
+        let last = templates(UPDATES + UPDATES / at_a_time);
         assert_eq!(stored["spec"]["dataImportCronTemplates"], last, "{path}");
     }
     let done = |event: &Value| {

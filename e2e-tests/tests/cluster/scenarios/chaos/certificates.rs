@@ -97,7 +97,10 @@ fn send(world: &World<'_>, outcomes: &Outcomes, number: usize) -> Outcome {
 /// No update gets in, and kubectl says that it is the certificate.
 fn none_is_answered(world: &World<'_>, outcomes: &Outcomes, when: &str) {
     for number in 10..20 {
-        assert!(send(world, outcomes, number) == Outcome::Failed, "{number}");
+        assert!(
+            send(world, outcomes, number) == Outcome::Failed,
+            "update {number} got a verdict"
+        );
     }
     let output = world.developer.run(&LABEL);
     assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""));

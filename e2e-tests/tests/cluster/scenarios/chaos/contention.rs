@@ -36,7 +36,7 @@ fn patch_or_replace(api: &Api, path: &str, update: &Value) -> Result<(StatusCode
     let name = &update["spec"]["dataImportCronTemplates"][0]["metadata"]["name"];
     let number: usize = name
         .as_str()
-        .and_then(|name| name.rsplit('-').next()?.parse().ok())
+        .and_then(|name| name.split('-').nth(1)?.parse().ok())
         .expect("a number");
     if number % 4 < 2 {
         return updates::patch(api, path, update);

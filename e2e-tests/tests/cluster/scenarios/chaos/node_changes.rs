@@ -53,7 +53,7 @@ pub(super) fn run(world: &World<'_>) {
     verdicts_fit_the_nodes(world);
 }
 
-fn a_worker(world: &World<'_>) -> String {
+pub(super) fn a_worker(world: &World<'_>) -> String {
     let nodes = world.api().get("/api/v1/nodes");
     let worker = |node: &&Value| {
         let labels = &node["metadata"]["labels"];
@@ -69,7 +69,7 @@ fn a_worker(world: &World<'_>) -> String {
 }
 
 /// As the kubelet does it.
-fn report(world: &World<'_>, node: &str, architecture: &str) {
+pub(super) fn report(world: &World<'_>, node: &str, architecture: &str) {
     let status = json!({"status": {"nodeInfo": {"architecture": architecture}}});
     let path = format!("/api/v1/nodes/{node}/status");
     world.api().must("PATCH", &path, Some(&status));
@@ -125,7 +125,7 @@ fn judged(outcomes: &Outcomes) {
 }
 
 /// Waits until the policy sees that the node has this architecture.
-fn seen(world: &World<'_>, architecture: &str) {
+pub(super) fn seen(world: &World<'_>, architecture: &str) {
     let wanted = if architecture == "amd64" {
         "amd64"
     } else {

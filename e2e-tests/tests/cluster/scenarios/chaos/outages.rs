@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::updates::{self, Outcome, Outcomes};
-use super::{measured, milliseconds, not_shown};
+use super::updates::{self, Outcome, Outcomes, Recovery};
+use super::{measured, milliseconds, node_changes, not_shown};
 use crate::waiting::until;
 use crate::world::{WEBHOOK, World};
 
 const UPDATES: usize = 200;
 const CLIENTS: usize = 8;
+const RESTARTS: usize = 5;
 
 /// Until half of the updates have a verdict.
 fn half(outcomes: &Outcomes) {
@@ -38,19 +39,18 @@ pub(super) fn policy_server(world: &World<'_>) {
     );
     world.deploy("mixed");
     updates::create(world);
-    let mut times = None;
+    let mut recovery = None;
     let outcomes = updates::send_all(world, CLIENTS, UPDATES, updates::patch, |outcomes| {
         half(outcomes);
-        let fault = Instant::now();
         world.webhook().kill();
         failed(outcomes);
         what_kubectl_says(world);
+        let begun = Recovery::begin();
         world.webhook().start_again();
-        times = Some((fault, Instant::now()));
+        recovery = Some(begun.ready());
     });
     outcomes.print(world);
-    let (fault, end) = times.expect("a fault");
-    outcomes.print_recovery(world, fault, end);
+    recovery.expect("a fault").print(world, &outcomes);
 }
 
 /// That the webhook cannot be reached, and why.
@@ -67,21 +67,41 @@ pub(super) fn api_server(world: &World<'_>) {
     not_shown(world, "a watch of nodes that breaks: this webhook has none");
     world.deploy("amd64");
     updates::create(world);
-    let mut times = None;
+    let mut recovery = None;
     let outcomes = updates::send_all(world, CLIENTS, UPDATES, updates::patch, |outcomes| {
         half(outcomes);
-        let fault = Instant::now();
         world.control_plane.kill_api_server();
         failed(outcomes);
         what_kubectl_says_without_it(world);
+        let begun = Recovery::begin();
         world.control_plane.start_api_server_again(&[]);
-        let ready = Instant::now();
-        times = Some((fault, ready));
-        a_node_joins(world, ready);
+        recovery = Some(begun.ready());
+        a_node_joins(world);
     });
     outcomes.print(world);
-    let (fault, end) = times.expect("a fault");
-    outcomes.print_recovery(world, fault, end);
+    recovery.expect("a fault").print(world, &outcomes);
+    again_and_again(world);
+}
+
+/// How late the policy sees a node depends on when its watch tries again, so there are several restarts.
+fn again_and_again(world: &World<'_>) {
+    world.nodes("amd64");
+    let node = node_changes::a_worker(world);
+    let delays: Vec<String> = ["arm64", "amd64"]
+        .into_iter()
+        .cycle()
+        .take(RESTARTS)
+        .map(|architecture| {
+            world.control_plane.kill_api_server();
+            world.control_plane.start_api_server_again(&[]);
+            node_changes::report(world, &node, architecture);
+            let reported = Instant::now();
+            node_changes::seen(world, architecture);
+            milliseconds(reported.elapsed())
+        })
+        .collect();
+    let what = "from the change of a node after a restart until the policy sees it";
+    measured(world, what, &delays.join(", "));
 }
 
 /// That the server cannot be reached; before that, log lines of kubectl's own.
@@ -99,7 +119,7 @@ fn what_kubectl_says_without_it(world: &World<'_>) {
 
 /// A node of another architecture joins before the policy's watch is back. A HyperConverged without the import has to be
 /// denied from then on; until the watch is back it is judged with the nodes that were known before.
-fn a_node_joins(world: &World<'_>, ready: Instant) {
+fn a_node_joins(world: &World<'_>) {
     world.set_nodes("mixed");
     let joined = Instant::now();
     let outcomes = Outcomes::default();
@@ -125,8 +145,6 @@ fn a_node_joins(world: &World<'_>, ready: Instant) {
         "from the new node until the policy denies for it",
         &seen,
     );
-    let since_ready = milliseconds(ready.elapsed());
-    measured(world, "from the ready API server until then", &since_ready);
     let admitted = outcomes.count(Outcome::Accepted).to_string();
     measured(
         world,

@@ -4,20 +4,23 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::updates::{self, Outcome, Outcomes};
+use super::updates::{self, Outcome, Outcomes, Recovery};
 use super::{measured, milliseconds, not_shown};
 use crate::scenarios::load;
 use crate::waiting::until;
 use crate::world::World;
 
 const NODES: usize = 5000;
+/// Few: a request that waits for the others longer than the webhook's timeout is sent again, and policy-server still
+/// evaluates the first one.
+const AT_A_TIME: u32 = 4;
 
 pub(super) fn run(world: &World<'_>) {
     not_shown(
         world,
         "the memory that the nodes take, and their real size: they have no annotations and few labels here",
     );
-    let failed = load::with_nodes(world, NODES).to_string();
+    let failed = load::with_nodes(world, NODES, AT_A_TIME).to_string();
     measured(world, "of these without a verdict at first", &failed);
     memory(world);
     updates::create(world);
@@ -39,10 +42,10 @@ pub(super) fn run(world: &World<'_>) {
 
 /// The first request waits for the list of all nodes.
 fn started_anew(world: &World<'_>) {
-    let fault = Instant::now();
     world.webhook().kill();
+    let recovery = Recovery::begin();
     world.webhook().start_again();
-    let ready = Instant::now();
+    let recovery = recovery.ready();
     let outcomes = Outcomes::default();
     let update = updates::update(world, 0);
     until("an update is accepted", || {
@@ -52,7 +55,7 @@ fn started_anew(world: &World<'_>) {
             .ok_or_else(|| format!("{answer:?}"))
     });
     outcomes.print(world);
-    outcomes.print_recovery(world, fault, ready);
+    recovery.print(world, &outcomes);
     let begun = Instant::now();
     let answer = updates::patch(world.api(), &world.path(), &updates::update(world, 1));
     assert!(outcomes.add(&answer) == Outcome::Denied, "{answer:?}");
