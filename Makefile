@@ -109,14 +109,21 @@ $(TOOLS)/stamp: e2e-tests/tools/go.mod e2e-tests/tools/go.sum
 .PHONY: cluster-tools
 cluster-tools: $(TOOLS)/stamp ## Build etcd, kube-apiserver and kubectl for e2e-cluster (needs Go; six minutes, once)
 
-.PHONY: e2e-cluster
-e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: without policy-server)
-	@if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
+# Runs the scenarios of tests/cluster, or says why not.
+CLUSTER = if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
 		$(MAKE) --no-print-directory cluster-tools && \
 		$(CARGO) build --locked -p hco-preflight --bin hco-preflight && \
 		ln -sf $(abspath $(PREFLIGHT)) $(TOOLS)/kubectl-hco_preflight && \
-		CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(SCENARIOS); \
+		CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(1) $(SCENARIOS); \
 	else echo 'cluster: not run: go is not on PATH'; fi
+
+.PHONY: e2e-cluster
+e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: without policy-server)
+	@$(call CLUSTER)
+
+.PHONY: chaos
+chaos: ## Faults at a real API server, and how long they last (needs what e2e-cluster needs)
+	@$(call CLUSTER,chaos)
 
 .PHONY: test-wasm
 test-wasm: setup ## Test the engine and its JSON reader in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)

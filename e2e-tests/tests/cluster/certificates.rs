@@ -1,47 +1,126 @@
-//! One authority for a cluster, and one certificate for whatever listens in it.
+//! One authority for a cluster, and the certificates of what listens in it.
 
 use std::io;
+use std::ops::Range;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose,
+    date_time_ymd,
+};
 
 /// The certificates of a cluster.
 pub(crate) struct Certificates {
+    issuer: CertifiedIssuer<'static, KeyPair>,
     /// The authority's, in PEM.
     pub(crate) authority: String,
     pub(crate) authority_file: PathBuf,
-    /// What all servers show: for the loopback interface.
-    pub(crate) certificate: String,
-    pub(crate) certificate_file: PathBuf,
-    pub(crate) key: String,
-    pub(crate) key_file: PathBuf,
+    pub(crate) api_server: Pair,
+    /// What webhooks show.
+    pub(crate) webhook: Pair,
 }
 
+/// The files of a certificate and of its key, in a directory as the kubelet mounts a Secret.
+#[derive(Clone)]
+pub(crate) struct Pair {
+    directory: PathBuf,
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl Pair {
+    pub(crate) fn named(directory: &Path, name: &str) -> Self {
+        let directory = directory.join(name);
+        Self {
+            certificate: directory.join(CERTIFICATE),
+            key: directory.join(KEY),
+            directory,
+        }
+    }
+
+    /// Replaces both files at once: they are links into a directory, which is a link to the newest one.
+    ///
+    /// MIRRORS: kubernetes `pkg/volume/util/atomic_writer.go`, `Write`.
+    fn write(&self, certificate: &str, key: &str) -> io::Result<()> {
+        std::fs::create_dir_all(&self.directory)?;
+        let (data, new_link) = (
+            self.directory.join("..data"),
+            self.directory.join("..data_tmp"),
+        );
+        let old = data.read_link().ok();
+        let new = tempfile::Builder::new()
+            .prefix("..")
+            .tempdir_in(&self.directory)?
+            .keep();
+        for (name, pem) in [(CERTIFICATE, certificate), (KEY, key)] {
+            std::fs::write(new.join(name), pem)?;
+        }
+        symlink(&new, &new_link)?;
+        std::fs::rename(&new_link, &data)?;
+        match old {
+            Some(old) => std::fs::remove_dir_all(old),
+            None => [CERTIFICATE, KEY].into_iter().try_for_each(|name| {
+                symlink(Path::new("..data").join(name), self.directory.join(name))
+            }),
+        }
+    }
+}
+
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
 impl Certificates {
+    /// Another name for the loopback interface, which resolves nowhere.
+    pub(crate) const OTHER_NAME: &str = "other.test";
+
     /// Makes them, and writes them to a directory.
-    pub(crate) fn new(directory: &Path) -> Result<Self, Box<dyn std::error::Error>> {
+    pub(crate) fn new(directory: &Path) -> Outcome<Self> {
         let mut authority = CertificateParams::new(Vec::new())?;
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
-        let key = KeyPair::generate()?;
-        let names = ["127.0.0.1", "localhost"].map(str::to_owned);
-        let certificate = CertificateParams::new(names)?.signed_by(&key, &authority)?;
+        let issuer = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
+        let authority = issuer.pem();
+        let authority_file = directory.join("authority.pem");
+        std::fs::write(&authority_file, &authority)?;
 
-        let write = |name: &str, pem: &str| -> io::Result<PathBuf> {
-            let file = directory.join(name);
-            std::fs::write(&file, pem)?;
-            Ok(file)
-        };
-        let (authority, certificate, key) =
-            (authority.pem(), certificate.pem(), key.serialize_pem());
-        Ok(Self {
-            authority_file: write("authority.pem", &authority)?,
-            certificate_file: write("certificate.pem", &certificate)?,
-            key_file: write("key.pem", &key)?,
+        let certificates = Self {
+            issuer,
             authority,
-            certificate,
-            key,
-        })
+            authority_file,
+            api_server: Pair::named(directory, "api-server"),
+            webhook: Pair::named(directory, "webhook"),
+        };
+        for pair in [&certificates.api_server, &certificates.webhook] {
+            certificates.write(pair, &Self::params()?)?;
+        }
+        Ok(certificates)
+    }
+
+    /// Writes a certificate that is valid for this time, and its key.
+    pub(crate) fn issue(&self, pair: &Pair, valid: Range<SystemTime>) {
+        let date = |time: SystemTime| {
+            let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH);
+            date_time_ymd(1970, 1, 1) + since_1970.expect("a time after 1970")
+        };
+        let mut params = Self::params().expect("names");
+        (params.not_before, params.not_after) = (date(valid.start), date(valid.end));
+        self.write(pair, &params).expect("a certificate");
+    }
+
+    /// For the loopback interface, valid for longer than anything lasts.
+    fn params() -> Result<CertificateParams, rcgen::Error> {
+        let names = ["127.0.0.1", "localhost", Self::OTHER_NAME];
+        CertificateParams::new(names.map(str::to_owned))
+    }
+
+    fn write(&self, pair: &Pair, params: &CertificateParams) -> Outcome<()> {
+        let key = KeyPair::generate()?;
+        let certificate = params.signed_by(&key, &self.issuer)?;
+        pair.write(&certificate.pem(), &key.serialize_pem())?;
+        Ok(())
     }
 }

@@ -73,8 +73,8 @@ pub(crate) struct ControlPlane {
     pub(crate) api: Api,
     pub(crate) certificates: Certificates,
     // Dropped in this order: the directory last.
-    _api_server: Process,
-    _etcd: Process,
+    api_server: Process,
+    etcd: Process,
     directory: TempDir,
 }
 
@@ -106,7 +106,7 @@ impl ControlPlane {
             .args(["--initial-cluster", &format!("default={peer}")])
             // Nothing here survives the test anyway.
             .arg("--unsafe-no-fsync");
-        let etcd = Process::start(&mut etcd, path)?;
+        let etcd = Process::start(etcd, path)?;
 
         let address = free_address()?;
         let mut api_server = Command::new(&programs.api_server);
@@ -120,48 +120,74 @@ impl ControlPlane {
             .args(["--endpoint-reconciler-type", "none"])
             .args(["--service-cluster-ip-range", "10.0.0.0/24"])
             .arg("--tls-cert-file")
-            .arg(&certificates.certificate_file)
+            .arg(&certificates.api_server.certificate)
             .arg("--tls-private-key-file")
-            .arg(&certificates.key_file)
+            .arg(&certificates.api_server.key)
             .args(["--authorization-mode", "RBAC"])
             .arg("--token-auth-file")
             .arg(path.join("tokens.csv"))
             // Tokens of service accounts, as pods have them.
             .args(["--service-account-issuer", "https://kubernetes.default.svc"])
             .arg("--service-account-signing-key-file")
-            .arg(&certificates.key_file)
+            .arg(&certificates.api_server.key)
             // It takes a public key, or a certificate in which one is.
             .arg("--service-account-key-file")
-            .arg(&certificates.certificate_file)
+            .arg(&certificates.api_server.certificate)
             .arg("--audit-policy-file")
             .arg(path.join("audit-policy.yaml"))
             .arg("--audit-log-path")
             .arg(path.join("audit.log"));
-        let api_server = Process::start(&mut api_server, path)?;
+        let api_server = Process::start(api_server, path)?;
 
         let api = Api::new(
             &format!("https://{address}"),
             "admin",
             &certificates.authority,
         );
+        let control_plane = Self {
+            api,
+            certificates,
+            api_server,
+            etcd,
+            directory,
+        };
+        control_plane.wait_until_ready()?;
+        Ok(control_plane)
+    }
+
+    /// Waits until the API server is ready.
+    ///
+    /// # Errors
+    ///
+    /// Why a program ended.
+    fn wait_until_ready(&self) -> Result<(), String> {
         until("kube-apiserver is ready", || {
             // A program that ended says why, and the next try has other ports.
-            let ended = etcd.still_runs().and_then(|()| api_server.still_runs());
+            let ended = self
+                .etcd
+                .still_runs()
+                .and_then(|()| self.api_server.still_runs());
             if ended.is_err() {
                 return Ok(ended);
             }
-            match api.text("/readyz")? {
+            match self.api.text("/readyz")? {
                 (status, _) if status.is_success() => Ok(Ok(())),
                 (status, body) => Err(format!("{status}: {body}")),
             }
-        })?;
-        Ok(Self {
-            api,
-            certificates,
-            _api_server: api_server,
-            _etcd: etcd,
-            directory,
         })
+    }
+
+    /// Kills the API server. etcd stays.
+    pub(crate) fn kill_api_server(&self) {
+        self.api_server.kill();
+    }
+
+    /// Starts the API server again at the same address, and waits until it is ready.
+    pub(crate) fn start_api_server_again(&self, arguments: &[&str]) {
+        let started = self.api_server.start_again(arguments);
+        started.expect("kube-apiserver starts");
+        self.wait_until_ready()
+            .unwrap_or_else(|why| panic!("kube-apiserver: {why}"));
     }
 
     /// Where its files are, and those of whatever is started for it.
@@ -172,9 +198,9 @@ impl ControlPlane {
     /// What the audit log says of requests, in their order.
     pub(crate) fn audited(&self) -> Vec<Value> {
         let log = std::fs::read_to_string(self.directory().join("audit.log")).unwrap_or_default();
-        // The last line may still be written.
+        // The last line may be incomplete, and so may the last one of a server that was killed.
         log.lines()
-            .map_while(|line| serde_json::from_str(line).ok())
+            .filter_map(|line| serde_json::from_str(line).ok())
             .collect()
     }
 

@@ -2,7 +2,7 @@
 //! policy as their webhook. Each scenario has a cluster of its own.
 //!
 //! `make e2e-cluster`; some scenarios only: `make e2e-cluster SCENARIOS='3 7'`; with the webhook over the
-//! preflight library although policy-server is on PATH: `WEBHOOK=library`.
+//! preflight library although policy-server is on PATH: `WEBHOOK=library`. `make chaos` runs the scenarios with faults.
 
 #![expect(
     clippy::expect_used,
@@ -35,7 +35,7 @@ use std::time::Instant;
 use e2e_tests::DockerRegistry;
 
 use crate::control_plane::Programs;
-use crate::scenarios::SCENARIOS;
+use crate::scenarios::{SCENARIOS, chaos};
 use crate::webhook::Kind;
 use crate::world::World;
 
@@ -55,8 +55,12 @@ fn main() -> ExitCode {
         .skip(1)
         .filter(|argument| !argument.starts_with('-'))
         .collect();
+    let (suite, wanted) = match wanted.split_first() {
+        Some((first, rest)) if first == "chaos" => (chaos::SCENARIOS, rest),
+        _ => (SCENARIOS, wanted.as_slice()),
+    };
     let is_scenario = |wanted: &String| {
-        SCENARIOS
+        suite
             .iter()
             .any(|scenario| *wanted == scenario.number.to_string())
     };
@@ -78,7 +82,7 @@ fn main() -> ExitCode {
 
     let begun = Instant::now();
     let (mut passed, mut failed, mut left_out) = (0, 0, 0);
-    for scenario in SCENARIOS {
+    for scenario in suite {
         let (number, about) = (scenario.number, scenario.about);
         if !wanted.is_empty() && !wanted.contains(&number.to_string()) {
             left_out += 1;

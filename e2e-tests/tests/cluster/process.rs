@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// All that run, and the directories to remove after them: a signal ends this process without unwinding.
 static RUNNING: Mutex<Vec<(Arc<Mutex<Child>>, PathBuf)>> = Mutex::new(Vec::new());
 
-/// A running program, ended with this value.
+/// A program, ended with this value.
 pub(crate) struct Process {
+    command: Mutex<Command>,
     child: Arc<Mutex<Child>>,
     log: PathBuf,
 }
@@ -18,7 +19,7 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a program that keeps its log and its data in a directory. It gets nothing of our environment:
     /// a proxy or a kubeconfig of the developer's must change nothing.
-    pub(crate) fn start(command: &mut Command, directory: &Path) -> io::Result<Self> {
+    pub(crate) fn start(mut command: Command, directory: &Path) -> io::Result<Self> {
         let program = Path::new(command.get_program())
             .file_name()
             .unwrap_or_default()
@@ -34,7 +35,31 @@ impl Process {
             .spawn()?;
         let child = Arc::new(Mutex::new(child));
         running.push((Arc::clone(&child), directory.to_owned()));
-        Ok(Self { child, log })
+        Ok(Self {
+            command: Mutex::new(command),
+            child,
+            log,
+        })
+    }
+
+    /// Kills it: it cannot finish anything.
+    pub(crate) fn kill(&self) {
+        end(&self.child);
+    }
+
+    /// Starts it again after [`Self::kill`], with further arguments.
+    pub(crate) fn start_again(&self, arguments: &[&str]) -> io::Result<()> {
+        // A signal must not come between the start and the registration.
+        let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut command = self.command.lock().unwrap_or_else(PoisonError::into_inner);
+        let child = command.args(arguments).spawn()?;
+        *self.child.lock().unwrap_or_else(PoisonError::into_inner) = child;
+        Ok(())
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        child.id()
     }
 
     /// That it still runs.

@@ -2,6 +2,7 @@
 
 mod audit_log;
 mod broken_webhook;
+pub(crate) mod chaos;
 mod connection;
 mod grant;
 mod images;

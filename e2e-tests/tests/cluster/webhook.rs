@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use crate::control_plane::ControlPlane;
 use crate::module;
 use crate::policy::Policy;
-use crate::process::Process;
 
 pub(crate) use broken::Broken;
+use policy_server::PolicyServer;
 use server::Server;
 
 /// Which webhook there is.
@@ -51,18 +51,10 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A running webhook that answers for one policy, ended with this value.
-pub(crate) struct Webhook {
-    /// Where it listens.
-    pub(crate) url: String,
-    _running: Running,
-}
-
-/// What ends it when it is dropped.
-#[expect(dead_code, reason = "they are kept, and dropped")]
-enum Running {
-    Process(Process),
-    Server(Server),
+/// A webhook that answers for one policy, ended with this value.
+pub(crate) enum Webhook {
+    PolicyServer(PolicyServer),
+    Library(Server),
 }
 
 impl Webhook {
@@ -74,21 +66,46 @@ impl Webhook {
         token: &str,
     ) -> Self {
         match kind {
-            Kind::PolicyServer { program, kwctl } => {
-                let (url, process) =
-                    policy_server::start(program, kwctl, policy, control_plane, token);
-                Self {
-                    url,
-                    _running: Running::Process(process),
-                }
-            }
-            Kind::Library => {
-                let server = library::start(policy, control_plane, token);
-                Self {
-                    url: server.url.clone(),
-                    _running: Running::Server(server),
-                }
-            }
+            Kind::PolicyServer { program, kwctl } => Self::PolicyServer(policy_server::start(
+                program,
+                kwctl,
+                policy,
+                control_plane,
+                token,
+            )),
+            Kind::Library => Self::Library(library::start(policy, control_plane, token)),
+        }
+    }
+
+    /// Where it listens.
+    pub(crate) fn url(&self) -> &str {
+        match self {
+            Self::PolicyServer(policy_server) => &policy_server.url,
+            Self::Library(server) => &server.url,
+        }
+    }
+
+    /// Kills it: it cannot finish anything.
+    pub(crate) fn kill(&mut self) {
+        match self {
+            Self::PolicyServer(policy_server) => policy_server.process.kill(),
+            Self::Library(server) => server.kill(),
+        }
+    }
+
+    /// Starts it again at the same address, and waits until it is ready.
+    pub(crate) fn start_again(&mut self) {
+        match self {
+            Self::PolicyServer(policy_server) => policy_server.start_again(),
+            Self::Library(server) => server.start_again(),
+        }
+    }
+
+    /// The process, if it has one of its own.
+    pub(crate) fn process(&self) -> Option<u32> {
+        match self {
+            Self::PolicyServer(policy_server) => Some(policy_server.process.id()),
+            Self::Library(_) => None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A cluster with everything that a scenario begins with: HCO's `CustomResourceDefinition`, its namespace, an
 //! administrator and a developer at kubectl, and the policy as a webhook.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::BTreeSet;
 
 use e2e_tests::ClusterOf;
@@ -135,7 +135,7 @@ impl<'w> World<'w> {
     pub(crate) fn deploy_beside(&self, policy: &Policy) {
         let token = self.token_of("policy-server");
         let webhook = Webhook::start(self.kind, policy, &self.control_plane, &token);
-        self.configure(policy, &webhook.url);
+        self.configure(policy, webhook.url());
         self.webhooks.borrow_mut().push(webhook);
     }
 
@@ -148,7 +148,18 @@ impl<'w> World<'w> {
     /// Where the webhook is.
     pub(crate) fn url(&self) -> String {
         let webhooks = self.webhooks.borrow();
-        webhooks.first().expect("a webhook is deployed").url.clone()
+        webhooks
+            .first()
+            .expect("a webhook is deployed")
+            .url()
+            .to_owned()
+    }
+
+    /// The webhook, to kill it and to start it again.
+    pub(crate) fn webhook(&self) -> RefMut<'_, Webhook> {
+        RefMut::map(self.webhooks.borrow_mut(), |webhooks| {
+            webhooks.first_mut().expect("a webhook is deployed")
+        })
     }
 
     /// Sends an object straight to the webhook, as the API server would: its answer.
@@ -157,7 +168,7 @@ impl<'w> World<'w> {
         let webhook = webhooks.first().ok_or("no webhook is deployed")?;
         let authority = &self.control_plane.certificates.authority;
         let policy = Policy::of_deploy().unique_name();
-        let (status, answer) = Api::new(&webhook.url, "", authority).try_to(
+        let (status, answer) = Api::new(webhook.url(), "", authority).try_to(
             "POST",
             &format!("/validate/{policy}"),
             Some(&admission::review(object)),

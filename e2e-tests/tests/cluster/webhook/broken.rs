@@ -34,7 +34,7 @@ impl Broken {
                 Router::new().fallback(post(|| future::ready(Html("<html>502 Bad Gateway</html>"))))
             }
         };
-        let server = Server::start(certificates, router);
+        let server = Server::start(&certificates.webhook, move || router.clone());
         (server.url.clone(), Some(server))
     }
 }

@@ -41,8 +41,14 @@ const DEADLINE: u64 = 2;
 
 pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) -> Server {
     let kubeconfig = control_plane.kubeconfig(control_plane.directory(), token);
+    let policy = policy.clone();
+    let certificate = &control_plane.certificates.webhook;
+    Server::start(certificate, move || router(&policy, &kubeconfig))
+}
+
+fn router(policy: &Policy, kubeconfig: &std::path::Path) -> Router {
     let host = Cluster::connect(&Connection {
-        kubeconfig: Some(kubeconfig),
+        kubeconfig: Some(kubeconfig.to_owned()),
         ..Connection::default()
     });
     let host = Host {
@@ -63,10 +69,9 @@ pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) 
         limit: deadline * 4 / 5,
         workers: Semaphore::new(WORKERS),
     };
-    let router = Router::new()
+    Router::new()
         .route("/validate/{id}", post(validate))
-        .with_state(Arc::new(serving));
-    Server::start(&control_plane.certificates, router)
+        .with_state(Arc::new(serving))
 }
 
 /// The API server, and registries on loopback.

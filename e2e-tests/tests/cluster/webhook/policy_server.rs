@@ -14,13 +14,41 @@ use crate::process::Process;
 use crate::waiting::until;
 use e2e_tests::ports::{self, free_address};
 
+/// A policy-server, ended with this value.
+pub(crate) struct PolicyServer {
+    pub(super) url: String,
+    pub(super) process: Process,
+    probe: Api,
+}
+
+impl PolicyServer {
+    /// Starts it again after it was killed, and waits until it is ready.
+    pub(super) fn start_again(&self) {
+        self.process.start_again(&[]).expect("policy-server starts");
+        self.wait_until_ready()
+            .unwrap_or_else(|why| panic!("policy-server: {why}"));
+    }
+
+    fn wait_until_ready(&self) -> Result<(), String> {
+        until("policy-server is ready", || {
+            if let Err(ended) = self.process.still_runs() {
+                return Ok(Err(ended));
+            }
+            match self.probe.text("/readiness")? {
+                (status, _) if status.is_success() => Ok(Ok(())),
+                (status, body) => Err(format!("{status}: {body}")),
+            }
+        })
+    }
+}
+
 pub(super) fn start(
     program: &Path,
     kwctl: &Path,
     policy: &Policy,
     control_plane: &ControlPlane,
     token: &str,
-) -> (String, Process) {
+) -> PolicyServer {
     static MODULE: OnceLock<String> = OnceLock::new();
     let module = MODULE.get_or_init(|| {
         let module = module::annotated(kwctl).expect("an annotated module");
@@ -42,7 +70,7 @@ pub(super) fn start(
         .unwrap_or_else(|why| panic!("policy-server: {why}"))
 }
 
-fn try_to_start(program: &Path, control_plane: &ControlPlane) -> Result<(String, Process), String> {
+fn try_to_start(program: &Path, control_plane: &ControlPlane) -> Result<PolicyServer, String> {
     let directory = control_plane.directory();
     let (address, probe) = (
         free_address().expect("a port"),
@@ -60,25 +88,21 @@ fn try_to_start(program: &Path, control_plane: &ControlPlane) -> Result<(String,
         // Nothing is verified here: without a file it asks the network for one.
         .args(["--sigstore-trust-config", "/dev/null"])
         .arg("--cert-file")
-        .arg(&certificates.certificate_file)
+        .arg(&certificates.webhook.certificate)
         .arg("--key-file")
-        .arg(&certificates.key_file)
+        .arg(&certificates.webhook.key)
         .arg("--policies-download-dir")
         .arg(directory)
         .arg("--sources-path")
         .arg(directory.join("sources.yml"))
         .arg("--policies")
         .arg(directory.join("policies.yml"));
-    let process = Process::start(&mut command, directory).expect("policy-server starts");
-    let probe = Api::new(&format!("http://{probe}"), "", &certificates.authority);
-    until("policy-server is ready", || {
-        if let Err(ended) = process.still_runs() {
-            return Ok(Err(ended));
-        }
-        match probe.text("/readiness")? {
-            (status, _) if status.is_success() => Ok(Ok(())),
-            (status, body) => Err(format!("{status}: {body}")),
-        }
-    })?;
-    Ok((format!("https://{address}"), process))
+    let process = Process::start(command, directory).expect("policy-server starts");
+    let policy_server = PolicyServer {
+        url: format!("https://{address}"),
+        process,
+        probe: Api::new(&format!("http://{probe}"), "", &certificates.authority),
+    };
+    policy_server.wait_until_ready()?;
+    Ok(policy_server)
 }

@@ -1,50 +1,77 @@
 //! An HTTPS server in this process.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
 use axum::Router;
 use axum_server::tls_rustls::RustlsConfig;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::certificates::Certificates;
+use crate::certificates::Pair;
+use crate::waiting::until;
 
-/// A running server, ended with this value.
+/// A server, ended with this value.
 pub(crate) struct Server {
     pub(crate) url: String,
+    address: SocketAddr,
+    pair: Pair,
+    router: Box<dyn Fn() -> Router>,
     runtime: Option<Runtime>,
 }
 
 impl Server {
     /// Serves on a free port of the loopback interface.
-    pub(crate) fn start(certificates: &Certificates, router: Router) -> Self {
+    pub(crate) fn start(pair: &Pair, router: impl Fn() -> Router + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-        listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");
+        let mut server = Self {
+            url: format!("https://{address}"),
+            address,
+            pair: pair.clone(),
+            router: Box::new(router),
+            runtime: None,
+        };
+        server.serve(listener);
+        server
+    }
+
+    /// Starts it again after [`Self::kill`], with the certificate as it is now.
+    pub(crate) fn start_again(&mut self) {
+        // The listener before ends when its runtime does, which nobody waits for.
+        let listener = until("the port is free", || {
+            TcpListener::bind(self.address).map_err(|error| error.to_string())
+        });
+        self.serve(listener);
+    }
+
+    fn serve(&mut self, listener: TcpListener) {
+        listener.set_nonblocking(true).expect("a socket");
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .expect("a runtime");
-        let (certificate, key) = (certificates.certificate.clone(), certificates.key.clone());
+        let router = (self.router)();
+        let (certificate, key) = (self.pair.certificate.clone(), self.pair.key.clone());
         runtime.spawn(async move {
-            let tls = RustlsConfig::from_pem(certificate.into_bytes(), key.into_bytes()).await;
+            let tls = RustlsConfig::from_pem_file(certificate, key).await;
             axum_server::from_tcp_rustls(listener, tls.expect("certificates of our own"))
                 .expect("a listener")
                 .serve(router.into_make_service())
                 .await
         });
-        Self {
-            url: format!("https://{address}"),
-            runtime: Some(runtime),
+        self.runtime = Some(runtime);
+    }
+
+    /// Ends it, without waiting for answers that may never come.
+    pub(crate) fn kill(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
         }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Without waiting for answers that may never come.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+        self.kill();
     }
 }
