@@ -1,6 +1,6 @@
-// Builds the handbook: node docs/build.mjs target/handbook target/playground. The pages of docs/ link to each other and to the files of the
-// repository, so that they can be read there. In the book, the pages of the rules are below rules/, links to other files
-// go to the repository, and the examples of the rules have a link into the playground.
+// Builds the handbook: node docs/build.mjs target/handbook target/playground. The pages in docs/ link to each other and
+// to files of the repository, so that you can read them there. In the handbook, the pages of the rules are in rules/,
+// links to other files go to the repository, and the examples of the rules have a link to the playground.
 
 import { execFileSync } from "node:child_process";
 import {
@@ -34,13 +34,13 @@ const cargo = read("Cargo.toml");
 const setting = (key) => new RegExp(`^${key} = "(.*)"`, "m").exec(cargo)[1];
 const [repository, tag] = [setting("repository"), `v${setting("version")}`];
 
-/** Where a file of the repository is in the book. */
+/** The path of a repository file in the handbook; undefined if the handbook does not contain it. */
 function place(path) {
   if (path.startsWith(RULES)) return `rules/${path.slice(RULES.length)}`;
   return path.startsWith("docs/") ? path.slice("docs/".length) : undefined;
 }
 
-/** A link, as it has to be in the book. */
+/** The target of a link, rewritten for the handbook. */
 function link(page, target) {
   if (/^(https?:|mailto:)/.test(target)) return target;
   const [file, anchor] = target.split("#");
@@ -82,9 +82,9 @@ function outsideOfCode(text) {
   });
 }
 
-/** A page with the links of the book. */
+/** A page, with its links rewritten for the handbook. */
 function page(path) {
-  let fence; // the first line of a block of code, and what it holds
+  let fence; // the info string and the lines of a code block
   const lines = [];
   for (const line of read(path).split("\n")) {
     const info = /^\s*```(.*)$/.exec(line)?.[1];
@@ -103,7 +103,7 @@ function page(path) {
       }
     } else if (info !== undefined) {
       fence = { info, code: [] };
-      // What follows the language is for tests.
+      // The words after the language are for tests.
       lines.push(line.replace(/(```\w+) .*/, "$1"));
     } else {
       lines.push(
@@ -117,11 +117,11 @@ function page(path) {
   return lines.join("\n");
 }
 
-/** The fragment of the playground's address for an example like `yaml cluster=mixed`; playground/src/state.ts reads it. */
+/** The fragment of a playground link for an example such as `yaml cluster=mixed`; playground/src/state.ts reads it. */
 function fragment(info, object) {
   const [, cluster, images] =
     /^yaml cluster=(\S+)(?: image=(\S+))?$/.exec(info) ?? [];
-  // The playground reads no registry.
+  // The playground cannot read a registry.
   if (
     cluster === undefined ||
     (images !== undefined && images !== "unreadable")
@@ -146,7 +146,7 @@ function fragment(info, object) {
   return `#1.${deflateRawSync(JSON.stringify(state)).toString("base64url")}`;
 }
 
-/** What is wrong with the links of the pages that were built: files and headings that are not there. */
+/** Finds links to missing files and headings in the pages that were built. */
 function checkBuilt() {
   const files = readdirSync(out, { recursive: true }).filter((name) =>
     name.endsWith(".html"),
@@ -198,7 +198,7 @@ for (const name of readdirSync(join(root, "docs"))) {
 }
 for (const path of [...markdown("docs/"), ...markdown(RULES)])
   writeFileSync(join(source, place(path)), page(path));
-// Only the links of these are checked.
+// These pages are not in the handbook; only their links are checked.
 for (const path of ["README.md", "CONTRIBUTING.md", "SECURITY.md"]) page(path);
 
 const rules = [...read("docs/rules.md").matchAll(/^\| \[`([\w-]+)`\]/gm)].map(

@@ -15,7 +15,7 @@ const most = (numbers) => Math.max(...numbers).toFixed(0);
 const first = [];
 let page;
 for (let run = 0; run < RUNS; run++) {
-  // A context of its own: nothing is cached.
+  // A new context, so that nothing is cached.
   page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
   await page.goto(site.address);
   await page.waitForFunction(() => document.getElementById("verdict").dataset.checks);
@@ -23,7 +23,7 @@ for (let run = 0; run < RUNS; run++) {
 }
 console.log(`first verdict: median ${median(first)} ms, at most ${most(first)} ms of ${RUNS} loads`);
 
-/** From each key to the verdict on the page, and how long the page itself is busy with a key. */
+/** Measures the time from a key press to the verdict, and the time that the main thread is busy with a key press. */
 async function typing(what) {
   await page.evaluate(() => {
     globalThis.times = { verdict: [], busy: [] };
@@ -32,7 +32,7 @@ async function typing(what) {
       "keydown",
       () => {
         pressed = performance.now();
-        // Runs when the work that the key causes on this thread is done.
+        // Runs when this thread has finished the work for the key press.
         const { port1, port2 } = new MessageChannel();
         const start = pressed;
         port1.onmessage = () => times.busy.push(performance.now() - start);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { examples } from "./examples.mjs";
 
-/** All that a visitor loads, compressed. */
+/** The limit for everything that a visitor loads, compressed. */
 const BUDGET = 400_000;
 
 const [module = "../policy.wasm", out = "../target/playground"] = process.argv.slice(2);
@@ -26,7 +26,7 @@ await build({
 });
 copyFileSync("src/index.html", join(out, "index.html"));
 writeFileSync(join(out, "examples.json"), JSON.stringify(examples("../cases")));
-// Compressed here, because not every server compresses what is not text.
+// Compressed here, because not every server compresses binary files.
 writeFileSync(join(out, "policy.wasm.gz"), gzipSync(readFileSync(module), { level: 9 }));
 writeFileSync(join(out, "licenses.txt"), licenses());
 
@@ -34,14 +34,14 @@ let total = 0;
 for (const name of readdirSync(out).sort()) {
   const content = readFileSync(join(out, name));
   const size = name.endsWith(".gz") ? content.length : gzipSync(content, { level: 9 }).length;
-  // Nobody loads it with the page.
+  // The page does not load this file.
   if (name !== "licenses.txt") total += size;
   console.log(`${name}: ${size} bytes compressed`);
 }
 console.log(`playground: ${total} bytes compressed (at most ${BUDGET})`);
 if (total > BUDGET) process.exit(1);
 
-/** The licences of what is bundled, which have to go with it. */
+/** The licenses of the bundled packages, which must be distributed with the page. */
 function licenses() {
   const lock = JSON.parse(readFileSync("package-lock.json", "utf8"));
   const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));

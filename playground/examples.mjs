@@ -1,10 +1,10 @@
-// The examples of the page, taken from cases/: those of the documentation, and of each rule the first that fires.
+// The examples of the page, from cases/: those of the documentation, and for each rule the first case that fires.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 
-/** The examples by group; `state` is what a link holds. */
+/** The examples by group; `state` is what a link contains. */
 export function examples(directory) {
   const groups = { Documentation: [], Rules: [] };
   for (const folder of readdirSync(directory).sort()) {
@@ -41,7 +41,7 @@ function example(directory, { content }, title) {
   };
 }
 
-/** As counts where that is enough: a placement reads labels that counts do not have. */
+/** The nodes as counts if possible: a placement can match labels that counts do not have. */
 export function nodes(directory, cluster, isPlaced) {
   const { items } = parse(readFileSync(join(directory, "clusters", `${cluster}.yaml`), "utf8"));
   const counts = {};

@@ -13,7 +13,7 @@ const TYPES = {
 };
 
 /**
- * Starts a server; `replaced` are contents for other files than those of the directory.
+ * Starts a server; `replaced` are contents that replace files of the directory.
  *
  * @param {string} directory
  * @param {number} port
@@ -36,7 +36,7 @@ export async function serve(directory, port, replaced = {}) {
   return { address: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
 }
 
-// Tests import it.
+// Tests import this file without starting a server.
 if (process.argv[1]?.endsWith("serve.mjs")) {
   const [directory = "../target/playground", port = "8080"] = process.argv.slice(2);
   const { address } = await serve(directory, Number(port));

@@ -8,14 +8,14 @@ use kubewarden_policy_sdk::host_capabilities::kubernetes::{
 };
 use serde::Serialize;
 
-/// The cluster as the Kubewarden host shows it.
+/// The cluster as the Kubewarden host returns it.
 pub(crate) struct Kubewarden;
 
 impl Cluster for Kubewarden {
-    /// One list of all nodes: masked, because beside the metadata, which the host always sends, only the architecture
-    /// is read; and without selectors, because each distinct query costs the host a watch for as long as it runs.
+    /// One list of all nodes: with a mask, because the policy reads only the architecture and the metadata, which the
+    /// host always sends; without selectors, because each distinct query costs the host a watch for as long as it runs.
     ///
-    /// Not by the SDK's own call, which builds every node: 81 MB of memory for a list of 24 MB.
+    /// Does not use the SDK's function, which builds every node and needs 81 MB of memory for a list of 24 MB.
     fn nodes(&self) -> Result<Vec<u8>, String> {
         let mut masks = BTreeSet::new();
         masks.insert("status.nodeInfo.architecture".to_owned());
@@ -34,7 +34,7 @@ impl Cluster for Kubewarden {
         let request = CanIRequest {
             subject_access_review: SubjectAccessReview {
                 user: format!("system:serviceaccount:{namespace}:{name}"),
-                // Without its groups, what is granted to them would be missed.
+                // Without its groups, the permissions of the groups would be missed.
                 groups: Some(vec![
                     "system:serviceaccounts".to_owned(),
                     format!("system:serviceaccounts:{namespace}"),
@@ -53,7 +53,7 @@ impl Cluster for Kubewarden {
     }
 }
 
-/// Not by the SDK's own calls, which build all of a manifest.
+/// Does not use the SDK's functions, which build the complete manifest.
 impl Registry for Kubewarden {
     fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
         read_image("v1/oci_manifest", image)
@@ -64,7 +64,7 @@ impl Registry for Kubewarden {
     }
 }
 
-/// The error is what the registry says; what the host puts before it means nothing to the user.
+/// The error is the registry's response; the prefix that the host adds does not help the user.
 fn read_image(operation: &str, image: &str) -> Result<Vec<u8>, String> {
     let answer = call("oci", operation, &image);
     answer.map_err(|error| {
@@ -77,7 +77,7 @@ fn call(namespace: &str, operation: &str, request: &impl Serialize) -> Result<Ve
     let request = serde_json::to_vec(request).map_err(|error| error.to_string())?;
     #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
     let answer = wapc_guest::host_call("kubewarden", namespace, operation, &request);
-    // The guest library's own prefix means nothing to the user.
+    // The prefix of the guest library does not help the user.
     answer.map_err(|error| {
         let error = error.to_string();
         error.trim_start_matches("Host error: ").to_owned()

@@ -1,4 +1,4 @@
-//! The Kubewarden policy: the waPC operations that the host calls. It decides nothing; see `engine`.
+//! The Kubewarden policy: the waPC operations that the host calls. It makes no decisions; see `engine`.
 
 mod host;
 mod response;

@@ -1,4 +1,4 @@
-//! From a report to the answers of Kubewarden's protocol.
+//! Converts a report to the responses of Kubewarden's protocol.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use wapc_guest::CallResult;
 
-/// The SDK's `ValidationResponse` with ordered audit annotations: the SDK keeps them in a hash map, so the answer would
-/// not be the same byte for byte.
+/// The SDK's `ValidationResponse` with ordered audit annotations: the SDK stores them in a hash map, so the response
+/// would not always have the same bytes.
 #[derive(Serialize)]
 struct ValidationResponse {
     accepted: bool,

@@ -59,12 +59,12 @@ const ALIASES: [(&str, &str); 19] = [
     ("x86_64", "amd64"),
 ];
 
-/// The architectures that the SSP operator accepts, which gets the golden images from HCO.
+/// The architectures that the SSP operator supports. SSP gets the golden images from HCO.
 ///
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.
 pub(crate) const ACCEPTED_BY_SSP: [&str; 3] = ["amd64", "arm64", "s390x"];
 
-/// Whether the SSP operator accepts an architecture.
+/// Whether the SSP operator supports an architecture.
 pub(crate) fn is_accepted_by_ssp(name: &str) -> bool {
     ACCEPTED_BY_SSP.contains(&name)
 }
@@ -82,7 +82,7 @@ impl<'a> Architectures<'a> {
     /// The workload architectures that HCO finds among the entries.
     ///
     /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-    /// removeUnsupportedArchs: the comparison is exact, and an entry that equals no workload architecture is
+    /// removeUnsupportedArchs: the comparison is exact, and an entry that is not equal to a workload architecture is
     /// dropped silently.
     pub(crate) fn supported(self, workload: &BTreeMap<String, usize>) -> BTreeSet<&str> {
         let entries = self.entries().filter(|entry| !entry.is_empty());
@@ -90,9 +90,9 @@ impl<'a> Architectures<'a> {
         sorted::set(names.map(|(name, _)| name.as_str()))
     }
 
-    /// The value as it was meant: each entry by its name in Kubernetes, none empty, none twice.
+    /// The intended value: the Kubernetes name of each entry, without empty entries and duplicates.
     pub(crate) fn corrected(self, workload: &BTreeMap<String, usize>) -> Correction {
-        /// There are far fewer architectures than this. What comes behind it, a person has to look at.
+        /// The limit is larger than the number of architectures. A person has to check what exceeds it.
         const MOST: usize = 64;
         let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
         let mut is_certain = self.entries().nth(MOST).is_none();
@@ -117,10 +117,10 @@ impl<'a> Architectures<'a> {
     }
 }
 
-/// An entry as the member of a set: its first bytes as a number, then the whole.
+/// An entry for a set: its first bytes as a number, then the whole entry.
 ///
-/// An annotation can have a hundred thousand entries, and in the module it takes a hundred instructions to compare two
-/// texts.
+/// An annotation can have a hundred thousand entries, and the module needs a hundred instructions to compare two
+/// strings.
 pub(crate) fn keyed(entry: &str) -> (u64, &str) {
     let mut head = [0; 8];
     for (place, byte) in head.iter_mut().zip(entry.bytes()) {
@@ -129,20 +129,20 @@ pub(crate) fn keyed(entry: &str) -> (u64, &str) {
     (u64::from_be_bytes(head), entry)
 }
 
-/// An annotation as it was meant.
+/// The intended value of an annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Correction {
     pub(crate) value: String,
-    /// No entry had to be guessed or left out.
+    /// No entry was guessed or omitted.
     pub(crate) is_certain: bool,
 }
 
-/// Why an entry is no architecture to HCO, and the name that was meant.
+/// Why HCO does not recognize an entry, and the intended name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
-    /// Blanks before or after the name.
+    /// Whitespace before or after the name.
     Blanks(&'static str),
-    /// Another letter case.
+    /// The wrong letter case.
     Case(&'static str),
     /// Another system's name.
     Alias(&'static str),
@@ -151,7 +151,7 @@ pub(crate) enum Mistake {
     Unknown,
 }
 
-/// Whether this is a name that Go knows.
+/// Whether Go knows this name.
 pub fn is_architecture(name: &str) -> bool {
     KNOWN.binary_search(&name).is_ok()
 }
@@ -162,7 +162,7 @@ pub(crate) fn is_mistake(entry: &str) -> bool {
 }
 
 impl Mistake {
-    /// What is wrong with an entry that is a mistake.
+    /// What is wrong with an invalid entry.
     pub(crate) fn of(entry: &str) -> Self {
         let entry = entry.trim();
         let is_it = |name: &&str| is_same_in_lower_case(entry, name);
@@ -176,7 +176,7 @@ impl Mistake {
         if let Some((_, name)) = ALIASES.into_iter().find(|(alias, _)| is_it(alias)) {
             return Self::Alias(name);
         }
-        // A typo is guessed only among the names that KubeVirt supports, and only if one of them is nearest.
+        // The intended name of a typo is guessed only if exactly one name that KubeVirt supports is nearest.
         let nearest = |most| {
             let is_near = |name: &&str| distance(entry, name, most).is_some();
             let mut names = ACCEPTED_BY_SSP.into_iter().filter(is_near);
@@ -187,12 +187,12 @@ impl Mistake {
         typo.map_or(Self::Unknown, Self::Typo)
     }
 
-    /// Whether it is clear what was meant.
+    /// Whether the intended name is certain.
     fn is_certain(self) -> bool {
         !matches!(self, Self::Typo(_) | Self::Unknown)
     }
 
-    /// The name that was meant.
+    /// The intended name.
     fn meant(self) -> Option<&'static str> {
         match self {
             Self::Blanks(name) | Self::Case(name) | Self::Alias(name) | Self::Typo(name) => {

@@ -1,7 +1,7 @@
-//! Changes to an object as data: JSON Patch (RFC 6902) with `add`, `replace` and `remove`.
+//! Changes to an object as data: JSON Patch (RFC 6902) with `add`, `replace`, and `remove`.
 //!
-//! Edits are applied to the text of the object: the values that no edit names stay byte for byte, unknown fields, the
-//! order of keys and large numbers included.
+//! Edits are applied to the text of the object: values that no edit names do not change by a single byte. This includes
+//! unknown fields, the order of keys, and large numbers.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub(crate) struct Edit {
     pub(crate) change: Change,
 }
 
-/// What happens at the path of an edit.
+/// The operation at the path of an edit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Change {
     Add(Value),
@@ -29,7 +29,7 @@ pub(crate) enum Change {
 /// An edit as an operation of a JSON Patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Operation {
-    /// `add`, `replace` or `remove`.
+    /// `add`, `replace`, or `remove`.
     pub op: &'static str,
     /// A JSON pointer.
     pub path: String,
@@ -39,7 +39,7 @@ pub struct Operation {
 }
 
 impl Edit {
-    /// Whether a second edit like this one changes the object once more: it empties a parent, inserts another item, or
+    /// Whether applying the edit twice differs from applying it once: it empties a parent, inserts another item, or
     /// has nothing to remove.
     pub(crate) fn is_once_only(&self) -> bool {
         let is_item = matches!(self.path.segments().last(), Some(Segment::Index(_)));
@@ -50,7 +50,7 @@ impl Edit {
         }
     }
 
-    /// Whether the edit only makes room for another one below it.
+    /// Whether the edit only adds a parent for another edit.
     pub(crate) fn adds_a_parent(&self) -> bool {
         match &self.change {
             Change::Add(value) | Change::Replace(value) => value.is_empty(),
@@ -58,7 +58,7 @@ impl Edit {
         }
     }
 
-    /// The text that the edit sets.
+    /// The string that the edit sets.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.change {
             Change::Add(value) | Change::Replace(value) => value.as_str(),
@@ -88,8 +88,8 @@ pub(crate) struct Edits {
 }
 
 impl Edits {
-    /// Gives a field a value. Objects that are missing above it are added by edits of their own, so that nothing that
-    /// is there is replaced.
+    /// Sets a field. Separate edits add missing parent objects, so that nothing that
+    /// exists is replaced.
     pub(crate) fn set(mut self, field: &Field<'_>, value: impl Into<Value>) -> Self {
         let path = field.path();
         let mut parents = Vec::new();
@@ -113,17 +113,17 @@ impl Edits {
         }
     }
 
-    /// Adds a value where there is none.
+    /// Adds a value that does not exist.
     pub(crate) fn add(self, path: FieldPath, value: impl Into<Value>) -> Self {
         self.with(path, Change::Add(value.into()))
     }
 
-    /// Replaces a value that is there.
+    /// Replaces a value that exists.
     pub(crate) fn replace(self, path: FieldPath, value: impl Into<Value>) -> Self {
         self.with(path, Change::Replace(value.into()))
     }
 
-    /// Removes a field that is there.
+    /// Removes a field that exists.
     pub(crate) fn remove(self, path: FieldPath) -> Self {
         self.with(path, Change::Remove)
     }
@@ -138,7 +138,7 @@ impl Edits {
     }
 }
 
-/// The object after the edits; `None` if one of them does not fit it.
+/// The object after the edits; `None` if one of them cannot be applied.
 pub(crate) fn apply<'e>(
     object: Json<'_>,
     edits: impl IntoIterator<Item = &'e Edit>,
@@ -152,7 +152,7 @@ pub(crate) fn apply<'e>(
     Some(text)
 }
 
-/// An object that is taken apart only where it is edited.
+/// An object that is parsed only where it is edited.
 enum Tree<'a> {
     Text(Json<'a>),
     New(Value),
@@ -198,7 +198,7 @@ impl Tree<'_> {
         Some(())
     }
 
-    /// Takes the value apart, one level deep; `None` if it is no object and no list.
+    /// Parses the value, one level deep; `None` if it is neither an object nor a list.
     fn open(&mut self) -> Option<&mut Self> {
         let opened = match self {
             Self::Text(json) => match json.kind() {

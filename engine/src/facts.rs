@@ -1,4 +1,4 @@
-//! What the rules look at: one object of a request, its golden images, and the nodes if a rule asks for them.
+//! The input of the rules: one object of a request, its golden images, and the nodes if a rule asks for them.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -19,40 +19,40 @@ use crate::rule::Rule;
 use crate::rules::{ABOUT_IMAGES, RULES};
 use crate::settings::{Images, ServiceAccount, Settings};
 
-/// What the policy can ask about the cluster, and with [`Registry`] about images. These are the only seams to the host;
-/// everything behind them is pure.
+/// What the policy can ask about the cluster, and with [`Registry`] about images. Only these traits access the host;
+/// all other code is pure.
 pub trait Cluster: Registry {
     /// The nodes, as JSON of a `v1` `NodeList`, masked to `status.nodeInfo.architecture`.
     ///
     /// # Errors
     ///
-    /// The host's error, in its own words.
+    /// The host's error, unchanged.
     fn nodes(&self) -> Result<Vec<u8>, String>;
 
     /// Whether a service account can do `verb` with nodes: the status of a `SubjectAccessReview` as JSON; `None` if
-    /// there is no answer.
+    /// the host returns no answer.
     fn can_i(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>>;
 }
 
-/// Why there are no nodes to judge by.
+/// Why the nodes cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodesError {
-    /// The API server says that the service account of the policy-server cannot do this with nodes.
+    /// The API server reports that the service account of the policy-server cannot do this with nodes.
     Forbidden {
         account: ServiceAccount,
         verb: &'static str,
     },
     /// The host returned an error instead of a list.
     Host(String),
-    /// The host returned something that is no list of nodes.
+    /// The host returned something that is not a list of nodes.
     List(String),
 }
 
-/// The nodes of a request: asked for once, when a rule first needs them, and reduced at once.
+/// The nodes of a request: listed once, when a rule first needs them, and reduced immediately.
 pub(crate) struct Nodes<'a> {
     cluster: &'a dyn Cluster,
     account: Option<&'a ServiceAccount>,
-    /// The placements to count by: those of the object, of the old object, and of a repaired one.
+    /// The placements for which nodes are counted: those of the object, of the old object, and of a repaired one.
     placements: Vec<&'a Placement>,
     counted: OnceCell<Result<Vec<Census>, NodesError>>,
 }
@@ -72,12 +72,12 @@ impl<'a> Nodes<'a> {
     }
 
     fn count(&self) -> Result<Vec<Census>, NodesError> {
-        // Without the permission the host never answers (nodes-unreadable.md), so it is checked first where we know
-        // the account.
+        // Without the permission, the host never answers (nodes-unreadable.md). If the service account is known, the
+        // permission is checked first.
         if let Some(account) = self.account {
             for verb in ["list", "watch"] {
                 let status = self.cluster.can_i(account, verb);
-                // Anything but a clear no is no reason not to try.
+                // Only a clear denial stops the request for nodes.
                 if status.as_deref().and_then(is_allowed) == Some(false) {
                     let account = account.clone();
                     return Err(NodesError::Forbidden { account, verb });
@@ -88,7 +88,7 @@ impl<'a> Nodes<'a> {
         node::census(&list, &self.placements).map_err(|error| NodesError::List(error.to_string()))
     }
 
-    /// The nodes counted by one of the placements, if they were read.
+    /// The nodes, counted for one of the placements, if they were read.
     fn by(&self, placement: &Placement) -> Option<&Census> {
         let place = self
             .placements
@@ -107,16 +107,16 @@ fn is_allowed(status: &[u8]) -> Option<bool> {
 /// One object, as the rules see it.
 pub(crate) struct Facts<'a> {
     pub(crate) hco: &'a HyperConverged<'a>,
-    /// The object before the update, judged by itself; `None` on creation, or if it cannot be read.
+    /// The object before the update, judged separately; `None` on creation, or if it cannot be read.
     pub(crate) old: Option<&'a Facts<'a>>,
     pub(crate) import: Import,
     pub(crate) common: &'a CommonTemplates,
     pub(crate) images: Vec<GoldenImage<'a>>,
     pub(crate) settings: &'a Settings,
     pub(crate) nodes: &'a Nodes<'a>,
-    /// `None` if nothing is looked up: the settings do not ask for it, or this is the object before the update.
+    /// `None` if no image is looked up: the settings do not ask for it, or this is the object before the update.
     pub(crate) registries: Option<&'a Registries<'a>>,
-    /// The remedy that enables the import: several rules give it, and it takes a second judgement.
+    /// The remedy that enables the import. It is cached because several rules use it, and it needs a second judgement.
     pub(crate) enable_import: OnceCell<Remedy>,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The same object, and no registry is asked.
+    /// The same object, without look-ups in registries.
     pub(crate) fn without_registries(&self) -> Self {
         Self {
             images: self.images.clone(),
@@ -168,19 +168,19 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether a rule denies the object for something that images do not change.
+    /// Whether a rule denies the object for a reason that does not depend on images.
     pub(crate) fn is_denied_anyway(&self) -> bool {
         let is_about_images = |rule: &Rule| ABOUT_IMAGES.iter().any(|it| it.id == rule.id);
         let mut rules = RULES.iter().filter(|rule| !is_about_images(rule));
         rules.any(|rule| Identities::denials(rule, self).is_any())
     }
 
-    /// Whether the settings ask for look-ups, and none is made. Then no fix of an annotation is complete.
+    /// Whether the settings ask for look-ups, but none is made. Then no fix of an annotation is complete.
     pub(crate) fn skips_images(&self) -> bool {
         self.settings.images != Images::Ignore && self.registries.is_none()
     }
 
-    /// The nodes, counted by this object's placement. The host is asked if no rule asked before. `None` if the
+    /// The nodes, counted for this object's placement. They are listed if no rule asked before. `None` if the
     /// nodes cannot be read, which `nodes-unreadable` reports.
     pub(crate) fn census(&self) -> Option<&Census> {
         self.nodes.counted.get_or_init(|| self.nodes.count());
@@ -192,8 +192,8 @@ impl<'a> Facts<'a> {
         self.nodes.by(&self.hco.placement)
     }
 
-    /// The nodes, for rules that compare with the workload architectures: `None` also if there are none, which
-    /// `no-workload-nodes` reports.
+    /// The nodes, for rules that compare with the workload architectures: also `None` if there are no workload
+    /// architectures, which `no-workload-nodes` reports.
     pub(crate) fn workload(&self) -> Option<&Census> {
         self.census().filter(|census| !census.workload.is_empty())
     }
@@ -203,8 +203,8 @@ impl<'a> Facts<'a> {
         self.nodes.counted.get()?.as_ref().err()
     }
 
-    /// The architectures of an image, or why they are unknown; `None` if it is not looked up. Without the nodes no
-    /// image is looked up.
+    /// The architectures of an image, or why they are unknown; `None` if it is not looked up. If the nodes cannot be
+    /// read, no image is looked up.
     pub(crate) fn architectures_of(
         &self,
         image: &GoldenImage<'_>,
@@ -214,7 +214,7 @@ impl<'a> Facts<'a> {
         registries.answer(self, image)
     }
 
-    /// The templates of the spec whose annotation HCO reads, and its value. HCO reads none while the import is off.
+    /// The templates of the spec whose annotation HCO reads, with its value. While the import is off, HCO reads none.
     pub(crate) fn annotations(
         &self,
     ) -> impl Iterator<Item = (&'a Template<'a>, Architectures<'a>)> {

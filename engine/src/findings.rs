@@ -1,4 +1,4 @@
-//! The findings of one rule: the levels of the settings, the ratchet of updates, and a bound on how many are kept.
+//! The findings of one rule: the levels of the settings, the ratchet of updates, and a limit on how many are kept.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -15,16 +15,16 @@ use crate::settings::{Settings, Updates};
 /// A problem or doubt in the user's object.
 #[derive(Debug)]
 pub(crate) struct Finding {
-    /// Where the user has to look.
+    /// The field with the problem.
     pub(crate) path: FieldPath,
-    /// The state, then the consequence: one line, a sentence.
+    /// The state, then the consequence: one sentence on one line.
     pub(crate) fact: String,
     /// Ways to resolve it; the first one is recommended.
     pub(crate) remedies: Vec<Remedy>,
 }
 
-/// What tells the findings of a rule apart: two findings with the same identity are the same, wherever they are in
-/// the object.
+/// What distinguishes the findings of a rule: two findings with the same identity are the same, even at different
+/// positions in the object.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity<'a> {
     pub(crate) value: Cow<'a, str>,
@@ -53,7 +53,7 @@ impl<'a> Identity<'a> {
         }
     }
 
-    /// The same identity with a value that tells it from other findings about the template.
+    /// The same identity with a value that distinguishes it from other findings about the template.
     pub(crate) fn with_value(self, value: impl Into<Cow<'a, str>>) -> Self {
         Self {
             value: value.into(),
@@ -62,15 +62,15 @@ impl<'a> Identity<'a> {
     }
 }
 
-/// The outcome of a finding, the worst first.
+/// The outcome of a finding, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// It denies the request.
+    /// The finding denies the request.
     Deny,
-    /// It warns.
+    /// The finding causes a warning.
     Warn,
-    /// It existed before the update.
+    /// The problem existed before the update.
     Carried,
 }
 
@@ -85,18 +85,18 @@ impl Outcome {
     }
 }
 
-/// Takes the findings of one rule about one object.
+/// Collects the findings of one rule about one object.
 pub(crate) struct Findings<'a, 'v> {
     rule: &'static Rule,
     settings: &'v Settings,
     visit: &'v mut Visit<'a, 'v>,
 }
 
-/// Sees each finding: its identity, its outcome, and how to describe it.
+/// Receives each finding: its identity, its outcome, and how to describe it.
 pub(crate) type Visit<'a, 'v> = dyn FnMut(Identity<'a>, Outcome, &dyn Fn() -> Finding) + 'v;
 
 impl<'a> Findings<'a, '_> {
-    /// Whether the settings want findings about this template. A rule asks before it asks for the nodes.
+    /// Whether the settings want findings about this template. A rule checks this before it asks for the nodes.
     pub(crate) fn wants(&self, template: &str) -> bool {
         self.settings.level(self.rule, Some(template)) != Level::Ignore
     }
@@ -128,9 +128,9 @@ fn check<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) 
 #[derive(Debug, Default)]
 pub(crate) struct Identities<'a> {
     values: Vec<BTreeSet<Cow<'a, str>>>,
-    /// Where the values of a template are; those without a template are under the empty name.
+    /// The index of each template's values; values without a template have the empty name.
     places: BTreeMap<&'a str, usize>,
-    /// The last template that was looked up, and its place. A rule looks at one template after the other.
+    /// The last template that was looked up, and its index. A rule checks one template after the other.
     last: Cell<Option<(&'a str, usize)>>,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Identities<'a> {
         denials
     }
 
-    /// Whether there is a finding that is not among these.
+    /// Whether there is a finding that is not among the others.
     pub(crate) fn exceed(&self, others: &Self) -> bool {
         self.places.iter().any(|(template, place)| {
             let others = others.of_template(template);
@@ -201,8 +201,8 @@ impl<'a> Identities<'a> {
     }
 }
 
-/// Visits the findings of a rule. One that the old object has too is carried over, so that an update is never denied
-/// for an existing problem. The old object is judged only for rules that find something in the new one.
+/// Visits the findings of a rule. A finding that the old object also has is carried over, so that an update is never
+/// denied because of an existing problem. The old object is judged only for rules that find something in the new one.
 pub(crate) fn visit<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visit<'a, '_>) {
     let carries = rule.ratchet == Ratchet::Applies && facts.settings.updates == Updates::Ratchet;
     let old = facts.old.filter(|_| carries);
@@ -225,14 +225,14 @@ pub(crate) fn visit<'a>(rule: &'static Rule, facts: &Facts<'a>, visit: &mut Visi
 #[derive(Debug)]
 pub(crate) struct Judged<'a> {
     pub(crate) rule: &'static Rule,
-    /// The first ones of each outcome in full.
+    /// The first findings of each outcome in full.
     pub(crate) shown: Vec<FindingReport>,
     counts: Counts,
-    /// The worst outcome for each template; findings without a template are under the empty name.
+    /// The most severe outcome for each template; findings without a template have the empty name.
     pub(crate) worst: BTreeMap<&'a str, Outcome>,
 }
 
-/// How many findings there are of each outcome.
+/// The number of findings of each outcome.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     deny: usize,
@@ -251,13 +251,13 @@ impl Counts {
 }
 
 impl Judged<'_> {
-    /// How many findings have this outcome.
+    /// The number of findings with this outcome.
     pub(crate) fn count(&self, outcome: Outcome) -> usize {
         let mut counts = self.counts;
         *counts.of(outcome)
     }
 
-    /// The findings with this outcome that are shown, and how many more there are.
+    /// The findings with this outcome that are shown, and the number of the others.
     pub(crate) fn with(&self, outcome: Outcome) -> (Vec<&FindingReport>, usize) {
         let shown = self.shown.iter();
         let shown: Vec<_> = shown.filter(|finding| finding.level == outcome).collect();
@@ -265,7 +265,7 @@ impl Judged<'_> {
         (shown, more)
     }
 
-    /// How many findings are not shown.
+    /// The number of findings that are not shown.
     pub(crate) fn omitted(&self) -> usize {
         let Counts {
             deny,
@@ -276,15 +276,15 @@ impl Judged<'_> {
     }
 }
 
-/// What a rule finds in an object, and its outcome.
+/// The findings of a rule about an object, and their outcomes.
 ///
-/// `done` are the edits of recommended remedies that are made once for all rules.
+/// `done` are the edits of recommended remedies that several rules share. They are made once.
 pub(crate) fn judge<'a>(
     rule: &'static Rule,
     facts: &Facts<'a>,
     done: &mut Vec<Edit>,
 ) -> Judged<'a> {
-    /// Most findings of a rule and outcome that are kept in full. The others are counted.
+    /// The limit of findings of a rule and outcome that are kept in full. The others are counted.
     const SHOWN: usize = 128;
     let mut judged = Judged {
         rule,
@@ -295,7 +295,7 @@ pub(crate) fn judge<'a>(
     let mut last = None;
     visit(rule, facts, &mut |identity, outcome, describe| {
         let template = identity.template.unwrap_or_default();
-        // An annotation can have thousands of findings, one after the other.
+        // One annotation can cause thousands of findings in a row.
         if last != Some((template.as_ptr(), outcome)) {
             last = Some((template.as_ptr(), outcome));
             let worst = judged.worst.entry(template).or_insert(outcome);

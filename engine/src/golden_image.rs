@@ -1,4 +1,4 @@
-//! The golden images that HCO makes of a HyperConverged: the templates of its spec, merged with those that HCO
+//! The golden images that HCO creates from a HyperConverged: the templates of its spec, merged with those that HCO
 //! ships.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use crate::sorted;
 /// The templates that HCO ships, by name.
 pub(crate) type CommonTemplates = BTreeMap<String, CommonTemplate>;
 
-/// What is known of a template that HCO ships.
+/// What is known about a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommonTemplate {
     /// `None` if it is unknown.
@@ -21,7 +21,7 @@ pub(crate) struct CommonTemplate {
 /// The architectures annotation of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CommonAnnotation {
-    /// Then no rule judges it.
+    /// The annotation is unknown, so no rule judges it.
     Unknown,
     Absent,
     Value(String),
@@ -70,7 +70,7 @@ pub(crate) fn common_templates(
     };
     for template in &hco.status_templates {
         if template.modified {
-            // The status shows the user's version of it, so the original is the one of the table.
+            // The status shows the user's version of the template, so the original comes from the table.
             table
                 .entry(template.name.clone())
                 .or_insert(CommonTemplate {
@@ -112,18 +112,18 @@ impl<'a> GoldenImage<'a> {
     }
 }
 
-/// The architectures annotation that counts for an image while the import is on.
+/// The architectures annotation that applies to an image while the import is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Annotation<'a> {
     /// The one in the spec.
     Spec(Option<&'a str>),
-    /// The one that HCO ships, whatever the spec has.
+    /// The annotation that HCO ships, regardless of the spec.
     Shipped(Option<&'a str>),
     Unknown,
 }
 
 impl<'a> Annotation<'a> {
-    /// The value that HCO reads, if it reads one and we know it.
+    /// The value that HCO reads, if HCO reads the annotation and its value is known.
     pub(crate) fn value(self) -> Option<Architectures<'a>> {
         match self {
             Self::Spec(value) | Self::Shipped(value) => value.map(Architectures),
@@ -145,11 +145,11 @@ impl<'a> From<&'a CommonAnnotation> for Annotation<'a> {
 /// Why HCO cannot use a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Invalid<'a> {
-    /// An enable annotation that is neither true nor false.
+    /// The enable annotation is neither true nor false.
     Enable(&'a str),
-    /// An enabled template without a spec.
+    /// The template is enabled and has no spec.
     NoSpec,
-    /// An enabled common template without a source, which makes HCO panic.
+    /// An enabled common template has no source, which makes HCO panic.
     NoSource,
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn invalid<'a>(
     }
 }
 
-/// The images that HCO keeps: those of the spec in its order, then those that HCO adds by itself.
+/// The images that HCO keeps: those of the spec in its order, then those that HCO adds itself.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, getCommonDicts, customizeCommonDICT, getCustomDicts.
@@ -196,7 +196,7 @@ pub(crate) fn golden_images<'a>(
         }
         let annotation = match original {
             None => Annotation::Spec(template.architectures.as_deref()),
-            // A common name disappears altogether while the common import is off.
+            // A template with a common name is removed completely while the common import is off.
             Some(_) if !hco.imports_common => continue,
             Some(original) => overriding_annotation(template, original),
         };
@@ -219,10 +219,10 @@ pub(crate) fn golden_images<'a>(
     images
 }
 
-/// The annotation that counts for a common template that the spec overrides.
+/// The annotation that applies to a common template that the spec overrides.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-/// customizeCommonDictAnnotations: a source that is no registry counts as unchanged.
+/// customizeCommonDictAnnotations: a source that is not a registry counts as unchanged.
 fn overriding_annotation<'a>(
     template: &'a Template<'_>,
     original: &'a CommonTemplate,

@@ -1,4 +1,4 @@
-//! A HyperConverged of either version, reduced to what is judged: one view for all rules.
+//! A HyperConverged of either version, reduced to the fields that are judged: one view for all rules.
 
 mod affinity;
 mod template;
@@ -14,15 +14,15 @@ use crate::json::{Field, Json, Object, WrongType};
 use crate::placement::{Placement, SelectorError, check_required};
 use crate::request::Version;
 
-/// Annotation in which HCO's conversion keeps the fields that only v1 has.
+/// The annotation in which HCO's conversion stores the fields that only v1 has.
 const V1_ONLY: &str = "hco.kubevirt.io/v1-only-fields";
 /// The part of a node affinity that the scheduler enforces.
 pub(crate) const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
-/// The part of a node affinity that the scheduler only weighs.
+/// The part of a node affinity that the scheduler only prefers.
 pub(crate) const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// The fields that are judged, wherever the version that was sent has them. Two objects in which they are equal
-/// are judged alike.
+/// The fields that are judged, independent of the API version. Two objects in which these fields are equal
+/// get the same verdict.
 #[derive(Debug, PartialEq)]
 pub(crate) struct JudgedFields<'a> {
     /// v1's field of the import, v1beta1's feature gate.
@@ -40,7 +40,7 @@ pub(crate) struct JudgedFields<'a> {
     pub(crate) patches: Patches<Field<'a>>,
 }
 
-/// One value for each jsonpatch annotation: those of SSP, KubeVirt and CDI.
+/// One value for each jsonpatch annotation: those of SSP, KubeVirt, and CDI.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Patches<T> {
     pub(crate) ssp: T,
@@ -100,7 +100,7 @@ impl<'a> JudgedFields<'a> {
     }
 }
 
-/// A HyperConverged as it was sent: its fields found, nothing read.
+/// A HyperConverged as it was sent: its fields are located, but no value is read.
 #[derive(Debug)]
 pub(crate) struct Sent<'a> {
     version: Version,
@@ -118,7 +118,7 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// Whether the object is being deleted: then only its finalizers matter.
+    /// Whether the object is being deleted. Then only its finalizers matter.
     pub(crate) fn is_being_deleted(&self) -> bool {
         let timestamp = self.object.object("metadata").field("deletionTimestamp");
         matches!(timestamp.string(), Ok(Some(timestamp)) if !timestamp.is_empty())
@@ -129,7 +129,7 @@ impl<'a> Sent<'a> {
         self.version == other.version && self.judged == other.judged
     }
 
-    /// Reads what the rules look at.
+    /// Reads the fields that the rules need.
     pub(crate) fn read(self) -> Result<HyperConverged<'a>, WrongType<'a>> {
         let Self {
             version,
@@ -166,7 +166,7 @@ impl<'a> Sent<'a> {
                 kubevirt: judged.patches.kubevirt.string()?,
                 cdi: judged.patches.cdi.string()?,
             },
-            // HCO writes the status, not the user: one that cannot be read counts as absent.
+            // HCO writes the status, not the user, so an unreadable status counts as absent.
             status_templates: status_templates
                 .list(|index, item| StatusTemplate::read(index, &item))
                 .ok()
@@ -178,16 +178,16 @@ impl<'a> Sent<'a> {
     }
 }
 
-/// The `apiVersion` of an object, if it has one that can be read.
+/// The `apiVersion` of an object, if it is present and readable.
 pub(crate) fn api_version(object: Json<'_>) -> Option<String> {
     Object::root(object).field("apiVersion").string().ok()?
 }
 
-/// What the rules look at in a HyperConverged.
+/// The fields of a HyperConverged that the rules need.
 #[derive(Debug)]
 pub(crate) struct HyperConverged<'a> {
     pub(crate) version: Version,
-    /// Where the fields are.
+    /// The paths of the fields.
     pub(crate) fields: JudgedFields<'a>,
     pub(crate) name: String,
     pub(crate) namespace: String,
@@ -197,7 +197,7 @@ pub(crate) struct HyperConverged<'a> {
     pub(crate) templates: Vec<Template<'a>>,
     /// The placement of the workloads.
     pub(crate) placement: Placement,
-    /// What Kubernetes' parser rejects in the affinity of the infrastructure, which places no workload.
+    /// What Kubernetes' parser rejects in the affinity of the infrastructure. HCO does not place workloads by it.
     pub(crate) infra_errors: Vec<SelectorError>,
     pub(crate) patches: Patches<Option<String>>,
     pub(crate) status_templates: Vec<StatusTemplate>,

@@ -1,4 +1,4 @@
-//! Images in registries: how the URL of a template names one, and which architectures it supports.
+//! Images in registries: the image that a template's URL names, and the architectures that it supports.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,23 +6,23 @@ use std::fmt;
 use crate::json::{Json, Object};
 use crate::sorted;
 
-/// What the policy can ask about images. For a host that does not read images, the answers are these.
+/// What the policy can ask about images. The default methods are for a host that does not read images.
 pub trait Registry {
-    /// The manifest of an image, as JSON: that of one image, or an index of several.
+    /// The manifest of an image as JSON: of a single image, or an index of several images.
     ///
     /// # Errors
     ///
-    /// The host's error, in its own words.
+    /// The host's error, unchanged.
     fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
         let _ = image;
         Err("images are not read here".to_owned())
     }
 
-    /// The manifest of one image together with its configuration, as JSON.
+    /// The manifest of a single image with its configuration, as JSON.
     ///
     /// # Errors
     ///
-    /// The host's error, in its own words.
+    /// The host's error, unchanged.
     fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
         self.manifest(image)
     }
@@ -40,7 +40,7 @@ pub struct Image {
 impl Image {
     /// The image that a registry URL names; `None` if the URL does not name a registry.
     ///
-    /// Whatever stands in the URL, the image is at the host that is checked against the setting `registries`.
+    /// Any URL results in an image at the host that is checked against the setting `registries`.
     ///
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, `parseImageName`; containers/image
     /// `docker/docker_transport.go`, `ParseReference` and `newReference`; docker/reference/normalize.go,
@@ -84,20 +84,20 @@ impl Image {
     /// The architectures of the image for Linux, as its registry lists them.
     ///
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, buildSourceContext and
-    /// validateImagePlatformMatch: from an index CDI takes the image for Linux with the architecture, and it compares
-    /// the configuration.
+    /// validateImagePlatformMatch: CDI selects the image for Linux and the architecture from an index, and compares
+    /// its configuration.
     ///
-    /// DIVERGES: the configurations of the images in an index are not read, which would take a look-up for each.
+    /// DIVERGES: the configurations of the images in an index are not read, because each would need a look-up.
     ///
     /// # Errors
     ///
-    /// Why the architectures are unknown: a text from outside.
+    /// Why the architectures are unknown: a text from an external source.
     pub fn architectures(&self, registry: &dyn Registry) -> Result<BTreeSet<String>, String> {
         architectures(&self.to_string(), registry)
     }
 }
 
-/// The same for an image by its reference.
+/// The same for an image, given by its reference.
 pub(crate) fn architectures(
     image: &str,
     registry: &dyn Registry,
@@ -107,7 +107,7 @@ pub(crate) fn architectures(
         None => read(&registry.manifest_and_config(image)?, of_config)?,
     };
     let mut architectures = architectures.unwrap_or_default();
-    // An empty entry of an annotation must not look as if the image supported it.
+    // An empty entry of an annotation must not count as supported by the image.
     architectures.remove("");
     if architectures.is_empty() {
         return Err("the manifest lists no Linux image".to_owned());
@@ -121,7 +121,7 @@ impl fmt::Display for Image {
     }
 }
 
-/// Why this is no image that CDI can import.
+/// Why CDI cannot import this image.
 fn mistake(host: &str, name: &str) -> Option<&'static str> {
     let is_in = |text: &str, others: &str| {
         let is_known =
@@ -147,12 +147,12 @@ fn mistake(host: &str, name: &str) -> Option<&'static str> {
     (!is_valid).then_some("the URL is not a valid image reference")
 }
 
-/// Reads the answer of a registry, which anybody can have written.
+/// Reads the response of a registry, which is not trusted.
 fn read(
     answer: &[u8],
     read: fn(&Object<'_>) -> Result<Option<BTreeSet<String>>, String>,
 ) -> Result<Option<BTreeSet<String>>, String> {
-    /// A manifest has some kilobytes.
+    /// A manifest usually has a few kilobytes.
     const LIMIT: usize = 4 << 20;
     if answer.len() > LIMIT {
         return Err("the manifest is larger than 4 MiB".to_owned());
@@ -162,10 +162,10 @@ fn read(
     read(&Object::root(answer))
 }
 
-/// The architectures of an index. Those of attestations are `unknown`, and so is their system.
+/// The architectures of an index. Attestations have the architecture and operating system `unknown`.
 ///
-/// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance: an entry without a platform is taken for
-/// every architecture that no other entry has, so the index does not tell what can be imported.
+/// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance: an entry without a platform is used for
+/// every architecture that no other entry has, so the index does not show what can be imported.
 fn of_index(index: &Object<'_>) -> Result<Option<BTreeSet<String>>, String> {
     let entries = index.field("manifests").list(|_, manifest| {
         let field = manifest.object().field("platform");
@@ -189,7 +189,7 @@ fn of_index(index: &Object<'_>) -> Result<Option<BTreeSet<String>>, String> {
     Ok(Some(sorted::set(architectures)))
 }
 
-/// Whether an importer that asks for an architecture takes an image of this variant of it.
+/// Whether an importer that requests an architecture accepts an image of this variant of it.
 ///
 /// MIRRORS: containers/image `internal/pkg/platform/platform_matcher.go`, compatibility and `WantedPlatforms`.
 fn is_compatible(architecture: &str, variant: &str) -> bool {
@@ -288,7 +288,7 @@ mod tests {
         }
     }
 
-    /// A registry that answers the same to each question about a manifest, and about a configuration.
+    /// A registry that returns the same response to every request for a manifest, and for a configuration.
     struct Answers(&'static str, &'static str);
 
     impl Registry for Answers {

@@ -1,5 +1,5 @@
 //! Whether HCO imports the golden images for several architectures: the field, the deprecated feature gate, and
-//! the annotation in which v1beta1 keeps both.
+//! the annotation in which v1beta1 stores both.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub(crate) const GATE: &str = "enableMultiArchBootImageImport";
 pub enum Import {
     /// Golden images are imported for each architecture of the workload nodes.
     Enabled,
-    /// Golden images are imported for one architecture.
+    /// Golden images are imported for only one architecture.
     Disabled,
 }
 
@@ -38,24 +38,24 @@ impl From<bool> for Import {
     }
 }
 
-/// The fields of an object that decide about the import.
+/// The fields of an object that determine the import.
 #[derive(Debug)]
 pub(crate) struct ImportFields {
     /// v1's field, v1beta1's feature gate.
     pub(crate) field: Option<bool>,
     /// v1's list of feature gates.
     pub(crate) gates: Vec<Gate>,
-    /// The fields of v1 that v1beta1 keeps in an annotation; an error if HCO's conversion cannot read it.
+    /// The v1 fields that v1beta1 stores in an annotation; an error if HCO's conversion cannot read it.
     pub(crate) v1_only: Result<V1Only, UnreadableV1Only>,
 }
 
 impl ImportFields {
-    /// The import of an object as it is.
+    /// The import of an object, without an update.
     ///
     /// MIRRORS: hyperconverged-cluster-operator
     /// controllers/handlers/golden-images/golden_images.go, `IsMultiArchEnabled`;
     /// api/v1beta1/conversion.go, restoreV1OnlyFields and convertMultiArchV1beta1FGToV1: an explicit gate of
-    /// v1beta1 becomes the field, so it beats what the annotation holds.
+    /// v1beta1 becomes the field, so it takes precedence over the annotation.
     pub(crate) fn resolve(&self) -> Import {
         let v1_only = self.v1_only.as_ref().ok();
         self.field
@@ -66,7 +66,7 @@ impl ImportFields {
             .into()
     }
 
-    /// The import after an update, as HCO's mutating webhook leaves the object. It runs before any validating
+    /// The import after an update, after HCO's mutating webhook has changed the object. It runs before any validating
     /// webhook.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
@@ -76,9 +76,9 @@ impl ImportFields {
             return self.resolve();
         };
         let enabled = match (self.gate() != old.gate(), self.field != old.field) {
-            // Only the gate was changed: HCO writes it into the field.
+            // Only the gate changed: HCO copies it to the field.
             (true, false) => gate,
-            // The field was changed beside an unchanged gate: HCO drops the first entry of the gate. If the field
+            // The field changed and the gate did not: HCO drops the first entry of the gate. If the field
             // was removed, a second entry counts.
             (false, true) => self.field.unwrap_or_else(|| self.second_gate()),
             _ => self.field.unwrap_or(gate),
@@ -104,7 +104,7 @@ impl ImportFields {
         }
     }
 
-    /// The gate in v1's list, if it is there.
+    /// The gate in v1's list, if it is present.
     fn gate(&self) -> Option<bool> {
         gate(&self.gates)
     }
@@ -114,14 +114,14 @@ impl ImportFields {
         entries.nth(1).is_some_and(|gate| gate.enabled)
     }
 
-    /// Where v1's list has the gate; the first entry counts.
+    /// The index of the gate in v1's list; the first entry counts.
     pub(crate) fn gate_index(&self) -> Option<usize> {
         self.gates.iter().position(|gate| gate.is_import)
     }
 }
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, `IsExplicitlyEnabled`: the first
-/// of the name wins.
+/// with the name counts.
 fn gate(gates: &[Gate]) -> Option<bool> {
     gates
         .iter()
@@ -134,16 +134,16 @@ fn gate(gates: &[Gate]) -> Option<bool> {
 pub(crate) struct Gate {
     pub(crate) name: String,
     pub(crate) enabled: bool,
-    /// Whether it is the gate of the import, in any letter case.
+    /// Whether it is the feature gate for the import, in any letter case.
     ///
     /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index.
     pub(crate) is_import: bool,
-    /// Whether the key of the name is in the letter case of the API.
+    /// Whether the key `name` has the same letter case as in the API.
     pub(crate) has_plain_key: bool,
 }
 
 impl Gate {
-    /// Reads v1's list. An empty object is an empty list: an upgrade from HCO 1.18 leaves one.
+    /// Reads v1's list. An empty object counts as an empty list, because an upgrade from HCO 1.18 leaves one.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
     /// recoverBadFeatureGates.
@@ -158,7 +158,7 @@ impl Gate {
     }
 
     /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, `UnmarshalJSON`:
-    /// encoding/json, which takes a key in any letter case; no state means Enabled.
+    /// encoding/json, which accepts a key in any letter case; a missing state means Enabled.
     fn strict_list<'a>(field: &Field<'a>) -> Result<Vec<Self>, WrongType<'a>> {
         let gates = field.list(|_, item| {
             let gate = item.object();
@@ -175,7 +175,7 @@ impl Gate {
     }
 }
 
-/// What the annotation `hco.kubevirt.io/v1-only-fields` holds about the import.
+/// What the annotation `hco.kubevirt.io/v1-only-fields` contains about the import.
 #[derive(Debug, Default)]
 pub(crate) struct V1Only {
     enabled: Option<bool>,
@@ -188,7 +188,7 @@ pub(crate) struct UnreadableV1Only(pub(crate) String);
 
 impl V1Only {
     /// MIRRORS: hyperconverged-cluster-operator api/v1beta1/conversion.go, restoreV1OnlyFields and
-    /// v1OnlyFields: one wrong type anywhere in it fails the conversion of the whole object.
+    /// v1OnlyFields: one value of the wrong type makes the conversion of the whole object fail.
     pub(crate) fn parse(annotation: Option<&str>) -> Result<Self, UnreadableV1Only> {
         let Some(annotation) = annotation.filter(|annotation| !annotation.is_empty()) else {
             return Ok(Self::default());
@@ -251,25 +251,25 @@ mod tests {
         let denied = None;
         let gate = |gate: Option<bool>| gate.into_iter().collect::<Vec<bool>>();
         for (old, new, wanted) in [
-            // The gate is not in the new object: the field, or nothing.
+            // The gate is not in the new object: the field counts, or nothing.
             ((on, on), (on, no), enabled),
             ((no, on), (no, no), disabled),
-            // The gate was changed, the field was not.
+            // The gate changed, the field did not.
             ((no, no), (no, on), enabled),
             ((off, no), (off, on), enabled),
             ((on, on), (on, off), disabled),
-            // Both were changed.
+            // Both changed.
             ((no, no), (on, on), enabled),
             ((no, no), (on, off), denied),
             ((no, no), (off, on), denied),
-            // The field was removed while the gate was added: an absent field reads as off.
+            // The field was removed and the gate was added: an absent field counts as off.
             ((off, no), (no, on), denied),
             ((on, no), (no, off), disabled),
-            // The field was changed, the gate was not: HCO drops the gate.
+            // The field changed, the gate did not: HCO drops the gate.
             ((off, off), (on, off), enabled),
             ((on, on), (off, on), disabled),
             ((on, on), (no, on), disabled),
-            // Nothing was changed.
+            // Nothing changed.
             ((no, on), (no, on), enabled),
             ((off, on), (off, on), disabled),
         ] {

@@ -1,8 +1,8 @@
-//! Reading JSON as HCO reads it, without building a tree.
+//! Reads JSON as HCO reads it, without building a tree.
 //!
-//! A value stays the text that was sent until somebody asks for it, so an object can hold a hundred thousand
-//! fields of which a handful is read. `serde_json` does the parsing; this file adds the rules of Go's decoder:
-//! `null` is the same as absent, unknown fields are ignored, and the last of two equal keys wins. A value of
+//! A value stays unparsed text until it is needed, because an object can have a hundred thousand
+//! fields, of which only a few are read. `serde_json` does the parsing; this file adds the rules of Go's decoder:
+//! `null` is the same as absent, unknown fields are ignored, and the last of several equal keys counts. A value of
 //! the wrong type is an error that names its path.
 
 use std::borrow::Cow;
@@ -17,19 +17,19 @@ pub(crate) use json_stream::Kind;
 use crate::path::{FieldPath, Segment};
 use crate::sorted;
 
-/// A value as it stands in the document, without blanks around it. Its syntax is valid.
+/// A value as it is written in the document, without surrounding whitespace. Its syntax is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Json<'a>(&'a str);
 
 impl<'a> Json<'a> {
     /// A whole document.
     ///
-    /// The error says what is wrong and where.
+    /// The error describes the problem and its position.
     pub(crate) fn parse(document: &'a [u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice::<&RawValue>(document).map(|raw| Self(raw.get()))
     }
 
-    /// The type of the value, which its first character tells.
+    /// The type of the value, determined by its first character.
     pub(crate) fn kind(self) -> Kind {
         match self.0.bytes().next() {
             Some(b'n') | None => Kind::Null,
@@ -41,28 +41,28 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text as it stands in the document.
+    /// The text as it is written in the document.
     pub(crate) fn text(self) -> &'a str {
         self.0
     }
 
-    /// The members of an object in their order, equal keys included; `None` if it is none.
+    /// The members of an object in their order, including duplicate keys; `None` if the value is not an object.
     pub(crate) fn members(self) -> Option<Vec<(Cow<'a, str>, Self)>> {
         serde_json::Deserializer::from_str(self.0)
             .deserialize_map(Members)
             .ok()
     }
 
-    /// The items of a list; `None` if it is none.
+    /// The items of a list; `None` if the value is not a list.
     pub(crate) fn items(self) -> Option<Vec<Self>> {
         let items: Vec<&RawValue> = serde_json::from_str(self.0).ok()?;
         Some(items.into_iter().map(|raw| Self(raw.get())).collect())
     }
 
-    /// Whether two values mean the same, whatever the order of their keys and the blanks between them.
+    /// Whether two values have the same meaning, regardless of the order of keys and the whitespace.
     ///
-    /// Values that are written in another way than the API server writes them (escapes, `1.0` for `1`) count as
-    /// different, and so does what is nested deeper than anything that is judged: then they are judged.
+    /// Values that are not written as the API server writes them (escapes, `1.0` for `1`) count as
+    /// different, and so do values that are nested deeper than any judged field. The object is then judged.
     fn means(self, other: Self, depth: usize) -> bool {
         if self == other || depth == 0 {
             return self == other;
@@ -104,7 +104,7 @@ impl<'a> Visitor<'a> for Members {
     }
 }
 
-/// The text of a string, which is borrowed from the document unless it is written with escapes.
+/// The string, which is borrowed from the document unless it contains escapes.
 fn string(quoted: &str) -> Option<Cow<'_, str>> {
     let text = quoted.strip_prefix('"')?.strip_suffix('"')?;
     if !text.contains('\\') {
@@ -115,7 +115,7 @@ fn string(quoted: &str) -> Option<Cow<'_, str>> {
     read.ok().map(Cow::Owned)
 }
 
-/// A value that is not of the type that is expected there.
+/// A value of an unexpected type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WrongType<'a> {
     path: FieldPath,
@@ -136,8 +136,8 @@ impl fmt::Display for WrongType<'_> {
 
 /// The members of an object, and its path.
 ///
-/// Looking up never fails, so that two objects can be compared before anything of them is read. Where something
-/// is no object, reading a field below it fails.
+/// Looking up a field never fails, so that two objects can be compared before any value is read. If a parent
+/// is not an object, reading a field below it fails.
 #[derive(Debug)]
 pub(crate) struct Object<'a> {
     path: FieldPath,
@@ -151,14 +151,14 @@ impl<'a> Object<'a> {
         Field::root(json).object()
     }
 
-    /// The field of this name.
+    /// The field with this name.
     pub(crate) fn field(&self, key: &'static str) -> Field<'a> {
         self.field_where(key, |name| name == key)
     }
 
-    /// The field whose name folds to this one, which is ASCII.
+    /// The field whose name folds to this name, which is ASCII.
     ///
-    /// MIRRORS: Go encoding/json, foldName: besides the ASCII letters, the long s (U+017F) folds to s and the
+    /// MIRRORS: Go encoding/json, foldName: in addition to ASCII letters, the long s (U+017F) folds to s and the
     /// Kelvin sign (U+212A) to k.
     pub(crate) fn field_of_any_case(&self, key: &'static str) -> Field<'a> {
         let fold = |character: char| match character {
@@ -182,19 +182,19 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The text of an entry in a map of strings, where Go reads null as an empty string.
+    /// The string of an entry in a map of strings. Go reads null as an empty string.
     pub(crate) fn entry(&self, key: &'static str) -> Result<Option<String>, WrongType<'a>> {
         let field = self.field(key);
         let is_there = matches!(field.value, Ok(Some(_)));
         Ok(field.string()?.or_else(|| is_there.then(String::new)))
     }
 
-    /// The object in the field of this name; one without members if it is absent.
+    /// The object in the field with this name; an empty object if the field is absent.
     pub(crate) fn object(&self, key: &'static str) -> Self {
         self.field(key).object()
     }
 
-    /// All fields, the last of equal keys alone.
+    /// All fields; of several equal keys, only the last one.
     pub(crate) fn fields(&self) -> Result<BTreeMap<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
         let members = self.members.as_ref().map_err(Clone::clone)?;
         Ok(sorted::map(members.iter().map(|(key, value)| {
@@ -209,26 +209,26 @@ impl<'a> Object<'a> {
     }
 }
 
-/// How many of the objects above a field are missing, and whether the first one of them is null.
+/// How many parents of a field are missing, and whether the first missing one is null.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Missing {
     pub(crate) count: usize,
     pub(crate) is_null: bool,
 }
 
-/// A field: where it is, and its value if it has one. An error if something above it is no object.
+/// A field: its path, and its value if it has one. An error if a parent is not an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Field<'a> {
     parent: FieldPath,
     /// `None` for a whole document.
     segment: Option<Segment>,
-    /// The objects that are missing above the field.
+    /// The parents of the field that are missing.
     pub(crate) missing: Missing,
     value: Result<Option<Json<'a>>, WrongType<'a>>,
 }
 
 impl<'a> Field<'a> {
-    /// A value that is read apart from any object.
+    /// A value that does not belong to an object.
     pub(crate) fn root(json: Json<'a>) -> Self {
         Self {
             value: Ok(Some(json)),
@@ -236,7 +236,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A field that no object has.
+    /// A field that does not belong to an object.
     pub(crate) fn nowhere() -> Self {
         Self {
             parent: FieldPath::default(),
@@ -246,7 +246,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Where the field is.
+    /// The path of the field.
     pub(crate) fn path(&self) -> FieldPath {
         match &self.segment {
             Some(segment) => self.parent.below(segment),
@@ -274,7 +274,7 @@ impl<'a> Field<'a> {
         self.text().is_some_and(|json| json.kind() == Kind::Null)
     }
 
-    /// The value, if there is one; null is none.
+    /// The value, if there is one; null counts as absent.
     pub(crate) fn json(&self) -> Option<Json<'a>> {
         self.text().filter(|json| json.kind() != Kind::Null)
     }
@@ -284,7 +284,7 @@ impl<'a> Field<'a> {
         self.json().is_some()
     }
 
-    /// The object in the field; one without members if it is absent.
+    /// The object in the field; an empty object if the field is absent.
     pub(crate) fn object(&self) -> Object<'a> {
         let members = self.read(Kind::Object, Json::members);
         Object {
@@ -332,7 +332,7 @@ impl<'a> Field<'a> {
         self.read(Kind::Boolean, |json| serde_json::from_str(json.0).ok())
     }
 
-    /// Reads each item of a list, with its index; `None` if the field is absent. Go reads null among the items as an
+    /// Reads each item of a list, with its index; `None` if the field is absent. Go reads a null item as an
     /// empty value.
     pub(crate) fn list<T>(
         &self,
@@ -346,7 +346,7 @@ impl<'a> Field<'a> {
         for (index, item) in items.iter().enumerate() {
             list.push(read(index, Field::item(&path, index, Some(*item)))?);
             if index == 0 {
-                // Not before the first item could be read: the items can be small and the results large.
+                // Not before the first item can be read: the items can be small and the results large.
                 list.reserve_exact(items.len() - 1);
             }
         }
@@ -359,10 +359,10 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Two fields are equal if their values mean the same, wherever they are.
+/// Two fields are equal if their values have the same meaning, regardless of their paths.
 impl PartialEq for Field<'_> {
     fn eq(&self, other: &Self) -> bool {
-        /// Deeper than anything that is judged.
+        /// Deeper than any judged field.
         const DEPTH: usize = 32;
         match (&self.value, &other.value) {
             (Ok(_), Ok(_)) => match (self.json(), other.json()) {
@@ -375,14 +375,14 @@ impl PartialEq for Field<'_> {
     }
 }
 
-/// A JSON text as Go reads it: half of a surrogate pair is U+FFFD. `serde_json` rejects it.
+/// A JSON text as Go reads it: half of a surrogate pair becomes U+FFFD. `serde_json` rejects it.
 ///
 /// MIRRORS: Go encoding/json, unquote.
 pub(crate) fn with_whole_characters(text: &str) -> String {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, escape)) = rest.split_once('\\') {
-        // The surrogates that begin here, and behind this escape.
+        // The surrogates that begin at this escape and after it.
         let surrogate = |at: usize| {
             let digits = escape.get(at..)?.strip_prefix('u')?.get(..4)?;
             let unit = u16::from_str_radix(digits, 16).ok()?;
@@ -395,7 +395,7 @@ pub(crate) fn with_whole_characters(text: &str) -> String {
         let (length, replacement) = match surrogate(0) {
             Some(_) if is_pair => (11, None),
             Some(_) => (5, Some("ufffd")),
-            // What follows a backslash belongs to it: `\\ud800` is no escape of a surrogate.
+            // The character after a backslash belongs to it: `\\ud800` is not an escaped surrogate.
             None => (escape.chars().next().map_or(0, char::len_utf8), None),
         };
         let (escape, behind) = escape.split_at_checked(length).unwrap_or((escape, ""));
@@ -491,7 +491,7 @@ mod tests {
             let string = Field::root(json(&whole)).string().unwrap();
             assert_eq!(string.as_deref(), Some(read), "{text}");
         }
-        // What is cut off stays what it is: no valid JSON.
+        // A truncated document stays invalid JSON.
         for text in [r#""\"#, r#""\ud8"#, r#""\ud83d\"#] {
             assert!(Json::parse(with_whole_characters(text).as_bytes()).is_err());
         }

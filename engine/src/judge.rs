@@ -1,4 +1,4 @@
-//! From a request to a report: what is judged at all, and by which rules.
+//! From a request to a report: what is judged, and by which rules.
 
 use crate::facts::{Cluster, Facts, Nodes};
 use crate::findings;
@@ -34,16 +34,16 @@ pub fn judge(payload: &[u8], cluster: &dyn Cluster) -> Report {
     judge_payload(payload, cluster, Detail::Verdict)
 }
 
-/// The same for the `report` operation: the report also has the golden images.
+/// Judges a request for the `report` operation: the report also contains the golden images.
 pub fn report(payload: &[u8], cluster: &dyn Cluster) -> Report {
     judge_payload(payload, cluster, Detail::Everything)
 }
 
-/// Judges settings, as waPC's `validate_settings` asks.
+/// Judges settings for the operation `validate_settings`.
 ///
 /// # Errors
 ///
-/// Every problem in them, a line each.
+/// All problems in the settings, one on each line.
 pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
     let settings = Json::parse(payload)
         .map_err(|error| format!("the settings are not valid JSON: {error}"))?;
@@ -111,7 +111,7 @@ fn judge_request(
         Ok(hco) => hco,
         Err(error) => return Report::undecodable(&name, version, &error.to_string()),
     };
-    // An old object that cannot be read is no reason to reject the new one.
+    // If the old object cannot be read, the new one is still judged.
     let old = old.and_then(|old| old.read().ok());
     let name = ObjectName {
         namespace: first_non_empty(&request.namespace, &hco.namespace),
@@ -128,7 +128,7 @@ fn judge_request(
     case.judge_and_repair(object, &hco)
 }
 
-/// All that a judgement depends on, but the object itself.
+/// Everything that a judgement depends on, except for the object.
 struct Case<'a> {
     name: ObjectName<'a>,
     version: Version,
@@ -139,10 +139,10 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Judges the object. If the settings name repairs, they are applied until none is left; if that does not make
-    /// the object right, nothing is changed.
+    /// Judges the object. If the settings name repairs, they are applied until none is left; if the result is still
+    /// denied, nothing is changed.
     fn judge_and_repair(&self, object: Json<'_>, hco: &HyperConverged<'_>) -> Report {
-        // What a repair makes of the placement is known before, so that the nodes are listed once.
+        // The placement after a repair is known in advance, so that the nodes are listed only once.
         let placement = &hco.placement;
         let repaired = self.settings.placement_repair();
         let repaired = repaired.map(|architecture| placement.on(architecture));
@@ -165,7 +165,7 @@ impl Case<'_> {
         }
     }
 
-    /// Judges the object, which was repaired so far in these steps, and plans the next ones.
+    /// Judges the object after the repairs in these steps, and plans the next steps.
     fn judge(
         &self,
         hco: &HyperConverged<'_>,
@@ -186,7 +186,7 @@ impl Case<'_> {
         if facts.registries.is_some() && facts.is_denied_anyway() {
             facts.registries = None;
         }
-        // Edits of earlier recommended remedies that later ones must not repeat.
+        // Edits of earlier recommended remedies, which later remedies must not repeat.
         let mut done = Vec::new();
         let judged = RULES
             .iter()

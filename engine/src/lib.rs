@@ -1,16 +1,16 @@
 //! What HCO would do with a HyperConverged on the nodes of a cluster, before it happens.
 //!
-//! Everything here is pure: a request and the nodes go in, a [`Report`] comes out. The Kubewarden module around it
-//! talks to the host, the preflight to people; neither decides anything.
+//! Everything here is pure: the input is a request and the nodes, the output is a [`Report`]. The Kubewarden module
+//! around it communicates with the host, and the preflight with users; neither makes decisions.
 //!
 //! | word | meaning |
 //! | --- | --- |
-//! | workload nodes | nodes that match the workloads' placement if it restricts anything, else the workers |
-//! | workload architectures | the architectures that these nodes report, empty ones left out |
+//! | workload nodes | nodes that match the workloads' placement if it restricts anything; otherwise, the workers |
+//! | workload architectures | the architectures that these nodes report, without empty values |
 //! | import | the multi-architecture import of golden images, on or off |
 //! | template | an entry of dataImportCronTemplates; *common* if HCO ships one with its name |
-//! | golden image | what HCO makes of a template |
-//! | finding | a problem or doubt in the user's object |
+//! | golden image | what HCO creates from a template |
+//! | finding | a problem or possible problem in the user's object |
 //! | remedy | a way to resolve a finding, as data |
 //! | error | the policy cannot judge |
 #![forbid(unsafe_code)]

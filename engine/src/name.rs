@@ -14,7 +14,7 @@ pub(crate) fn is_dns1123_label(name: &str) -> bool {
     name.len() <= LABEL_MAX && is_label_of_any_length(name)
 }
 
-/// The labels of a subdomain may be longer than a label that stands alone: only the whole is measured.
+/// The labels of a subdomain may be longer than a separate label: only the total length is checked.
 fn is_label_of_any_length(label: &str) -> bool {
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = label.as_bytes();

@@ -1,7 +1,7 @@
-//! What HCO learns from the nodes of the cluster: their architectures, and how many nodes have each.
+//! What HCO reads from the nodes of the cluster: their architectures, and how many nodes have each.
 //!
-//! A list of nodes can be large, so it is counted while it is read and no node is kept. What the
-//! architectures mean is not decided here.
+//! A list of nodes can be large, so the nodes are counted while it is read, and none is stored. This file does not
+//! interpret the architectures.
 
 mod error;
 mod tally;
@@ -22,21 +22,21 @@ use crate::placement::Placement;
 pub struct Census {
     /// How many workload nodes have each architecture.
     pub workload: BTreeMap<String, usize>,
-    /// The architectures of the control-plane nodes, whatever the placement.
+    /// The architectures of the control-plane nodes, regardless of the placement.
     pub control_plane: BTreeSet<String>,
     /// For each value of the label `kubernetes.io/arch`: what the workload architectures are if the
     /// nodeSelector of the placement also requires that value.
     ///
     /// These are the architectures of all nodes that match the placement and have the label. A placement
-    /// that restricts nothing matches every node here, whatever its role, because a nodeSelector replaces
+    /// that restricts nothing matches every node here, regardless of its role, because a nodeSelector replaces
     /// the worker label. A value is missing if none of its nodes matches.
     pub by_arch_label: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Counts the nodes of a list as Kubernetes writes it, once for each placement. The list may be masked:
-/// only the labels, the name and `status.nodeInfo.architecture` of a node are read.
+/// only the labels, the name, and `status.nodeInfo.architecture` of a node are read.
 ///
-/// Like Go's decoder, it takes the last of several equal keys, and null for a missing value.
+/// Like Go's decoder, it uses the last of several equal keys, and treats null as a missing value.
 ///
 /// MIRRORS: hyperconverged-cluster-operator, pkg/internal/nodeinfo/nodeinfo.go, `processNodeInfo`.
 ///
@@ -59,7 +59,7 @@ pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, Lis
 /// Reads the list from top to bottom. `'a` is the list, `'p` the placements.
 struct NodeReader<'a, 'p> {
     tally: Tally<'a, 'p>,
-    /// The index of the item that is being read.
+    /// The index of the item that the reader is at.
     item: Option<usize>,
 }
 
@@ -147,14 +147,14 @@ impl<'a> NodeReader<'a, '_> {
         if !has_kind(reader, Kind::Object, "metadata.labels")? {
             return Ok(());
         }
-        // Two fields, because the keys are looked up while the values are set.
+        // Two fields, because the keys are borrowed while the values are set.
         let Tally { node, keys, .. } = &mut self.tally;
         let slot = |key: Text<'a>| match key.as_plain() {
             Some(key) => Ok(keys.find(key)),
             None => Ok(keys.find(key.decode()?.as_bytes())),
         };
         reader.object(slot, |reader, slot| {
-            // Go reads null into a string as the empty string.
+            // Go reads a null string as an empty string.
             let value = text(reader, "metadata.labels[*]")?.unwrap_or_default();
             node.labels.set(slot, value);
             Ok(())
@@ -181,7 +181,7 @@ impl<'a> NodeReader<'a, '_> {
     }
 }
 
-/// Whether the next value is of this kind. A null is read, and the answer is no.
+/// Whether the next value is of this kind. A null is consumed, and the result is false.
 fn has_kind(reader: &mut Reader<'_>, kind: Kind, path: &'static str) -> Result<bool, Problem> {
     match reader.kind()? {
         found if found == kind => Ok(true),
@@ -206,7 +206,7 @@ fn one_of<'a>(
     }
 }
 
-/// Reads a string, or null as none.
+/// Reads a string; null counts as absent.
 fn text<'a>(reader: &mut Reader<'a>, path: &'static str) -> Result<Option<Cow<'a, str>>, Problem> {
     if has_kind(reader, Kind::String, path)? {
         Ok(Some(reader.text()?.decode()?))

@@ -1,4 +1,4 @@
-//! The path of a field: one type for messages, JSON Patch and errors.
+//! The path of a field: one type for messages, JSON Patch, and errors.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,13 +8,13 @@ use crate::text::escape;
 
 /// The path of a field in an object.
 ///
-/// It displays as users write it, `spec.dataImportCronTemplates[0].metadata.annotations[a.b/c]`, and
+/// It is displayed as users write it, `spec.dataImportCronTemplates[0].metadata.annotations[a.b/c]`, and
 /// [`FieldPath::pointer`] is the same path as a JSON pointer. A path shares its parents with other paths, so it
 /// is cheap to extend and to clone.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct FieldPath(Option<Rc<Link>>);
 
-/// The last step comes first, because paths that differ mostly differ there.
+/// The last step comes first, because different paths usually differ there.
 #[derive(PartialEq, Eq)]
 struct Link {
     segment: Segment,
@@ -29,7 +29,7 @@ pub(crate) enum Segment {
 }
 
 impl FieldPath {
-    /// The path of a field below the object.
+    /// The path of a field of the object.
     pub(crate) fn of(keys: &[&'static str]) -> Self {
         keys.iter()
             .fold(Self::default(), |path, key| path.key(*key))
@@ -40,7 +40,7 @@ impl FieldPath {
         self.below(&Segment::Key(key.into()))
     }
 
-    /// The path of a member of a member of this object, and so on.
+    /// The path of a nested member of this object.
     pub(crate) fn keys(&self, keys: &[&'static str]) -> Self {
         keys.iter().fold(self.clone(), |path, key| path.key(*key))
     }
@@ -58,7 +58,7 @@ impl FieldPath {
         })))
     }
 
-    /// The path of the object or list that holds this field; `None` for the whole object.
+    /// The path of the object or list that contains this field; `None` for the whole object.
     pub(crate) fn parent(&self) -> Option<&Self> {
         self.0.as_deref().map(|link| &link.parent)
     }
@@ -90,7 +90,7 @@ impl FieldPath {
 }
 
 impl fmt::Display for FieldPath {
-    /// Keys with a dot or a slash are in brackets. A key can come from the user, so it is escaped and bounded.
+    /// Keys with a dot or a slash are in brackets. A key can come from the user, so it is escaped and shortened.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const KEY: usize = 128;
         let segments = self.segments();

@@ -21,7 +21,7 @@ use crate::path::FieldPath;
 
 /// The node label with the architecture.
 pub(crate) const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
-/// The labels with which a placement selects an architecture.
+/// The labels that a placement can use to select an architecture.
 const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/arch"];
 
 /// A nodeSelector and a node affinity, parsed. The default is no placement.
@@ -63,7 +63,7 @@ impl Placement {
             None => (None, Vec::new()),
         };
         Self {
-            // Keys and values are not checked.
+            // Keys and values are not validated.
             // MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `SelectorFromValidatedSet`.
             node_selector,
             required,
@@ -73,7 +73,7 @@ impl Placement {
         }
     }
 
-    /// The same placement, limited to the nodes of an architecture by the nodeSelector.
+    /// The same placement, with a nodeSelector that also requires an architecture.
     pub(crate) fn on(&self, architecture: &str) -> Self {
         let mut placement = self.clone();
         let label = ARCHITECTURE_LABEL.to_owned();
@@ -84,7 +84,7 @@ impl Placement {
         placement
     }
 
-    /// Whether the placement replaces the worker label in deciding what a workload node is. A required
+    /// Whether the placement replaces the worker label as the condition for a workload node. A required
     /// affinity does, even without terms; a preferred affinity does not.
     ///
     /// MIRRORS: hyperconverged-cluster-operator,
@@ -122,14 +122,14 @@ impl Placement {
         self.architecture_preference
     }
 
-    /// Whether the nodeSelector or the required affinity names an architecture label. Terms that do not parse
-    /// count as well.
+    /// Whether the nodeSelector or the required affinity names an architecture label. Terms that cannot be
+    /// parsed count too.
     pub fn names_architecture(&self) -> bool {
         self.names_architecture
     }
 }
 
-/// Everything in a required affinity that Kubernetes rejects. For an affinity that is only validated.
+/// Everything in a required affinity that Kubernetes rejects, for an affinity that is only validated.
 ///
 /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
 /// `NewNodeSelector`.
@@ -141,14 +141,14 @@ pub fn check_required(selector: &NodeSelector) -> Vec<SelectorError> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorError {
     pub(crate) place: Place,
-    /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. Two errors are the same if it is the
-    /// same, so it is neither shortened nor escaped.
+    /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. It identifies the error, so it is neither
+    /// shortened nor escaped.
     pub requirement: Arc<str>,
     /// What is wrong with it.
     pub reason: &'static str,
 }
 
-/// Where in a required node affinity an error is.
+/// The position of an error in a required node affinity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     term: usize,
@@ -174,7 +174,7 @@ enum Part {
 }
 
 impl SelectorError {
-    /// The path, as Kubernetes writes it: `nodeSelectorTerms[0].matchExpressions[1].values[0]` below the path of the
+    /// The path in the format of Kubernetes: `nodeSelectorTerms[0].matchExpressions[1].values[0]`, relative to the
     /// required affinity.
     pub(crate) fn path(&self, required: &FieldPath) -> FieldPath {
         let Place {

@@ -1,5 +1,5 @@
-//! The look-ups of images in registries. Each one takes time, so a request makes few of them, each image once, and only
-//! after the nodes were read.
+//! The look-ups of images in registries. Each one takes time, so a request makes few of them, each image only once, and
+//! only after the nodes are read.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ pub(crate) struct Registries<'a> {
     selection: OnceCell<Selection>,
 }
 
-/// The images to look up, and why the others are not looked up.
+/// The images to look up, and the reasons for not looking up the others.
 #[derive(Default)]
 struct Selection {
     images: Vec<(String, OnceCell<Answer>)>,
@@ -38,7 +38,7 @@ struct Selection {
 }
 
 impl<'a> Registries<'a> {
-    /// `None` if the settings ask for no look-up.
+    /// `None` if the settings do not ask for look-ups.
     pub(crate) fn new(registry: &'a dyn Registry, settings: &'a Settings) -> Option<Self> {
         (settings.images != Images::Ignore).then_some(Self {
             registry,
@@ -73,8 +73,8 @@ impl<'a> Registries<'a> {
         }
     }
 
-    /// Whether a rule about images checks this one. The images of HCO's own templates are HCO's promise, and a cluster
-    /// without the internet cannot look them up.
+    /// Whether a rule about images checks this image. HCO is responsible for the images of its own templates, and a
+    /// cluster without internet access cannot look them up.
     fn is_checked(&self, image: &GoldenImage<'_>) -> bool {
         let is_selected = match image.annotation {
             Annotation::Spec(_) => true,
@@ -89,7 +89,7 @@ impl<'a> Registries<'a> {
     }
 
     fn select(&self, facts: &Facts<'_>) -> Selection {
-        /// The look-ups run one after the other, and the API server waits at most 10 s.
+        /// The look-ups run one after the other, and the API server waits for at most 10 seconds.
         const LIMIT: usize = 10;
         let mut selection = Selection::default();
         let ratchet = self.settings.updates == Updates::Ratchet;
@@ -121,7 +121,7 @@ impl<'a> Registries<'a> {
         selection
     }
 
-    /// A line for each reason why images were not checked.
+    /// One line for each reason why images were not checked.
     pub(crate) fn not_checked(&self) -> Vec<String> {
         const SHOWN: usize = 3;
         let Some(selection) = self.selection.get() else {
@@ -169,7 +169,7 @@ pub(crate) fn url<'a>(facts: &Facts<'a>, image: &GoldenImage<'a>) -> Option<&'a 
     registry?.url.as_deref()
 }
 
-/// The template, its image, and its annotation. While they are the same, a look-up finds no new problem.
+/// The template, its image, and its annotation. If none of these changes, a look-up cannot find a new problem.
 pub(crate) fn identity(facts: &Facts<'_>, image: &GoldenImage<'_>) -> String {
     let annotation = match image.template {
         Some(template) => template.architectures.as_deref(),

@@ -1,4 +1,4 @@
-//! Ways to resolve a finding, as data: the text of `fix:`, the command and the JSON Patch are made from the same
+//! Ways to resolve a finding, as data: the text of `fix:`, the command, and the JSON Patch are made from the same
 //! edits.
 
 use std::fmt::Write as _;
@@ -13,18 +13,18 @@ use crate::value::Value;
 /// One way to resolve a finding.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Remedy {
-    /// What to do: an imperative, one line, no full stop.
+    /// What to do: an imperative on one line, without a period.
     pub(crate) summary: String,
     /// Whether the edits resolve the finding without a human decision.
     pub(crate) complete: bool,
     pub(crate) edits: Vec<Edit>,
     /// A command to paste.
     pub(crate) command: Option<String>,
-    /// The repair of the settings that makes these edits.
+    /// The repair in the settings that makes these edits.
     pub(crate) repair: Option<Repair>,
 }
 
-/// A remedy that can be made at admission, if the settings name it.
+/// A remedy that can be applied at admission if the settings name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Repair {
     EnableImport,
@@ -49,7 +49,7 @@ impl Repair {
 }
 
 impl Remedy {
-    /// Something that only a person can do.
+    /// A remedy that only a person can apply.
     pub(crate) fn advice(summary: impl Into<String>) -> Self {
         Self {
             summary: summary.into(),
@@ -68,7 +68,7 @@ impl Remedy {
         }
     }
 
-    /// The same remedy, marked as complete if it is.
+    /// The same remedy, marked as complete if the argument is true.
     pub(crate) fn complete_if(self, complete: bool) -> Self {
         Self { complete, ..self }
     }
@@ -78,7 +78,7 @@ impl Remedy {
         Self { command, ..self }
     }
 
-    /// The same remedy, which is this repair.
+    /// The same remedy, with the repair that applies it.
     pub(crate) fn with_repair(self, repair: Repair) -> Self {
         Self {
             repair: Some(repair),
@@ -86,9 +86,9 @@ impl Remedy {
         }
     }
 
-    /// The remedy for people: the summary, and what to type or paste. The lines after the first are indented.
+    /// The remedy for users: the summary, and what to type or paste. The lines after the first are indented.
     pub(crate) fn text(&self) -> String {
-        /// Most changes that are listed.
+        /// The maximum number of changes that are listed.
         const SHOWN: usize = 4;
         let mut text = self.summary.clone();
         let mut changes = self.edits.iter().filter(|edit| !edit.adds_a_parent());
@@ -121,15 +121,15 @@ impl Remedy {
     }
 }
 
-/// All remedies of a finding as the text behind `fix: `; alternatives begin with `or: ` on a line of their own.
+/// All remedies of a finding as the text after `fix: `; each alternative begins with `or: ` on its own line.
 pub(crate) fn text(remedies: &[Remedy]) -> String {
-    /// The report has all of them; people need the recommended one and an alternative.
+    /// The report contains all remedies; users need only the recommended one and an alternative.
     const SHOWN: usize = 2;
     let shown: Vec<String> = remedies.iter().take(SHOWN).map(Remedy::text).collect();
     shown.join("\nor: ")
 }
 
-/// An annotation as it is typed, if that is what the edit sets.
+/// An annotation as the user types it, if the edit sets one.
 fn annotation_of(edit: &Edit) -> Option<String> {
     let (Change::Add(Value::String(value)) | Change::Replace(Value::String(value))) = &edit.change
     else {
@@ -148,7 +148,7 @@ pub(crate) fn annotation(key: &str, value: &str) -> String {
     format!("{key}: {}", quoted(value))
 }
 
-/// A string in YAML, shortened for people.
+/// A string in YAML, shortened for users.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", escape(value, 120))
 }
@@ -187,8 +187,8 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// Whether a string needs no quotes in YAML: it begins with a letter and is no word that YAML reads as something
-/// else.
+/// Whether a string does not need quotes in YAML: it begins with a letter, and YAML does not read it as another
+/// type.
 fn is_plain(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     text.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -200,7 +200,7 @@ fn is_plain(text: &str) -> bool {
 
 /// The `kubectl` command that merges a patch into the live object.
 ///
-/// It names the version: the preferred one is v1 from HCO 1.18 on, which does not have the fields of v1beta1.
+/// It names the version, because from HCO 1.18 on, the preferred version is v1, which does not have the v1beta1 fields.
 pub(crate) fn merge_command(
     hco: &HyperConverged<'_>,
     path: &FieldPath,

@@ -24,7 +24,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// What was done, for the user.
+    /// What was changed, for the user.
     pub(crate) fn warning(&self) -> String {
         let what = match &self.repair {
             Repair::EnableImport => "the multi-architecture import is enabled".to_owned(),
@@ -45,7 +45,7 @@ impl Step {
     }
 }
 
-/// What can be repaired in an object, and why something that the settings want repaired cannot be.
+/// What can be repaired in an object, and why a repair that the settings ask for is not possible.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     steps: Vec<Step>,
@@ -53,7 +53,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The repairs of the findings that an update does not carry over.
+    /// The repairs of the findings that are not carried over from the old object.
     pub(crate) fn new(facts: &Facts<'_>) -> Self {
         let mut plan = Self::default();
         for rule in RULES {
@@ -71,8 +71,8 @@ impl Plan {
         };
         let mut last = None;
         findings::visit(rule, facts, &mut |identity, outcome, describe| {
-            // The findings about a template have one remedy, and follow each other. By address: two templates can have
-            // one name.
+            // The findings about a template have one remedy and are adjacent. Compared by address, because two
+            // templates can have the same name.
             let address = identity.template.map(str::as_ptr);
             let is_kept = outcome == Outcome::Carried
                 || identity
@@ -84,7 +84,7 @@ impl Plan {
             let mut remedies = describe().remedies.into_iter();
             let remedy = remedies.find(|remedy| remedy.repair.as_ref() == Some(wanted));
             let Some(remedy) = remedy else {
-                // One image that cannot be read does not stop the repairs of others, unless it denies the request.
+                // An image that cannot be read does not prevent the repairs of others, unless it denies the request.
                 if *wanted == Repair::FromImage && outcome != Outcome::Deny {
                     return;
                 }
@@ -97,7 +97,7 @@ impl Plan {
                 template: identity.template.map(str::to_owned),
                 repair: wanted.clone(),
                 edits: match wanted {
-                    // Annotations have repairs of their own.
+                    // Annotations have separate repairs.
                     Repair::EnableImport => set_import(facts.hco).finish(),
                     Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => remedy.edits,
                 },
@@ -105,7 +105,7 @@ impl Plan {
         });
     }
 
-    /// The object after the repairs; `None` if the edits do not fit.
+    /// The object after the repairs; `None` if the edits cannot be applied.
     fn apply(&self, object: Json<'_>) -> Option<String> {
         edit::apply(object, self.steps.iter().flat_map(|step| &step.edits))
     }
@@ -125,8 +125,8 @@ fn untouchable<'a>(facts: &Facts<'a>) -> BTreeSet<&'a str> {
     templates
 }
 
-/// Why a repair cannot be made. An annotation that cannot be normalised is for a person to correct, and the finding
-/// says how.
+/// Why a repair is not possible. If an annotation cannot be normalized, a person has to correct it, and the finding
+/// explains how.
 fn obstacle(
     rule: &Rule,
     facts: &Facts<'_>,
@@ -168,15 +168,15 @@ fn obstacle(
     ))
 }
 
-/// Repairs an object until there is nothing left to repair: the report on it, `None` if there is nothing to repair, and
-/// a sentence if the object stays as it was sent.
+/// Repairs an object until nothing is left to repair: the report about it, `None` if there is nothing to repair, and
+/// a sentence if the object remains as it was sent.
 pub(crate) fn repair(
     object: Json<'_>,
     version: Version,
     mut plan: Plan,
     judge: impl Fn(&HyperConverged<'_>, &[Step]) -> (Report, Plan),
 ) -> Result<Option<Report>, String> {
-    /// More than any repair reveals others.
+    /// More than the number of repairs that can make others necessary.
     const PASSES: usize = 8;
     let mut object = object.text().to_owned();
     let mut report: Option<Report> = None;
@@ -205,7 +205,7 @@ pub(crate) fn repair(
     Err("No repair was applied: each repair needs another one.".to_owned())
 }
 
-/// Why the object was not repaired although its findings can be.
+/// Why the object was not repaired although its findings can be repaired.
 fn still_denied(report: &Report) -> String {
     let denying = report.findings.iter();
     let denying = denying.filter(|finding| finding.level == Outcome::Deny);

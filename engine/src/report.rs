@@ -1,5 +1,5 @@
-//! The answer to a request as data. Its renderings are in files of their own: the message and the warnings for people,
-//! the audit annotations for machines; the JSON of the `report` operation is this type itself.
+//! The response to a request as data. Other files format it: the message and the warnings for users,
+//! the audit annotations for programs; the JSON of the `report` operation is this type itself.
 
 mod audit;
 mod message;
@@ -25,17 +25,17 @@ use crate::rules::NODES_UNREADABLE;
 use crate::sorted;
 use crate::text::{cut, escape, quote};
 
-/// The longest name in Kubernetes.
+/// The maximum length of a name in Kubernetes.
 const NAME: usize = 253;
 
-/// The status code of a denial because of the object.
+/// The status code for denying the object.
 ///
-/// Not 422: `kubectl edit` takes that for the API server's own validation and hides the message.
+/// Not 422: `kubectl edit` treats 422 as validation by the API server itself and hides the message.
 const FORBIDDEN: u16 = 403;
 const BAD_REQUEST: u16 = 400;
 const INTERNAL_ERROR: u16 = 500;
 
-/// The answer to a request.
+/// The response to a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -44,35 +44,35 @@ pub struct Report {
     /// The HTTP status of a denial: 403 because of the object, 400 if it cannot be read, 500 if the policy cannot
     /// judge it.
     pub code: Option<u16>,
-    /// The denial for people.
+    /// The message of a denial, for users.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were read.
     pub nodes: Option<BTreeMap<String, usize>>,
     /// The workload architectures, sorted.
     pub workload_architectures: Option<Vec<String>>,
-    /// The architectures of the control plane, sorted.
+    /// The architectures of the control-plane nodes, sorted.
     pub control_plane_architectures: Option<Vec<String>>,
     /// The import, as HCO resolves it; `None` if nothing was judged.
     pub multi_arch_import: Option<Import>,
     /// The architectures on which VMs boot from each golden image, those of the spec first; `None` if no nodes were
     /// read, or if they are not requested.
     pub templates: Option<Vec<TemplateReport>>,
-    /// The findings, by rule in the order of the table, then by place in the object.
+    /// The findings: by rule in the order of the table, then by position in the object.
     pub findings: Vec<FindingReport>,
-    /// How many findings there are beyond those in the list.
+    /// The number of findings that are not in the list.
     pub more_findings: usize,
-    /// What was repaired, a sentence for each repair; the findings are those that remain.
+    /// What was repaired, one sentence for each repair; the findings are those that remain.
     pub repairs: Vec<String>,
     /// The object with the repairs; `None` if nothing was repaired.
     #[serde(skip)]
     pub repaired_object: Option<String>,
-    /// Why images were not checked, a sentence for each reason.
+    /// Why images were not checked, one sentence for each reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_checked: Vec<String>,
     /// Warnings for the user.
     #[serde(skip)]
     pub warnings: Vec<String>,
-    /// The contract with machines that read the audit log.
+    /// The interface for programs that read the audit log.
     #[serde(skip)]
     pub audit_annotations: BTreeMap<String, String>,
 }
@@ -90,11 +90,11 @@ pub struct TemplateReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Boot {
-    /// They do.
+    /// The VMs boot.
     Boots,
-    /// They do not.
+    /// The VMs do not boot.
     DoesNotBoot,
-    /// The object does not tell.
+    /// The object does not contain this information.
     Unknown,
 }
 
@@ -105,7 +105,7 @@ pub struct FindingReport {
     pub rule: &'static str,
     /// Its outcome.
     pub level: Outcome,
-    /// Where the user has to look.
+    /// The field with the problem.
     pub path: String,
     /// The template that it is about.
     pub template: Option<String>,
@@ -124,14 +124,14 @@ pub struct RemedyReport {
     pub summary: String,
     /// Whether the patch resolves the finding without a human decision.
     pub complete: bool,
-    /// A JSON Patch of the object in the version that was sent. The patches of the recommended remedies fit when they
-    /// are applied in the order of the findings.
+    /// A JSON Patch of the object in the version that was sent. The patches of the recommended remedies can be applied
+    /// together, in the order of the findings.
     pub patch: Vec<Operation>,
     /// A command to paste.
     pub command: Option<String>,
 }
 
-/// How much of the report is wanted.
+/// How much of the report is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// What the API server needs.
@@ -171,7 +171,7 @@ impl Report {
         }
     }
 
-    /// An object that cannot be decoded, which is never silently accepted.
+    /// An object that cannot be decoded is never silently accepted.
     pub(crate) fn undecodable(object: &ObjectName<'_>, version: Version, reason: &str) -> Self {
         let (reason, version) = (escape(reason, 1024), version.name());
         Self::rejected(
@@ -196,7 +196,7 @@ impl Report {
         )
     }
 
-    /// A payload that is no admission request.
+    /// The payload is not an admission request.
     pub(crate) fn no_request(reason: &str) -> Self {
         let reason = escape(reason, 1024);
         Self::rejected(
@@ -208,7 +208,7 @@ impl Report {
         )
     }
 
-    /// Settings that the policy was deployed with in spite of `validate_settings`.
+    /// The policy was deployed with invalid settings, despite `validate_settings`.
     pub(crate) fn invalid_settings(object: &ObjectName<'_>, problems: &str) -> Self {
         Self::rejected(
             INTERNAL_ERROR,
@@ -263,7 +263,7 @@ impl Report {
         report
     }
 
-    /// The report with the object that it is about, because that was repaired.
+    /// The report about the repaired object, with that object.
     pub(crate) fn with_object(self, object: String) -> Self {
         Self {
             repaired_object: Some(object),
@@ -271,7 +271,7 @@ impl Report {
         }
     }
 
-    /// The report with a paragraph about why the object was not repaired; a warning, if there is no message or no room.
+    /// The report with a paragraph on why the object was not repaired; a warning, if there is no message or no space.
     pub(crate) fn with_obstacle(mut self, obstacle: &str) -> Self {
         match &mut self.message {
             Some(message) if message.len() + obstacle.len() + 2 <= message::LIMIT => {
@@ -284,7 +284,7 @@ impl Report {
     }
 }
 
-/// The name of the object, for people.
+/// The name of the object, for users.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ObjectName<'a> {
     pub(crate) namespace: &'a str,
@@ -323,7 +323,7 @@ impl FindingReport {
             rule: rule.id,
             level,
             path: finding.path.to_string(),
-            // Not escaped, because programs compare it.
+            // Not escaped, because programs compare the name.
             template: template.map(|name| {
                 name.get(..name.floor_char_boundary(NAME))
                     .unwrap_or(name)
@@ -349,7 +349,7 @@ impl RemedyReport {
 }
 
 fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
-    /// More templates than anybody reads in a table.
+    /// More templates than a user reads in a table.
     const SHOWN: usize = 1000;
     let images = facts.images.iter().take(SHOWN);
     images
@@ -361,7 +361,7 @@ fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
 }
 
 fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> BTreeMap<String, Boot> {
-    // With the import off, the image is for the architecture of whatever node imports it.
+    // With the import off, the image is imported for the architecture of the node on which the import runs.
     let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
     let value = image.annotation.value().filter(|_| is_determined);
     let supported = value.map(|value| value.supported(&census.workload));

@@ -4,7 +4,7 @@ use crate::json::{Field, WrongType};
 
 /// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
-/// The kind that is judged.
+/// The kind that the policy judges.
 const KIND: &str = "HyperConverged";
 
 /// What the user asks the API server to do.
@@ -26,7 +26,7 @@ pub(crate) enum Version {
 /// The kind that the request names.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// None, which no API server sends.
+    /// No kind. No API server sends this.
     Missing,
     /// Not a HyperConverged.
     Other,
@@ -51,7 +51,7 @@ impl<'a> Request<'a> {
     pub(crate) fn read(field: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let request = field.object();
         let text = |key| Ok::<_, WrongType<'a>>(request.field(key).string()?.unwrap_or_default());
-        // The host's own type writes camel case, the SDK's snake case.
+        // The host's own type uses camel case, the SDK's type snake case.
         let sub_resource = match text("subResource")? {
             camel if camel.is_empty() => text("sub_resource")?,
             camel => camel,
@@ -60,10 +60,10 @@ impl<'a> Request<'a> {
             operation: match text("operation")?.as_str() {
                 "DELETE" | "CONNECT" => Operation::Other,
                 "UPDATE" => Operation::Update,
-                // An operation that we do not know is judged like a creation.
+                // An unknown operation is judged like a CREATE.
                 _ => Operation::Create,
             },
-            // The audit scanner writes the kind where the resource should be, so the kind decides.
+            // The audit scanner writes the kind into the resource field, so only the kind is used.
             kind: Kind::read(&request.field("kind"))?,
             sub_resource,
             namespace: text("namespace")?,
@@ -91,10 +91,10 @@ impl Kind {
 }
 
 impl Version {
-    /// The version of an object, by its `apiVersion` and the request's kind.
+    /// The version of an object, from its `apiVersion` and the request's kind.
     ///
-    /// The API server makes both the same; offline one of them may be missing. A version that we do not know is
-    /// rejected, whichever of them names it.
+    /// The API server makes both equal; offline, one of them may be missing. An unknown version is
+    /// rejected, regardless of which of them names it.
     pub(crate) fn of(api_version: Option<&str>, kind: &str) -> Option<Self> {
         let Some(api_version) = api_version else {
             return Self::parse(kind);

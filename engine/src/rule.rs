@@ -1,9 +1,9 @@
-//! The vocabulary of judging: rule, level, subject.
+//! The vocabulary of rules: rule, level, subject.
 
 use crate::facts::Facts;
 use crate::findings::Findings;
 
-/// What a finding of a rule does to a request.
+/// The effect of a rule's findings on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The request is denied.
@@ -33,7 +33,7 @@ impl Level {
 pub enum Subject {
     /// The object as a whole.
     Object,
-    /// Single templates, so that the level can be set for a template.
+    /// Single templates, so that the level can be set for each template.
     Template,
 }
 
@@ -46,14 +46,14 @@ impl Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ratchet {
     Applies,
-    /// The finding is not about the state of the object.
+    /// The finding does not describe the state of the object.
     Exempt,
 }
 
-/// A rule: a plain value, one in each file of `rules/`, listed in [`crate::RULES`].
+/// A rule: a plain value, one in each file in `rules/`, listed in [`crate::RULES`].
 #[derive(Debug)]
 pub struct Rule {
-    /// Its permanent name: in settings, messages, audit annotations, and of its page in the docs.
+    /// Its permanent name: in settings, messages, and audit annotations, and the name of its page in the docs.
     pub id: &'static str,
     /// Its level unless the settings change it.
     pub level: Level,
@@ -63,7 +63,7 @@ pub struct Rule {
     pub(crate) check: Check,
 }
 
-/// Looks at one object and adds what is wrong with it.
+/// Checks one object and adds findings about it.
 pub(crate) type Check = for<'a> fn(&Facts<'a>, &mut Findings<'a, '_>);
 
 impl Rule {
@@ -86,7 +86,7 @@ impl Rule {
         }
     }
 
-    /// The same rule with findings that no update carries over.
+    /// The same rule, but updates never carry its findings over.
     pub(crate) const fn exempt_from_ratchet(self) -> Self {
         Self {
             ratchet: Ratchet::Exempt,

@@ -1,4 +1,4 @@
-//! The table of rules. A rule is a file here and a page beside it; its line in the table is all that makes it run.
+//! The table of rules. A rule consists of a file here and a page; its entry in the table activates it.
 //! CONTRIBUTING.md explains how to add one.
 
 use crate::rule::Rule;
@@ -29,12 +29,12 @@ mod template_invalid;
 mod template_name_invalid;
 mod v1_only_fields_unreadable;
 
-/// The rule that is about the policy, not about the object: it has a status code of its own.
+/// The rule that is about the policy, not about the object: it has its own status code.
 pub(crate) const NODES_UNREADABLE: &str = nodes_unreadable::RULE.id;
 
 /// All rules, in the order in which they are judged and reported.
 ///
-/// The last three look at nodes that were read for the others.
+/// The last three depend on nodes that are read for the others.
 pub static RULES: &[&Rule] = &[
     &multi_arch_import_disabled::RULE,
     &architectures_missing::RULE,

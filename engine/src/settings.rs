@@ -33,7 +33,7 @@ const REPAIRABLE: [&str; 5] = [
     "multi-arch-import-disabled",
 ];
 
-/// The policy's settings. The default is right without any.
+/// The policy's settings. No settings at all are valid, and have the right defaults.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     levels: Levels,
@@ -43,37 +43,37 @@ pub(crate) struct Settings {
     prefixes: Vec<(usize, BTreeMap<String, Levels>)>,
     pub(crate) updates: Updates,
     pub(crate) images: Images,
-    /// The hosts at which images are looked up, in lower case; all of them if absent.
+    /// The hosts at which images are looked up, in lower case; all hosts if absent.
     registries: Option<Vec<String>>,
-    /// What is repaired at admission, by the id of the rule.
+    /// What is repaired at admission, by rule ID.
     repairs: Vec<(&'static str, Repair)>,
     pub(crate) service_account: Option<ServiceAccount>,
-    /// Name and registry URL of the common templates, instead of those that upstream ships.
+    /// Names and registry URLs of the common templates, instead of those that upstream ships.
     pub(crate) common_templates: Option<BTreeMap<String, String>>,
 }
 
 /// Levels by the id of a rule.
 type Levels = BTreeMap<&'static str, Level>;
 
-/// Which problems an update is denied for.
+/// The problems because of which an update is denied.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Updates {
-    /// Only new ones.
+    /// Only new problems.
     #[default]
     Ratchet,
-    /// All.
+    /// All problems.
     Strict,
 }
 
 /// Which images are looked up in their registries.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Images {
-    /// None.
+    /// No images.
     #[default]
     Ignore,
-    /// Those of the templates whose annotation HCO reads.
+    /// The images of the templates whose annotation HCO reads.
     Verify,
-    /// Those of common templates too.
+    /// The images of common templates too.
     VerifyAll,
 }
 
@@ -113,7 +113,7 @@ impl Settings {
         repairs.find_map(|(id, repair)| (*id == rule.id).then_some(repair))
     }
 
-    /// The architecture that a repair places the workloads on.
+    /// The architecture on which a repair places the workloads.
     pub(crate) fn placement_repair(&self) -> Option<&str> {
         let mut repairs = self.repairs.iter();
         repairs.find_map(|(_, repair)| match repair {
@@ -128,7 +128,7 @@ impl Settings {
         registries.is_none_or(|hosts| hosts.iter().any(|known| known == host))
     }
 
-    /// Whether a rule has one of these levels for anything.
+    /// Whether a rule has one of these levels for the object or for any template.
     pub(crate) fn has_level(&self, rule: &Rule, levels: &[Level]) -> bool {
         let of_prefixes = self.prefixes.iter().flat_map(|(_, levels)| levels.values());
         let mut of_templates = self.names.values().chain(of_prefixes);
@@ -136,9 +136,9 @@ impl Settings {
             || of_templates.any(|known| known.get(rule.id).is_some_and(|it| levels.contains(it)))
     }
 
-    /// Reads the settings as the host sends them; no settings at all are the default.
+    /// Reads the settings as the host sends them; missing settings are the defaults.
     ///
-    /// The error has a line for each problem.
+    /// The error has one line for each problem.
     pub(crate) fn read(settings: Option<Json<'_>>) -> Result<Self, String> {
         let mut reader = Reader::default();
         let mut read = Self::default();
@@ -166,7 +166,7 @@ impl Settings {
         }
     }
 
-    /// A rule that is ignored has nothing to repair, and without a look-up nothing is known of images.
+    /// A repair for an ignored rule has no effect, and without look-ups the architectures of images are unknown.
     fn check_repairs(&self, reader: &mut Reader) {
         for (id, repair) in &self.repairs {
             if *repair == Repair::FromImage && self.images == Images::Ignore {
@@ -191,7 +191,7 @@ impl Settings {
         match key {
             "description" if matches!(kind, Kind::Null | Kind::String) => {}
             "description" => reader.problem("description", "must be a string or null"),
-            // A key without a value is a key that is not there.
+            // A key without a value counts as absent.
             known if KEYS.contains(&known) && kind == Kind::Null => {}
             "levels" => self.levels = reader.levels("levels", field, &Subject::ALL),
             "templates" => {
@@ -248,7 +248,7 @@ impl Settings {
     }
 }
 
-/// Collects the problems while the settings are read, in an order that does not depend on that of the keys.
+/// Collects the problems while the settings are read. Their order does not depend on the order of the keys.
 #[derive(Default)]
 struct Reader {
     problems: BTreeSet<String>,
@@ -256,7 +256,7 @@ struct Reader {
 
 impl Reader {
     fn finish(self, settings: Settings) -> Result<Settings, String> {
-        /// More problems than anybody corrects at once.
+        /// More problems than a user corrects at once.
         const SHOWN: usize = 20;
         let count = self.problems.len();
         if count == 0 {
@@ -331,7 +331,7 @@ impl Reader {
         for (id, field) in self.fields("repair", field) {
             let path = format!("repair.{}", text::escape(&id, 80));
             match REPAIRABLE.iter().find(|known| **known == id) {
-                // Forms send a field that is empty.
+                // Forms send empty fields.
                 Some(_) if field.json().is_none() => {}
                 None if RULES.iter().any(|rule| rule.id == id) => self.problem(
                     &path,
@@ -404,7 +404,7 @@ impl Reader {
         Level::ALL.into_iter().find(|level| level.name() == name)
     }
 
-    /// One of a few words.
+    /// One of a fixed set of words.
     fn word(
         &mut self,
         path: &str,
@@ -424,7 +424,7 @@ impl Reader {
         known.copied()
     }
 
-    /// Hosts of registries, with the port if it is not the usual one.
+    /// Hosts of registries, with the port if it is not the default.
     fn hosts(&mut self, field: &Field<'_>) -> Vec<String> {
         let hosts = field.strings().ok().flatten();
         let is_host = |host: &String| {
@@ -486,7 +486,7 @@ impl Reader {
     }
 }
 
-/// The value that was found, for a sentence that tells what must be there.
+/// The invalid value, for a sentence that describes a valid one.
 fn shown(field: &Field<'_>) -> String {
     match (field.string(), field.json()) {
         (Ok(Some(text)), _) => quote(&text),

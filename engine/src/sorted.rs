@@ -1,10 +1,10 @@
-//! Sorted maps and sets of what an iterator yields.
+//! Sorted maps and sets from an iterator.
 //!
-//! `collect` sorts before it builds the tree. Each sort is 6 kB of the module, and there would be a dozen of them.
+//! `collect` sorts before it builds the tree. Each sort adds 6 kB to the module, and there would be a dozen of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A map; of two equal keys the last one counts.
+/// A map; of several equal keys, the last one counts.
 pub(crate) fn map<K: Ord, V>(entries: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     map.extend(entries);

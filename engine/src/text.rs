@@ -1,11 +1,11 @@
-//! Text of users inside our sentences: escaped, bounded, and marked by backticks.
+//! User input in our sentences: escaped, shortened, and in backticks.
 
 use std::fmt::Write as _;
 
-/// How much of a user's value a sentence shows, in characters.
+/// The maximum number of characters of a user's value that a sentence shows.
 const SHOWN: usize = 48;
 
-/// A user's value in backticks, control and direction characters escaped, cut to a bounded length.
+/// A user's value in backticks, with control and direction characters escaped, shortened to a maximum length.
 pub(crate) fn quote(value: &str) -> String {
     let mut text = String::with_capacity(SHOWN + 2);
     text.push('`');
@@ -24,7 +24,7 @@ pub(crate) fn quote(value: &str) -> String {
     text
 }
 
-/// Text from outside without backticks (a host's error, a name): one line, escaped and bounded.
+/// External text without backticks (a host's error, a name): one line, escaped and shortened.
 pub fn escape(value: &str, limit: usize) -> String {
     let mut text = String::new();
     for character in value.chars() {
@@ -46,7 +46,7 @@ fn push_escaped(text: &mut String, character: char) {
     let _ = write!(text, "\\u{{{:x}}}", u32::from(character));
 }
 
-/// Characters that a terminal obeys, hides or reorders instead of showing them.
+/// Characters that a terminal does not display: it hides them, or they control the terminal or reorder the text.
 pub fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -54,7 +54,7 @@ pub fn is_invisible(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Cuts a line to at most `limit` bytes, at a character, with an ellipsis.
+/// Shortens a line to at most `limit` bytes, at a character boundary, with an ellipsis.
 pub(crate) fn cut(mut line: String, limit: usize) -> String {
     const ELLIPSIS: char = '…';
     if line.len() > limit {
@@ -68,7 +68,7 @@ pub(crate) fn cut(mut line: String, limit: usize) -> String {
     line
 }
 
-/// The end of a text, with an ellipsis before it if it is longer than `limit` bytes.
+/// The end of a text, preceded by an ellipsis if the text is longer than `limit` bytes.
 pub(crate) fn end(text: &str, limit: usize) -> String {
     let mut start = text.len().saturating_sub(limit);
     while !text.is_char_boundary(start) {
@@ -78,7 +78,7 @@ pub(crate) fn end(text: &str, limit: usize) -> String {
     format!("{ellipsis}{}", text.get(start..).unwrap_or_default())
 }
 
-/// A value as it may stand in a machine-read word: every byte outside `A-Za-z0-9._-` as `%XX`, cut at
+/// A value as a word for programs: every byte outside `A-Za-z0-9._-` as `%XX`, truncated at
 /// `limit` bytes and never inside a `%XX`.
 pub(crate) fn percent_encode(value: &str, limit: usize) -> String {
     let mut word = String::new();
@@ -111,11 +111,11 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
     text
 }
 
-/// Lower case as Go's `strings.ToLower` sees it, for comparing with an ASCII word.
+/// Converts to lower case like Go's `strings.ToLower`, for a comparison with an ASCII word.
 ///
 /// MIRRORS: strings.ToLower, unicode.ToLower. Of all characters outside ASCII only two have a lower
-/// case inside it: İ (U+0130) and the Kelvin sign (U+212A). The others may stay as they are, since
-/// they equal no ASCII character either way, so the module carries no case tables.
+/// case in ASCII: İ (U+0130) and the Kelvin sign (U+212A). The others stay unchanged, because they
+/// are not equal to an ASCII character in any case, so the module does not need case tables.
 pub(crate) fn ascii_lower(value: &str) -> String {
     value.chars().map(lower).collect()
 }
@@ -136,13 +136,13 @@ fn lower(character: char) -> char {
 /// Edit distance (Levenshtein) in lower case, or `None` if it is more than `most`.
 pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let other: Vec<char> = other.chars().map(lower).collect();
-    // A longer word cannot be that near.
+    // A longer word cannot be that similar.
     let one: Vec<char> = one
         .chars()
         .map(lower)
         .take(other.len() + most + 1)
         .collect();
-    // Words that are near are mostly the same at both ends.
+    // Similar words usually have the same beginning and end.
     let start = one
         .iter()
         .zip(&other)
@@ -172,7 +172,7 @@ pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     row.last().copied().filter(|distance| *distance <= most)
 }
 
-/// The candidate that is nearest to what was written, if one is near enough to be meant.
+/// The most similar candidate, if one is similar enough to be the intended word.
 pub(crate) fn nearest<'a>(written: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {

@@ -1,4 +1,4 @@
-//! A value that an edit writes: what the remedies need of JSON, and nothing that needs numbers.
+//! A value that an edit writes: the subset of JSON that the remedies need, without numbers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ pub enum Value {
     String(String),
     /// A list.
     List(Vec<Self>),
-    /// An object, its members in the order in which they are written.
+    /// An object, with its members in the order in which they are written.
     Object(Vec<(Cow<'static, str>, Self)>),
 }
 
@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// Whether it is a list or an object that holds nothing.
+    /// Whether it is an empty list or an empty object.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::List(items) => items.is_empty(),

@@ -1,10 +1,10 @@
-//! The bytes that are special in a string, for a block of bytes at a time: quotes, backslashes and control
-//! characters. Whether they are in a string is not known here.
+//! Finds the bytes that are special in a string, one block at a time: quotes, backslashes, and control
+//! characters. It does not know whether they are in a string.
 
 /// The size of a block: one byte for each bit of a word.
 pub(crate) const BLOCK: usize = 64;
 
-/// The special bytes of the block that starts at `at`, the first byte in the lowest bit. Places after the
+/// The special bytes of the block that starts at `at`, the first byte in the lowest bit. Positions after the
 /// end of `bytes` are not special.
 pub(crate) fn special_in(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -22,8 +22,8 @@ fn special_in_tail(tail: &[u8]) -> u64 {
     special_in_block(&block)
 }
 
-/// Sixteen bytes at a time, in a vector. Written without a loop, because loops are not unrolled in a module
-/// that is optimised for size; that costs a tenth of the time.
+/// Sixteen bytes at a time, in a vector. Written without a loop, because the compiler does not unroll loops in a
+/// module that is optimized for size. A loop is 10 % slower.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 fn special_in_block(block: &[u8; BLOCK]) -> u64 {
     let (words, _) = block.as_chunks();

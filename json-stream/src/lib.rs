@@ -44,7 +44,7 @@ pub enum Kind {
     Null,
     /// `true` or `false`
     Boolean,
-    /// A number, which is checked and never converted.
+    /// A number, which is checked but never converted.
     Number,
     /// A string
     String,

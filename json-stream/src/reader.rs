@@ -7,19 +7,19 @@ use crate::scalar::{end_of_digits, end_of_scalar};
 use crate::text::Text;
 use crate::{Error, Kind};
 
-/// How deep a value that is skipped can be nested. The innermost level does not count if it is empty.
+/// The maximum nesting depth of a skipped value. The innermost level does not count if it is empty.
 pub const MAX_DEPTH: u32 = u64::BITS;
 
 /// Reads a document from its start to its end.
 ///
-/// Every method reads one value, and the caller decides with [`kind`](Self::kind) which method to call.
-/// After an [`Error`] the reader is near the place of the error, and nothing else can be read.
+/// Every method reads one value, and the caller uses [`kind`](Self::kind) to choose the method.
+/// After an [`Error`], the reader is near the position of the error, and nothing else can be read.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     /// The special bytes of the block that starts at `block`, one bit for each byte, the first byte in the
-    /// lowest bit. The block is not behind `at`, but `at` can be behind the block.
+    /// lowest bit. The block is never behind `at`, but `at` can be behind the block.
     special: u64,
     block: usize,
 }
@@ -35,17 +35,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many bytes were read.
+    /// The number of bytes that were read.
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// Whether only white space is left.
+    /// Whether only whitespace is left.
     pub fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
-    /// The kind of the next value, judged by its first byte.
+    /// The kind of the next value, determined by its first byte.
     ///
     /// # Errors
     ///
@@ -64,13 +64,13 @@ impl<'a> Reader<'a> {
 
     /// Reads an object.
     ///
-    /// `find` gets every key, in the order of the document, and returns what the key stands for, or `None`
-    /// to skip its value. `member` gets what `find` returned and must read the value. A key that occurs
+    /// `find` is called with every key, in the order of the document. It returns the meaning of the key, or `None`
+    /// to skip its value. `member` is called with this result and must read the value. A key that occurs
     /// several times is found several times.
     ///
     /// # Errors
     ///
-    /// If the next value is not an object, or an error of `find` or `member`.
+    /// If the next value is not an object, or if `find` or `member` returns an error.
     pub fn object<T, E: From<Error>>(
         &mut self,
         find: impl Fn(Text<'a>) -> Result<Option<T>, Error>,
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// If the next value is not a list, or an error of `item`.
+    /// If the next value is not a list, or if `item` returns an error.
     pub fn list<E: From<Error>>(
         &mut self,
         mut item: impl FnMut(&mut Self) -> Result<(), E>,
@@ -126,8 +126,8 @@ impl<'a> Reader<'a> {
         self.text_body()
     }
 
-    /// Reads a value of any kind and discards it. Everything is checked, except that strings are UTF-8 and
-    /// that `\u` escapes stand for characters.
+    /// Reads a value of any kind and discards it. Everything is validated, except that strings are UTF-8 and
+    /// that `\u` escapes represent characters.
     ///
     /// # Errors
     ///
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a value of any kind and returns where it is in the document, without the white space around
+    /// Reads a value of any kind and returns its range in the document, without the whitespace around
     /// it.
     ///
     /// # Errors
@@ -199,9 +199,9 @@ impl<'a> Reader<'a> {
         Ok(start..self.at)
     }
 
-    /// Reads up to the value of the next key that is wanted, or to the end of the object.
+    /// Reads up to the value of the next requested key, or to the end of the object.
     ///
-    /// Not generic, so that this code exists once, compiled as this crate is.
+    /// Not generic, so that this code is compiled only once, with the options of this crate.
     fn seek(
         &mut self,
         mut is_first: bool,
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
             if is_wanted(key)? {
                 return Ok(());
             }
-            // Most values are strings. This saves the call of `skip`.
+            // Most values are strings. Handling them here saves the call of `skip`.
             if self.peek() == Some(b'"') {
                 self.at += 1;
                 self.text_body()?;
@@ -298,7 +298,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the next byte that is not white space.
+    /// Reads the next byte that is not whitespace.
     fn take(&mut self) -> Result<u8, Error> {
         loop {
             match self.next_byte()? {
@@ -308,7 +308,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads white space and returns the byte after it, which is not read.
+    /// Skips whitespace and returns the byte after it, without reading that byte.
     fn peek(&mut self) -> Option<u8> {
         loop {
             match self.bytes.get(self.at)? {

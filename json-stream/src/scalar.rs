@@ -1,8 +1,8 @@
-//! Where literals, numbers and escapes end.
+//! Finds the end of literals, numbers, and escapes.
 
 use crate::Error;
 
-/// The end of a value that is neither a string nor a container. `first` is its first byte, `at` the place
+/// The end of a value that is neither a string nor a container. `first` is its first byte, `at` the position
 /// after it. What follows the value is not checked: after `0` in `01` the caller finds a `1` instead of a comma.
 pub(crate) fn end_of_scalar(bytes: &[u8], at: usize, first: u8) -> Result<usize, Error> {
     match first {
@@ -57,7 +57,7 @@ fn end_of_number(bytes: &[u8], at: usize, first: u8) -> Result<usize, Error> {
     Ok(at)
 }
 
-/// The end of the four digits after `\u`. Whether they stand for a character is decided when the string is
+/// The end of the four digits after `\u`. Whether they represent a character is decided when the string is
 /// decoded.
 pub(crate) fn end_of_digits(bytes: &[u8], at: usize) -> Result<usize, Error> {
     let rest = bytes.get(at..).unwrap_or_default();

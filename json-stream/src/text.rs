@@ -1,10 +1,10 @@
-//! A string of the document, and what it means.
+//! A string of the document, and its decoded value.
 
 use std::borrow::Cow;
 
 use crate::Error;
 
-/// A string as it is written in the document, without its quotes.
+/// A string as written in the document, without its quotes.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a> {
     raw: &'a [u8],
@@ -12,12 +12,12 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// `raw` is a whole string whose escapes are valid. `is_escaped` says whether it has escapes.
+    /// `raw` is a complete string with valid escapes. `is_escaped` tells whether it has escapes.
     pub(crate) fn new(raw: &'a [u8], is_escaped: bool) -> Self {
         Self { raw, is_escaped }
     }
 
-    /// The bytes of the string, if it is written without escapes. They are not checked to be UTF-8.
+    /// The bytes of the string, if it has no escapes. They are not checked to be UTF-8.
     pub fn as_plain(self) -> Option<&'a [u8]> {
         (!self.is_escaped).then_some(self.raw)
     }
@@ -67,7 +67,7 @@ fn unescape(mut rest: &str) -> String {
     text
 }
 
-/// The character of the four digits at the start of `text`, or of two such escapes that are a surrogate
+/// The character of the four digits at the start of `text`, or of two such escapes that form a surrogate
 /// pair, and the text after them.
 fn code_point(text: &str) -> (char, &str) {
     let (first, rest) = four_digits(text);

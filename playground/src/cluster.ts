@@ -1,13 +1,13 @@
-// The cluster of the page: the nodes that the user describes, and what a Kubewarden host answers about them.
+// The cluster of the page: the nodes that the user describes, and the responses of a Kubewarden host about them.
 
 import { valueOf } from "./manifest";
 import { isObject, ROLES, type Nodes, type Role, type State } from "./state";
 import type { HostCall } from "./wapc";
 
-/** A node, as far as the user describes it. */
+/** A node, with the fields that the user describes. */
 type Item = Record<string, unknown>;
 
-/** What passed between the guest and the host, for the command that repeats it with kwctl. */
+/** A host call and its response, for the command that repeats the evaluation with kwctl. */
 export interface Exchange {
   namespace: string;
   operation: string;
@@ -15,10 +15,10 @@ export interface Exchange {
   answer: { ok: string } | { error: string };
 }
 
-/** Text from the middle pane that is not a list of nodes. */
+/** The text in the middle pane is not a list of nodes. */
 export class NodesError extends Error {}
 
-/** The nodes of the state, or the error that the host gives instead. */
+/** The nodes of the state, or the error that the host returns instead. */
 export function nodesOf({ nodes, whatIf }: State): Item[] | { error: string } {
   if (nodes.from === "error") return { error: nodes.error };
   const joining = whatIf.map((architecture) => node(`joined-${architecture}-1`, architecture, "worker"));
@@ -62,12 +62,12 @@ function node(name: string, architecture: string, role: Role): Item {
   };
 }
 
-/** The list as the API server would send it, for the commands. */
+/** The list as the API server would return it, for the commands. */
 export function listOf(items: Item[]): unknown {
   return { apiVersion: "v1", kind: "List", items };
 }
 
-/** What the host answers when the policy lists nodes with these masks. */
+/** The host's response when the policy lists nodes with these masks. */
 export function maskedList(items: Item[], masks: string[] | null): string {
   return JSON.stringify({
     apiVersion: "v1",
@@ -77,10 +77,10 @@ export function maskedList(items: Item[], masks: string[] | null): string {
   });
 }
 
-/** Answers the guest, and remembers what was asked. `list` makes the answer for the masks of the call. */
+/** Answers the guest's calls and records them. `list` returns the nodes for the field masks of the call. */
 export function host(list: (masks: string[] | null) => string | { error: string }, exchanges: Exchange[]): HostCall {
   return (namespace, operation, text) => {
-    // What the guest logs is not a question.
+    // Log messages do not need an answer.
     if (namespace === "tracing") return "";
     const payload: unknown = JSON.parse(text);
     const answer = answerTo(namespace, operation, payload, list);
@@ -90,7 +90,7 @@ export function host(list: (masks: string[] | null) => string | { error: string 
   };
 }
 
-/** The text for what a page without a network cannot know; e2e-tests/src/bin/answers.rs has it too. */
+/** The error for calls that need a network. MIRRORS: e2e-tests/src/bin/answers.rs. */
 const NOT_AVAILABLE = "not available in the playground";
 
 function answerTo(
@@ -102,7 +102,7 @@ function answerTo(
   if (namespace === "kubernetes" && operation === "list_resources_all") {
     const call = isObject(payload) ? payload : {};
     if (call["api_version"] !== "v1" || call["kind"] !== "Node") return { error: NOT_AVAILABLE };
-    // A list that ignored a selector would be wrong silently.
+    // A list that ignores the selector would be wrong without an error.
     if (call["label_selector"] || call["field_selector"]) return { error: NOT_AVAILABLE };
     const masks = Array.isArray(call["field_masks"]) ? call["field_masks"].map(String) : null;
     const answer = list(masks);
@@ -111,11 +111,11 @@ function answerTo(
   return { error: NOT_AVAILABLE };
 }
 
-/** A tree of the fields to keep; without children it keeps everything below. */
+/** A tree of the fields to keep; a node without children keeps everything below it. */
 interface Mask extends Map<string, Mask> {}
 
 /**
- * An item as the host sends it: the metadata whatever the mask is, of the rest what the mask keeps.
+ * An item as the host sends it: all metadata, and of the other fields only those in the mask.
  *
  * MIRRORS: preflight/src/mask.rs, which mirrors kubewarden-controller.
  */

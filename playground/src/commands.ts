@@ -1,5 +1,5 @@
-// The commands that repeat a check on the command line, and what kubectl prints. Whatever is pasted stays data: the
-// shell reads each file from a here-document with a quoted delimiter, and a terminal gets printable characters only.
+// The commands that repeat a check on the command line, and the output of kubectl. User input is never run: the
+// shell reads each file from a here-document with a quoted delimiter, and a terminal gets only printable characters.
 
 import type { Exchange } from "./cluster";
 import type { Verdict } from "./judge";
@@ -29,7 +29,7 @@ export function preflightCommand(state: State, verdict: Verdict): string {
 
 /** The same evaluation with kwctl. */
 export function kwctlCommand(verdict: Verdict): string {
-  // A host that refuses a call neither records nor replays it. kwctl refuses this one without the flag.
+  // A host neither records nor replays a call that it rejects. kwctl rejects this call without the flag.
   const refused = verdict.exchanges.filter((it) => it.operation === "list_resources_all" && isRefusal(it));
   const files: Files = {
     "request.json": json(verdict.request),
@@ -43,14 +43,14 @@ export function kwctlCommand(verdict: Verdict): string {
   return script(files, command);
 }
 
-/** What the host puts before an error that arises while it works on a call. */
+/** The prefix that the host adds to an error that occurs while it handles a call. */
 const HANDLER_ERROR = "Callback evaluation failure: ";
 
 function isRefusal({ answer }: Exchange): boolean {
   return "error" in answer && !answer.error.startsWith(HANDLER_ERROR);
 }
 
-/** In a subshell and an empty directory, so that nobody's files are overwritten. */
+/** Runs in a subshell and an empty directory, so that it does not overwrite any files. */
 function script(files: Files, command: string): string {
   const documents = Object.entries(files).map(([name, text]) => {
     const content = text.endsWith("\n") ? text : `${text}\n`;
@@ -68,17 +68,17 @@ function delimiter(content: string): string {
   }
 }
 
-/** The text as the user wrote it, if a terminal takes every character of it as it is. */
+/** The user's text, if a terminal accepts every character of it unchanged; otherwise its value as JSON. */
 function source(text: string, value: unknown): string {
   return isPlain(text) ? text : json(value);
 }
 
-/** A tab completes words and some shells expand an exclamation mark, also where it is quoted. */
+/** A tab completes words, and some shells expand an exclamation mark even in quotes. */
 function isPlain(text: string): boolean {
   return !text.replaceAll("\n", "").match(INVISIBLE) && !text.includes("!");
 }
 
-/** JSON in which such characters are escaped. Only strings can have them. */
+/** JSON in which these characters are escaped. Only strings can contain them. */
 function json(value: unknown): string {
   return escaped(JSON.stringify(value, null, 1));
 }
@@ -94,7 +94,7 @@ function escaped(json: string): string {
 /**
  * A session as kwctl records it.
  *
- * MIRRORS: preflight/src/session.rs and preflight/src/request.rs, in names, fields and their order.
+ * MIRRORS: preflight/src/session.rs and preflight/src/request.rs, including names, fields, and their order.
  */
 function session(exchanges: Exchange[]): string {
   const lines = exchanges.map(({ namespace, operation, payload, answer }) => {
@@ -131,7 +131,7 @@ function requestOf(namespace: string, operation: string, payload: unknown): [str
 /** The webhook of the policy that deploy/ installs. */
 const WEBHOOK = "clusterwide-hco-architecture-guard.kubewarden.admission";
 
-/** What kubectl prints when somebody creates or replaces the object; e2e-tests/tests/cluster compares it with kubectl. */
+/** The output of kubectl when you create or replace the object; e2e-tests/tests/cluster compares it with kubectl. */
 export function kubectlOutput({ report, warnings, request }: Verdict): string {
   const isUpdate = request.operation === "UPDATE";
   const lines = [`$ kubectl ${isUpdate ? "replace" : "create"} -f hyperconverged.yaml`];

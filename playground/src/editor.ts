@@ -1,5 +1,5 @@
-// A YAML editor in a shadow root: there CodeMirror's styles are adopted style sheets, which the page's
-// Content-Security-Policy allows, and not style elements, which it does not.
+// A YAML editor in a shadow root. There, CodeMirror uses adopted style sheets, which the page's Content-Security-Policy
+// allows, instead of style elements, which it forbids.
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
@@ -25,7 +25,7 @@ export interface Mark extends Range {
 
 export interface Editor {
   readonly text: string;
-  /** Replaces the text, as one step that can be undone. */
+  /** Replaces the text as a single step that can be undone. */
   replace(text: string): void;
   mark(marks: Mark[]): void;
   lineOf(range: Range): number;
@@ -90,17 +90,17 @@ export function createEditor(parent: HTMLElement, label: string, hint: string, c
         yaml(),
         syntaxHighlighting(colours),
         placeholder(hint),
-        // Tab is not among them: it leaves the editor.
+        // Tab is not bound, so it moves the focus out of the editor.
         keymap.of([...defaultKeymap, ...historyKeymap]),
         EditorView.contentAttributes.of({
           "aria-label": label,
-          // It can be reached anyway, but axe-core does not know that.
+          // The element is focusable without this, but axe-core does not detect that.
           tabindex: "0",
           spellcheck: "false",
           autocapitalize: "off",
         }),
-        // Where a whole line is selected, Chromium would put an element with a style attribute into its place, which the
-        // page's policy forbids.
+        // Chromium would replace a fully selected line by an element with a style attribute, which the page's
+        // Content-Security-Policy forbids.
         EditorView.domEventHandlers({
           beforeinput(event, view) {
             const { data, inputType, isComposing } = event;

@@ -1,44 +1,44 @@
-// Asks the worker, and replaces it when it does not answer in time.
+// Sends questions to the worker, and replaces a worker that does not answer in time.
 
 import type { Judgement } from "./judge";
 import type { Operation } from "./manifest";
 import type { State } from "./state";
 import type { Answer, Message, Question } from "./worker";
 
-/** The deadline of an evaluation; policy-server's default. */
+/** The time limit for an evaluation in milliseconds; the default of policy-server. */
 const DEADLINE = 2000;
 
 const TOO_LATE =
   `The policy did not answer within ${DEADLINE / 1000} seconds, so the page stopped it. ` +
-  "Change something to check again.";
+  "To check again, change the input.";
 
 interface Job {
   question: Question;
-  /** Without an answer, a later question of the same kind has come first. */
+  /** Called without an answer if a later question of the same kind replaced this one. */
   done: (answer?: Answer) => void;
 }
 
 export class Evaluator {
   private module: WebAssembly.Module | undefined;
   private worker: Worker | undefined;
-  /** The deadline is for the evaluation, not for the start of a worker. */
+  /** The time limit applies to the evaluation, not to the start of a worker. */
   private isReady = false;
   private running: Job | undefined;
   private waiting: Job[] = [];
   private timer = 0;
 
-  /** Starts a worker, so that it is there when the module is. */
+  /** Starts a worker, so that it is ready when the module is. */
   constructor() {
     this.start();
   }
 
-  /** Until the module is there, everything waits. */
+  /** All questions wait until the module is loaded. */
   load(module: WebAssembly.Module): void {
     this.module = module;
     this.worker?.postMessage({ module } satisfies Message);
   }
 
-  /** The verdict on a state; undefined if a later state came first. */
+  /** The verdict on a state; undefined if a later state replaced it. */
   judge(state: State): Promise<Judgement | undefined> {
     const isCheck = ({ question }: Job) => "judge" in question;
     for (const job of this.waiting.filter(isCheck)) job.done();
@@ -95,7 +95,7 @@ export class Evaluator {
     this.worker = undefined;
     this.isReady = false;
     this.finish({ error });
-    // What came meanwhile is for the next worker.
+    // The next worker gets the questions that arrived in the meantime.
     if (this.waiting.length > 0) this.start();
   }
 

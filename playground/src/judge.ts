@@ -1,4 +1,4 @@
-// From the state to the verdict. Runs in a worker: what it reads can be large or hostile, and the module can run for ever.
+// From the state to the verdict. Runs in a worker: the input can be large or hostile, and the module can run forever.
 
 import { host, listOf, maskedList, nodesOf, type Exchange } from "./cluster";
 import { Manifest, ManifestError, valueOf, type Operation, type Range } from "./manifest";
@@ -37,14 +37,14 @@ export interface Remedy {
   command: string | null;
 }
 
-/** What `validate` answers, and `report` does not. */
+/** The part of the response of `validate` that `report` does not return. */
 interface Validation {
   warnings: string[] | null;
   audit_annotations: Record<string, string> | null;
   mutated_object: unknown;
 }
 
-/** The object, the old object, the settings or the nodes cannot be read. */
+/** The object, the old object, the settings, or the nodes cannot be read. */
 export interface Unread {
   pane: "object" | "oldObject" | "settings" | "nodes" | "module";
   sentence: string;
@@ -63,7 +63,7 @@ export interface Verdict {
   nodes: unknown;
   /** The place of each finding in the object's text. */
   places: (Range | undefined)[];
-  /** What a reader of the verdict should know. */
+  /** Notes on how to read the verdict. */
   notes: string[];
 }
 
@@ -80,7 +80,7 @@ export interface Request {
 
 export type Judgement = { verdict: Verdict } | { unread: Unread };
 
-/** What the module answers to a request: the whole report, and what only the API server gets. */
+/** Evaluates a request: the whole report, and the parts of the response that only the API server gets. */
 export function evaluate(
   module: WebAssembly.Module,
   payload: string,
@@ -137,7 +137,7 @@ function notes(object: Manifest, state: State): string[] {
   }
   if (object.others > 0) notes.push("The text has several objects. Only the first HyperConverged is checked.");
   if (Object.keys(state.request).length > 0) {
-    notes.push(`These fields of the admission request are set by the link: ${JSON.stringify(state.request)}`);
+    notes.push(`The link sets these fields of the admission request: ${JSON.stringify(state.request)}`);
   }
   return notes;
 }

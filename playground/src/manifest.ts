@@ -1,4 +1,4 @@
-// Manifests as kubectl reads them: values, the place of each field, and edits that leave the rest of the text alone.
+// Manifests as kubectl reads them: values, field positions, and edits that do not change the rest of the text.
 
 import { diffArrays } from "diff";
 import {
@@ -30,7 +30,7 @@ export interface Range {
   to: number;
 }
 
-/** A text that is not YAML, or whose edit is not possible. */
+/** The text is not YAML, or the edit is not possible. */
 export class ManifestError extends Error {
   constructor(
     message: string,
@@ -41,7 +41,7 @@ export class ManifestError extends Error {
 }
 
 /**
- * What kubectl makes of a scalar without quotation marks: YAML 1.1 with exceptions, so `yes` is true and `017` is 15.
+ * How kubectl reads a scalar without quotation marks: YAML 1.1 with exceptions, so `yes` is true and `017` is 15.
  *
  * MIRRORS: preflight/src/scalar.rs, which mirrors go.yaml.in/yaml/v2.
  */
@@ -100,7 +100,7 @@ const PARSE = {
   keepSourceTokens: false,
 } as const;
 
-/** An object of a text. */
+/** An object in a text. */
 export class Manifest {
   private constructor(
     private readonly text: string,
@@ -108,13 +108,13 @@ export class Manifest {
     private readonly document: Document.Parsed,
     /** The object: the content of the document, or an item of the list in it. */
     private readonly root: Node | null,
-    /** The value as JSON has it. */
+    /** The value, converted to JSON types. */
     readonly value: unknown,
-    /** How many other objects the text has. */
+    /** The number of other objects in the text. */
     readonly others: number,
   ) {}
 
-  /** Reads the first HyperConverged of a text, also of a list as `kubectl get` prints it, or else its first document. */
+  /** Reads the first HyperConverged in a text or in a list that `kubectl get` prints; otherwise, the first document. */
   static read(text: string): Manifest {
     const documents = parseAllDocuments(text, PARSE) as Document.Parsed[];
     for (const document of documents) {
@@ -127,18 +127,18 @@ export class Manifest {
     const found = objects.find(isIt) ?? { document, root: document.contents };
     let value: unknown;
     try {
-      // Aliases of aliases can stand for more values than there is memory.
+      // Nested aliases can expand to more values than fit into memory.
       value = found.root?.toJS(found.document, { maxAliasCount: 1000 });
       JSON.stringify(value);
     } catch {
-      throw new ManifestError("The text cannot be read, because an alias contains itself or too much.");
+      throw new ManifestError("The text cannot be read, because an alias contains itself or expands to too much data.");
     }
     return new Manifest(text, documents, found.document, found.root, value ?? null, Math.max(objects.length - 1, 0));
   }
 
-  /** The place of a field, written as in findings; if it is missing, that of the field above it. */
+  /** The position of a field, given by the path of a finding; if the field is missing, the position of its parent. */
   find(path: string): Range | undefined {
-    // What is reported of the cluster is nowhere in the object.
+    // Findings about the cluster have no position in the object.
     if (path === "nodes") return undefined;
     let node = this.root;
     let found: Range | undefined = rangeOf(node, this.text);
@@ -159,7 +159,7 @@ export class Manifest {
     return found;
   }
 
-  /** The text after a patch. Lines that the patch does not change stay as they are, where that is possible. */
+  /** The text after a patch. Lines that the patch does not change stay as they are if possible. */
   patched(operations: Operation[]): string {
     const style = styleOf(this.text);
     const print = () => this.documents.map((it) => it.toString(style)).join("");
@@ -176,19 +176,19 @@ function objectsOf({ contents }: Document.Parsed): Node[] {
   return isSeq(items) ? (items.items as Node[]) : contents ? [contents] : [];
 }
 
-/** What a text says, as JSON has it; null if it is empty. */
+/** The value of a text, converted to JSON types; null if the text is empty. */
 export function valueOf(text: string): unknown {
   return Manifest.read(text).value;
 }
 
 /**
- * The original text with the changes between two printed ones. The printer has its own view of blanks and empty lines,
- * which the user does not have to share.
+ * Applies the changes between two printed texts to the original text. The printer normalizes blanks and empty lines;
+ * the user's own formatting stays.
  */
 function merged(original: string, before: string, after: string): string {
   const lines = (text: string) => text.split("\n");
   const words = (line: string) => line.replace(/\s+/g, " ").trim();
-  // For each line before the change: whether it stays, and which new ones come after it.
+  // For each line before the change: whether it stays, and which new lines follow it.
   const stays: boolean[] = [];
   const added = new Map<number, string[]>();
   for (const part of diffArrays(lines(before), lines(after))) {
@@ -197,7 +197,7 @@ function merged(original: string, before: string, after: string): string {
   }
   const result = [...(added.get(0) ?? [])];
   let at = 0;
-  // Lines of the original, and the printed lines that stand for them.
+  // Lines of the original, and the printed lines that correspond to them.
   const region = (originals: string[], printed: string[]) => {
     const end = at + printed.length;
     const isWhole = printed.every(
@@ -214,7 +214,7 @@ function merged(original: string, before: string, after: string): string {
   for (const part of diffArrays(lines(original), lines(before), {
     comparator: (one, other) => words(one) === words(other),
   })) {
-    // What is only in the original comes before what is only printed.
+    // Lines that are only in the original come before lines that are only in the printed text.
     if (part.removed) originals = left.splice(0, part.value.length);
     else if (part.added) {
       region(originals, part.value);
@@ -293,22 +293,22 @@ function apply(document: Document.Parsed, root: Node | null, { op, path, value }
       pair.value.value = value;
       delete pair.value.source;
     } else if (pair) {
-      // An earlier fix can have added the parent already.
+      // An earlier fix may have added the parent already.
       if (op === "add" && isEmpty(value) && (isMap(pair.value) || isSeq(pair.value))) return;
       pair.value = document.createNode(value);
     } else {
-      // Braces that were empty are not kept for one key.
+      // Print `{}` as a block when it gets its first key.
       if (parent.items.length === 0) parent.flow = false;
       parent.items.push(document.createPair(last, value) as never);
     }
-  } else throw new ManifestError(`The fix does not fit: ${path}`);
+  } else throw new ManifestError(`The fix cannot be applied: ${path}`);
 }
 
-/** The value of a key; it is made where it is missing, because a fix can rely on an earlier one that adds it. */
+/** The value of a key. A missing value is created, because a fix can rely on an earlier fix that adds it. */
 function child(document: Document.Parsed, parent: unknown, key: string, isList: boolean): unknown {
   refuseShared(parent);
   if (isSeq(parent)) return parent.items[Number(key)];
-  if (!isMap(parent)) throw new ManifestError("The fix does not fit the object.");
+  if (!isMap(parent)) throw new ManifestError("The fix cannot be applied to this object.");
   const pair = pairOf(parent, key);
   if (pair && !(isScalar(pair.value) && pair.value.value === null) && pair.value !== null) return pair.value;
   const made = document.createNode(isList ? [] : {}) as YAMLMap | YAMLSeq;
@@ -321,7 +321,7 @@ function child(document: Document.Parsed, parent: unknown, key: string, isList: 
   return made;
 }
 
-/** An edit below an alias would change other places as well. */
+/** An edit below an alias would also change other parts of the text. */
 function refuseShared(node: unknown): void {
   const isShared = isAlias(node) || ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined);
   if (isShared) throw new ManifestError("This part of the object uses an anchor or an alias. Change it by hand.");
@@ -335,7 +335,7 @@ function isObjectLike(value: unknown): boolean {
   return typeof value === "object" && value !== null;
 }
 
-/** How the text indents, so that the printer does the same. */
+/** The indentation of the text, so that the printer uses the same. */
 function styleOf(text: string) {
   const indents = [...text.matchAll(/^( +)[^\s#]/gm)].map((it) => it[1]?.length ?? 0);
   const indent = indents.reduce((least, it) => Math.min(least, it), 8);

@@ -1,4 +1,4 @@
-// The page: three panes, and what happens when something in them changes.
+// The page: three panes, and the reaction to changes in them.
 
 import { diffLines } from "diff";
 import { kubectlOutput, kwctlCommand, preflightCommand } from "./commands";
@@ -45,7 +45,7 @@ function get<T extends HTMLElement = HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
 }
 
-// What takes longest comes first: the module is loaded while the editors are made.
+// The slowest step comes first: the module loads while the editors are created.
 
 const evaluator = new Evaluator();
 loadModule().then(
@@ -53,17 +53,17 @@ loadModule().then(
   (error: unknown) => (get("verdict").textContent = visible(`The policy cannot be loaded: ${textOf(error)}`)),
 );
 
-/** Compiled once, here: a new worker has it at once. */
+/** Compiles the module once, so that a new worker does not have to compile it again. */
 async function loadModule(): Promise<WebAssembly.Module> {
   const response = await fetch("policy.wasm.gz");
   if (!response.ok || !response.body) throw new Error(`policy.wasm.gz: ${response.status}`);
-  // Some servers say that the file is compressed; then the browser has inflated it already.
+  // Some servers declare the file as compressed; the browser has then decompressed it already.
   const isInflated = response.headers.get("content-encoding") !== null;
   const body = isInflated ? response.body : response.body.pipeThrough(new DecompressionStream("gzip"));
   return WebAssembly.compileStreaming(new Response(body, { headers: { "content-type": "application/wasm" } }));
 }
 
-// What the user sees.
+// The controls of the page.
 
 const object = createEditor(get("object"), "HyperConverged", "Paste a HyperConverged", changed);
 const oldObject = createEditor(get("old-object"), "Old object", "Paste the object before the update", changed);
@@ -75,11 +75,11 @@ const counters = new Map<string, HTMLInputElement>();
 const joining = new Map<string, HTMLButtonElement>();
 const ROLE_NAMES = { worker: "Worker", "control-plane": "Control plane", both: "Both roles" } as const;
 
-/** Fields of the admission request that a link sets; there is no control for them. */
+/** Fields of the admission request that a link sets; the page has no control for them. */
 let request: State["request"] = {};
-/** The judgement that is shown. */
+/** The judgement that the page shows. */
 let shown: Judgement | undefined;
-/** While a state is put into the controls, they do not report changes one by one. */
+/** While a state is restored, the controls do not report each change. */
 let isRestoring = false;
 
 function state(): State {
@@ -145,14 +145,14 @@ function changed(): void {
   linkTimer = window.setTimeout(() => void updateLink(), 300);
 }
 
-/** How many checks were shown; tests wait for the next one. */
+/** The number of checks that were shown; tests wait for the next one. */
 let checks = 0;
 
 async function check(): Promise<void> {
   const status = get("verdict");
   status.ariaBusy = "true";
   const judgement = await evaluator.judge(state());
-  // Without one, a later check is under way.
+  // If there is none, a later check is in progress.
   if (!judgement) return;
   shown = judgement;
   show(judgement);
@@ -167,7 +167,7 @@ async function updateLink(): Promise<void> {
   try {
     window.history.replaceState(null, "", fragment || location.pathname + location.search);
   } catch {
-    // Too long for this browser. The page works without it.
+    // The link is too long for this browser. The page works without it.
   }
 }
 
@@ -191,7 +191,7 @@ function show(judgement: Judgement): void {
   const { kind, text } = isRead ? summary(judgement.verdict) : unreadSummary(judgement.unread);
   const status = get("verdict");
   status.className = kind;
-  // A live region is read again whenever it is written.
+  // A screen reader announces a live region on every write.
   if (status.textContent !== visible(text)) status.textContent = visible(text);
   get("details").replaceChildren(...(isRead ? details(judgement.verdict) : unreadDetails(judgement.unread)));
 }
@@ -203,7 +203,7 @@ function summary({ report }: Verdict): { kind: string; text: string } {
   const [denying, warning, existing] = [rules("deny"), rules("warn"), rules("carried")];
   const parts = [];
   if (!report.allowed) {
-    // Without a rule: the object, or the settings, cannot be read.
+    // No rule denies the request: the object or the settings cannot be read.
     const reason = (report.message ?? "").split("\nfix:")[0]?.replace(/\s+/g, " ");
     parts.push(`Denied: ${denying.join(", ") || reason}`);
   } else parts.push("Accepted");
@@ -301,7 +301,7 @@ function findings({ report, places }: Verdict): HTMLElement[] {
   const changing = complete.filter((remedy) => remedy.patch.length > 0);
   const all: HTMLElement[] = [];
   if (changing.length > 1) {
-    const title = `Apply fixes: all ${changing.length} that need no decision`;
+    const title = `Apply fixes: all ${changing.length} that do not need a decision`;
     const patch = complete.flatMap((remedy) => remedy.patch);
     all.push(element("p", {}, fixButton(title, patch, true)));
   }
@@ -338,12 +338,12 @@ function remedyItem({ remedies }: Finding, remedy: Remedy, index: number): HTMLL
     {},
     remedy.patch.length > 0
       ? fixButton(title, remedy.patch, remedy.complete)
-      : element("p", {}, `${index > 0 ? "Or " : "To fix it: "}${summary}.`),
+      : element("p", {}, `${index > 0 ? "Or " : "To fix this: "}${summary}.`),
     remedy.command !== null && element("pre", { tabIndex: 0 }, remedy.command),
   );
 }
 
-/** What a patch sets in the end, in a word. */
+/** The last value that a patch sets, as a short text. */
 function effect(patch: Operation[]): string {
   const value = patch.at(-1)?.value;
   return typeof value === "string" ? value : JSON.stringify(value ?? null);
@@ -358,7 +358,7 @@ function lineButton(editor: Editor, place: Range): HTMLButtonElement {
 // Fixes.
 
 const dialog = get<HTMLDialogElement>("fix");
-/** What the button of the dialog puts into the editor. */
+/** The text that the Apply button of the dialog puts into the editor. */
 let fixed: string | undefined;
 
 function fixButton(title: string, patch: Operation[], isComplete: boolean): HTMLButtonElement {
@@ -385,13 +385,13 @@ async function proposeFix(title: string, patch: Operation[], isComplete: boolean
 
 get("fix-apply").addEventListener("click", () => {
   dialog.close();
-  // The button that opened the dialog goes with its finding.
+  // The button that opened the dialog disappears with its finding.
   get("verdict-heading").focus();
   if (fixed !== undefined) object.replace(fixed);
 });
 get("fix-cancel").addEventListener("click", () => dialog.close());
 
-/** The lines that differ, with some around them. */
+/** The lines that differ, with some context. */
 function difference(before: string, after: string): HTMLElement {
   const AROUND = 3;
   const parts = diffLines(before, after);
@@ -460,7 +460,7 @@ function stepper(architecture: string, role: (typeof ROLES)[number]): HTMLElemen
   return element("div", { className: "stepper" }, step(-1, "−", "One less"), input, step(1, "+", "One more"));
 }
 
-// The head of the page.
+// The header of the page.
 
 async function loadExamples(): Promise<void> {
   const groups = (await (await fetch("examples.json")).json()) as Record<string, Example[]>;
@@ -510,7 +510,7 @@ get("copy-kwctl").addEventListener("click", () => {
 });
 get("copy-preflight").addEventListener("click", () => {
   if (!shown || "unread" in shown) return note("There is nothing to copy until the policy has checked the input.");
-  if (shown.verdict.nodes === null) return note("hco-preflight needs nodes. Choose another kind of cluster.");
+  if (shown.verdict.nodes === null) return note("hco-preflight needs nodes. Choose Counts or Node list.");
   void copy(preflightCommand(state(), shown.verdict), "the hco-preflight command");
 });
 

@@ -1,33 +1,33 @@
-// What the user chose: everything that decides the verdict, and nothing else. A link holds it.
+// The user's input: everything that affects the verdict, and nothing else. A link contains it.
 
-/** What a node does. A node of a compact cluster does both. */
+/** The roles of a node. A node of a compact cluster has both. */
 export const ROLES = ["worker", "control-plane", "both"] as const;
 export type Role = (typeof ROLES)[number];
 
 /** The architectures that the page offers. SSP supports the first three. */
 export const ARCHITECTURES = ["amd64", "arm64", "s390x", "ppc64le"] as const;
 
-/** How many nodes there are of each architecture and role. */
+/** The number of nodes of each architecture and role. */
 export type Counts = Record<string, Partial<Record<Role, number>>>;
 
 export type Nodes =
   | { from: "counts"; counts: Counts }
-  /** As `kubectl get nodes -o yaml` writes them. */
+  /** The output of `kubectl get nodes -o yaml`. */
   | { from: "list"; list: string }
-  /** The host's error, for a policy that cannot read nodes. */
+  /** The host's error if the policy cannot read the nodes. */
   | { from: "error"; error: string };
 
 export interface State {
   /** YAML of the HyperConverged. */
   object: string;
-  /** YAML of the object before the change; empty for a new object. */
+  /** YAML of the object before the update; empty for a new object. */
   oldObject: string;
   /** YAML of the settings. */
   settings: string;
   nodes: Nodes;
-  /** Architectures of workers that join, one each. */
+  /** Architectures of joining worker nodes, one node for each. */
   whatIf: string[];
-  /** Fields of the admission request that differ from those of a user who creates or updates the object. */
+  /** Fields of the admission request that differ from an ordinary request. */
   request: Record<string, unknown>;
 }
 
@@ -53,13 +53,13 @@ spec:
   request: {},
 };
 
-/** What the host says to a policy-server without permission to read nodes. */
+/** The host's error if the policy is not allowed to read nodes. */
 export const NO_GRANT =
   "Policy has not been granted access to Kubernetes v1/Node resources. The violation has been reported.";
 
 /**
- * The fragment of a link: `#1.` and the state as JSON, deflated, in base64url. Fields with their first value are left
- * out, so the page without a fragment and its first link are the same.
+ * The fragment of a link: `#1.` and the state as JSON, deflated, in base64url. Fields with their initial value are
+ * omitted, so the initial state has no fragment.
  */
 export async function toFragment(state: State): Promise<string> {
   const fields = Object.entries(state).filter(([key, value]) => !same(value, START[key as keyof State]));
@@ -71,14 +71,14 @@ export async function toFragment(state: State): Promise<string> {
   return `#1.${btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-/** More than any link needs; what is deflated can be a thousand times larger. */
+/** More than any link needs. Without a limit, a short link could inflate to a thousand times its size. */
 const MOST = 16 * 1024 * 1024;
 
 /** The state of a link. Throws if the fragment is not one. */
 export async function fromFragment(fragment: string): Promise<State> {
   if (fragment.replace("#", "") === "") return START;
   const text = /^#1\.([\w-]+)$/.exec(fragment)?.[1];
-  if (text === undefined) throw new Error("the link is not one of this page");
+  if (text === undefined) throw new Error("the link is not from this page");
   const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = await through(
     Uint8Array.from(binary, (it) => it.charCodeAt(0)),
@@ -96,12 +96,12 @@ async function through(bytes: Uint8Array<ArrayBuffer>, stream: GenericTransformS
     if (done) break;
     chunks.push(value as Uint8Array<ArrayBuffer>);
     size += value.length;
-    if (size > MOST) throw new Error("the link holds too much");
+    if (size > MOST) throw new Error("the link contains too much data");
   }
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
-/** A link can come from anybody: whatever has another type than it should is not used. */
+/** A link can come from anybody, so values of the wrong type are ignored. */
 function checked(given: unknown): State {
   const fields = isObject(given) ? given : {};
   const text = (key: "object" | "oldObject" | "settings") => {
@@ -109,7 +109,7 @@ function checked(given: unknown): State {
     return typeof value === "string" ? value : START[key];
   };
   const whatIf = Array.isArray(fields["whatIf"]) ? fields["whatIf"] : [];
-  // The object is what the editor shows, and nothing else.
+  // A link must not set an object that the editor does not show.
   const { object: _, oldObject: __, ...request } = isObject(fields["request"]) ? fields["request"] : {};
   return {
     object: text("object"),

@@ -1,8 +1,8 @@
-// A waPC host: calls an operation of a policy's module. It knows nothing of Kubernetes and nothing of the page.
+// A waPC host: calls an operation of a policy's module. It does not depend on Kubernetes or on the page.
 
 import { ConsoleStdout, File, OpenFile, WASI, WASIProcExit } from "@bjorn3/browser_wasi_shim";
 
-/** Answers a host call of the binding `kubewarden`. What it throws is the very text that the guest gets. */
+/** Answers a host call of the binding `kubewarden`. The guest gets the message of an error that it throws. */
 export type HostCall = (namespace: string, operation: string, payload: string) => string;
 
 /** The guest's own error, a trap, or a module that is not a waPC guest. */
@@ -12,10 +12,10 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Calls an operation on an instance of its own, so nothing that a guest leaves behind is there for the next call.
+ * Calls an operation on a new instance, so that a call cannot affect the next one.
  *
- * MIRRORS: the waPC protocol as the crate wapc 2 hosts it. There is no deadline here: a caller that needs one runs this
- * in a worker, and terminates the worker.
+ * MIRRORS: the waPC protocol as the crate wapc 2 hosts it. There is no time limit here: a caller that needs one runs
+ * this in a worker, and terminates the worker.
  */
 export function call(module: WebAssembly.Module, operation: string, payload: string, host: HostCall): string {
   const request = { operation: encoder.encode(operation), payload: encoder.encode(payload) };
@@ -74,7 +74,7 @@ export function call(module: WebAssembly.Module, operation: string, payload: str
     const exited = error instanceof WASIProcExit ? `exit code ${error.code}` : textOf(error);
     throw new GuestError(stderr.trim() || exited);
   }
-  throw new GuestError(failure ?? "the guest gave no answer");
+  throw new GuestError(failure ?? "the guest returned no response");
 }
 
 export function textOf(error: unknown): string {

@@ -1,4 +1,4 @@
-// The worker: evaluates one state after the other. It is terminated when it takes too long; see evaluator.ts.
+// The worker: evaluates one state at a time. evaluator.ts terminates it if it takes too long.
 
 import { judge, type Judgement } from "./judge";
 import { Manifest, type Operation } from "./manifest";
@@ -10,7 +10,7 @@ export type Question =
   /** The text of the object after a fix. */
   | { text: string; patch: Operation[] };
 
-/** The module comes first. The answer to it is `ready`. */
+/** The module must be sent first. The answer to it is `ready`. */
 export type Message = { module: WebAssembly.Module } | Question;
 
 export type Answer = { judgement: Judgement } | { text: string } | { error: string };

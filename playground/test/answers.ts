@@ -1,9 +1,9 @@
-// What the engine answers natively to the cases: the output of `cargo run -p e2e-tests --bin answers`.
+// The native engine's responses to the cases: the output of `cargo run -p e2e-tests --bin answers`.
 
 import { readFileSync } from "node:fs";
 import type { Report } from "../src/judge";
 
-/** Where `make playground-test` writes and builds. */
+/** The directory in which `make playground-test` writes and builds. */
 const TARGET = process.env["TARGET"] ?? "../target";
 export const SITE = `${TARGET}/playground`;
 export const PICTURES = `${TARGET}/playground-pictures`;
@@ -13,7 +13,7 @@ export interface Native {
   name: string;
   request: Record<string, unknown>;
   settings: unknown;
-  /** What the host answers when the policy lists the nodes, or its error. */
+  /** The host's response when the policy lists the nodes; null if it returns an error. */
   nodes: string | null;
   error: string | null;
   report: Report;

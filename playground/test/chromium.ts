@@ -1,4 +1,4 @@
-// The browser of the tests: Debian's.
+// The browser that the tests use, from PATH.
 
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";

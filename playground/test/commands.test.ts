@@ -1,4 +1,4 @@
-// The commands to copy: a shell hands over every file as it is, and runs nothing that is in one.
+// The commands to copy: a shell writes every file unchanged, and runs nothing that a file contains.
 
 import assert from "node:assert/strict";
 import { execFileSync, type ExecFileSyncOptionsWithStringEncoding } from "node:child_process";
@@ -19,7 +19,7 @@ function verdictOn(state: State): Verdict {
   return judgement.verdict;
 }
 
-/** Runs a command with programs that print their arguments and the files beside them. */
+/** Runs a command with fake programs that print their arguments and the files in their directory. */
 function run(script: string): string {
   const directory = mkdtempSync(join(tmpdir(), "playground-"));
   for (const program of ["kwctl", "hco-preflight"]) {

@@ -1,4 +1,4 @@
-// The handbook in Chromium, if it is built: it works from a file, and its examples open in the playground.
+// The handbook in Chromium, if it is built: it works when opened as a file, and its examples open in the playground.
 
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -60,7 +60,7 @@ describe("the handbook in Chromium", () => {
   });
 
   test("has no problem that axe finds in the text", { skip }, async () => {
-    // From a server: axe reads the style sheets, which Chromium forbids for files.
+    // Served, because axe reads the style sheets, which Chromium forbids for files.
     for (const colorScheme of ["light", "dark"] as const) {
       const page = await browser.newPage({ colorScheme });
       for (const name of ["index.html", "settings.html", "pipelines.html", "rules/architectures-missing.html"]) {
@@ -87,7 +87,7 @@ describe("the handbook in Chromium", () => {
         [fixed, false],
       ] as const) {
         for (const [, link] of text.matchAll(/href="([^"]*playground\/index\.html#[^"]*)"/g)) {
-          // Another fragment alone does not load the page again.
+          // A change of only the fragment does not load the page again.
           await page.goto("about:blank");
           await page.goto(new URL(link ?? "", `${site.address}rules/`).href);
           await page.waitForFunction(() => document.getElementById("verdict")?.dataset["checks"]);

@@ -1,4 +1,4 @@
-// The waPC host alone: the module answers every case as the engine does, whatever the page can express.
+// The waPC host alone: the module answers every case like the engine, including cases that the page cannot express.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Manifests: what kubectl reads, where a field is, and edits that leave the rest alone.
+// Manifests: values as kubectl reads them, positions of fields, and edits that do not change the rest.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -79,9 +79,9 @@ spec:
     kind: "HyperConverged",
     spec: { templates: [{ metadata: { name: "two" } }] },
   });
-  // A text that kubectl would take for something else is quoted.
+  // A string that kubectl would read as another type is quoted.
   assert.match(patched("a: b\n", { op: "replace", path: "/a", value: "yes" }), /^a: ["']yes["']$/m);
-  // A parent that an earlier fix would have added.
+  // The parent is missing, as if an earlier fix were to add it.
   assert.deepEqual(valueOf(patched("a:\n", { op: "add", path: "/a/b/c", value: "d" })), { a: { b: { c: "d" } } });
   // Other documents stay.
   const two = "kind: A\n---\n# second\nkind: HyperConverged\n";

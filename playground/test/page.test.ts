@@ -1,4 +1,4 @@
-// The page in Chromium: what users see is what the engine answers, and nothing of it leaves the page.
+// The page in Chromium: it shows what the engine answers, and no input leaves the page.
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
@@ -20,9 +20,9 @@ describe("the page in Chromium", () => {
   let browser: Browser;
   let site: Awaited<ReturnType<typeof serve>>;
   const others: (typeof site)[] = [];
-  /** What all pages requested. */
+  /** The URLs that all pages requested. */
   const requests: string[] = [];
-  /** What the page of a test complains of. */
+  /** Errors and warnings in the console of the page. */
   const errors: string[] = [];
 
   before(async () => {
@@ -65,14 +65,14 @@ describe("the page in Chromium", () => {
     await next(page, async () => {
       const fragment = await toFragment({ ...START, ...state });
       await page.evaluate((fragment) => {
-        // The same address again would not be a change.
+        // Setting the same fragment again does not raise an event.
         history.replaceState(null, "", "#");
         location.hash = fragment || "#.";
       }, fragment);
     });
   }
 
-  /** Waits until the page has checked what an action changes. */
+  /** Waits until the page has checked the change that an action makes. */
   async function next(page: Page, action: () => Promise<unknown>): Promise<void> {
     const checks = () => page.evaluate(() => Number(document.getElementById("verdict")?.dataset["checks"]));
     const before = await checks();
@@ -133,7 +133,7 @@ describe("the page in Chromium", () => {
     await context.close();
   });
 
-  /** What the page shows of a verdict, read from the page. */
+  /** The verdict, read from the page. */
   function shown(page: Page) {
     return page.evaluate(() => {
       const texts = (selector: string) => [...document.querySelectorAll(selector)].map((it) => it.textContent ?? "");
@@ -232,7 +232,7 @@ describe("the page in Chromium", () => {
     const spec = { featureGates: { enableMultiArchBootImageImport: true }, dataImportCronTemplates: [template] };
     const object = { apiVersion: "hco.kubevirt.io/v1beta1", kind: "HyperConverged", metadata: { name: "x" }, spec };
     const title = await page.title();
-    // In the line that is read aloud, and in everything else.
+    // In the live region, and in everything else.
     await restore(page, { object: JSON.stringify(object), settings: JSON.stringify({ [markup]: 1 }) });
     assert.ok((await verdictOf(page)).includes("<img src=x"), await verdictOf(page));
     assert.equal(await page.locator("img[src], body script").count(), 0);
@@ -324,7 +324,7 @@ describe("the page in Chromium", () => {
   }
 
   async function check(page: Page, what: string): Promise<void> {
-    // Not as a script element, which the page's policy forbids.
+    // Not as a script element, which the page's Content-Security-Policy forbids.
     await page.evaluate(axe.source);
     const violations = await page.evaluate(async () => {
       const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document);
@@ -344,13 +344,13 @@ describe("the page in Chromium", () => {
       const { page, context } = await open("", options);
       await page.getByLabel("Example").selectOption({ label: "readme" });
       await page.getByText("Denied: architectures-missing").waitFor();
-      // Otherwise Playwright hides the caret with a style that the page's policy forbids.
+      // Otherwise, Playwright hides the caret with a style that the Content-Security-Policy forbids.
       await page.screenshot({ path: `${PICTURES}/${name}.png`, caret: "initial" });
       await context.close();
     }
   });
 
-  // Last, because it looks at all requests of the others.
+  // Last, because it checks the requests of all other tests.
   test("no request leaves the origin of the page", { skip }, async () => {
     assert.ok(requests.length > 10);
     assert.deepEqual([...new Set(requests.map((url) => new URL(url).hostname))], ["127.0.0.1"]);
@@ -371,7 +371,7 @@ describe("the page in Chromium", () => {
 
 /** The state of the page for a case. */
 function stateOf({ request, settings, nodes, error }: Native): State {
-  // YAML 1.1 quotes what kubectl would take for something else than a text.
+  // YAML 1.1 quotes strings that kubectl would read as another type.
   const text = (value: unknown) => (value === null || value === undefined ? "" : stringify(value, { version: "1.1" }));
   const built = requestFor(request["object"], request["oldObject"] ?? null, {});
   const differs = ([key, value]: [string, unknown]) =>

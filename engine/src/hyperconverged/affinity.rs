@@ -1,5 +1,5 @@
-//! A node affinity in Kubernetes' own types. They are filled by hand, because their `Deserialize` does not tell
-//! where a value of the wrong type is.
+//! A node affinity in Kubernetes' own types. The code does not use their `Deserialize`, because it does not report
+//! the path of a value that has the wrong type.
 
 use k8s_openapi::api::core::v1::{
     NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm,
@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
 use super::{PREFERRED, REQUIRED};
 use crate::json::{Field, WrongType};
 
-/// Reads a node affinity. The weights of preferred terms stay zero: no rule looks at them.
+/// Reads a node affinity. The weights of preferred terms stay zero, because no rule uses them.
 pub(super) fn node_affinity<'a>(field: &Field<'a>) -> Result<Option<NodeAffinity>, WrongType<'a>> {
     let affinity = field.object();
     let preferred = affinity.field(PREFERRED).list(|_, item| {

@@ -3,9 +3,9 @@
 use crate::json::{Field, Json, WrongType};
 use crate::text::ascii_lower;
 
-/// Annotation with the architectures of a template's image.
+/// The annotation with the architectures of a template's image.
 pub(crate) const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
-/// Annotation that enables or disables a template.
+/// The annotation that enables or disables a template.
 pub(crate) const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
 
 /// An entry of dataImportCronTemplates.
@@ -30,7 +30,7 @@ pub(crate) enum Enable {
     /// Absent, or true in any letter case.
     Enabled,
     Disabled,
-    /// Neither true nor false: HCO's webhook denies it.
+    /// Neither true nor false: HCO's webhook denies the template.
     Invalid(String),
 }
 
@@ -39,9 +39,9 @@ pub(crate) enum Enable {
 pub(crate) enum Source {
     /// The template has no spec.
     NoSpec,
-    /// There is a spec, but no `spec.template.spec.source`, which HCO needs of a common template.
+    /// There is a spec, but no `spec.template.spec.source`, which HCO requires for a common template.
     Missing,
-    /// A source that is no registry.
+    /// A source that is not a registry.
     Other,
     Registry(Box<Registry>),
 }
@@ -70,7 +70,7 @@ impl<'a> Template<'a> {
         })
     }
 
-    /// Whether HCO makes a golden image of the template.
+    /// Whether HCO creates a golden image from the template.
     pub(crate) fn is_enabled(&self) -> bool {
         self.enable == Enable::Enabled
     }
@@ -104,7 +104,7 @@ impl Source {
     }
 }
 
-/// Where an image is pulled from: every field, because HCO compares them all.
+/// The source that an image is pulled from: every field, because HCO compares them all.
 ///
 /// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataVolumeSourceRegistry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Registry {
         let is_present = field.is_present();
         let registry = field.object();
         let platform = registry.field("platform");
-        // A platform without an architecture has an empty one: it is a Go string.
+        // A platform without an architecture has an empty one, because it is a Go string.
         let has_platform = platform.is_present();
         let architecture = platform.object().field("architecture").string()?;
         let read = Self {
@@ -154,7 +154,7 @@ pub(crate) struct StatusTemplate {
 }
 
 impl StatusTemplate {
-    /// Reads an entry of the status; `None` if it is no common template.
+    /// Reads an entry of the status; `None` if it is not a common template.
     pub(crate) fn read<'a>(index: usize, item: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let status = item.object().object("status");
         let is_common = status.field("commonTemplate").boolean()?;
@@ -168,7 +168,7 @@ impl StatusTemplate {
             name: template.name,
             modified: modified.unwrap_or(false),
             registry: template.source.registry().cloned(),
-            // With the import on, the annotation is filtered and the original is not.
+            // With the import on, the annotation is filtered, but the original is not.
             architectures: original
                 .filter(|original| !original.is_empty())
                 .or(template.architectures),

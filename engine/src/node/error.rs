@@ -4,7 +4,7 @@ use std::fmt;
 
 use json_stream::{Error, Kind};
 
-/// How many characters of an unexpected `kind` are repeated.
+/// How many characters of an unexpected `kind` the error repeats.
 const KIND_MAX: usize = 40;
 
 /// Why a list of nodes cannot be read.
@@ -21,7 +21,7 @@ pub(super) enum Problem {
     Json(Error),
     Trailing,
     WrongKind {
-        /// The path below the item, or below the document where there is no item.
+        /// The path below the item, or below the document if there is no item.
         path: &'static str,
         expected: Kind,
         found: Kind,

@@ -1,4 +1,4 @@
-//! Counts nodes by architecture while a list of them is read. It does not know how the list is written.
+//! Counts nodes by architecture while a list of them is read. It is independent of the format of the list.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use crate::sorted;
 /// It is public so that `benches/readers` can measure other readers with it.
 #[derive(Debug)]
 pub struct Tally<'a, 'p> {
-    /// The labels to read.
+    /// The labels that are needed.
     pub keys: LabelKeys<'p>,
     /// The node that is being read.
     pub node: Node<'a>,
@@ -21,7 +21,7 @@ pub struct Tally<'a, 'p> {
     counts: Vec<Count<'p>>,
 }
 
-/// What is kept of a node until it is counted.
+/// The values of a node until it is counted.
 #[derive(Debug, Default)]
 pub struct Node<'a> {
     /// `metadata.name`.
@@ -32,7 +32,7 @@ pub struct Node<'a> {
     pub labels: LabelValues<'a>,
 }
 
-/// The slots of the labels that are read whatever the placement.
+/// The slots of the labels that are read for every placement.
 #[derive(Debug)]
 struct Slots {
     worker: usize,
@@ -49,7 +49,7 @@ struct Count<'p> {
 }
 
 impl<'p> Tally<'_, 'p> {
-    /// Empty censuses for these placements.
+    /// Creates empty censuses for these placements.
     pub fn new(placements: &[&'p Placement]) -> Self {
         let mut keys = LabelKeys::default();
         // MIRRORS: hyperconverged-cluster-operator, pkg/internal/nodeinfo/nodeinfo.go, for the roles.
@@ -78,7 +78,7 @@ impl<'p> Tally<'_, 'p> {
         }
     }
 
-    /// Forgets what was counted, and the node that is being read.
+    /// Discards the counts, and the node that is being read.
     pub fn restart(&mut self) {
         self.clear_node();
         for count in &mut self.counts {
@@ -143,7 +143,7 @@ impl Count<'_> {
     }
 }
 
-/// Adds a text, and copies it only if it is new. Copying it for every node makes a large list 15 % slower.
+/// Adds a string, and copies it only if it is new. Copying it for every node makes a large list 15 % slower.
 fn add(set: &mut BTreeSet<String>, text: &str) {
     if !set.contains(text) {
         set.insert(text.to_owned());

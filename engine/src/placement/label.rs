@@ -1,11 +1,11 @@
-//! The syntax of label keys and values, as Kubernetes checks it in selectors.
+//! The syntax of label keys and values, as Kubernetes validates it in selectors.
 
 use crate::name::is_dns1123_subdomain;
 
 /// The longest name part of a key, and the longest value, in bytes.
 const NAME_MAX: usize = 63;
 
-/// Why a text is not a valid label key, if it is not.
+/// Why a string is not a valid label key; `None` if it is valid.
 ///
 /// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelKey`.
 pub(super) fn key_error(key: &str) -> Option<&'static str> {
@@ -36,7 +36,7 @@ pub(super) fn key_error(key: &str) -> Option<&'static str> {
     }
 }
 
-/// Why a text is not a valid label value, if it is not. The empty text is valid.
+/// Why a string is not a valid label value; `None` if it is valid. The empty string is valid.
 ///
 /// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelValue`.
 pub(super) fn value_error(value: &str) -> Option<&'static str> {
@@ -52,7 +52,7 @@ pub(super) fn value_error(value: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a text has only letters and digits, and `-`, `_` and `.` between them.
+/// Whether a string has only letters and digits, and `-`, `_`, and `.` between them.
 fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphanumeric)

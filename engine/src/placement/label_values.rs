@@ -1,21 +1,21 @@
-//! The labels that placements name, each with a number, and their values on one node.
+//! The labels that placements name, each with a number, and their values for one node.
 //!
-//! A node of a real cluster has about 70 labels, and a placement names a handful of them. Only those
-//! are kept while the list is read.
+//! A node of a real cluster has about 70 labels, and a placement names only a few of them. Only those
+//! labels are stored while the list is read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Label keys, each with a number, its slot.
+/// Label keys, each with a number: its slot.
 #[derive(Debug, Default)]
 pub struct LabelKeys<'k> {
     slots: BTreeMap<&'k [u8], usize>,
-    /// Whether a known key has this hash. The length is a power of two, or zero without keys.
+    /// Whether a known key has this hash. The length is a power of two, or zero if there are no keys.
     known_hashes: Vec<bool>,
 }
 
 impl<'k> LabelKeys<'k> {
-    /// The slot of a key, which is added if it is new.
+    /// The slot of a key. A new key is added.
     pub fn add(&mut self, key: &'k str) -> usize {
         let key = key.as_bytes();
         let next = self.slots.len();
@@ -34,7 +34,7 @@ impl<'k> LabelKeys<'k> {
     /// The slot of a key, if it has one.
     #[inline]
     pub fn find(&self, key: &[u8]) -> Option<usize> {
-        // Most labels of a node are not named by any placement. One look at a table rules them out.
+        // Placements do not name most labels of a node. One access to the table excludes them.
         if self.known_hashes.get(hash(key, self.known_hashes.len())) == Some(&true) {
             self.slots.get(key).copied()
         } else {
@@ -42,13 +42,13 @@ impl<'k> LabelKeys<'k> {
         }
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     fn len(&self) -> usize {
         self.slots.len()
     }
 }
 
-/// How many places of the table there are for each key, at least.
+/// The minimum number of table entries for each key.
 const SPREAD: usize = 16;
 
 fn mark(known_hashes: &mut [bool], key: &[u8]) {
@@ -59,7 +59,7 @@ fn mark(known_hashes: &mut [bool], key: &[u8]) {
 }
 
 /// A number below `size`, which is a power of two, from the length and the last eight bytes of a key.
-/// Keys often share their prefix, and rarely their end.
+/// Keys often have the same prefix, but rarely the same end.
 #[inline]
 fn hash(key: &[u8], size: usize) -> usize {
     let end = match key.last_chunk() {
@@ -75,7 +75,7 @@ fn hash(key: &[u8], size: usize) -> usize {
 #[derive(Debug, Default)]
 pub struct LabelValues<'a> {
     by_slot: Vec<Option<Cow<'a, str>>>,
-    /// The slots that have a value.
+    /// The slots that have values.
     present: Vec<usize>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> LabelValues<'a> {
 
     /// Removes all labels.
     pub fn clear(&mut self) {
-        // Not the whole table: an affinity can name thousands of labels, of which a node has few.
+        // Not the whole table: an affinity can name thousands of labels, of which a node has only a few.
         for slot in self.present.drain(..) {
             if let Some(place) = self.by_slot.get_mut(slot) {
                 *place = None;

@@ -23,7 +23,7 @@ impl<'p> Matcher<'p> {
         Self {
             node_selector: node_selector.collect(),
             terms: placement.required.as_deref().map(|terms| {
-                // A term that is repeated matches nothing new.
+                // A repeated term does not match any more nodes.
                 let mut seen = BTreeSet::new();
                 let terms = terms.iter().filter(|term| seen.insert(*term));
                 terms.map(|term| Prepared::new(term, keys)).collect()
@@ -31,8 +31,8 @@ impl<'p> Matcher<'p> {
         }
     }
 
-    /// Whether a pod with this placement can run on a node with this name, which is empty if the node has
-    /// none, and these labels. Terms that do not parse match nothing; the others still can.
+    /// Whether a pod with this placement can run on a node with these labels and this name, which is empty if the
+    /// node has none. Terms that cannot be parsed match nothing; the others can still match.
     ///
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
     /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
@@ -64,7 +64,7 @@ impl<'p> Prepared<'p> {
     }
 
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
-    /// `nodeSelectorTerm.match`: it looks at `len(nodeFields) > 0` first, so a node without a name meets
+    /// `nodeSelectorTerm.match`: it checks `len(nodeFields) > 0` first, so a node without a name matches
     /// every `matchFields`.
     fn matches(&self, name: &str, labels: &LabelValues<'_>) -> bool {
         let mut labels_met = self
@@ -154,7 +154,7 @@ mod tests {
         ]);
         let values = prop_oneof![3 => vec(value(), 1), 1 => vec(value(), 0..4)];
         let expression = (key(), operators, values).prop_map(|(key, operator, values)| {
-            // Mostly valid: these operators take no values.
+            // Mostly valid, because these operators do not have values.
             let values = match operator {
                 "Exists" | "DoesNotExist" if values.len() < 3 => None,
                 _ => Some(values),
@@ -178,7 +178,7 @@ mod tests {
         })
     }
 
-    /// A valid term that seldom matches, so that of many terms each one counts.
+    /// A valid term that rarely matches, so that every one of many terms is evaluated.
     fn valid_term() -> impl Strategy<Value = NodeSelectorTerm> {
         let one_of = |values: &'static [&'static str]| {
             select(values).prop_map(|value| Some(vec![value.to_owned()]))
@@ -227,13 +227,13 @@ mod tests {
         }
     }
 
-    /// The rules of Kubernetes, written down once more and as plainly as possible.
+    /// The rules of Kubernetes, written a second time in the simplest possible way.
     fn term_matches(term: &NodeSelectorTerm, name: &str, labels: &Labels) -> bool {
         let expressions = term.match_expressions.as_deref().unwrap_or_default();
         let fields = term.match_fields.as_deref().unwrap_or_default();
         let expressions_match = expressions.iter().map(|it| expression_matches(it, labels));
         let fields_match = fields.iter().map(|it| field_matches(it, name));
-        // A term with an invalid requirement matches nothing, even if the requirement is not reached.
+        // A term with an invalid requirement matches nothing, regardless of the other requirements.
         let requirements: Option<Vec<bool>> = expressions_match.chain(fields_match).collect();
         requirements.is_some_and(|met| !met.is_empty() && !met.contains(&false))
     }

@@ -1,5 +1,5 @@
 //! One requirement of a node selector term, parsed once and matched against many nodes. A requirement that
-//! does not parse becomes a [`SelectorError`].
+//! cannot be parsed becomes a [`SelectorError`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::label::{key_error, value_error};
 use super::{Part, Place, SelectorError};
 use crate::sorted;
 
-/// How many errors of one requirement are reported. All of them repeat the requirement, whose list of
+/// The maximum number of errors of one requirement that are reported. All of them repeat the requirement, whose list of
 /// values can be as long as the request.
 const ERRORS_PER_REQUIREMENT: usize = 8;
 
@@ -21,7 +21,7 @@ pub(super) struct LabelRequirement {
     pub(super) test: Test,
 }
 
-/// What a term requires of a label's value. Long lists of values are searched for each node, so they are sets.
+/// What a term requires of a label's value. Long lists of values are searched for every node, so they are sets.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Test {
     In(BTreeSet<String>),
@@ -40,8 +40,8 @@ impl LabelRequirement {
     /// `NewRequirement`: an unknown operator hides all other errors. Otherwise the key is checked first, then
     /// the number and type of the values, then each value as a label value.
     ///
-    /// DIVERGES: Go adds the key to the path of a value (`values[0][kubernetes.io/arch]`). That is not a
-    /// field, and a key has any length, so the path ends with the index here.
+    /// DIVERGES: Go adds the key to the path of a value (`values[0][kubernetes.io/arch]`). This is not the path of
+    /// a field, and a key can have any length, so the path ends with the index here.
     pub(super) fn parse(
         requirement: &NodeSelectorRequirement,
         place: Place,
@@ -102,7 +102,7 @@ impl LabelRequirement {
 }
 
 impl Test {
-    /// Whether a node whose label has this value, or that does not have the label, meets the requirement.
+    /// Whether a node whose label has this value, or a node without the label, meets the requirement.
     ///
     /// MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `Requirement.Matches`: a node without the label
     /// meets `NotIn`, and a value that is not an integer meets neither `Gt` nor `Lt`.
@@ -118,7 +118,7 @@ impl Test {
     }
 }
 
-/// What a term requires of one field. The name is the only field that nodes have; every other field parses
+/// What a term requires of one field. Nodes have only the field for the name; every other field is parsed
 /// and is empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FieldRequirement {
@@ -169,7 +169,7 @@ impl FieldRequirement {
     }
 }
 
-/// Collects what is wrong with one requirement.
+/// Collects the errors of one requirement.
 struct Errors {
     place: Place,
     found: Vec<(Place, &'static str)>,
@@ -206,7 +206,7 @@ impl Errors {
     }
 }
 
-/// A requirement as it is written in messages and compared by the ratchet.
+/// A requirement as it appears in messages and as the ratchet compares it.
 fn one_line(requirement: &NodeSelectorRequirement) -> String {
     let mut line = format!("{} {}", requirement.key, requirement.operator);
     let values = requirement.values.as_deref().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! The terms of a required node affinity. Each term is parsed by itself: the terms that parse stay in force.
+//! The terms of a required node affinity. Each term is parsed separately: valid terms stay in effect.
 
 use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 
 use super::requirement::{FieldRequirement, LabelRequirement};
 use super::{List, Part, Place, SelectorError};
 
-/// A term that parsed. At least one of the lists has an entry.
+/// A valid term. At least one of the lists has an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Term {
     pub(super) labels: Vec<LabelRequirement>,
@@ -69,7 +69,7 @@ fn parse_all<R>(
     let mut parsed = Vec::new();
     let mut previous = None;
     for (index, requirement) in requirements.iter().enumerate() {
-        // Next to itself, a requirement adds nothing: `{}` a hundred thousand times is one problem.
+        // A repeated requirement adds nothing: `{}` a hundred thousand times is one problem.
         if previous.replace(requirement) == Some(requirement) {
             continue;
         }

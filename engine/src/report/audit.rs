@@ -1,4 +1,4 @@
-//! The audit annotations: a contract with machines, DESIGN.md section 5.
+//! The audit annotations: an interface for programs, DESIGN.md section 5.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::rule::Rule;
 use crate::sorted;
 use crate::text::{cut, percent_encode};
 
-/// The most that one annotation holds.
+/// The maximum length of an annotation.
 const LIMIT: usize = 16 * 1024;
 
 pub(super) fn annotations(
@@ -52,10 +52,10 @@ fn architectures(names: Option<&[String]>) -> Option<String> {
     })
 }
 
-/// `rule-id/template=deny rule-id=warn`: sorted, one word for a rule and template, the worst outcome of them.
+/// `rule-id/template=deny rule-id=warn`: sorted, one word for each rule and template, with its most severe outcome.
 fn findings(judged: &[Judged<'_>]) -> Option<String> {
     let mut words = BTreeMap::new();
-    // The worst one is written last.
+    // The most severe outcome is written last.
     for wanted in [Outcome::Carried, Outcome::Warn, Outcome::Deny] {
         for judged in judged {
             let worst = judged.worst.iter();
@@ -67,7 +67,7 @@ fn findings(judged: &[Judged<'_>]) -> Option<String> {
     bounded(words)
 }
 
-/// `rule-id/template=normalise rule-id=enable-import`, in the form of the findings.
+/// `rule-id/template=normalise rule-id=enable-import`, in the same format as the findings.
 fn made(repairs: &[Step]) -> Option<String> {
     let words = repairs.iter().map(|step| {
         let template = step.template.as_deref().unwrap_or_default();
@@ -76,19 +76,19 @@ fn made(repairs: &[Step]) -> Option<String> {
     bounded(sorted::map(words))
 }
 
-/// `rule-id/template=`. The equals sign belongs to what is sorted, so that the words are in order as a whole. Two names
-/// can be one when they are cut.
+/// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order. Two names
+/// can become equal when they are truncated.
 fn word(rule: &Rule, template: &str) -> String {
     let slash = if template.is_empty() { "" } else { "/" };
     format!("{}{slash}{}=", rule.id, percent_encode(template, NAME))
 }
 
 fn bounded(words: BTreeMap<String, String>) -> Option<String> {
-    /// Enough for `truncated=` and any number.
+    /// Enough space for `truncated=` and any number.
     const REST: usize = 32;
     let all = words.len();
     let mut text = String::new();
-    // The length at which the last word fits that leaves room for the number of the others.
+    // The length after the last word that leaves space for the number of omitted words.
     let mut fitting = (0, 0);
     for (count, (word, value)) in words.into_iter().enumerate() {
         if text.len() + REST <= LIMIT {

@@ -1,4 +1,4 @@
-//! The denial for people: the object, then a paragraph for each rule.
+//! The message of a denial, for users: the object, then a paragraph for each rule.
 
 use std::fmt::Write as _;
 
@@ -6,17 +6,17 @@ use super::{FindingReport, ObjectName};
 use crate::findings::{Judged, Outcome};
 use crate::text::{cut, quote};
 
-/// The most that a message holds.
+/// The maximum length of a message.
 pub(super) const LIMIT: usize = 4096;
-/// The most that a paragraph holds, so that one rule does not displace the others.
+/// The maximum length of a paragraph, so that one rule does not displace the others.
 const PARAGRAPH: usize = 1800;
-/// How many further templates a paragraph names, and how many different fixes it gives.
+/// The maximum number of further templates that a paragraph names, and of different fixes that it contains.
 const NAMED: usize = 5;
 const FIXES: usize = 3;
 
 /// The message about rules that deny.
 pub(super) fn message(object: &ObjectName<'_>, denying: &[&Judged<'_>]) -> String {
-    /// Room for the line that counts the rest.
+    /// Space for the line with the number of omitted findings.
     const REST: usize = 64;
     let count = |rules: &[&Judged<'_>]| -> usize {
         rules.iter().map(|judged| judged.count(Outcome::Deny)).sum()
@@ -55,10 +55,10 @@ fn paragraph(judged: &Judged<'_>) -> String {
     cut(text, PARAGRAPH)
 }
 
-/// The line that names the other places, or nothing.
+/// The line that names the other templates, if there are any.
 fn also(first: &FindingReport, others: &[&FindingReport], mut more: usize) -> String {
     let mut text = String::new();
-    // Findings with one path are about one template, one after the other.
+    // Findings with the same path are about the same template and are adjacent.
     let mut last = first.path.as_str();
     let mut named = 0;
     for finding in others {

@@ -1,11 +1,11 @@
-//! The warnings: a line for each repair, one for each finding that warns, one for each reason why images were not
-//! looked up, and one for each rule that carries existing problems over.
+//! The warnings: one line for each repair, for each finding that warns, for each reason why images were not
+//! looked up, and for each rule that carries existing problems over.
 
 use crate::findings::{Judged, Outcome};
 use crate::repair::Step;
 use crate::text::cut;
 
-/// The most that one line holds, and all of them together. The API server cuts longer ones.
+/// The maximum length of a line, and of all lines together. The API server truncates longer ones.
 const LINE: usize = 256;
 const LINES: usize = 4096;
 
@@ -43,7 +43,7 @@ pub(super) fn warnings(
     lines.finish()
 }
 
-/// Lines up to the limit; the others are counted.
+/// Lines up to the limit, then the number of omitted lines.
 #[derive(Default)]
 struct Lines {
     shown: Vec<String>,
@@ -53,7 +53,7 @@ struct Lines {
 
 impl Lines {
     fn push(&mut self, line: String) {
-        /// Room for the line that counts the others.
+        /// Space for the line with the number of omitted lines.
         const REST: usize = 32;
         let line = cut(line, LINE);
         if self.omitted == 0 && self.length + line.len() <= LINES - REST {

@@ -17,7 +17,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     }
 }
 
-/// While the import is off, HCO removes the annotation from what it gives to the SSP operator.
+/// While the import is off, HCO removes the annotation before it passes the template to the SSP operator.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// hcoDictToSSP.
@@ -37,7 +37,7 @@ fn without_import<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                     quote(&template.name)
                 ),
                 remedies: vec![
-                    // Unless another finding needs the import, which of the two is a choice.
+                    // If no other finding needs the import, the user has to choose one of the two.
                     remedies::enable_import_if_needed(facts),
                     remedies::remove_annotation(facts, template),
                 ],

@@ -12,12 +12,12 @@ use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-malformed", Level::Deny, check);
 
-/// HCO drops silently what equals no workload architecture (see `Architectures::supported`). The SSP operator trims
-/// (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.
+/// HCO silently drops an entry that is not equal to a workload architecture (see `Architectures::supported`). SSP trims
+/// entries (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for (template, value) in facts.annotations() {
         let mut mistakes = value.entries().filter(|entry| is_mistake(entry)).peekable();
-        // Nodes are needed only if there is something to compare with them.
+        // The nodes are needed only if there is an entry to compare with them.
         if mistakes.peek().is_none() || !findings.wants(&template.name) {
             continue;
         }
@@ -25,7 +25,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             return;
         };
         let mut seen = BTreeSet::new();
-        // It is the same for all entries, and an annotation can be long.
+        // The value is the same for all entries, and an annotation can be long.
         let remedy = OnceCell::new();
         let correct = || remedies::correct(facts, template, value, census);
         for entry in mistakes {

@@ -39,7 +39,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             path: facts.architectures_path(template),
             fact: fact(image.name, is_shipped, value.is_some()),
             remedies: if is_shipped {
-                // HCO would delete an annotation in the spec.
+                // HCO would remove an annotation in the spec.
                 let own = "use an image from a registry of your own, and add the architectures annotation";
                 vec![remedies::disable(facts, template), Remedy::advice(own)]
             } else {
@@ -50,8 +50,8 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 }
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch: without the
-/// annotation, one import that sets no platform. hyperconverged-cluster-operator
-/// controllers/handlers/golden-images/golden_images.go, hcoDictToSSP: with an empty one, none.
+/// annotation, SSP creates one import that sets no platform. hyperconverged-cluster-operator
+/// controllers/handlers/golden-images/golden_images.go, hcoDictToSSP: with an empty one, there is no import.
 fn fact(name: &str, is_shipped: bool, is_empty: bool) -> String {
     let name = quote(name);
     if is_empty {

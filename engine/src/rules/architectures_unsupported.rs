@@ -21,7 +21,7 @@ pub(crate) static RULE: Rule =
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// setDataImportCronTemplateStatusMultiArch; validateMultiArchDict: an empty value is missing, not unsupported.
 ///
-/// DIVERGES: with no workload architecture at all, HCO raises the alert for every template; we report
+/// DIVERGES: without any workload architecture, HCO raises the alert for every template; we report
 /// `no-workload-nodes` once.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
@@ -92,7 +92,7 @@ fn describe(
     }
 }
 
-/// Adds an entry that disables a common template. Its name can come from the status, which nobody validates.
+/// Adds an entry that disables a common template. Its name can come from the status, which is not validated.
 fn disable_common(facts: &Facts<'_>, name: &str) -> Remedy {
     let templates = &facts.hco.fields.templates;
     let list = templates.path();

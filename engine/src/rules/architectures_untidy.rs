@@ -15,12 +15,12 @@ pub(crate) static RULE: Rule = Rule::about_templates("architectures-untidy", Lev
 
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for (template, value) in facts.annotations() {
-        // An empty annotation is a missing one.
+        // `architectures-missing` reports an empty annotation.
         if value.0.is_empty() {
             continue;
         }
         let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
-        // It is the same for all entries, and an annotation can be long.
+        // The value is the same for all entries, and an annotation can be long.
         let remedy = OnceCell::new();
         let correct = || {
             let none = Census::default();

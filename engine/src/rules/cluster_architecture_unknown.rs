@@ -13,7 +13,7 @@ pub(crate) static RULE: Rule =
     Rule::about_object("cluster-architecture-unknown", Level::Deny, check);
 
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster: HCO always sends the architectures of the
-/// cluster, and the SSP operator rejects one that it does not know, with the import on or off.
+/// cluster, and the SSP operator rejects an unknown one, regardless of whether the import is on.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(census) = facts.census_if_read() else {
         return;
@@ -34,7 +34,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 }
 
 fn ways_out(facts: &Facts<'_>, census: &Census) -> Vec<Remedy> {
-    // A placement does not change which nodes are the control plane.
+    // A placement does not affect which nodes are control-plane nodes.
     let is_placement_enough = census
         .control_plane
         .iter()

@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule =
     Rule::about_object("control-plane-architecture-differs", Level::Warn, check);
 
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`: with the import off, the SSP operator
-/// takes the first architecture of the control plane, else the first one of the workloads, for its VM templates.
+/// uses the first architecture of the control plane, or else the first one of the workloads, for its VM templates.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Enabled || facts.images.is_empty() {
         return;
@@ -41,7 +41,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         remedies: vec![if remedies::has_known_architectures(census) {
             remedies::enable_import(facts)
         } else {
-            // The import does not help: the SSP operator rejects its configuration either way.
+            // The import does not help: the SSP operator rejects its configuration in both cases.
             Remedy::advice("first fix the problem that the rule cluster-architecture-unknown reports")
         }],
     });

@@ -18,9 +18,9 @@ use crate::text::quote;
 pub(crate) static RULE: Rule =
     Rule::about_templates("image-architectures-mismatch", Level::Deny, check);
 
-/// An entry that is no name of an architecture is for `architectures-malformed`: HCO imports nothing for it.
+/// `architectures-malformed` reports an entry that is not the name of an architecture: HCO does not import it.
 ///
-/// Nobody can correct the annotation of a template that HCO ships, so only architectures of the nodes count there.
+/// Users cannot correct the annotation of a template that HCO ships, so only architectures of the nodes count there.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
         return;

@@ -40,7 +40,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     }
 }
 
-/// The end of a reason, because hosts put the URL first and the cause last.
+/// The end of a reason, because hosts write the URL first and the cause last.
 fn in_one_line(reason: &str) -> String {
     const SHOWN: usize = 120;
     let end = text::end(reason, SHOWN);

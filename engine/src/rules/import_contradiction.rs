@@ -23,7 +23,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let gate = facts.hco.fields.gates.path().index(index);
     let field = &facts.hco.fields.import.path();
     findings.add(Identity::only(), || {
-        // An absent field reads as off here.
+        // An absent field counts as off here.
         let wanted = import.field.unwrap_or(false);
         let state = if wanted { "Enabled" } else { "Disabled" };
         let agree = Edits::default()

@@ -10,7 +10,7 @@ use crate::text::{distance, quote};
 
 pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn, check);
 
-/// How many letters may be wrong.
+/// The maximum number of wrong letters.
 const TYPOS: usize = 2;
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case on main,
@@ -43,7 +43,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                         quote(&gate.name)
                     ),
                 },
-                // Another name can change the import.
+                // Correcting the name can change the import.
                 remedies: vec![
                     Remedy::edits(format!("use the name {GATE}"), edits)
                         .complete_if(typos == 0 && is_alone && gate.has_plain_key),
@@ -53,9 +53,9 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     }
 }
 
-/// How many letters of a gate's name are wrong, if it is a near miss.
+/// The number of wrong letters in a gate's name, if it is similar to the gate of the import.
 fn typos(gate: &Gate) -> Option<usize> {
-    // A character has at most four bytes; most names are much too short or too long.
+    // A character has at most four bytes; most names are much too short or too long to be similar.
     let is_near = gate.name.len().abs_diff(GATE.len()) <= 4 * TYPOS;
     is_near.then(|| distance(&gate.name, GATE, TYPOS)).flatten()
 }

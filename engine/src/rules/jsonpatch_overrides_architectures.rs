@@ -22,7 +22,7 @@ const IN_KUBEVIRT: [&str; 2] = [
 ];
 const IN_CDI: [&str; 1] = ["/spec/workload"];
 
-/// HCO applies the patch to what it decided, so nothing that the other rules report about that is certain.
+/// HCO applies the patch to the values that it sets, so the other rules' findings about these values are not certain.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
@@ -62,7 +62,7 @@ fn check_patch(
         return;
     };
     for operation in operations {
-        // The same operation is another problem in another patch.
+        // The same operation in another patch is a different problem.
         let value = || Identity::value(format!("{resource} {}", operation.text));
         if !operation.is_applicable() {
             findings.add(value(), || {
@@ -97,13 +97,13 @@ struct Operation<'a> {
     from: Option<String>,
 }
 
-/// The operations of a patch; `None` if it is none.
+/// The operations of a patch; `None` if it is not a patch.
 fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
     let patch = Field::root(Json::parse(patch.as_bytes()).ok()?);
     let operations = patch.list(|_, item| {
         let text = item.json().map_or("null", Json::text);
         let operation = item.object();
-        // This also fails on what is no object.
+        // This also fails for anything that is not an object.
         operation.fields()?;
         let string = |key| operation.field(key).string().ok().flatten();
         Ok(Operation {
@@ -124,7 +124,7 @@ impl Operation<'_> {
             .is_some_and(|path| path.starts_with("/spec/"))
     }
 
-    /// The pointer that is on, above or below one of these fields, if the operation changes anything.
+    /// The pointer to one of these fields, to a parent, or to a child, if the operation changes anything.
     fn touched(&self, fields: &[&str]) -> Option<&str> {
         if self.op.as_deref() == Some("test") {
             return None;
@@ -136,9 +136,9 @@ impl Operation<'_> {
     }
 }
 
-/// Whether one JSON pointer is the other one, or above or below it.
+/// Whether two JSON pointers are equal, or one is a parent of the other.
 fn are_related(pointer: &str, field: &str) -> bool {
-    // HCO's patch library ignores what is before the first slash. No segment of the fields is written with an escape.
+    // HCO's patch library ignores everything before the first slash. No segment of the fields needs an escape.
     let mut segments = pointer.split('/').skip(1);
     field
         .split('/')

@@ -8,8 +8,8 @@ use crate::rule::{Level, Rule};
 
 pub(crate) static RULE: Rule = Rule::about_object("no-workload-nodes", Level::Warn, check);
 
-/// DIVERGES: with no workload architecture, HCO raises its alerts for every template; this reports it once, and the
-/// rules that compare with the workload architectures stay silent.
+/// DIVERGES: without any workload architecture, HCO raises its alerts for every template; this rule reports it once,
+/// and the rules that compare with the workload architectures do not fire.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let census = facts.census_if_read();
     if census.is_none_or(|census| !census.workload.is_empty()) {

@@ -8,7 +8,7 @@ use crate::rule::{Level, Rule};
 use crate::settings::ServiceAccount;
 use crate::text::escape;
 
-/// The rule is about the policy, not about the object: it has a status code of its own.
+/// The rule is about the policy, not about the object: it has its own status code.
 pub(crate) static RULE: Rule =
     Rule::about_object("nodes-unreadable", Level::Deny, check).exempt_from_ratchet();
 
@@ -27,7 +27,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 grant(Some(account), ""),
             ),
             (NodesError::Host(error), account) => {
-                // The causes and, where backtraces are on, a backtrace follow on further lines.
+                // The causes and, if backtraces are on, a backtrace follow on the next lines.
                 let first = error.lines().next().unwrap_or_default();
                 let error = escape(first.trim_end_matches('.'), 160);
                 let colon = if error.is_empty() { "" } else { ": " };
@@ -60,7 +60,7 @@ fn name(account: &ServiceAccount) -> String {
 
 /// Grant the service account access to nodes.
 ///
-/// Not by the manifest itself: it binds one account, and applied for another one it would replace the binding of an
+/// Not with the manifest: it binds one account, and applying it for another account would replace the binding of an
 /// overlay.
 fn grant(account: Option<&ServiceAccount>, condition: &str) -> Remedy {
     let account = account.map_or_else(|| "NAMESPACE/NAME".to_owned(), name);
@@ -72,10 +72,10 @@ fn grant(account: Option<&ServiceAccount>, condition: &str) -> Remedy {
     )))
 }
 
-/// What to do about a host's error.
+/// How to fix a host's error.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs and
-/// `src/callback_handler/mod.rs`, for the words that the errors are recognised by.
+/// `src/callback_handler/mod.rs`, for the words that identify the errors.
 fn resolve(error: &str, account: Option<&ServiceAccount>) -> Remedy {
     if error.contains("access to Kubernetes") {
         Remedy::advice(

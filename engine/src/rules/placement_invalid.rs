@@ -12,7 +12,7 @@ use crate::text::quote;
 pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny, check);
 
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the required
-/// affinity of the workloads and of the infrastructure; nothing preferred, no nodeSelector.
+/// affinity of the workloads and of the infrastructure; no preferred terms, no nodeSelector.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let fields = &facts.hco.fields;
     let workloads = fields.node_affinity.path().key(REQUIRED);
@@ -25,7 +25,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         ),
     ] {
         for error in errors {
-            // The same requirement is another problem in the other affinity.
+            // The same requirement in the other affinity is a different problem.
             let value = format!("{affinity} {}", error.requirement);
             findings.add(Identity::value(value), || describe(required, error));
         }

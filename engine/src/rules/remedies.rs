@@ -1,4 +1,4 @@
-//! The remedies that more than one rule gives: enable the import, place the workloads, correct an annotation.
+//! The remedies that several rules use: enable the import, place the workloads, correct an annotation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,12 +25,12 @@ use crate::sorted;
 use crate::text::{self, escape};
 use crate::value::Value;
 
-/// Enable the import, and in the same change correct the annotations that HCO reads from then on.
+/// Enable the import, and in the same change correct the annotations that HCO then reads.
 pub(super) fn enable_import(facts: &Facts<'_>) -> Remedy {
     enable_import_if(true, facts)
 }
 
-/// Complete only if the import is needed. No image is looked up if it is not, or if an update carries the problem over.
+/// Complete only if the import is needed. If it is not, or if the problem is carried over, no image is looked up.
 fn enable_import_if(is_needed: bool, facts: &Facts<'_>) -> Remedy {
     let is_existing = || {
         let old = facts
@@ -61,7 +61,7 @@ fn new_enable_import(facts: &Facts<'_>) -> Remedy {
         };
     }
 
-    // Before HCO 1.19 the field does not exist; nothing in the object tells which version runs.
+    // Before HCO 1.19, the field does not exist; the object does not contain the version of HCO.
     let needs_gate = hco.version == Version::V1 && hco.import.field.is_none();
     let mut summary = "enable the multi-architecture import".to_owned();
     if needs_gate {
@@ -83,8 +83,8 @@ fn new_enable_import(facts: &Facts<'_>) -> Remedy {
         .with_repair(Repair::EnableImport)
 }
 
-/// Sets the field of the import, and in v1 the feature gate if it is listed or if there is no field: HCO 1.18 drops
-/// the field silently, HCO 1.19 accepts both when they agree.
+/// Sets the field for the import, and in v1 the feature gate if it is listed or if there is no field: HCO 1.18 drops
+/// the field silently, HCO 1.19 accepts both if they agree.
 pub(crate) fn set_import(hco: &HyperConverged<'_>) -> Edits {
     let gate = |name: &str| Value::object([("name", name.into()), ("state", "Enabled".into())]);
     let list = &hco.fields.gates;
@@ -96,7 +96,7 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>) -> Edits {
     }
     let is_nowhere = hco.import.field.is_none() && hco.import.gate_index().is_none();
     if hco.version == Version::V1 && is_nowhere {
-        // The empty object that an upgrade from HCO 1.18 leaves behind is no list.
+        // The empty object that an upgrade from HCO 1.18 leaves is not a list.
         if list.json().is_none_or(|json| json.kind() == Kind::Object) {
             edits = edits.set(list, Value::List(Vec::new()));
         }
@@ -105,9 +105,9 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>) -> Edits {
     edits
 }
 
-/// The annotations that HCO reads or ignores with the import on, and what they have to be: corrected where it is clear
-/// what was meant, and removed where HCO ignores them. `None` if there are more than a message has room for: then a
-/// person has to look.
+/// The annotations that HCO reads or ignores with the import on, and their new values: corrected if the intended
+/// value is clear, and removed if HCO ignores them. `None` if there are more than fit into a message: then a
+/// person has to check them.
 fn corrections<'a>(facts: &Facts<'a>) -> Option<Vec<(&'a Template<'a>, Option<String>)>> {
     const MOST: usize = 32;
     let none = BTreeMap::new();
@@ -145,7 +145,7 @@ fn corrections<'a>(facts: &Facts<'a>) -> Option<Vec<(&'a Template<'a>, Option<St
     Some(corrections)
 }
 
-/// The rules that deny the object with the import on and these corrections for something that they do not deny it for
+/// The rules that deny the object with the import on and these corrections for a reason that they do not deny it for
 /// now. If there are none, the remedy is complete.
 fn revealed(
     facts: &Facts<'_>,
@@ -185,7 +185,7 @@ pub(super) fn enable_import_if_needed(facts: &Facts<'_>) -> Remedy {
 }
 
 /// Place the workloads on one architecture: a remedy for each architecture that golden images support and that a
-/// nodeSelector can select, the default of HCO first.
+/// nodeSelector can select, HCO's default first.
 pub(super) fn place(facts: &Facts<'_>, census: &Census, summary: &str) -> Vec<Remedy> {
     let default = default_architecture(census);
     let others = census.workload.keys().map(String::as_str);
@@ -198,8 +198,8 @@ pub(super) fn place(facts: &Facts<'_>, census: &Census, summary: &str) -> Vec<Re
         .collect()
 }
 
-/// Whether exactly the nodes of an architecture match the placement that also asks for the architecture's label. The
-/// label can be missing or wrong, and an existing placement can exclude the architecture.
+/// Whether nodes of the architecture, and no others, match the placement if it also requires the architecture's label.
+/// The label can be missing or wrong, and an existing placement can exclude the architecture.
 fn is_selectable(census: &Census, architecture: &str) -> bool {
     let selected = census.by_arch_label.get(architecture);
     selected.is_some_and(|selected| selected.iter().eq([architecture]))
@@ -215,10 +215,10 @@ fn place_on(facts: &Facts<'_>, architecture: &str, summary: &str) -> Remedy {
         .with_repair(Repair::PlaceOn(architecture.to_owned()))
 }
 
-/// The architecture that HCO takes for VMs that do not ask for one.
+/// The architecture that HCO uses for VMs that do not request one.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/architectures.go, set: the first architecture of
-/// the control plane if the workloads have it, else the most common one of the workloads, ties by name.
+/// the control plane if the workloads have it, otherwise the most common one of the workloads; ties are broken by name.
 fn default_architecture(census: &Census) -> Option<&str> {
     let first = census.control_plane.first();
     if let Some(first) = first.filter(|first| census.workload.contains_key(*first)) {
@@ -231,7 +231,7 @@ fn default_architecture(census: &Census) -> Option<&str> {
         .map(|(name, _)| name.as_str())
 }
 
-/// Correct the entries of an annotation. Complete if it is clear what was meant, and if no other rule denies the
+/// Correct the entries of an annotation. Complete if the intended value is clear, and if no other rule denies the
 /// template with the correction.
 pub(super) fn correct(
     facts: &Facts<'_>,
@@ -244,7 +244,7 @@ pub(super) fn correct(
     let fit = supported.map(|set| (set, fit(set, &census.workload, &correction.value)));
     match fit {
         Some((_, Fit::Wrong(value))) => vec![set_supported(facts, template, census, value)],
-        // To add architectures is a decision, which the repair `normalise` does not make.
+        // Adding architectures is a decision, which the repair `normalise` does not make.
         Some((_, Fit::Partial(value))) => vec![
             set_supported(facts, template, census, value),
             set_corrected(facts, template, census, correction),
@@ -279,7 +279,7 @@ fn set_corrected(
         correction.value,
     );
     let remedy = Remedy::edits(summary, edits.finish()).complete_if(complete);
-    // A repair makes no decision for anybody.
+    // A repair must not make decisions for the user.
     if complete {
         remedy.with_repair(Repair::Normalise)
     } else {
@@ -301,11 +301,11 @@ fn is_denied(facts: &Facts<'_>, template: &Template<'_>, census: &Census, value:
     is_unsupported || becomes_partial
 }
 
-/// Whether an annotation agrees with the image of its template. The values list what the image supports, the
-/// architectures of the nodes first.
+/// Whether an annotation agrees with the image of its template. The values list what the image supports, starting with
+/// the architectures of the nodes.
 enum Fit {
     Right,
-    /// It leaves out architectures of the nodes that the image supports.
+    /// It omits architectures of the nodes that the image supports.
     Partial(String),
     /// It lists an architecture that the image does not support, or none of the nodes.
     Wrong(String),
@@ -313,7 +313,7 @@ enum Fit {
     Unusable,
 }
 
-/// How a value fits an image that supports these architectures.
+/// How a value agrees with an image that supports these architectures.
 fn fit(supported: &BTreeSet<String>, workload: &BTreeMap<String, usize>, value: &str) -> Fit {
     let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
         .iter()
@@ -359,7 +359,7 @@ fn set_supported(
     remedy.with_repair(Repair::FromImage)
 }
 
-/// Advise another image, because this one does not support the nodes.
+/// Recommend another image, because this one does not support the nodes.
 fn another_image(census: &Census, supported: &BTreeSet<String>) -> Remedy {
     Remedy::advice(format!(
         "use an image that supports {}; this one supports only {}",
@@ -368,7 +368,7 @@ fn another_image(census: &Census, supported: &BTreeSet<String>) -> Remedy {
     ))
 }
 
-/// Advise another image or placement, because none of these nodes can run this image.
+/// Recommend another image or placement, because none of these nodes can run this image.
 fn another_image_or_placement(census: &Census, supported: &BTreeSet<String>) -> Remedy {
     Remedy::advice(format!(
         "use an image that supports {}, or place the workloads on nodes that this image supports ({})",
@@ -377,7 +377,7 @@ fn another_image_or_placement(census: &Census, supported: &BTreeSet<String>) -> 
     ))
 }
 
-/// List the workload architectures that the image supports. If it is not looked up, only a person knows them.
+/// List the workload architectures that the image supports. If the image is not looked up, only a person knows them.
 pub(super) fn list_architectures(
     facts: &Facts<'_>,
     template: &Template<'_>,
@@ -413,7 +413,7 @@ fn list_workload(
     )
 }
 
-/// Add architectures to the annotation. Complete if the registry says that the image supports all nodes.
+/// Add architectures to the annotation. Complete if the registry confirms that the image supports all nodes.
 pub(super) fn add_architectures<'n>(
     facts: &Facts<'_>,
     template: &Template<'_>,
@@ -457,7 +457,7 @@ fn set_annotation(
     name: &'static str,
     value: impl Into<Value>,
 ) -> Edits {
-    // The template alone is read again: a list of templates can be long.
+    // Only the template is read again, because a list of templates can be long.
     let template = Field::item(
         &facts.hco.fields.templates.path(),
         template.index,
@@ -474,8 +474,8 @@ pub(super) fn remove_annotation(facts: &Facts<'_>, template: &Template<'_>) -> R
     Remedy::edits("remove the annotation", edits)
 }
 
-/// Whether the SSP operator knows all architectures of the cluster. Otherwise it rejects its configuration, with the
-/// import on or off.
+/// Whether the SSP operator supports all architectures of the cluster. Otherwise, it rejects its configuration,
+/// regardless of whether the import is on.
 pub(super) fn has_known_architectures(census: &Census) -> bool {
     let mut all = census.workload.keys().chain(&census.control_plane);
     all.all(|name| is_accepted_by_ssp(name))
@@ -487,13 +487,13 @@ pub(super) fn image_path(facts: &Facts<'_>, template: &Template<'_>) -> FieldPat
     facts.path_of(template).keys(&source)
 }
 
-/// The path of the workloads' placement as a whole.
+/// The path of the complete placement of the workloads.
 pub(super) fn placement_path(facts: &Facts<'_>) -> FieldPath {
     let selector = &facts.hco.fields.node_selector.path();
     selector.parent().cloned().unwrap_or_default()
 }
 
-/// Names of architectures for people: at most six, each bounded.
+/// Names of architectures for users: at most six, each shortened.
 pub(super) fn names<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| escape(name, 32)).collect();
     text::list(&names, 6)

@@ -11,14 +11,14 @@ use crate::text::quote;
 pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny, check);
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, getDicMapFromCr:
-/// names are compared whether or not a template is enabled.
+/// names are compared regardless of whether a template is enabled.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let mut first = BTreeMap::new();
     let mut reported = BTreeSet::new();
     for template in &facts.hco.templates {
         let name = template.name.as_str();
         let index = *first.entry(name).or_insert(template.index);
-        // A name that is there three times is one problem.
+        // A name that occurs three times is one problem.
         if index == template.index || !reported.insert(name) {
             continue;
         }

@@ -10,14 +10,14 @@ use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny, check);
 
-/// The longest name of a DataImportCron, and what the SSP operator adds to it for each architecture: `-amd64`.
+/// The maximum length of a DataImportCron's name, and the suffix that SSP adds for each architecture: `-amd64`.
 const LONGEST: usize = 63;
 const SUFFIX: usize = 6;
 
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name;
 /// internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch, for the suffix.
 /// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go for the length. The API server
-/// rejects a name that is no DNS-1123 subdomain.
+/// rejects a name that is not a DNS-1123 subdomain.
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for template in facts.hco.templates.iter().filter(|it| it.is_enabled()) {
         let is_annotated = template

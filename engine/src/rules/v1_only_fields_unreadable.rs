@@ -22,7 +22,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 "The annotation is not valid ({}): HCO cannot convert the object to v1.",
                 escape(&error.0, 120)
             ),
-            // What the annotation holds is lost.
+            // The values in the annotation are lost.
             remedies: vec![Remedy::edits(
                 "remove the annotation, which HCO manages, and set its values in the regular fields",
                 removed,

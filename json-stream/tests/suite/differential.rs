@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::tree::{compare, skip};
 
-/// A text that is a valid document: any escapes, any white space, the same keys again.
+/// A text that is a valid document, with any escapes, any whitespace, and duplicate keys.
 fn document() -> impl Strategy<Value = String> {
     value(prop_oneof![
         Just("null".to_owned()),
@@ -16,7 +16,7 @@ fn document() -> impl Strategy<Value = String> {
     ])
 }
 
-/// A list or an object, so that every cut of it is incomplete.
+/// A list or an object, so that every truncated prefix of it is incomplete.
 fn container() -> impl Strategy<Value = String> {
     document().prop_map(|document| format!("{{\"a\":[{document}]}}"))
 }

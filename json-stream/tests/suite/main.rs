@@ -1,4 +1,4 @@
-//! The reader against `serde_json`.
+//! Compares the reader with `serde_json`.
 #![cfg(not(target_arch = "wasm32"))]
 #![expect(
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Small documents, each of which is one rule of the syntax.
+//! Small documents, each of which tests one rule of the syntax.
 
 use json_stream::{Error, Kind, MAX_DEPTH, Reader};
 use rstest::rstest;

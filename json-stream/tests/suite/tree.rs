@@ -1,5 +1,5 @@
-//! A document as a tree, built by the reader and by `serde_json`, and the comparison of the two. The fuzz
-//! target uses it as well.
+//! A document as a tree, built by the reader and by `serde_json`, and a comparison of both. The fuzz
+//! target also uses it.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-/// A value. Objects keep all their members, also those with the same key.
+/// A value. Objects keep all their members, including duplicate keys.
 #[derive(Debug, PartialEq)]
 enum Tree {
     Null,
@@ -35,7 +35,7 @@ pub(crate) fn compare(document: &[u8]) {
     }
     match (build(document), serde_json::from_slice(document)) {
         (built, Ok(tree)) => assert_eq!(built, Ok(tree)),
-        // serde_json rejects half a surrogate pair and numbers that are too large for it as well.
+        // serde_json also rejects half a surrogate pair and numbers that are too large for it.
         (Ok(_), Err(error)) => assert!(error.is_syntax(), "{error}"),
         (Err(error), Err(_)) => {
             assert_eq!(error, Error::InvalidString);
@@ -102,7 +102,7 @@ fn value<'a>(reader: &mut Reader<'a>, document: &'a [u8]) -> Result<Tree, Error>
     })
 }
 
-/// How many brackets are open at once, at most. Brackets in strings count, so this is an upper limit.
+/// The maximum number of open brackets. Brackets in strings count too, so this is an upper limit.
 fn nesting(document: &[u8]) -> usize {
     let mut open = 0_usize;
     let mut most = 0;
