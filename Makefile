@@ -1,12 +1,13 @@
-# Each target is a line or two over cargo. `make help` lists them.
+# Each target runs one or two commands, mostly of cargo. `make help` lists the targets.
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# One profile and one set of flags (.cargo/config.toml) for the module that is tested, annotated and pushed. The directory
+# One profile and one set of flags (.cargo/config.toml) for the module that is tested, annotated, and pushed. The directory
 # is that of preflight/build.rs, so that the module is compiled once.
 MODULE_TARGET := $(TARGET)/policy-module
 MODULE := $(MODULE_TARGET)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
-# The module names the sources of its dependencies; not where they are on this machine. preflight/build.rs has it too.
+# The module contains the paths of its dependencies' sources. Remap them, so that they do not depend on this machine.
+# preflight/build.rs does the same.
 REMAP := target.wasm32-wasip1.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
 PACKAGING := $(CARGO) run --quiet --locked -p packaging
 SOURCES := $(shell find src engine/src json-stream/src -name '*.rs') $(wildcard Cargo.* engine/Cargo.toml json-stream/Cargo.toml .cargo/config.toml rust-toolchain.toml)
@@ -19,10 +20,10 @@ policy.wasm: $(SOURCES) | setup ## Build the policy
 	$(CARGO) build --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1 --config '$(REMAP)' --target-dir $(MODULE_TARGET)
 	cp $(MODULE) $@
 
-# First of all, so that nothing is compiled in vain. cargo would install the toolchain by itself, but not where
-# RUSTUP_AUTO_INSTALL is 0. Before 1.28 rustup did not read rust-toolchain.toml to install a toolchain.
+# This runs before anything is compiled. cargo would install the toolchain by itself, but not if RUSTUP_AUTO_INSTALL is 0.
+# Versions of rustup before 1.28 do not install the toolchain of rust-toolchain.toml.
 .PHONY: setup
-setup: ## Check for rustup and a C compiler, install the toolchain and its targets; the other targets do it first
+setup: ## Check for rustup and a C compiler, install the toolchain and its targets; the other targets run this first
 	@command -v rustup >/dev/null || { echo 'rustup is missing: install it from https://rustup.rs' >&2; exit 1; }
 	@command -v cc >/dev/null || { echo 'A C compiler is missing: install one, for example with apt install gcc' >&2; exit 1; }
 	@case "$$(rustup --version 2>/dev/null)" in 'rustup 0.'*|'rustup 1.'[0-9].*|'rustup 1.1'[0-9].*|'rustup 1.2'[0-7].*) \
@@ -32,15 +33,15 @@ setup: ## Check for rustup and a C compiler, install the toolchain and its targe
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy as it is deployed
 	$(PACKAGING) -- annotate policy.wasm --output $@
 
-# What scaffolds and Rancher copy its rules from, on a cluster that serves no v1.
-annotated-policy-v1beta1.wasm: policy.wasm policy-metadata.yml README.md ## The same with rules for v1beta1 only: HCO up to 1.17
+# For clusters that do not serve v1: `kwctl scaffold manifest` and Rancher copy the rules from the metadata of the module.
+annotated-policy-v1beta1.wasm: policy.wasm policy-metadata.yml README.md ## Build the policy with rules only for v1beta1, for HCO 1.17 and earlier
 	$(PACKAGING) -- annotate policy.wasm --api-version v1beta1 --output $@
 
-# RELEASED=1: refuse a version of which CHANGELOG.md does not say when it was released.
+# RELEASED=1: fail if CHANGELOG.md does not contain the release date of the version.
 artifacthub-pkg.yml: policy-metadata.yml questions-ui.yml CHANGELOG.md ## Write the page on Artifact Hub
 	$(PACKAGING) -- artifacthub --output $@ $(if $(RELEASED),--released)
 
-# SOURCES_PATH: the sources.yml that kwctl takes, for a registry that is insecure or has a certificate of its own.
+# SOURCES_PATH: the sources.yml of kwctl, for a registry that is insecure or has a private certificate.
 .PHONY: push
 push: $(or $(MODULE_FILE),annotated-policy.wasm) ## Push the policy to OCI=registry/repository:tag, print its digest
 	@$(PACKAGING) --features registry -- push $< $(or $(OCI),$(error OCI=registry/repository:tag)) $(if $(SOURCES_PATH),--sources-path $(SOURCES_PATH))
@@ -49,7 +50,7 @@ push: $(or $(MODULE_FILE),annotated-policy.wasm) ## Push the policy to OCI=regis
 pull: ## Pull OCI=registry/repository:tag into pulled-policy.wasm
 	$(PACKAGING) --features registry -- pull $(or $(OCI),$(error OCI=registry/repository:tag)) --output pulled-policy.wasm $(if $(SOURCES_PATH),--sources-path $(SOURCES_PATH))
 
-policy-sbom.cdx.json: $(SOURCES) ## Write down what is in the module (needs cargo-cyclonedx)
+policy-sbom.cdx.json: $(SOURCES) ## Write the software bill of materials (SBOM) of the module (needs cargo-cyclonedx)
 	.ci/sbom
 
 .PHONY: reproducible
@@ -60,7 +61,7 @@ reproducible: policy.wasm ## Build the policy in another folder, with another Ca
 hco-preflight: setup ## Build the command, target/release/hco-preflight
 	$(CARGO) build --release --locked -p hco-preflight --bin hco-preflight
 
-# MACHINE=aarch64: for arm64, from another machine; the script says what it needs.
+# MACHINE=aarch64: build for arm64 on another machine; the script prints what it needs.
 MACHINE ?= $(shell uname -m)
 .PHONY: static
 static: setup ## Build the command for any Linux, and run it in an empty directory: hco-preflight-linux-amd64 or -arm64
@@ -74,31 +75,31 @@ push-image: ## Push the image of both static commands to OCI=registry/repository
 archives: ## Pack the commands in RELEASE=directory for cargo binstall, krew and action.yml
 	.ci/archives $(or $(RELEASE),$(error RELEASE=directory))
 
-# Half the time of a release build; the module in it is the same.
+# A debug build takes half the time of a release build, and contains the same module.
 PREFLIGHT := $(TARGET)/debug/hco-preflight
 .PHONY: run
 run: setup ## Check the example against a mixed cluster: it is denied, with the fix
 	$(CARGO) build --locked -p hco-preflight --bin hco-preflight
 	$(PREFLIGHT) check -f examples/hyperconverged.yaml --nodes examples/mixed-nodes.yaml; test $$? -eq 1
 
-# Always the same packages, whichever of their tests are run: other packages have other features, and cargo would
-# build everything anew for them.
+# Always the same packages, regardless of which tests are run: another set of packages has other features, for which cargo
+# would build everything again.
 TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p hco-preflight -p packaging -p sources -p e2e-tests
 
 .PHONY: test
-test: setup ## Test all that needs no other program
+test: setup ## Run the tests that need no other program
 	$(TEST) --doc
 	$(TEST) --no-fail-fast --lib --bins --test suite
 
 .PHONY: e2e-tests
-e2e-tests: setup ## The cases through every door; kwctl and policy-server if they are on PATH (POLICY_WASM: another module)
+e2e-tests: setup ## Run the cases through every door, including kwctl and policy-server if they are on PATH (POLICY_WASM: another module)
 	$(TEST) --test doors
 
-# The versions of these programs are in e2e-tests/tools/go.mod, and nowhere else.
+# Only e2e-tests/tools/go.mod specifies the versions of these programs.
 TOOLS := $(abspath $(TARGET))/cluster-tools
 KUBERNETES = $(shell sed -n 's|.*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' e2e-tests/tools/go.mod)
 
-# Without the stamps kubectl and kube-apiserver call themselves v0.0.0-master.
+# Without -X, kubectl and kube-apiserver report the version v0.0.0-master.
 $(TOOLS)/stamp: e2e-tests/tools/go.mod e2e-tests/tools/go.sum
 	mkdir -p $(TOOLS)
 	cd e2e-tests/tools && CGO_ENABLED=0 go build -o $(TOOLS)/ -ldflags='-s -w $(foreach package,component-base client-go/pkg, \
@@ -107,7 +108,7 @@ $(TOOLS)/stamp: e2e-tests/tools/go.mod e2e-tests/tools/go.sum
 	touch $@
 
 .PHONY: cluster-tools
-cluster-tools: $(TOOLS)/stamp ## Build etcd, kube-apiserver and kubectl for e2e-cluster (needs Go; six minutes, once)
+cluster-tools: $(TOOLS)/stamp ## Build etcd, kube-apiserver, and kubectl for e2e-cluster (needs Go; takes six minutes, once)
 
 # Runs the scenarios of tests/cluster, or says why not.
 CLUSTER = if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
@@ -126,15 +127,16 @@ chaos: ## Faults at a real API server, and how long they last (needs what e2e-cl
 	@$(call CLUSTER,chaos)
 
 .PHONY: test-wasm
-test-wasm: setup ## Test the engine and its JSON reader in wasm, on Node.js (needs wasm-bindgen-cli, see .ci/run)
+test-wasm: setup ## Test the engine and its JSON reader in WebAssembly, on Node.js (needs wasm-bindgen-cli, see .ci/run)
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
 	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
 
-# The engine is compared with HCO's own code, which Go builds from a checkout. SEED, CREATED, UPDATED: which objects.
+# These targets run the code of the HyperConverged Cluster Operator (HCO), which Go builds from a checkout. SEED, CREATED,
+# and UPDATED select the generated objects.
 ROWS := $(abspath $(TARGET))/hco-drift
 ORACLE = engine/tests/oracle/run $(or $(HCO),$(error HCO=path/to/a/checkout/of/hyperconverged-cluster-operator)) $(ROWS) -seed $(or $(SEED),1)
 .PHONY: hco-drift
-hco-drift: setup ## Compare the engine with the HCO checkout HCO=path over generated objects (needs Go)
+hco-drift: setup ## Compare the engine with the HCO checkout HCO=path, using generated objects (needs Go)
 	$(ORACLE) -created $(or $(CREATED),5000) -updated $(or $(UPDATED),1000)
 	RUST_BACKTRACE=0 HCO=$(abspath $(HCO)) HCO_ROWS=$(ROWS) $(CARGO) test --locked -q -p hco-architecture-engine --test suite -- --nocapture --exact \
 		conformance::the_corpus_agrees_with_hco updates::the_corpus_agrees_with_the_webhooks_of_hco
@@ -150,7 +152,7 @@ hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkou
 fuzz: ## Fuzz the JSON reader for a minute (needs a nightly toolchain and cargo-fuzz)
 	$(CARGO) +nightly fuzz run json_stream -- -max_total_time=$(or $(SECONDS_EACH),60) -max_len=4096
 
-# npm knows by this file what it installed. Scripts of packages are not needed, and not run.
+# npm writes this file after an installation. The scripts of packages are not needed, and are not run.
 NPM := playground/node_modules/.package-lock.json
 $(NPM): playground/package-lock.json
 	cd playground && npm ci --ignore-scripts --no-audit --no-fund
@@ -164,7 +166,7 @@ playground: policy.wasm $(NPM) ## Build the page that runs the policy in a brows
 playground-serve: playground ## Serve the page on http://127.0.0.1:8080 (PORT)
 	cd playground && npm run --silent serve -- $(abspath $(TARGET))/playground $(or $(PORT),8080)
 
-# The page is compared with what the engine answers natively.
+# The tests compare the page with the answers of the native engine.
 .PHONY: playground-test
 playground-test: playground ## Test the page, and the handbook if it is built, in Chromium, if that is on PATH; check types and format
 	cd playground && npm run --silent check
@@ -184,7 +186,7 @@ handbook-serve: handbook ## Serve the handbook on http://127.0.0.1:8080 (PORT)
 	cd playground && npm run --silent serve -- $(abspath $(TARGET))/handbook $(or $(PORT),8080)
 
 .PHONY: bench
-bench: ## Measure what it costs, and write it into docs/performance.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
+bench: ## Measure the cost of an evaluation, and write it to docs/performance.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
 	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p hco-preflight --bench evaluate
 
 .PHONY: bench-readers
@@ -196,13 +198,13 @@ bench-policy-server: ## Measure a request through policy-server, if it is on PAT
 	@$(CARGO) bench --quiet --locked -p e2e-tests --bench policy-server
 
 .PHONY: lint
-lint: setup ## rustfmt, clippy and rustdoc, warnings are errors
+lint: setup ## Run rustfmt, clippy, and rustdoc; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items
 
 .PHONY: lint-features
-lint-features: setup ## clippy for hco-preflight with fewer features; CI runs it apart, because it compiles much anew
+lint-features: setup ## Run clippy for hco-preflight with fewer features; CI runs this separately, because it compiles much again
 	for features in cli images cluster ''; do \
 		$(CARGO) clippy --locked -p hco-preflight --lib --bins --no-default-features --features "$$features" -- -D warnings || exit; \
 	done
@@ -212,17 +214,17 @@ fmt: ## Format the code
 	$(CARGO) fmt --all
 
 .PHONY: deny
-deny: ## Licences, advisories, bans and sources of the dependencies (needs cargo-deny)
+deny: ## Check the licences, bans, and sources of the dependencies; DENY=advisories: the advisories (needs cargo-deny)
 	$(CARGO) deny --locked check $(or $(DENY),licenses bans sources)
 
 .PHONY: generate
-generate: ## Write what repeats Cargo.toml's home, the rules and their pages
+generate: ## Write the files that repeat the home in Cargo.toml, the rules, or their pages
 	$(PACKAGING) -- home
 	GENERATE=1 $(TEST) --test suite generated
 	$(MAKE) artifacthub-pkg.yml
 
 .PHONY: snapshots
-snapshots: ## Write the snapshots of the wording and the picture anew; read the diff before you commit it
+snapshots: ## Write the snapshots of the wording, and the picture; read the diff before you commit it
 	INSTA_UPDATE=always $(CARGO) test -q --locked -p hco-architecture-engine --test suite wording
 	INSTA_UPDATE=always EDITS=write $(CARGO) test -q --locked -p hco-preflight --test suite -- cli edit
 
