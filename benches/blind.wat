@@ -1,5 +1,5 @@
-;; A guest that asks for the nodes and does not read the list: what the host and its engine take by themselves.
-;; It answers as a policy does, so that policy-server can run it.
+;; A guest that lists the nodes but does not read the list: it shows the cost of the host and its engine alone.
+;; It answers like a policy, so that policy-server can run it.
 (module
   (import "wapc" "__host_call" (func $host_call (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
   (import "wapc" "__host_response_len" (func $list_length (result i32)))

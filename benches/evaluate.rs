@@ -1,16 +1,16 @@
-//! What an evaluation costs, as ratios that are measured in one run: `make bench`, or `cargo bench -p hco-preflight`
+//! The cost of an evaluation, as ratios that are measured in one run: `make bench`, or `cargo bench -p hco-preflight`
 //! for the numbers alone. `make bench` writes the tables in docs/performance.md and the picture in docs/.
 //!
 //! Criterion runs the measurements (`-- --save-baseline NAME`, `--baseline NAME` and filters work). Each of its iterations
-//! runs a pair in turns, see `measure.rs`. The tables show the least time of each and the ratio of the two, which a busy
-//! machine disturbs least. `native` is the time in which `serde_json` skips the same bytes as `IgnoredAny`, without an
-//! engine around it.
+//! runs a pair in turns, see `measure.rs`. The tables show the minimum time of each and the ratio of the two, because
+//! a busy machine affects these least. `native` is the time in which `serde_json` skips the same bytes as `IgnoredAny`,
+//! without an engine around it.
 //!
 //! The time of a module is that of a whole call by the host: a new instance, the payload and the list copied into the
-//! guest, and the answer copied out. The guest that does not read the list shows the share of the host and the engine. Most
+//! guest, and the answer copied out. The guest that does not read the list shows the cost of the host and the engine. Most
 //! of it is page faults, because the memory of a new instance is new. `the module alone` is the difference of the two.
 //!
-//! `HCO_BENCH_MODULES=one.wasm:other.wasm` measures the cold load of other modules as well, and
+//! `HCO_BENCH_MODULES=one.wasm:other.wasm` also measures the cold load of other modules, and
 //! `HCO_BENCH_MODULE=ours.wasm` measures another build of the policy instead of the embedded module.
 
 #![expect(
@@ -41,7 +41,7 @@ use self::measure::{Measurements, skip, timed_by_the_wall};
 /// The sizes of the list.
 const NODES: [usize; 6] = [0, 10, 100, 1_000, 5_000, 15_000];
 
-/// A request on a cluster of three nodes: a name and the payload.
+/// A request on a cluster of three nodes: its name and its payload.
 type Small = (&'static str, Vec<u8>);
 
 fn main() {
@@ -81,7 +81,7 @@ fn main() {
 
     let names: Vec<&str> = small.iter().map(|(name, _)| *name).collect();
     let of_kwctl = kwctl::bench(&ours);
-    // Otherwise the page would lose rows.
+    // Otherwise, the tables in the page would lose rows.
     let is_all = measured.is_complete()
         && of_kwctl.is_ok()
         && usual.is_some()

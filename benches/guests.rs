@@ -1,4 +1,4 @@
-//! The modules that are measured, and how they are called.
+//! The modules that are measured, and how to call them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ const UNHURRIED: Options = Options {
     cache: None,
 };
 
-/// A guest that asks for the nodes and does not read the list.
+/// A guest that lists the nodes but does not read the list.
 pub(crate) const BLIND: &str = include_str!("blind.wat");
 
 /// The module that is measured.
@@ -26,7 +26,7 @@ pub(crate) fn ours() -> Vec<u8> {
     }
 }
 
-/// Other modules whose cold load is measured, each with the name of its file.
+/// Other modules whose cold load is measured, each with its file name.
 pub(crate) fn others() -> Vec<(String, Vec<u8>)> {
     let paths = std::env::var_os("HCO_BENCH_MODULES").unwrap_or_default();
     std::env::split_paths(&paths)
@@ -59,7 +59,7 @@ pub(crate) fn build(package: &str, options: &[&str]) -> Option<Vec<u8>> {
         .args(options)
         .arg("--target-dir")
         .arg(&target)
-        // The flags are in .cargo/config.toml, which cargo looks for from here upwards.
+        // The flags are in .cargo/config.toml, which cargo searches for in the parent directories.
         .current_dir(benches.join(package))
         .status();
     built.ok().filter(std::process::ExitStatus::success)?;
@@ -71,7 +71,7 @@ pub(crate) fn compile(module: &[u8]) -> Policy {
     Policy::from_bytes(module, &UNHURRIED).unwrap()
 }
 
-/// A host with a list. How a host gets its list is not measured: the copy for the guest is made before the clock starts.
+/// A host with a list. The time in which a host gets its list is not measured: the copy is made before the clock starts.
 ///
 /// (In glibc, a buffer of more than 32 MiB gets new pages, each of which costs a page fault at the first write. Copying
 /// 35 MB takes four times as long per byte as copying 30 MB.)
@@ -98,14 +98,14 @@ impl HostCalls for Host {
     }
 }
 
-/// Calls a guest once, on a new instance.
+/// Calls a guest once, in a new instance.
 pub(crate) fn judge(policy: &Policy, payload: &[u8], host: &Arc<Host>) -> Duration {
     *host.ready.lock().unwrap() = Some(host.list.clone());
     let calls: Arc<dyn HostCalls> = Arc::clone(host) as _;
     timed(|| drop(policy.call("validate", payload, calls).result.unwrap()))
 }
 
-/// The least linear memory with which a module still answers. It is found by trying, because the provider does not show
+/// The minimum linear memory with which a module still answers. It is found by trial: the provider does not expose
 /// the instance.
 pub(crate) fn least_memory(module: &[u8], payload: &[u8], host: &Arc<Host>) -> usize {
     const PAGE: usize = 64 << 10;

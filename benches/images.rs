@@ -1,4 +1,4 @@
-//! What the look-ups of images cost the module, without the time of the registries: the host answers from memory.
+//! The cost of image look-ups for the module, without the time of the registries: the host answers from memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::measure::{Measurements, timed};
 use crate::{nodes, requests, tables};
 
-/// The name of a row, the templates of the request, and the settings. Each template has another image.
+/// The name of a row, the templates of the request, and the settings. Each template has a different image.
 type Row = (&'static str, usize, &'static str);
 
 pub(crate) const ROWS: [Row; 3] = [
@@ -37,7 +37,7 @@ impl HostCalls for Host {
     }
 }
 
-/// Each request with `images: verify`, beside the same request without.
+/// Each request with `images: verify`, compared with the same request without it.
 pub(crate) fn measure(measured: &mut Measurements, policy: &Policy) {
     let host: Arc<dyn HostCalls> = Arc::new(Host {
         nodes: nodes::node_list(3),
@@ -63,7 +63,7 @@ fn with_settings(payload: &[u8], settings: Value) -> Vec<u8> {
     Value::from(payload).to_string().into_bytes()
 }
 
-/// As buildx pushes it for three architectures, with attestations: 3 kB.
+/// An index as buildx pushes it for three architectures, with attestations: 3 kB.
 fn index() -> Value {
     let digest = format!("sha256:{}", "0".repeat(64));
     let entry = |os: &str, architecture: &str| {

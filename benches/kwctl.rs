@@ -1,11 +1,11 @@
-//! What `kwctl bench` measures for the same module and the smallest request, if kwctl is on PATH.
+//! The result of `kwctl bench` for the same module and the smallest request, if kwctl is on PATH.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::requests::POD_FOR_KWCTL;
 
-/// The least and the mean time, as kwctl prints them.
+/// The minimum and the mean time, as kwctl prints them.
 pub(crate) fn bench(module: &[u8]) -> Result<(String, String), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let directory = std::env::temp_dir().join(format!("hco-kwctl-bench-{}", std::process::id()));
@@ -44,7 +44,7 @@ fn run(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// The least and the mean of the last line `elapsed [min mean max]: [10µs 20µs 30µs] (sample data: …)`, which is that of `validate`.
+/// The minimum and the mean of the last line `elapsed [min mean max]: [10µs 20µs 30µs] (sample data: …)`, which is that of `validate`.
 fn figures(said: &str) -> Option<(String, String)> {
     let line = without_colours(said);
     let line = line.lines().rfind(|line| line.contains("elapsed"))?;
@@ -53,7 +53,7 @@ fn figures(said: &str) -> Option<(String, String)> {
     Some((figures.next()?.to_owned(), figures.next()?.to_owned()))
 }
 
-/// kwctl prints colours even if the output is not a terminal.
+/// kwctl prints colors even if the output is not a terminal.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let first = parts.next().unwrap_or_default().to_owned();

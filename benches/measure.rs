@@ -1,5 +1,5 @@
-//! A criterion measurement whose value is the ratio of two times. Both are measured in every iteration, so that a machine
-//! that is busy for a while is busy for both.
+//! A criterion measurement whose value is the ratio of two times. Both are measured in every iteration, so that other
+//! load on the machine affects both.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use criterion::{Criterion, SamplingMode, Throughput};
 use rustix::time::{ClockId, clock_gettime};
 use serde::de::IgnoredAny;
 
-/// Runs something once and returns the time, without that of its preparation.
+/// Runs something once and returns the time, without the time for its preparation.
 pub(crate) type Run<'a> = &'a dyn Fn() -> Duration;
 
-/// The least times of two things that ran in turns.
+/// The minimum times of two operations that ran in turns.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair {
-    /// The time of what it is compared with.
+    /// The time of the baseline.
     pub(crate) beside: Duration,
-    /// The time of what is measured.
+    /// The time of the measured operation.
     pub(crate) time: Duration,
 }
 
@@ -27,7 +27,7 @@ impl Pair {
     }
 }
 
-/// All that was measured.
+/// All measurements.
 pub(crate) struct Measurements {
     criterion: Criterion<Times>,
     pairs: BTreeMap<(String, String), Pair>,
@@ -51,7 +51,7 @@ impl Measurements {
         }
     }
 
-    /// Measures something and what it is compared with, unless the filter on the command line excludes it.
+    /// Measures an operation and its baseline, unless the filter on the command line excludes it.
     pub(crate) fn run(&mut self, group: &str, name: &str, beside: Run<'_>, run: Run<'_>) {
         let mut least = Pair {
             beside: Duration::MAX,
@@ -96,7 +96,7 @@ impl Measurements {
     }
 }
 
-/// How long something keeps this thread busy. A busy machine changes this less than the time by the wall clock.
+/// The CPU time that an operation uses on this thread. Other load affects it less than the wall-clock time.
 pub(crate) fn timed(run: impl FnOnce()) -> Duration {
     let busy = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);
@@ -110,8 +110,8 @@ pub(crate) fn timed(run: impl FnOnce()) -> Duration {
     busy().saturating_sub(begun)
 }
 
-/// How long `serde_json` takes to skip documents. Small ones are skipped many times, because reading the clock takes
-/// time as well.
+/// The time in which `serde_json` skips documents. Small ones are skipped many times, because reading the clock also
+/// takes time.
 pub(crate) fn skip(documents: &[&[u8]]) -> Duration {
     let bytes: usize = documents.iter().map(|document| document.len()).sum();
     let repeats = 1 + 100_000 / (bytes as u32 + 1);
@@ -122,14 +122,14 @@ pub(crate) fn skip(documents: &[&[u8]]) -> Duration {
     }) / repeats
 }
 
-/// How long something takes by the wall clock, for work of several threads.
+/// The wall-clock time of an operation, for operations with several threads.
 pub(crate) fn timed_by_the_wall(run: impl FnOnce()) -> Duration {
     let begun = Instant::now();
     run();
     begun.elapsed()
 }
 
-/// Values are ratios.
+/// The values are ratios.
 pub(crate) struct Times;
 
 impl Measurement for Times {

@@ -1,5 +1,5 @@
 //! The node list of a large cluster, the same in every run: 70 labels and 15 annotations per node, as in OpenShift with
-//! Node Feature Discovery. Sizes and kinds of characters are realistic; the values mean nothing.
+//! Node Feature Discovery. Sizes and kinds of characters are realistic; the values have no meaning.
 
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ const FEATURES: [&str; 52] = [
     "system-os_release.ID",
 ];
 
-/// The architecture of the node with this index: mostly amd64, some arm64, few s390x.
+/// The architecture of the node with this index: mostly amd64, some arm64, a few s390x.
 pub(crate) fn architecture(index: usize) -> &'static str {
     match index % 20 {
         0..14 => "amd64",

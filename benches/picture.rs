@@ -1,5 +1,5 @@
-//! The picture docs/growth.svg: time over nodes, on logarithmic axes. The colours fit light and dark pages, which those of
-//! plotters do not: it writes each colour where it is used.
+//! The picture docs/growth.svg: time over nodes, on logarithmic axes. The colors fit light and dark pages; those of
+//! plotters do not, because it writes each color where it is used.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::{NODES, tables};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 440.0;
-/// Where the axes are: left, top, right, bottom.
+/// The position of the axes: left, top, right, bottom.
 const FRAME: [f64; 4] = [70.0, 20.0, WIDTH - 20.0, HEIGHT - 50.0];
 /// Decades: nodes from 10 to 10^4.5, times from 10 µs to 10 s.
 const X: [f64; 2] = [1.0, 4.5];

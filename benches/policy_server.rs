@@ -1,11 +1,11 @@
-//! What a request costs through the real policy-server, beside a guest that asks for the nodes and does not read the
-//! list: `make bench-policy-server`.
+//! The cost of a request through the real policy-server, compared with a guest that lists the nodes but does not read
+//! the list: `make bench-policy-server`.
 //!
-//! One policy-server serves both policies, with the nodes of a stub API server. The requests are sent in turns, so that a
-//! machine that is busy for a while is busy for both. The times are by the wall, as an API server sees them.
+//! One policy-server serves both policies, with the nodes of a stub API server. The requests are sent in turns, so that
+//! other load on the machine affects both. The times are wall-clock times, as an API server sees them.
 //!
-//! A second policy-server looks up images in Debian's docker-registry, if that is installed: images that it does not
-//! know yet, and images that it has read before.
+//! A second policy-server looks up images in Debian's docker-registry, if it is installed: images that are not in its
+//! cache, and images that are.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -47,7 +47,7 @@ const NODES: usize = 5_000;
 /// How often each request is sent.
 const ROUNDS: usize = 60;
 
-/// Longer than any answer takes.
+/// Longer than any response takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn main() {
@@ -115,7 +115,7 @@ fn nodes_table(program: PathBuf) {
         );
     }
 
-    // More at a time than it has workers.
+    // More concurrent requests than it has workers.
     std::thread::scope(|scope| {
         for _ in 0..20 {
             scope.spawn(|| validate(&server, "blind", &plain));
@@ -132,7 +132,7 @@ fn nodes_table(program: PathBuf) {
 /// How often images are looked up.
 const LOOK_UPS: usize = 20;
 
-/// How many of them a request looks up at most.
+/// The maximum number of images that one request looks up.
 const IMAGES: usize = 10;
 
 fn images_table(program: PathBuf) {
@@ -236,7 +236,7 @@ fn with_images(images: Vec<String>) -> Vec<u8> {
     requests::create(&spec)
 }
 
-/// The most memory that a process had, in MiB.
+/// The maximum memory of a process, in MiB.
 fn peak_memory(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -273,12 +273,12 @@ fn policy(starter: &Starter, name: &str, module: &[u8]) -> Value {
     })
 }
 
-/// How long a policy takes to answer. On nodes of several architectures this policy denies the object.
+/// The response time of a policy. On nodes of several architectures, this policy denies the object.
 fn validate(server: &PolicyServer, policy: &str, payload: &[u8]) -> Duration {
     answer(server, policy, payload, policy == "blind")
 }
 
-/// How long a policy takes to answer so.
+/// The response time of a policy with the given verdict.
 fn answer(server: &PolicyServer, policy: &str, payload: &[u8], allowed: bool) -> Duration {
     let payload: Value = serde_json::from_slice(payload).unwrap();
     let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": payload["request"]});

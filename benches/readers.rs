@@ -1,8 +1,8 @@
-//! What the node list costs with one JSON reader or another: `make bench-readers`.
+//! The cost of the node list with different JSON readers: `make bench-readers`.
 //!
-//! Each guest counts the same nodes; they differ in the library that reads the list. The guests and their libraries
-//! are in the workspace `benches/readers`, so that Cargo.lock has only what the policy uses. How the time is taken is
-//! described in `evaluate.rs`.
+//! Each guest counts the same nodes; they differ only in the library that reads the list. The guests and their
+//! libraries are in the workspace `benches/readers`, so that Cargo.lock contains only what the policy uses.
+//! `evaluate.rs` describes how the time is measured.
 
 #![expect(
     clippy::unwrap_used,
@@ -41,7 +41,7 @@ const READERS: [&str; 6] = [
     "simd-json",
 ];
 
-/// That of the policy, and the one for speed. As TOML.
+/// The optimization level of the policy, and the one for speed, as TOML.
 const OPT_LEVELS: [&str; 2] = ["\"s\"", "3"];
 
 fn main() {
@@ -94,7 +94,7 @@ fn main() {
     println!("\n{table}");
 }
 
-/// What every guest must answer.
+/// The answer that every guest must give.
 fn census(affinity: &str, list: &[u8]) -> String {
     let affinity = serde_json::from_str(affinity).unwrap();
     let placement = Placement::parse(BTreeMap::new(), affinity);

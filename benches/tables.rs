@@ -1,4 +1,4 @@
-//! The tables, as they are printed and as docs/performance.md shows them.
+//! The tables, as the benchmark prints them and as docs/performance.md contains them.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) fn size(count: usize) -> String {
     format!("{count:05} nodes")
 }
 
-/// What the project accepts for the module alone at 5,000 nodes, in times of native.
+/// The limit of the project for the module alone at 5,000 nodes, as a multiple of the native time.
 const LIMITS: &str = "\nThe limits at 5,000 nodes: the module alone 1.8 times native, with the affinity 2.2 times.\n";
 
 pub(crate) fn growth(measured: &Measurements) -> String {

@@ -1,4 +1,4 @@
-//! The cases and the pages are compiled in; a new file of them must be seen.
+//! The cases and the pages are compiled in, so a new file must trigger a build.
 
 fn main() {
     println!("cargo:rerun-if-changed=../cases");

@@ -1,4 +1,4 @@
-//! The answer to a request, the same through every door.
+//! The response to a request, which is the same through every door.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use engine::Report;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// An answer to a request.
+/// A response to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     allowed: bool,
@@ -20,7 +20,7 @@ pub struct Answer {
     object: Option<Value>,
 }
 
-/// What a Kubewarden host makes of it. An unknown field is an error.
+/// The response in the format of a Kubewarden host. An unknown field is an error.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/admission_response.rs.
 #[derive(Deserialize)]
@@ -44,11 +44,11 @@ struct Status {
 }
 
 impl Answer {
-    /// Reads the answer of kwctl or policy-server to a request.
+    /// Reads the response of kwctl or policy-server to a request.
     ///
     /// # Errors
     ///
-    /// If it is no answer, or one to another request.
+    /// If it is not a response, or a response to another request.
     pub fn to(request: &Value, response: &str) -> Result<Self, String> {
         let response: AdmissionResponse =
             serde_json::from_str(response).map_err(|error| format!("{error}: {response}"))?;
@@ -74,7 +74,7 @@ impl Answer {
         self.object.as_ref()
     }
 
-    /// In what it differs from another, if it does.
+    /// The difference to another response, if there is one.
     pub fn difference(&self, wanted: &Self) -> Option<String> {
         (self != wanted).then(|| format!("  wanted {wanted:#?}\n  came to {self:#?}"))
     }

@@ -17,10 +17,10 @@ static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases");
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Case {
-    /// Directory and file, without the ending.
+    /// Directory and file, without the extension.
     #[serde(skip)]
     pub name: String,
-    /// What is so, and why, in a sentence.
+    /// What the case shows, and why, in one sentence.
     pub about: String,
     /// The nodes.
     pub cluster: ClusterOf,
@@ -32,14 +32,14 @@ pub struct Case {
     settings: Value,
     #[serde(default = "create")]
     operation: String,
-    /// Fields laid over the admission request.
+    /// Fields that are merged into the admission request.
     #[serde(default)]
     request: BTreeMap<String, Value>,
     #[serde(default)]
     object: Value,
     #[serde(default)]
     old_object: Value,
-    /// What it must come to.
+    /// The expected verdict.
     pub expect: Expected,
 }
 
@@ -47,33 +47,33 @@ fn create() -> String {
     "CREATE".to_owned()
 }
 
-/// What a case must come to, written by hand.
+/// The expected verdict of a case, written by hand.
 #[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expected {
-    /// Whether the request passes.
+    /// Whether the request is allowed.
     pub allowed: bool,
     /// The status of a denial.
     pub code: Option<u16>,
-    /// Whether the nodes were asked for.
+    /// Whether the nodes are listed.
     pub asks: Option<bool>,
     import: Option<String>,
     workload: Option<String>,
     control_plane: Option<String>,
-    /// `rule-id[/template]=level path`: all of them, in any order.
+    /// `rule-id[/template]=level path`: all findings, in any order.
     #[serde(default)]
     pub findings: Vec<String>,
-    /// What the repairs change: the operations of a JSON Patch, in any order. The findings are those that remain.
+    /// The changes of the repairs: the operations of a JSON Patch, in any order. The findings are those that remain.
     #[serde(default)]
     pub changes: Vec<String>,
     repairs: Option<String>,
 }
 
-/// All cases, by name.
+/// All cases, sorted by name.
 ///
 /// # Panics
 ///
-/// If a file is no case: a test that cannot be read must not pass.
+/// If a file is not a case: a test that cannot be read must not pass.
 pub fn cases() -> Vec<Case> {
     let directories = CASES
         .dirs()
@@ -96,7 +96,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// The admission request, as the host hands it over.
+    /// The admission request, as the host passes it to the policy.
     pub fn request(&self) -> Value {
         let text = |pointer: &str| {
             let text = self.object.pointer(pointer).and_then(Value::as_str);
@@ -148,8 +148,8 @@ impl Case {
 }
 
 impl Expected {
-    /// What a report came to, in the form of an expectation: with `asks` of the cluster, and silent where
-    /// this one is silent.
+    /// The result of a report in the form of an expectation: with `asks` of the cluster, and without the fields that
+    /// this expectation does not have.
     #[must_use]
     pub fn of(&self, object: &Value, report: &Report, asked: bool) -> Self {
         let annotation = |wanted: &Option<String>, key: &str| {
@@ -182,7 +182,7 @@ impl Expected {
         }
     }
 
-    /// The same with its findings in the order in which [`Expected::of`] has them.
+    /// The same expectation, with its findings in the order of [`Expected::of`].
     #[must_use]
     pub fn sorted(&self) -> Self {
         let mut sorted = self.clone();

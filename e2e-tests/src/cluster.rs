@@ -12,24 +12,24 @@ use crate::images::Images;
 
 static CLUSTERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases/clusters");
 
-/// Which nodes a case has.
+/// The nodes of a case.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum ClusterOf {
     /// A file of `cases/clusters/`.
     Name(String),
-    /// Something out of the ordinary.
+    /// Something unusual.
     Odd(Odd),
 }
 
-/// A cluster that is not well.
+/// A cluster with a fault.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Odd {
     nodes: Option<String>,
     /// The host's error.
     fails: Option<String>,
-    /// What the host returns, as it stands.
+    /// The host's response, unchanged.
     list: Option<String>,
     /// The verbs that `can_i` denies.
     #[serde(default)]
@@ -47,11 +47,11 @@ impl ClusterOf {
         }
     }
 
-    /// The host's answer to the list call.
+    /// The host's response to the list call.
     ///
     /// # Errors
     ///
-    /// The host's error, where the case wants one.
+    /// The host's error, if the case needs one.
     pub fn list(&self) -> Result<String, String> {
         let odd = self.odd();
         match (odd.fails, odd.list, odd.nodes) {
@@ -61,7 +61,7 @@ impl ClusterOf {
         }
     }
 
-    /// How the host comes to its error, if the case wants one.
+    /// How the host gets its error, if the case needs one.
     ///
     /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs.
     pub fn refusal(&self) -> Option<Refusal> {
@@ -77,11 +77,11 @@ impl ClusterOf {
         })
     }
 
-    /// The nodes as an API server lists them, before any mask.
+    /// The nodes as an API server lists them, without a mask.
     ///
     /// # Errors
     ///
-    /// If no API server has such a list; the reason.
+    /// The reason why no API server has such a list.
     pub fn list_of_api_server(&self) -> Result<Value, String> {
         let odd = self.odd();
         let Some(text) = odd.list else {
@@ -109,26 +109,26 @@ impl ClusterOf {
         self.odd().denied
     }
 
-    /// The host's answer to `can_i`.
+    /// The host's response to `can_i`.
     pub fn may(&self, verb: &str) -> bool {
         !self.odd().denied.iter().any(|denied| denied == verb)
     }
 }
 
-/// How a host comes to an error.
+/// How a host gets an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// `v1/Node` is not among the policy's context-aware resources.
+    /// `v1/Node` is not one of the policy's context-aware resources.
     Resource,
-    /// The capability is not among the policy's.
+    /// The capability is not one of the policy's capabilities.
     Capability,
-    /// The call failed behind the host, with this text.
+    /// The call failed outside the host, with this text.
     Callback(String),
-    /// No Kubewarden host has this error.
+    /// No Kubewarden host returns this error.
     Unheard,
 }
 
-/// The names of the clusters there are.
+/// The names of all clusters.
 pub fn clusters() -> Vec<String> {
     let mut names: Vec<String> = CLUSTERS
         .files()
@@ -142,7 +142,7 @@ pub fn clusters() -> Vec<String> {
 ///
 /// # Panics
 ///
-/// If there is no such cluster.
+/// If the cluster does not exist.
 pub fn cluster(name: &str) -> Value {
     let mut list = nodes_of(name);
     if let Some(items) = list["items"].as_array_mut() {
@@ -167,8 +167,8 @@ fn node_list(items: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "NodeList", "metadata": {"resourceVersion": "1"}, "items": items})
 }
 
-/// A node under the mask `status.nodeInfo.architecture`: the host always keeps the metadata, minus what
-/// nobody reads.
+/// A node with the mask `status.nodeInfo.architecture`: the host always keeps the metadata, except for unused
+/// parts.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes, `field_mask.rs`
 /// and `reflector.rs`.
@@ -190,7 +190,7 @@ fn masked(node: &Value) -> Value {
     Value::Object(masked)
 }
 
-/// What a cluster is asked.
+/// A call to a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// All nodes.
@@ -203,11 +203,11 @@ pub enum Call {
     ManifestAndConfig(String),
 }
 
-/// A cluster for the engine, that remembers what it is asked.
+/// A cluster for the engine that records the calls.
 #[derive(Debug)]
 pub struct FakeCluster {
     nodes: Result<Vec<u8>, String>,
-    /// The answer to `can_i` by verb, or to every verb.
+    /// The response to `can_i` by verb, or to every verb.
     statuses: BTreeMap<String, String>,
     images: Images,
     calls: RefCell<Vec<Call>>,
@@ -235,14 +235,14 @@ impl FakeCluster {
         }
     }
 
-    /// A cluster of these nodes.
+    /// A cluster with these nodes.
     pub fn with_nodes(nodes: impl IntoIterator<Item = Value>) -> Self {
         let items: Vec<Value> = nodes.into_iter().collect();
         let list = json!({"kind": "NodeList", "items": items});
         Self::returning(Ok(list.to_string().into_bytes()))
     }
 
-    /// A cluster of workers with these architectures.
+    /// A cluster of worker nodes with these architectures.
     pub fn with_workers(architectures: &[&str]) -> Self {
         Self::with_nodes(architectures.iter().map(|architecture| {
             json!({
@@ -261,7 +261,7 @@ impl FakeCluster {
         self
     }
 
-    /// The same cluster with an answer to every `can_i`.
+    /// The same cluster with a response to every `can_i`.
     #[must_use]
     pub fn answering(mut self, status: &str) -> Self {
         for verb in ["list", "watch"] {
@@ -270,12 +270,12 @@ impl FakeCluster {
         self
     }
 
-    /// What it was asked, in order.
+    /// The calls, in order.
     pub fn calls(&self) -> Vec<Call> {
         self.calls.borrow().clone()
     }
 
-    /// How often the nodes were asked for.
+    /// How often the nodes were listed.
     pub fn lists(&self) -> usize {
         let calls = self.calls.borrow();
         calls.iter().filter(|call| **call == Call::Nodes).count()

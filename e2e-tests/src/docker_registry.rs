@@ -1,4 +1,4 @@
-//! The registry of Debian's docker-registry, for the tests that push to one.
+//! The registry that Debian's docker-registry provides, for the tests that push to one.
 
 mod images;
 
@@ -18,21 +18,21 @@ use crate::ports;
 const USER: &str = "user";
 const PASSWORD: &str = "secret";
 
-/// The same for the registry, with bcrypt.
+/// The password for the registry, hashed with bcrypt.
 const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
 
-/// A registry of our own, ended with this value.
+/// A running registry. It stops when this value is dropped.
 pub struct DockerRegistry {
     child: Child,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
 }
 
 impl DockerRegistry {
-    /// Why a test that needs it did not run.
+    /// Why a test that needs the registry did not run.
     pub const MISSING: &str = "docker-registry is not installed";
 
-    /// The program, if it is on PATH.
+    /// The path of the program, if it is on PATH.
     pub fn installed() -> Option<PathBuf> {
         let path = std::env::var_os("PATH")?;
         std::env::split_paths(&path)
@@ -44,7 +44,7 @@ impl DockerRegistry {
     ///
     /// # Errors
     ///
-    /// The file of its passwords cannot be written.
+    /// If the file with its passwords cannot be written.
     pub fn with_password(scratch: &Path) -> Result<Value, String> {
         let passwords = scratch.join("htpasswd");
         std::fs::write(&passwords, HTPASSWD)
@@ -52,16 +52,16 @@ impl DockerRegistry {
         Ok(json!({"auth": {"htpasswd": {"realm": "test", "path": passwords}}}))
     }
 
-    /// User and password, as docker stores them.
+    /// User name and password, as docker stores them.
     pub fn credentials() -> String {
         BASE64_STANDARD.encode(format!("{USER}:{PASSWORD}"))
     }
 
-    /// Starts it, empty, with a JSON Merge Patch of its configuration, and waits until it listens.
+    /// Starts an empty registry, with a JSON Merge Patch of its configuration, and waits until it listens.
     ///
     /// # Errors
     ///
-    /// Why it does not start.
+    /// Why it cannot be started.
     pub fn start(program: &Path, scratch: &Path, config: &Value) -> Result<Self, String> {
         ports::retried(|| Self::try_to_start(program, scratch, config))
     }
@@ -97,7 +97,7 @@ impl DockerRegistry {
         let mut log = String::new();
         for line in lines.by_ref().map_while(Result::ok) {
             if line.contains("listening on") {
-                // Somebody has to read on, or the registry waits for a reader.
+                // Something has to read the output, or the registry blocks.
                 std::thread::spawn(move || lines.for_each(drop));
                 return Ok(server);
             }
@@ -109,7 +109,7 @@ impl DockerRegistry {
 
 impl Drop for DockerRegistry {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,46 +1,46 @@
-//! As much of HTTP/1.1 as the tests need on loopback.
+//! The part of HTTP/1.1 that the tests need on loopback.
 
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Longer than any answer takes, so that nothing hangs.
+/// Longer than any response takes, so that a failing test does not hang.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A request that was read.
+/// A received request.
 pub struct Request {
-    /// Method and path, query included.
+    /// Method and path, including the query.
     pub line: String,
     /// The body.
     pub body: String,
 }
 
-/// A response that was read.
+/// A received response.
 pub struct Response {
     /// The status code.
     pub status: u16,
-    /// The header of this name; empty without one.
+    /// The header with this name; empty if it is missing.
     pub location: String,
     /// The body.
     pub body: String,
 }
 
-/// Sends a request in JSON; gives the status and the body.
+/// Sends a request with JSON; returns the status and the body.
 ///
 /// # Errors
 ///
-/// The connection fails, or what comes is not HTTP.
+/// If the connection fails, or the response is not HTTP.
 pub fn send(to: SocketAddr, method: &str, path: &str, body: &str) -> io::Result<(u16, String)> {
     let headers = [("Content-Type", "application/json")];
     let response = exchange(to, &format!("{method} {path}"), &headers, body, PATIENCE)?;
     Ok((response.status, response.body))
 }
 
-/// Sends a request, and waits so long for each part of the response.
+/// Sends a request, with a time limit for each part of the response.
 ///
 /// # Errors
 ///
-/// The connection fails, the time is up, or what comes is not HTTP.
+/// If the connection fails, the time is up, or the response is not HTTP.
 pub fn exchange(
     to: SocketAddr,
     line: &str,
@@ -73,11 +73,11 @@ pub fn exchange(
     })
 }
 
-/// Reads the next request of a connection; `None` at its end.
+/// Reads the next request of a connection; `None` at the end of the connection.
 ///
 /// # Errors
 ///
-/// The connection fails, or what comes is not HTTP.
+/// If the connection fails, or the data is not HTTP.
 pub fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -88,7 +88,7 @@ pub fn read(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>> {
     Ok(Some(Request { line, body }))
 }
 
-/// The header `Location`, and the body, as long as the headers say.
+/// The header `Location`, and the body with the length that the headers specify.
 fn headers_and_body(reader: &mut BufReader<TcpStream>) -> io::Result<(String, String)> {
     let (mut length, mut location) = (0, String::new());
     loop {

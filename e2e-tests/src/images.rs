@@ -1,4 +1,4 @@
-//! The images of the cases, and a registry that has them.
+//! The images of the cases, and a registry that contains them.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Images(BTreeMap<String, Image>);
 
-/// A registry's answer about an image.
+/// A registry's response for an image.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum Image {
-    /// An index with an image for Linux for each of these architectures, and an attestation.
+    /// An index with a Linux image for each of these architectures, and an attestation.
     Index(Vec<String>),
     /// A single image for this architecture.
     Single(String),
-    /// What the registry sends, as it stands.
+    /// The registry's response, unchanged.
     Odd { manifest: String },
     /// The host's error.
     Error { fails: String },
 }
 
 impl Images {
-    /// Every image is an index for these architectures; without any, an error.
+    /// Every image is an index for these architectures; if there are none, an error.
     pub fn any(architectures: &[&str]) -> Self {
         let image = match architectures {
             [] => Image::Error {
@@ -36,7 +36,7 @@ impl Images {
         Self([("*".to_owned(), image)].into())
     }
 
-    /// Whether there are none.
+    /// Whether there are no images.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

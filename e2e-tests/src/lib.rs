@@ -1,5 +1,5 @@
-//! The cases of `cases/`: one YAML file has a cluster, settings, a request, and the expected
-//! verdict. They go through every door (engine, wasm, kwctl, …), and each door reads them from here.
+//! The cases in `cases/`: one YAML file contains a cluster, settings, a request, and the expected
+//! verdict. They run through every door (engine, wasm, kwctl, …), and each door reads them from here.
 
 #![expect(
     clippy::panic,

@@ -1,4 +1,4 @@
-//! The first door: the engine itself. The other doors must answer as it does.
+//! The first door: the engine itself. The responses of the other doors must be the same.
 
 use engine::Report;
 
@@ -14,12 +14,12 @@ pub struct Judged<'c> {
     pub case: &'c Case,
     /// The engine's report.
     pub report: Report,
-    /// The cluster, which knows what it was asked.
+    /// The cluster, which has recorded the calls.
     pub cluster: FakeCluster,
 }
 
 impl<'c> Judged<'c> {
-    /// Has the engine judge a case.
+    /// Lets the engine judge a case.
     pub fn new(case: &'c Case) -> Self {
         let cluster = case.host();
         let report = engine::report(&case.payload(), &cluster);
@@ -30,7 +30,7 @@ impl<'c> Judged<'c> {
         }
     }
 
-    /// The answer that every door has to give.
+    /// The response that every door must return.
     pub fn answer(&self) -> Answer {
         Answer::from(&self.report)
     }
@@ -39,7 +39,7 @@ impl<'c> Judged<'c> {
     ///
     /// # Errors
     ///
-    /// Why no host answers as the case expects.
+    /// Why no host responds as the case expects.
     pub fn session(&self) -> Result<String, String> {
         session::session(self.case, &self.cluster.calls())
     }
@@ -49,7 +49,7 @@ impl<'c> Judged<'c> {
         engine::validate_settings(self.case.settings().to_string().as_bytes()).err()
     }
 
-    /// In what the engine differs from what the case expects, if it does.
+    /// The difference between the engine's verdict and the expected one, if there is one.
     pub fn mistake(&self) -> Option<String> {
         let asked = self.cluster.lists();
         let wanted = self.case.expect.sorted();

@@ -1,4 +1,4 @@
-//! The pages of the rules: what is read out of them.
+//! The pages of the rules, and the parts that tests read from them.
 
 use include_dir::{Dir, include_dir};
 

@@ -3,27 +3,27 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
-/// How often ports are chosen anew.
+/// The maximum number of attempts to choose ports.
 const TRIES: usize = 3;
 
-/// An address that was free just now.
+/// An address that was free a moment ago.
 ///
 /// # Errors
 ///
-/// The system has none.
+/// If the system has no free address.
 pub fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
-/// Starts something, and starts it anew if somebody else took a port of its before it did.
+/// Starts something, and starts it again if another process took one of its ports first.
 ///
 /// # Errors
 ///
-/// Why it does not start.
+/// Why it cannot be started.
 pub fn retried<T>(mut start: impl FnMut() -> Result<T, String>) -> Result<T, String> {
     for _ in 1..TRIES {
         match start() {
-            // In the words of Go and in Rust's.
+            // The wording of Go and of Rust.
             Err(why) if why.to_lowercase().contains("address already in use") => {}
             came => return came,
         }

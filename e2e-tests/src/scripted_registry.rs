@@ -1,4 +1,4 @@
-//! Registries that answer as a test wants it.
+//! Registries whose responses a test defines.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -7,24 +7,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// A registry without TLS; it ends with the process.
+/// A registry without TLS; it stops with the process.
 pub struct ScriptedRegistry {
-    /// Where it listens.
+    /// The address on which it listens.
     pub host: String,
     paths: Arc<Mutex<Vec<String>>>,
 }
 
-/// A request to it.
+/// A request to the registry.
 pub struct RegistryRequest {
-    /// With the query.
+    /// The path with the query.
     pub path: String,
-    /// The header of this name; empty without one.
+    /// The header with this name; empty if it is missing.
     pub authorization: String,
-    /// The registry's own.
+    /// The address of the registry.
     pub host: String,
 }
 
-/// An index for arm64, as short as possible.
+/// A minimal index for arm64.
 pub const ARM64: &str = r#"{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [{"mediaType": "", "digest": "", "size": 1, "platform": {"os": "linux", "architecture": "arm64"}}]}"#;
 
 /// A response with a body.
@@ -36,7 +36,7 @@ pub fn response(status: u16, body: &str) -> String {
 }
 
 impl ScriptedRegistry {
-    /// Starts one that answers each request so. Each connection has one request.
+    /// Starts a registry that answers each request with this function. Each connection has one request.
     pub fn start(
         answer: impl Fn(&RegistryRequest, &mut TcpStream) + Send + Sync + 'static,
     ) -> Self {
@@ -49,7 +49,7 @@ impl ScriptedRegistry {
                 let (host, seen) = (own_host.clone(), Arc::clone(&seen));
                 let answer = Arc::clone(&answer);
                 thread::spawn(move || {
-                    // A client may go before it has asked.
+                    // A client may disconnect before it sends a request.
                     if let Some(request) = read(&stream, host) {
                         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                         seen.push(request.path.clone());
@@ -62,19 +62,19 @@ impl ScriptedRegistry {
         Self { host, paths }
     }
 
-    /// Starts one that needs no login and has a fault.
+    /// Starts a registry that needs no login and has a fault.
     pub fn faulty(fault: Fault) -> Self {
         Self::start(move |request, to| {
             let answer = match request.path.as_str() {
                 "/v2/" => response(200, ""),
                 path => fault.response(path),
             };
-            // A client does not read everything.
+            // A client may not read everything.
             let _ = to.write_all(answer.as_bytes());
         })
     }
 
-    /// The paths that were asked for.
+    /// The requested paths.
     pub fn paths(&self) -> Vec<String> {
         self.paths
             .lock()
@@ -83,7 +83,7 @@ impl ScriptedRegistry {
     }
 }
 
-/// Reads a request; nothing if the client wants TLS, which is not spoken here.
+/// Reads a request; returns nothing if the client uses TLS, which this registry does not support.
 fn read(stream: &TcpStream, host: String) -> Option<RegistryRequest> {
     const HANDSHAKE: u8 = 0x16;
     let mut first = [0];
@@ -108,39 +108,39 @@ fn read(stream: &TcpStream, host: String) -> Option<RegistryRequest> {
     })
 }
 
-/// What a registry does instead of answering with a manifest.
+/// What a registry does instead of returning a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// It redirects once, to an image for arm64.
     Redirect,
-    /// It redirects for ever.
+    /// It redirects forever.
     RedirectLoop,
     /// It closes the connection.
     Closed,
-    /// It closes the connection in the middle of the answer.
+    /// It closes the connection in the middle of the response.
     ClosedEarly,
-    /// Its answer is not JSON.
+    /// Its response is not JSON.
     InvalidJson,
-    /// Its answer is JSON, but neither a manifest nor an index.
+    /// Its response is JSON, but neither a manifest nor an index.
     NoManifest,
-    /// Its manifest is of the first version.
+    /// Its manifest has the first schema version.
     SchemaVersion1,
-    /// Its manifest is of another media type.
+    /// Its manifest has another media type.
     OtherMediaType,
-    /// It asks for credentials and does not say in which way.
+    /// It requests credentials, but does not name the scheme.
     Unauthorized,
-    /// It is behind a proxy that does not reach it.
+    /// It is behind a proxy that cannot reach it.
     BadGateway,
-    /// It was asked too often.
+    /// It received too many requests.
     TooManyRequests,
-    /// It refuses, with characters that a terminal would obey.
+    /// It rejects the request, with control characters for terminals.
     Forbidden,
-    /// Its answer is an index of 100 MB.
+    /// Its response is an index of 100 MB.
     Large,
 }
 
 impl Fault {
-    /// All of them.
+    /// All faults.
     pub const ALL: [Self; 13] = [
         Self::Redirect,
         Self::RedirectLoop,
@@ -157,7 +157,7 @@ impl Fault {
         Self::Large,
     ];
 
-    /// The bytes that it sends if it is asked for a path.
+    /// The bytes of the response for a path.
     pub fn response(self, path: &str) -> String {
         const TOO_MANY: &str =
             r#"{"errors": [{"code": "TOOMANYREQUESTS", "message": "slow down"}]}"#;
@@ -194,23 +194,23 @@ fn redirect(path: &str) -> String {
     )
 }
 
-/// A server that accepts connections and never answers. With this value, its connections end.
+/// A server that accepts connections and never responds. Its connections close when this value is dropped.
 pub struct SilentServer {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
     connections: Receiver<TcpStream>,
     accepted: Mutex<Vec<TcpStream>>,
 }
 
 impl SilentServer {
-    /// Starts one on a free port of the loopback interface.
+    /// Starts a server on a free port of the loopback interface.
     pub fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, connections) = channel();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // The server has ended.
+                // The server has stopped.
                 if sender.send(stream).is_err() {
                     break;
                 }
@@ -227,7 +227,7 @@ impl SilentServer {
     ///
     /// # Errors
     ///
-    /// None has in this time.
+    /// If no client connects in this time.
     pub fn wait_for_client(&self, patience: Duration) -> Result<(), RecvTimeoutError> {
         let stream = self.connections.recv_timeout(patience)?;
         let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);

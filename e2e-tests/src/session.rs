@@ -1,7 +1,7 @@
-//! Sessions for `kwctl run --replay-host-capabilities-interactions`: what the policy asks, and the answers.
+//! Sessions for `kwctl run --replay-host-capabilities-interactions`: the calls of the policy, and the responses.
 //!
 //! MIRRORS: kubewarden-controller `crates/kwctl/src/callback_handler/proxy.rs`: a list of exchanges whose
-//! request is a string that holds YAML; the replay wants them in this order and field for field.
+//! request is a string that contains YAML; the replay requires this order and these fields.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ field_masks:
 ///
 /// # Errors
 ///
-/// Why no host answers them as the case expects.
+/// Why no host responds as the case expects.
 pub(crate) fn session(case: &Case, calls: &[Call]) -> Result<String, String> {
     let of = &case.cluster;
     let mut session = String::new();
@@ -49,7 +49,7 @@ pub(crate) fn session(case: &Case, calls: &[Call]) -> Result<String, String> {
             Call::Nodes => match of.refusal() {
                 None => push(&mut session, LIST_NODES, &of.list()),
                 Some(Refusal::Callback(error)) => push(&mut session, LIST_NODES, &Err(error)),
-                // The host refuses before anything is recorded or replayed.
+                // The host rejects the call before anything is recorded or replayed.
                 Some(Refusal::Resource | Refusal::Capability) => {}
                 Some(Refusal::Unheard) => {
                     return Err("no Kubewarden host has an error like this".to_owned());

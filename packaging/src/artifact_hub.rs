@@ -1,7 +1,7 @@
-//! `artifacthub-pkg.yml`: the policy's page on Artifact Hub, and what Rancher reads of it.
+//! `artifacthub-pkg.yml`: the policy's page on Artifact Hub, and the values that Rancher reads from it.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-evaluator/src/policy_artifacthub.rs, field by field.
-//! DIVERGES: `createdAt` is the day of the release, so that the file is the same whoever writes it, and the
+//! DIVERGES: `createdAt` is the date of the release, so that the file is always the same, and the
 //! category and the changes are added.
 
 use std::collections::BTreeMap;
@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Change, Changelog, Metadata};
 
-/// What stands on top of the file.
+/// The first lines of the file.
 const HEAD: &str = "# The policy's page on Artifact Hub. Written by `make artifacthub-pkg.yml` from policy-metadata.yml,\n\
                     # questions-ui.yml and CHANGELOG.md: change those.\n";
 
-/// As Artifact Hub orders things: one of its own categories.
+/// One of the categories of Artifact Hub.
 const CATEGORY: &str = "integration-delivery";
 
-/// What is written for a version that is not released: no day at all is not allowed.
+/// The date for an unreleased version: the field is required.
 const NOT_RELEASED: &str = "1970-01-01";
 
 /// Whether the version must be released.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Created {
-    /// The changelog must say on which day.
+    /// The changelog must contain its date.
     Released,
-    /// Any day will do while it does not, and what is not released has no changes yet: so this file only changes
+    /// Any date is accepted, and an unreleased version has no changes yet, so this file changes only
     /// with a release.
     Whenever,
 }
@@ -91,7 +91,7 @@ struct Recommendation {
 ///
 /// # Errors
 ///
-/// An annotation that is not as Artifact Hub wants it, or no date of the release where there must be one.
+/// If an annotation is not valid for Artifact Hub, or a required release date is missing.
 pub fn artifact_hub_package(
     metadata: &Metadata,
     questions: &str,
@@ -144,7 +144,7 @@ pub fn artifact_hub_package(
     Ok(format!("{HEAD}{}", yaml_serde::to_string(&package)?))
 }
 
-/// What Rancher could not read it would leave out without a word.
+/// Rancher would silently omit a value that it cannot read.
 fn check_questions(questions: &str) -> Result<()> {
     #[derive(Deserialize)]
     struct Form {

@@ -1,5 +1,5 @@
-//! `CHANGELOG.md` as [Keep a Changelog](https://keepachangelog.com/en/1.1.0/) has it: which release changed
-//! what, and when it was made.
+//! `CHANGELOG.md` in the format of [Keep a Changelog](https://keepachangelog.com/en/1.1.0/): the changes of each
+//! release, and its date.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Serialize;
@@ -13,9 +13,9 @@ pub struct Changelog {
 /// One release.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Release {
-    /// Its version; none for what is not released.
+    /// Its version; `None` for unreleased changes.
     pub version: Option<String>,
-    /// The day on which it was made, as in 2026-12-24.
+    /// Its date, for example 2026-12-24.
     pub date: Option<String>,
     /// What changed.
     pub changes: Vec<Change>,
@@ -24,7 +24,7 @@ pub struct Release {
 /// One change, as Artifact Hub shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// added, changed, deprecated, removed, fixed or security.
+    /// added, changed, deprecated, removed, fixed, or security.
     pub kind: String,
     /// One line.
     pub description: String,
@@ -35,7 +35,7 @@ impl Changelog {
     ///
     /// # Errors
     ///
-    /// A heading that is neither a release nor a kind of change.
+    /// If a heading is neither a release nor a kind of change.
     pub fn parse(text: &str) -> Result<Self> {
         let mut releases: Vec<Release> = Vec::new();
         let mut kind = None;
@@ -64,14 +64,14 @@ impl Changelog {
         Ok(Self { releases })
     }
 
-    /// The release of a version, if it is made.
+    /// The release with this version, if it exists.
     pub fn release(&self, version: &str) -> Option<&Release> {
         let mut releases = self.releases.iter();
         releases.find(|release| release.version.as_deref() == Some(version))
     }
 }
 
-/// `Unreleased`, or `1.2.3 - 2026-12-24`; either may stand in brackets.
+/// `Unreleased`, or `1.2.3 - 2026-12-24`; either may be in brackets.
 fn release(heading: &str) -> Result<Release> {
     let heading = heading.replace(['[', ']'], "");
     if heading.trim() == "Unreleased" {
@@ -93,7 +93,7 @@ fn release(heading: &str) -> Result<Release> {
 }
 
 fn kind_of(heading: &str) -> Result<&'static str> {
-    // The kinds are those of Artifact Hub too.
+    // Artifact Hub has the same kinds.
     Ok(match heading.trim() {
         "Added" => "added",
         "Changed" => "changed",

@@ -1,5 +1,5 @@
-//! Where the project lives. The workspace's `Cargo.toml` says it; whatever else names it is written by
-//! `packaging home`, which `make generate` runs.
+//! The project's home. It is defined in the workspace's `Cargo.toml`; `packaging home`, which `make generate` runs,
+//! writes it into all other files that contain it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,14 +11,14 @@ use crate::Metadata;
 const POLICY: &str = "/policies/hco-architecture-guard";
 const IMAGE: &str = "/hco-preflight";
 
-/// Where the project lives.
+/// The project's home.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
-    /// The page for people.
+    /// The project's page.
     pub homepage: String,
-    /// The repository on GitHub, where the releases are.
+    /// The repository on GitHub, which has the releases.
     pub repository: String,
-    /// The part of a registry that is ours.
+    /// The project's namespace in a registry.
     pub registry: String,
 }
 
@@ -54,7 +54,7 @@ impl Home {
     ///
     /// # Errors
     ///
-    /// Something is missing, or cannot be a home.
+    /// If a value is missing, or cannot be a home.
     pub fn parse(manifest: &str) -> Result<Self> {
         let Manifest { workspace } = toml::from_str(manifest).context("Cargo.toml")?;
         let home = Self {
@@ -66,11 +66,11 @@ impl Home {
         Ok(home)
     }
 
-    /// The home that the policy's metadata name, which is the one that was written last.
+    /// The home in the policy's metadata, which is the one that was written last.
     ///
     /// # Errors
     ///
-    /// The metadata name none.
+    /// If the metadata does not contain one.
     pub fn of(metadata: &Metadata) -> Result<Self> {
         let policy = metadata.annotation("io.kubewarden.policy.ociUrl")?;
         let Some(registry) = policy.strip_suffix(POLICY) else {
@@ -121,12 +121,12 @@ impl Home {
         })
     }
 
-    /// Where the image of hco-preflight is, without a tag.
+    /// The image of hco-preflight, without a tag.
     pub fn image(&self) -> String {
         format!("{}{IMAGE}", self.registry)
     }
 
-    /// What stands in files for this home. Nothing shorter, because a part of it can mean something else there.
+    /// The strings in files that refer to this home. Not shorter: a part of them can have another meaning there.
     fn names(&self) -> Result<[String; 6]> {
         let slug = self.slug()?;
         Ok([
@@ -139,11 +139,11 @@ impl Home {
         ])
     }
 
-    /// The text with another home in the place of this one.
+    /// The text with this home replaced by another one.
     ///
     /// # Errors
     ///
-    /// One of the two is no home.
+    /// If one of the two is not a home.
     pub fn moved(&self, text: &str, to: &Self) -> Result<String> {
         let (from, to) = (self.names()?, to.names()?);
         let pairs: Vec<_> = from.into_iter().zip(to).collect();
@@ -151,11 +151,11 @@ impl Home {
     }
 }
 
-/// The texts below a directory, apart from what git and cargo keep there.
+/// The text files in a directory, except for those of git and cargo.
 ///
 /// # Errors
 ///
-/// A directory cannot be read.
+/// If a directory cannot be read.
 pub fn texts(directory: &Path) -> Result<Vec<(PathBuf, String)>> {
     let place = || directory.display().to_string();
     let mut texts = Vec::new();
@@ -175,7 +175,7 @@ pub fn texts(directory: &Path) -> Result<Vec<(PathBuf, String)>> {
     Ok(texts)
 }
 
-/// All at once: what was put in is not searched again.
+/// Replaces all strings at once: the replacements are not searched again.
 fn replaced(text: &str, pairs: &[(String, String)]) -> String {
     match pairs.split_first() {
         None => text.to_owned(),
@@ -209,7 +209,7 @@ mod tests {
     fn what_is_put_in_is_not_moved_again() {
         let (mut one, mut other) = (home("one"), home("other"));
         one.homepage.clone_from(&one.repository);
-        // The page stays where it was.
+        // The page did not change.
         other.homepage.clone_from(&one.repository);
         let text =
             "io.kubewarden.policy.url: https://github.com/one/guard\nhttps://github.com/one/guard";

@@ -1,5 +1,5 @@
-//! The container image of hco-preflight: the static binary and the licence, and nothing below them. Assembled here,
-//! byte for byte the same for the same binaries; see <https://github.com/opencontainers/image-spec>.
+//! The container image of hco-preflight: only the static binary and the license, without a base image. Assembled here,
+//! so that the same binaries result in the same bytes; see <https://github.com/opencontainers/image-spec>.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Home, Metadata};
 
-/// Nobody, by number, so that the kubelet sees that it is not root.
+/// An unprivileged user, as a number, so that the kubelet can verify that it is not root.
 const USER: &str = "65532:65532";
 
 /// The image for one architecture.
@@ -28,16 +28,16 @@ pub(crate) struct Image {
     architecture: &'static str,
 }
 
-/// What registries show of an image.
+/// The annotations that registries show for an image.
 #[derive(Debug)]
 pub struct Labels(Value);
 
 impl Labels {
-    /// Where the image comes from, and which version it is.
+    /// The source of the image, and its version.
     ///
     /// # Errors
     ///
-    /// An annotation is missing.
+    /// If an annotation is missing.
     pub fn new(home: &Home, metadata: &Metadata) -> Result<Self> {
         Ok(Self(json!({
             "org.opencontainers.image.title": "hco-preflight",
@@ -51,7 +51,7 @@ impl Labels {
 }
 
 impl Image {
-    /// Assembles it of a static binary.
+    /// Assembles the image from a static binary.
     pub(crate) fn assemble(
         architecture: &'static str,
         binary: &[u8],
@@ -87,7 +87,7 @@ impl Image {
     }
 }
 
-/// What a tag names: the image of each architecture.
+/// The index that a tag refers to: the image of each architecture.
 pub(crate) fn index(images: &[Image], labels: &Labels) -> Result<Vec<u8>> {
     let manifests = images.iter().map(|image| {
         let mut entry = descriptor(OCI_IMAGE_MEDIA_TYPE, &image.manifest);
@@ -118,7 +118,7 @@ pub(crate) fn digest(content: &[u8]) -> String {
     text
 }
 
-/// Files of root, from the beginning of time.
+/// Files that are owned by root, with the timestamp 0.
 fn archive(files: &[(&str, u32, &[u8])]) -> std::io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, mode, content) in files {
@@ -200,7 +200,7 @@ mod tests {
             assert_eq!(manifest["layers"][0]["digest"], digest(&image.layer));
             assert_eq!(manifest["layers"][0]["size"], image.layer.len());
         }
-        // Known from elsewhere: printf '' | sha256sum
+        // From another source: printf '' | sha256sum
         let empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(digest(b""), empty);
     }

@@ -1,5 +1,5 @@
-//! What a release is made of, for those who make one: the metadata in the module, the page of Artifact Hub, the
-//! artifact in a registry, the manifest for krew, the container image. Nothing of it is in what users run.
+//! The parts of a release, for maintainers: the metadata in the module, the page on Artifact Hub, the
+//! artifact in a registry, the manifest for krew, and the container image. Users do not run any of this code.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The command of those who make a release; the Makefile calls it. Its files are named from the project's
+//! The command for maintainers who make a release; the Makefile calls it. File names are relative to the project's
 //! directory.
 
 #![expect(clippy::print_stdout, reason = "this is a command")]
@@ -22,12 +22,12 @@ struct Arguments {
 enum Command {
     /// Write the metadata and README.md into a module
     Annotate {
-        /// The module as it was built
+        /// The module without metadata
         module: PathBuf,
         /// The file to write
         #[arg(short, long)]
         output: PathBuf,
-        /// Omit the rules for other versions of HyperConverged: v1beta1 for HCO up to 1.17, which serves no other
+        /// Omit the rules for other versions of HyperConverged: v1beta1 for HCO 1.17 and earlier, which serves no other
         #[arg(long)]
         api_version: Option<String>,
     },
@@ -36,7 +36,7 @@ enum Command {
         /// The file to write
         #[arg(short, long)]
         output: PathBuf,
-        /// Fail unless CHANGELOG.md says when this version was released
+        /// Fail unless CHANGELOG.md has the date of this release
         #[arg(long)]
         released: bool,
     },
@@ -48,9 +48,9 @@ enum Command {
         #[arg(short, long)]
         output: PathBuf,
     },
-    /// Write where the project lives, as Cargo.toml says, into every file that names it
+    /// Write the project's home from Cargo.toml into every file that contains it
     Home,
-    /// Print where this version of the policy is published
+    /// Print the reference under which this version of the policy is published
     Reference {
         /// Print the address of the image of hco-preflight instead
         #[arg(long)]

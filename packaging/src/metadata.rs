@@ -1,4 +1,4 @@
-//! `policy-metadata.yml`: Kubewarden drops a key that it does not know, so a misspelt one is refused here.
+//! `policy-metadata.yml`: Kubewarden drops unknown keys, so a misspelled key is rejected here.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-evaluator/src, `policy_metadata.rs` and `constants.rs`.
 
@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use semver::Version;
 use serde::{Deserialize, Serialize};
 
-/// The annotations that `kwctl scaffold artifacthub` wants.
+/// The annotations that `kwctl scaffold artifacthub` requires.
 const REQUIRED: [&str; 5] = [
     "io.artifacthub.displayName",
     "io.kubewarden.policy.description",
@@ -17,7 +17,7 @@ const REQUIRED: [&str; 5] = [
     "io.kubewarden.policy.version",
 ];
 
-/// Those that Artifact Hub, the audit scanner or kwctl read beside them. `io.kubewarden.policy.usage` is
+/// Other annotations that Artifact Hub, the audit scanner, or kwctl reads. `io.kubewarden.policy.usage` is
 /// written when the module is annotated, `io.kubewarden.hidden-ui` hides a policy from Rancher.
 const KNOWN: [&str; 9] = [
     "io.artifacthub.keywords",
@@ -31,31 +31,31 @@ const KNOWN: [&str; 9] = [
     "io.kubewarden.policy.url",
 ];
 
-/// What Kubewarden knows of the policy. The order of the fields is that of kwctl.
+/// The metadata that Kubewarden reads. The order of the fields is that of kwctl.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Metadata {
-    /// Which requests it judges.
+    /// The requests that the policy judges.
     pub rules: Vec<Rule>,
-    /// For people and their programs.
+    /// Annotations for users and programs.
     pub annotations: BTreeMap<String, String>,
-    /// Whether it changes objects.
+    /// Whether the policy changes objects.
     pub mutating: bool,
-    /// Whether the audit scanner asks it.
+    /// Whether the audit scanner runs the policy.
     pub background_audit: bool,
-    /// How the module is run.
+    /// How the host runs the module.
     pub execution_mode: ExecutionMode,
-    /// What it judges.
+    /// The type of objects that the policy judges.
     pub policy_type: PolicyType,
-    /// What it reads of the cluster.
+    /// The resources that the policy reads from the cluster.
     pub context_aware_resources: BTreeSet<ContextAwareResource>,
-    /// What it calls of the host.
+    /// The host calls that the policy makes.
     pub host_capabilities: BTreeSet<String>,
-    /// The oldest Kubewarden that it works with.
+    /// The minimum version of Kubewarden.
     pub minimum_kubewarden_version: Version,
 }
 
-/// Requests, as the API server's webhooks describe them.
+/// Requests, in the format of the API server's webhooks.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
@@ -73,18 +73,18 @@ pub struct ContextAwareResource {
     pub kind: String,
 }
 
-/// The one mode in which this module runs.
+/// The only mode in which this module can run.
 #[derive(Debug, Clone, Copy, Deserialize, Serialize)]
 pub enum ExecutionMode {
-    /// By waPC.
+    /// With waPC.
     #[serde(rename = "kubewarden-wapc")]
     Wapc,
 }
 
-/// The one type of policy that this is.
+/// The only type of this policy.
 #[derive(Debug, Clone, Copy, Deserialize, Serialize)]
 pub enum PolicyType {
-    /// It judges requests of the API server.
+    /// The policy judges requests to the API server.
     #[serde(rename = "kubernetes")]
     Kubernetes,
 }
@@ -94,7 +94,7 @@ impl Metadata {
     ///
     /// # Errors
     ///
-    /// A key that nobody reads, or one that is missing.
+    /// If a key is unknown or missing.
     pub fn parse(text: &str) -> Result<Self> {
         let read: Self = yaml_serde::from_str(text).context("the policy's metadata")?;
         for key in REQUIRED {
@@ -126,12 +126,12 @@ impl Metadata {
         Ok(read)
     }
 
-    /// The same for one version of the API: on a cluster that does not serve the other one, the audit scanner fails on
-    /// the whole policy.
+    /// The same metadata for only one version of the API: if a cluster does not serve the other version, the audit
+    /// scanner fails for the whole policy.
     ///
     /// # Errors
     ///
-    /// No rule has that version.
+    /// If no rule has that version.
     pub fn for_version(mut self, version: &str) -> Result<Self> {
         for rule in &mut self.rules {
             rule.api_versions.retain(|one| one == version);
@@ -148,7 +148,7 @@ impl Metadata {
     ///
     /// # Errors
     ///
-    /// It is not there.
+    /// If it is missing.
     pub fn annotation(&self, key: &str) -> Result<&str> {
         let value = self.annotations.get(key).map(String::as_str);
         value.with_context(|| format!("the policy's metadata has no annotation {key}"))
@@ -158,7 +158,7 @@ impl Metadata {
     ///
     /// # Errors
     ///
-    /// It is no semantic version.
+    /// If it is not a semantic version.
     pub fn version(&self) -> Result<Version> {
         let key = "io.kubewarden.policy.version";
         let version = self.annotation(key)?;
@@ -167,11 +167,11 @@ impl Metadata {
         })
     }
 
-    /// Where this version is published.
+    /// The reference under which this version is published.
     ///
     /// # Errors
     ///
-    /// An annotation is missing.
+    /// If an annotation is missing.
     pub fn reference(&self) -> Result<String> {
         let url = self.annotation("io.kubewarden.policy.ociUrl")?;
         Ok(format!("{url}:v{}", self.version()?))

@@ -1,4 +1,4 @@
-//! The policy in a registry, pushed and pulled as kwctl does it, and the container image of hco-preflight.
+//! The policy in a registry, with the same push and pull as kwctl, and the container image of hco-preflight.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/mod.rs and crates/kwctl/src/push.rs.
 
@@ -20,14 +20,14 @@ use sources::Sources;
 use crate::image::{self, Image, Labels};
 use crate::metadata_of;
 
-/// Where policies are pushed to and pulled from.
+/// A client that pushes policies and pulls them.
 #[derive(Debug, Default)]
 pub struct Registry {
-    /// Registries that are not as others are.
+    /// Registries that differ from the default.
     pub sources: Sources,
 }
 
-/// What came of a push.
+/// The result of a push.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Pushed {
     /// Registry and repository, without a tag.
@@ -45,7 +45,7 @@ impl Pushed {
     }
 }
 
-/// As much of a module's metadata as a registry is told.
+/// The part of a module's metadata that is sent to a registry.
 #[derive(Deserialize)]
 struct Annotations {
     #[serde(default)]
@@ -57,7 +57,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// The module is not annotated, or the registry does not take it.
+    /// If the module is not annotated, or the registry rejects it.
     pub fn push(&self, module: &[u8], reference: &str) -> Result<Pushed> {
         let metadata = metadata_of(module)?
             .context("the module is not annotated; `make annotated-policy.wasm` does that")?;
@@ -99,11 +99,11 @@ impl Registry {
         Ok(Pushed::new(&reference, digest.to_owned()))
     }
 
-    /// Pushes the image of hco-preflight, made of static binaries, to `registry/repository:tag`.
+    /// Pushes the image of hco-preflight, made from static binaries, to `registry/repository:tag`.
     ///
     /// # Errors
     ///
-    /// The registry does not take it.
+    /// If the registry rejects it.
     pub fn push_image(
         &self,
         binaries: &[(&'static str, Vec<u8>)],
@@ -145,7 +145,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// The registry does not give it, or what it gives is no policy.
+    /// If the registry does not return it, or the artifact is not a policy.
     pub fn pull(&self, reference: &str) -> Result<Vec<u8>> {
         let reference = parse(reference)?;
         let auth = auth(reference.resolve_registry());
@@ -161,7 +161,7 @@ impl Registry {
         Ok(layer.data.to_vec())
     }
 
-    /// Does something in each of the ways in which a registry may be spoken to, until it works.
+    /// Tries an operation with each allowed way to reach a registry, until it succeeds.
     fn attempt<T>(
         &self,
         reference: &Reference,
@@ -182,7 +182,7 @@ impl Registry {
     }
 }
 
-/// What went wrong, and what helps where something does.
+/// The error, and a hint if there is one.
 fn told(error: OciDistributionError) -> String {
     let hint = match error {
         OciDistributionError::AuthenticationFailure(_)
@@ -203,19 +203,19 @@ fn parse(reference: &str) -> Result<Reference> {
     })
 }
 
-/// What `docker login` left behind, else nobody.
+/// The credentials that `docker login` stores, or anonymous access.
 fn auth(host: &str) -> RegistryAuth {
     match docker_credential::get_credential(host) {
         Ok(DockerCredential::UsernamePassword(user, password)) => {
             RegistryAuth::Basic(user, password)
         }
-        // Registries do not take the other kind here, and without any the registry says what it thinks of that.
+        // Registries do not accept the other kind here; without credentials, the registry returns its own error.
         Ok(DockerCredential::IdentityToken(_)) | Err(_) => RegistryAuth::Anonymous,
     }
 }
 
-/// The annotations of one line, because the specification has no others, and where the source is under the
-/// name that registries and renovate know.
+/// The annotations that have one line, because the specification does not allow others, and the source under the
+/// name that registries and Renovate use.
 fn annotations_of_the_manifest(annotations: BTreeMap<String, String>) -> BTreeMap<String, String> {
     const SOURCE: &str = "org.opencontainers.image.source";
     let mut kept: BTreeMap<String, String> = annotations

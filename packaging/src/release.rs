@@ -1,5 +1,5 @@
-//! The files of a release beside the policy: hco-preflight for each platform, and the manifest by which krew installs
-//! it.
+//! The files of a release in addition to the policy: hco-preflight for each platform, and the manifest for krew.
+//! krew uses it to install hco-preflight.
 
 use anyhow::{Context as _, Result, ensure};
 use semver::Version;
@@ -10,13 +10,13 @@ use crate::Home;
 /// hco-preflight for one platform.
 #[derive(Debug)]
 pub struct Binary {
-    /// What its file is called after, system and architecture.
+    /// The suffix of its file name: operating system and architecture.
     pub name: &'static str,
-    /// What Rust calls the platform.
+    /// The name of the platform in Rust.
     pub target: &'static str,
 }
 
-/// All of them. Static where Rust has musl for the platform.
+/// All platforms. Static if Rust supports musl on the platform.
 pub const BINARIES: [Binary; 5] = [
     Binary {
         name: "linux-amd64",
@@ -41,7 +41,7 @@ pub const BINARIES: [Binary; 5] = [
 ];
 
 impl Binary {
-    /// The file of the release that has it, and the licence.
+    /// The file of the release that contains it, and the license.
     pub fn archive(&self) -> String {
         format!("hco-preflight-{}.tar.gz", self.name)
     }
@@ -91,14 +91,14 @@ struct Labels {
     arch: &'static str,
 }
 
-/// There is no krew for it, and krew's validator rejects a manifest that names it.
+/// krew is not available for this platform, and krew's validator rejects a manifest that names it.
 const WITHOUT_KREW: &str = "linux-s390x";
 
-/// The manifest of the plugin, from what `sha256sum` says of the archives.
+/// The manifest of the plugin, from the output of `sha256sum` for the archives.
 ///
 /// # Errors
 ///
-/// An archive has no checksum.
+/// If an archive has no checksum.
 pub fn krew_manifest(home: &Home, version: &Version, checksums: &str) -> Result<String> {
     let platform = |binary: &Binary| {
         let archive = binary.archive();
@@ -106,7 +106,7 @@ pub fn krew_manifest(home: &Home, version: &Version, checksums: &str) -> Result<
         Ok(Platform {
             selector: Selector {
                 match_labels: Labels {
-                    // As Go calls it.
+                    // The name in Go.
                     os: if system == "macos" { "darwin" } else { "linux" },
                     arch,
                 },
@@ -169,7 +169,7 @@ mod tests {
         let text = krew_manifest(&home(), &Version::new(1, 2, 3), &checksums()).unwrap();
         let manifest: serde_json::Value = yaml_serde::from_str(&text).unwrap();
         assert_eq!(manifest["spec"]["version"], "v1.2.3");
-        // krew cuts longer ones off.
+        // krew truncates longer ones.
         assert!(manifest["spec"]["shortDescription"].as_str().unwrap().len() <= 50);
         let platforms = manifest["spec"]["platforms"].as_array().unwrap();
         assert_eq!(platforms.len(), BINARIES.len() - 1);

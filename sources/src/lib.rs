@@ -1,8 +1,8 @@
-//! How a registry is reached: in which ways, with which certificates, through which proxy. `sources.yml` says it, with
-//! which kwctl and policy-server are configured as well.
+//! How to reach a registry: the protocols, the certificates, and the proxy. `sources.yml` configures this, for kwctl
+//! and policy-server too.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-fetcher/src, `sources.rs`, `proxy.rs` and `registry/mod.rs`. Unknown
-//! fields are ignored, as they are there: one file serves all.
+//! fields are ignored, as in these programs, because all of them use the same file.
 //! DIVERGES: a registry on loopback speaks plain HTTP unless `sources.yml` names it.
 
 #![forbid(unsafe_code)]
@@ -15,10 +15,10 @@ use anyhow::{Context as _, Result};
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
 use serde::Deserialize;
 
-/// A way to reach a registry.
+/// A protocol to reach a registry.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Way {
-    /// HTTPS; these certificates, in PEM, are trusted besides those of the system.
+    /// HTTPS; these certificates, in PEM, are trusted in addition to those of the system.
     Https(Vec<Vec<u8>>),
     /// HTTPS with any certificate.
     HttpsUnverified,
@@ -27,7 +27,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// As errors name it.
+    /// The name in errors.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Https(_) => "by HTTPS",
@@ -37,11 +37,11 @@ impl Way {
     }
 }
 
-/// Registries that are not as others are.
+/// Registries that differ from the default.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 pub struct Sources {
-    /// Hosts, with port, of which no certificate is asked, and which may speak plain HTTP.
+    /// Hosts, with port, whose certificate is not verified, and which may use plain HTTP.
     #[serde(rename = "insecure_sources")]
     insecure: BTreeSet<String>,
     #[serde(rename = "source_authorities")]
@@ -49,7 +49,7 @@ pub struct Sources {
     proxies: Option<Proxies>,
 }
 
-/// Who signs the certificate of a registry.
+/// The certificate authorities of a registry.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type")]
 enum Authority {
@@ -57,7 +57,7 @@ enum Authority {
     Path { path: PathBuf },
 }
 
-/// By which way to go.
+/// The proxies to use.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 struct Proxies {
@@ -65,7 +65,7 @@ struct Proxies {
     http: Option<String>,
     #[serde(rename = "https_proxy")]
     https: Option<String>,
-    /// Where no proxy is between.
+    /// Hosts that are reached without a proxy.
     #[serde(rename = "no_proxy")]
     none: Option<String>,
 }
@@ -75,18 +75,18 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// It cannot be read.
+    /// If it cannot be read.
     pub fn from_file(path: &Path) -> Result<Self> {
         let place = || path.display().to_string();
         let text = std::fs::read_to_string(path).with_context(place)?;
         yaml_serde::from_str(&text).with_context(place)
     }
 
-    /// The ways to reach a registry, to be tried in this order.
+    /// The protocols to reach a registry, in the order in which to try them.
     ///
     /// # Errors
     ///
-    /// A certificate of it cannot be read.
+    /// If one of its certificates cannot be read.
     pub fn ways(&self, host: &str) -> Result<Vec<Way>> {
         let authorities = self.authorities(host)?;
         let is_insecure = self.insecure.contains(host);
@@ -100,9 +100,9 @@ impl Sources {
         Ok(ways)
     }
 
-    /// What a client has to know to go this way.
+    /// The settings that a client needs for this protocol.
     pub fn config(&self, way: &Way) -> ClientConfig {
-        // The process may have chosen it before.
+        // The process may have chosen a provider before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let given = self.proxies.clone();
         let proxies = given.unwrap_or_else(Proxies::of_the_environment);
@@ -126,7 +126,7 @@ impl Sources {
         config
     }
 
-    /// The certificates, as PEM, by which a host is trusted; none if it is trusted as any other.
+    /// The certificates, as PEM, that are trusted for a host; empty if only those of the system are.
     fn authorities(&self, host: &str) -> Result<Vec<Vec<u8>>> {
         let listed = self.authorities.get(host);
         let listed = listed.map(Vec::as_slice).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Sources {
 }
 
 impl Proxies {
-    /// The variables of the environment, in upper or lower case. An empty one is none, as for curl.
+    /// The environment variables, in upper or lower case. An empty one counts as missing, as in curl.
     fn of_the_environment() -> Self {
         Self::of(|name| std::env::var(name).ok())
     }

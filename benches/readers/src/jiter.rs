@@ -1,4 +1,4 @@
-//! `jiter`: an iterator over the document. Its strings end with the next call, so those that are kept are copied.
+//! `jiter`: an iterator over the document. Its strings are valid until the next call, so stored strings are copied.
 
 use std::borrow::Cow;
 

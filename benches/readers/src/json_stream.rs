@@ -1,4 +1,4 @@
-//! What the policy does.
+//! The reader that the policy uses.
 
 use engine::node::Census;
 use engine::placement::Placement;

@@ -1,4 +1,4 @@
-//! A guest that counts nodes with one JSON reader, chosen by a feature. `benches/readers.rs` builds and measures it.
+//! A guest that counts nodes with one JSON reader, selected by a feature. `benches/readers.rs` builds and measures it.
 
 #[cfg_attr(feature = "hifijson", path = "hifijson.rs")]
 #[cfg_attr(feature = "jiter", path = "jiter.rs")]

@@ -1,4 +1,4 @@
-//! The reduction for every library that is a serde deserializer: what is not wanted is skipped by `IgnoredAny`.
+//! The reduction for every library that is a serde deserializer: `IgnoredAny` skips everything that is not needed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use engine::node::{Census, Tally};
 use engine::placement::{LabelKeys, Placement};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Reads a list from what `reader` reads.
+/// Reads a list from a deserializer.
 pub(crate) fn census<'de, D: Deserializer<'de>>(
     reader: D,
     placement: &Placement,
@@ -123,7 +123,7 @@ impl<'de> Visitor<'de> for Items<'_, 'de, '_> {
     }
 }
 
-/// A key: what its value is read for.
+/// A key, and the purpose for which its value is read.
 struct Key<'t>(&'t LabelKeys<'t>, Level);
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {

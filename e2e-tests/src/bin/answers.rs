@@ -1,5 +1,5 @@
-//! Prints what the engine answers to each case, as JSON for the tests of the playground: a line for each case. The
-//! cluster is that of the playground, where nobody can be asked for grants and no registry can be reached.
+//! Prints the engine's response to each case as JSON for the tests of the playground, one line for each case. The
+//! cluster is that of the playground, where permissions cannot be checked and registries cannot be reached.
 
 #![expect(
     clippy::print_stdout,
@@ -10,7 +10,7 @@ use e2e_tests::{Case, cases};
 use engine::{Cluster, Registry, ServiceAccount};
 use serde_json::json;
 
-/// What the playground answers; see `playground/src/cluster.ts`.
+/// The response of the playground; see `playground/src/cluster.ts`.
 const NOT_AVAILABLE: &str = "not available in the playground";
 
 fn main() {

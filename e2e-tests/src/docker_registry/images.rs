@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::DockerRegistry;
 use crate::http;
 
-/// Longer than a push takes, so that nothing hangs.
+/// Longer than a push takes, so that a failing test does not hang.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The media types of an index, a manifest and a configuration.
@@ -36,7 +36,7 @@ pub const DOCKER: MediaTypes = MediaTypes {
 /// A manifest in the registry.
 #[derive(Debug)]
 pub struct Manifest {
-    /// As it was pushed.
+    /// The bytes as they were pushed.
     pub json: Value,
     /// The digest of its bytes.
     pub digest: String,
@@ -64,11 +64,11 @@ impl DockerRegistry {
         json!({"os": "linux", "architecture": architecture, "rootfs": {"type": "layers", "diff_ids": []}})
     }
 
-    /// Pushes an image for one architecture. Without a tag it is part of an index.
+    /// Pushes an image for one architecture. Without a tag, it is part of an index.
     ///
     /// # Errors
     ///
-    /// What the registry answers.
+    /// The registry's response.
     pub fn push_single(
         &self,
         repository: &str,
@@ -88,11 +88,11 @@ impl DockerRegistry {
         self.push_manifest(repository, tag, manifest, types.manifest)
     }
 
-    /// Pushes an index with an image for Linux for each of these architectures.
+    /// Pushes an index with a Linux image for each of these architectures.
     ///
     /// # Errors
     ///
-    /// What the registry answers.
+    /// The registry's response.
     pub fn push_index(
         &self,
         repository: &str,
@@ -106,12 +106,12 @@ impl DockerRegistry {
         self.push_index_of(repository, tag, &platforms, OCI)
     }
 
-    /// Pushes an index as buildx does, as `1`: for amd64, arm64 and s390x, with an image for Windows and with
+    /// Pushes an index as buildx does, as `1`: for amd64, arm64, and s390x, with an image for Windows and with
     /// attestations.
     ///
     /// # Errors
     ///
-    /// What the registry answers.
+    /// The registry's response.
     pub fn push_oci_index(&self, repository: &str) -> Result<Manifest, String> {
         let platforms = [
             linux("amd64", None),
@@ -123,11 +123,11 @@ impl DockerRegistry {
         self.push_index_of(repository, "1", &platforms, OCI)
     }
 
-    /// Pushes an index as docker does, as `1`: for amd64, arm and arm64.
+    /// Pushes an index as docker does, as `1`: for amd64, arm, and arm64.
     ///
     /// # Errors
     ///
-    /// What the registry answers.
+    /// The registry's response.
     pub fn push_docker_list(&self, repository: &str) -> Result<Manifest, String> {
         let platforms = [
             linux("amd64", None),
@@ -141,7 +141,7 @@ impl DockerRegistry {
     ///
     /// # Errors
     ///
-    /// What the registry answers.
+    /// The registry's response.
     pub fn push_nested_index(&self, repository: &str) -> Result<Manifest, String> {
         let inner = self.push_index(repository, "inner", &["s390x"])?;
         let arm64 = self.push_single(repository, None, "arm64", OCI)?;
@@ -205,7 +205,7 @@ impl DockerRegistry {
         self.ask(&line, BYTES, blob).map(drop)
     }
 
-    /// Sends a request; gives the location that the registry answers with.
+    /// Sends a request; returns the location in the registry's response.
     fn ask(&self, line: &str, media_type: &str, body: &str) -> Result<String, String> {
         let authorization = format!("Basic {}", Self::credentials());
         let headers = [

@@ -1,4 +1,4 @@
-//! Who is asked when, and whether the API server already knows.
+//! The webhooks that the API server calls, and whether a configuration is in effect.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use crate::api::Api;
 use crate::policy::Policy;
 use crate::waiting::until;
 
-/// Tells the API server of a webhook, in place of the one it knew, and waits until it goes by that.
+/// Registers a webhook with the API server, in place of the previous one, and waits until it is in effect.
 ///
-/// The API server reads its configurations from a watch, and nothing says when it has. So beside the
-/// policy's webhook stands one that refuses `ConfigMaps` with a label of this configuration alone: once it does,
+/// The API server reads its configurations from a watch, and does not report when it has read them. So a second
+/// webhook rejects only `ConfigMaps` with a label of this configuration: once it does,
 /// the configuration is in effect.
 ///
 /// MIRRORS: kubernetes `test/e2e/apimachinery/webhook.go`, `waitWebhookConfigurationReady`.
@@ -25,7 +25,7 @@ pub(crate) fn configure(api: &Api, policy: &Policy, url: &str, authority: &str) 
     };
     let marker = json!({
         "name": "marker.e2e.test",
-        // Nobody listens there, and that is what refuses.
+        // Nothing listens there, so the API server rejects the request.
         "clientConfig": {"url": "https://127.0.0.1:1/"},
         "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}],
         "objectSelector": {"matchLabels": {policy.unique_name(): format!("after-{}", version.as_str().unwrap_or_default())}},

@@ -1,4 +1,4 @@
-//! A client of the API server, and of webhooks, for what kubectl has no command for.
+//! A client of the API server, and of webhooks, for operations that kubectl does not have.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use ureq::http::{Request, StatusCode};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
-/// Longer than any answer takes, webhooks that time out included.
+/// Longer than any response takes, including webhooks that time out.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A client with a token, which may be empty. Clones share their connections.
@@ -42,7 +42,7 @@ impl Api {
         }
     }
 
-    /// The same client for somebody else.
+    /// The same client for another user.
     pub(crate) fn with_token(&self, token: &str) -> Self {
         Self {
             token: token.to_owned(),
@@ -61,7 +61,7 @@ impl Api {
         self.must("GET", path, None)
     }
 
-    /// Sends an object, which must be accepted.
+    /// Sends an object; the API server must accept it.
     #[track_caller]
     pub(crate) fn must(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
         match self.try_to(method, path, body) {

@@ -1,4 +1,4 @@
-//! etcd and kube-apiserver: what is a cluster to everybody who only talks to its API.
+//! etcd and kube-apiserver, which are the whole cluster for clients of the API.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,21 +12,21 @@ use crate::process::Process;
 use crate::waiting::until;
 use e2e_tests::ports::{self, free_address};
 
-/// Where the programs are.
+/// The paths of the programs.
 pub(crate) struct Programs {
     etcd: PathBuf,
     api_server: PathBuf,
     pub(crate) kubectl: PathBuf,
-    /// hco-preflight, which kubectl finds beside itself.
+    /// hco-preflight, which kubectl finds as a plugin.
     _plugin: PathBuf,
 }
 
 impl Programs {
-    /// The programs of a directory.
+    /// Finds the programs in a directory.
     ///
     /// # Errors
     ///
-    /// Which is missing.
+    /// The program that is missing.
     pub(crate) fn of(directory: &Path) -> Result<Self, String> {
         let program = |name: &str| {
             let program = directory.join(name);
@@ -43,12 +43,12 @@ impl Programs {
     }
 }
 
-/// Somebody with a token. What they may do, RBAC says.
+/// A user with a token. RBAC defines the user's permissions.
 #[derive(Clone, Copy)]
 pub(crate) enum User {
-    /// Of `system:masters`.
+    /// A member of `system:masters`.
     Admin,
-    /// Of the group `developers`.
+    /// A member of the group `developers`.
     Developer,
 }
 
@@ -63,13 +63,13 @@ impl User {
 
 const TOKENS: &str = "admin,admin,admin,system:masters\ndeveloper,developer,developer,developers\n";
 
-/// What is written to the audit log: who did what with which answer, of HyperConvergeds.
+/// The audit policy: who did what to HyperConvergeds, with which response.
 const AUDIT: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata", "resources": [{"group": "hco.kubevirt.io"}]}, {"level": "None"}]}"#;
 
 /// A running control plane.
 pub(crate) struct ControlPlane {
-    /// As an administrator.
+    /// A client for the administrator.
     pub(crate) api: Api,
     pub(crate) certificates: Certificates,
     // Dropped in this order: the directory last.
@@ -79,7 +79,7 @@ pub(crate) struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts one, and waits until it is ready.
+    /// Starts a control plane, and waits until it is ready.
     pub(crate) fn start(programs: &Programs) -> Self {
         let try_to_start = || Self::try_to_start(programs).map_err(|error| error.to_string());
         ports::retried(try_to_start).unwrap_or_else(|why| panic!("no control plane: {why}"))
@@ -104,7 +104,7 @@ impl ControlPlane {
             .args(["--listen-peer-urls", &peer])
             .args(["--initial-advertise-peer-urls", &peer])
             .args(["--initial-cluster", &format!("default={peer}")])
-            // Nothing here survives the test anyway.
+            // No data has to survive the test.
             .arg("--unsafe-no-fsync");
         let etcd = Process::start(etcd, path)?;
 
@@ -115,7 +115,7 @@ impl ControlPlane {
             .args(["--etcd-servers", &client])
             .args(["--bind-address", &address.ip().to_string()])
             .args(["--secure-port", &address.port().to_string()])
-            // Nobody is to find it by its own service.
+            // No client finds the API server through its own service.
             .args(["--advertise-address", &address.ip().to_string()])
             .args(["--endpoint-reconciler-type", "none"])
             .args(["--service-cluster-ip-range", "10.0.0.0/24"])
@@ -126,7 +126,7 @@ impl ControlPlane {
             .args(["--authorization-mode", "RBAC"])
             .arg("--token-auth-file")
             .arg(path.join("tokens.csv"))
-            // Tokens of service accounts, as pods have them.
+            // Tokens of service accounts, as Pods have them.
             .args(["--service-account-issuer", "https://kubernetes.default.svc"])
             .arg("--service-account-signing-key-file")
             .arg(&certificates.api_server.key)
@@ -195,7 +195,7 @@ impl ControlPlane {
         self.directory.path()
     }
 
-    /// What the audit log says of requests, in their order.
+    /// The requests in the audit log, in their order.
     pub(crate) fn audited(&self) -> Vec<Value> {
         let log = std::fs::read_to_string(self.directory().join("audit.log")).unwrap_or_default();
         // The last line may be incomplete, and so may the last one of a server that was killed.
@@ -204,7 +204,7 @@ impl ControlPlane {
             .collect()
     }
 
-    /// Writes a kubeconfig for this server into a directory: where it is.
+    /// Writes a kubeconfig for this server into a directory; returns its path.
     pub(crate) fn kubeconfig(&self, directory: &Path, token: &str) -> PathBuf {
         let kubeconfig = json!({
             "apiVersion": "v1",

@@ -9,40 +9,40 @@ use crate::module::ROOT;
 
 /// A `CustomResourceDefinition`.
 pub(crate) struct Crd {
-    /// What it is called in reports.
+    /// The name in reports.
     pub(crate) name: &'static str,
-    /// The version that `kubectl get hyperconverged` means.
+    /// The version that `kubectl get hyperconverged` refers to.
     pub(crate) version: &'static str,
-    /// What turns the import on in that version.
+    /// The field that turns the import on in that version.
     pub(crate) import: Value,
-    /// Whether it serves v1beta1 and v1, with nothing between them that converts.
+    /// Whether it serves v1beta1 and v1, without a conversion between them.
     pub(crate) serves_both: bool,
     pub(crate) object: Value,
 }
 
-/// What a scenario needs of it.
+/// The versions that a scenario needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Crds {
-    /// One that serves v1beta1 alone, ours.
+    /// Our CRD that serves only v1beta1.
     V1beta1,
-    /// Ours with v1beta1 alone and with v1 alone, and HCO's where they are there: 1.17 and 1.18 as they are
-    /// first seen, main with v1 alone.
+    /// Our CRDs with only v1beta1 and with only v1, and HCO's if they are available: 1.17 and 1.18 as they are
+    /// after installation, main with only v1.
     Each,
-    /// The same, and HCO's that serve both versions.
+    /// The same, and HCO's CRDs that serve both versions.
     ///
-    /// HCO's webhook that converts between them is not here: what is stored of one version reads back
-    /// mangled in the other, so only what is sent is looked at, never what is read back.
+    /// HCO's webhook that converts between them does not run here: an object that is stored in one version is
+    /// incomplete in the other, so the tests check only requests, and never read objects back.
     EachAndBoth,
 }
 
-/// Small and structural, as HCO's are: fields that it does not name are pruned.
+/// Small and structural, like HCO's CRDs: unknown fields are pruned.
 const OURS: &str = include_str!("crd.yaml");
 
 const V1BETA1: &[&str] = &["v1beta1"];
 const V1: &[&str] = &["v1"];
 const BOTH: &[&str] = &["v1", "v1beta1"];
 
-/// HCO's own.
+/// HCO's own CRD.
 const HCO: [(&str, &str); 3] = [
     ("HCO 1.17", "hco-v1.17.0.yaml"),
     ("HCO 1.18", "hco-v1.18.0.yaml"),
@@ -78,7 +78,7 @@ pub(crate) fn of(wanted: Crds) -> Vec<Crd> {
     crds
 }
 
-/// Those of HCO that are not there: they are HCO's to distribute, and not everywhere.
+/// HCO's CRDs that are not available, because this repository does not distribute them.
 pub(crate) fn left_out() -> impl Iterator<Item = &'static str> {
     HCO.into_iter()
         .filter_map(|(name, file)| read(file).is_none().then_some(name))
@@ -94,7 +94,7 @@ fn read(file: &str) -> Option<Value> {
 }
 
 impl Crd {
-    /// One that serves these versions. One that serves both stores what it stores.
+    /// A CRD that serves these versions. If it serves both, objects are stored without a conversion.
     fn new(
         name: &'static str,
         versions: &[&'static str],
@@ -125,7 +125,7 @@ impl Crd {
         }
     }
 
-    /// A spec that places the workloads so.
+    /// A spec with this placement of the workloads.
     pub(crate) fn placement(&self, placement: &Value) -> Value {
         match self.version {
             "v1" => json!({"deployment": {"nodePlacements": {"workload": placement}}}),
@@ -133,7 +133,7 @@ impl Crd {
         }
     }
 
-    /// A spec with something that has nothing to do with architectures.
+    /// A spec with a change that does not affect architectures.
     pub(crate) fn unrelated(&self, number: usize) -> Value {
         let live = json!({"liveMigrationConfig": {"parallelMigrationsPerCluster": number}});
         match self.version {
@@ -152,7 +152,7 @@ impl Crd {
     }
 }
 
-/// A template as HCO wants it, annotated with architectures or not.
+/// A template as HCO requires it, with or without the architectures annotation.
 pub(crate) fn template(name: &str, architectures: Option<&str>) -> Value {
     let mut metadata = json!({"name": name});
     if let Some(architectures) = architectures {
@@ -171,7 +171,7 @@ pub(crate) fn template(name: &str, architectures: Option<&str>) -> Value {
     })
 }
 
-/// Specs laid over each other.
+/// Merges specs.
 pub(crate) fn together<const N: usize>(specs: [&Value; N]) -> Value {
     let mut all = json!({});
     for spec in specs {

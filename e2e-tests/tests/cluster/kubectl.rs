@@ -1,4 +1,4 @@
-//! kubectl, as a user types it and reads it.
+//! kubectl, with the commands of users and the output that they read.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::control_plane::{ControlPlane, User};
 
-/// kubectl of one user, with a home of its own: it keeps there what it knows of the server.
+/// kubectl of one user, with a separate home directory, in which it caches data about the server.
 pub(crate) struct Kubectl {
     program: PathBuf,
     home: PathBuf,
@@ -31,7 +31,7 @@ impl Kubectl {
         }
     }
 
-    /// Writes a file to where it is run.
+    /// Writes a file to its working directory.
     pub(crate) fn file(&self, name: &str, text: &str) {
         std::fs::write(self.home.join(name), text).expect("a file");
     }
@@ -60,7 +60,7 @@ impl Kubectl {
         self.run_with(arguments, &[])
     }
 
-    /// Runs it with further variables.
+    /// Runs it with additional environment variables.
     pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> KubectlOutput {
         let output = Command::new(&self.program)
             .args(arguments)
@@ -81,11 +81,11 @@ impl Kubectl {
     }
 }
 
-/// What a message calls the object.
+/// The name of the object in messages.
 const OBJECT: &str = "HyperConverged kubevirt-hyperconverged/kubevirt-hyperconverged";
 
 impl KubectlOutput {
-    /// It succeeded, printed this, and no warning.
+    /// It succeeded, printed this, and printed no warning.
     #[track_caller]
     pub(crate) fn prints(&self, stdout: &str) {
         self.prints_and_warns(stdout, "");
@@ -111,7 +111,7 @@ impl KubectlOutput {
         });
     }
 
-    /// It succeeded, printed this, and for each of these a warning that begins so.
+    /// It succeeded, printed this, and printed a warning that begins with each of these.
     #[track_caller]
     pub(crate) fn prints_with_warnings(&self, stdout: &str, warnings: &[&str]) {
         assert_eq!(
@@ -122,8 +122,8 @@ impl KubectlOutput {
         self.warns(warnings);
     }
 
-    /// The policy denied it for these problems, each a rule and a path, and there is a warning that begins with each of
-    /// these. The cases and the snapshots have the wording; scenario 2 shows that kubectl leaves nothing out.
+    /// The policy denied it because of these problems, each a rule and a path, and there is a warning that begins with each
+    /// of these. The cases and the snapshots check the wording; scenario 2 shows that kubectl prints all of it.
     #[track_caller]
     pub(crate) fn is_denied(&self, warnings: &[&str], problems: &[(&str, &str)]) {
         assert_eq!((self.code, self.stdout.as_str()), (Some(1), ""), "{self:?}");

@@ -1,5 +1,5 @@
-//! What users do, on a real API server: etcd and kube-apiserver on loopback, kubectl in front of them, and the
-//! policy as their webhook. Each scenario has a cluster of its own.
+//! Procedures of users, on a real API server: etcd and kube-apiserver on loopback, with kubectl as the client and the
+//! policy as a webhook. Each scenario has its own cluster.
 //!
 //! `make e2e-cluster`; some scenarios only: `make e2e-cluster SCENARIOS='3 7'`; with the webhook over the
 //! preflight library although policy-server is on PATH: `WEBHOOK=library`. `make chaos` runs the scenarios with faults.

@@ -1,4 +1,4 @@
-//! The ClusterAdmissionPolicy that we ship, and what Kubewarden's controller makes of it.
+//! The ClusterAdmissionPolicy that we ship, and the webhook that Kubewarden's controller creates from it.
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
@@ -12,14 +12,14 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// The one of `deploy/` as `components/protect` has it: otherwise nothing is denied, and nobody waits.
+    /// The policy in `deploy/` with `components/protect`: without it, nothing is denied.
     pub(crate) fn of_deploy() -> Self {
         Self::among(manifests("deploy/policy.yaml"))
             .with("mode", json!("protect"))
             .with("failurePolicy", json!("Fail"))
     }
 
-    /// The one among these manifests.
+    /// The policy among these manifests.
     pub(crate) fn among(manifests: Vec<Value>) -> Self {
         let mut policies = manifests
             .into_iter()
@@ -28,7 +28,7 @@ impl Policy {
         Self { manifest }
     }
 
-    /// With another value in its spec; null takes the field away.
+    /// The policy with another value in its spec; null removes the field.
     pub(crate) fn with(mut self, field: &str, value: Value) -> Self {
         let spec = self.manifest["spec"].as_object_mut().expect("a spec");
         spec.remove(field);
@@ -42,7 +42,7 @@ impl Policy {
         self.spec("mutating") == &json!(true)
     }
 
-    /// The path of the webhook configurations that Kubewarden's controller makes of such policies.
+    /// The API path of the webhook configurations that Kubewarden's controller creates for such policies.
     pub(crate) fn configurations(&self) -> &'static str {
         if self.is_mutating() {
             "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
@@ -55,7 +55,7 @@ impl Policy {
         &self.manifest["spec"][field]
     }
 
-    /// What it is called everywhere but in its manifest.
+    /// Its unique name, which is used everywhere except in its manifest.
     ///
     /// MIRRORS: kubewarden-controller `api/policies/v1/clusteradmissionpolicy_types.go`, `GetUniqueName`.
     pub(crate) fn unique_name(&self) -> String {
@@ -63,7 +63,7 @@ impl Policy {
         format!("clusterwide-{}", name.expect("a name"))
     }
 
-    /// Its entry in policy-server's `policies.yml`, with a module of ours.
+    /// Its entry in policy-server's `policies.yml`, with our module.
     ///
     /// MIRRORS: kubewarden-controller `internal/controller/policyserver_controller_configmap.go`.
     pub(crate) fn entry(&self, module: &str) -> Value {
@@ -81,12 +81,12 @@ impl Policy {
         entry
     }
 
-    /// The webhook as the API server has it. The answers of `marker`, another one beside it, tell
+    /// The webhook configuration in the API server. The responses of `marker`, a second webhook, show
     /// whether the configuration is in effect.
     ///
     /// MIRRORS: kubewarden-controller `internal/controller/policy_subreconciler_webhook.go`,
     /// `reconcileValidatingWebhookConfiguration`, with the defaults of the CRD.
-    /// DIVERGES: the address is a URL, since nobody routes a service here.
+    /// DIVERGES: the address is a URL, because services have no routes here.
     pub(crate) fn webhook(&self, url: &str, authority: &str, marker: &Value) -> Value {
         use base64::Engine as _;
         let or = |field: &str, default: Value| match self.spec(field) {
@@ -145,7 +145,7 @@ impl Policy {
     }
 
     /// MIRRORS: kubewarden-controller `internal/controller/policy_subreconciler_webhook.go`,
-    /// `namespaceSelector`: of the policy's own selector it takes over the expressions and drops the labels.
+    /// `namespaceSelector`: it copies the expressions of the policy's own selector, but drops its labels.
     fn namespace_selector(&self) -> Value {
         let mut expressions = vec![json!({
             "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kubewarden"],
@@ -162,7 +162,7 @@ pub(crate) fn manifests(file: &str) -> Vec<Value> {
     documents(&text.unwrap_or_else(|error| panic!("{file}: {error}")))
 }
 
-/// The documents of a text.
+/// The documents in a text.
 pub(crate) fn documents(text: &str) -> Vec<Value> {
     yaml_serde::Deserializer::from_str(text)
         .map(|document| Value::deserialize(document).expect("a manifest"))

@@ -1,4 +1,4 @@
-//! The programs that a cluster is made of. None outlives this one, unless this one is killed.
+//! The programs of a cluster. They all stop with this process, unless it is killed.
 
 use std::fs::File;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// All that run, and the directories to remove after them: a signal ends this process without unwinding.
+/// All running programs, and the directories to remove after them: a signal ends this process without unwinding.
 static RUNNING: Mutex<Vec<(Arc<Mutex<Child>>, PathBuf)>> = Mutex::new(Vec::new());
 
 /// A program, ended with this value.
@@ -26,7 +26,7 @@ impl Process {
             .to_owned();
         let log = directory.join(program).with_extension("log");
         let output = File::create(&log)?;
-        // Before it starts, or a signal in between ends all but this one.
+        // The lock is taken first, so that a signal in between also stops this program.
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command
             .stdin(Stdio::null())
@@ -62,11 +62,11 @@ impl Process {
         child.id()
     }
 
-    /// That it still runs.
+    /// Checks that it still runs.
     ///
     /// # Errors
     ///
-    /// The end of its log, if it does not.
+    /// The end of its log, if it does not run.
     pub(crate) fn still_runs(&self) -> Result<(), String> {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         match child.try_wait() {
@@ -94,22 +94,22 @@ impl Drop for Process {
 
 fn end(child: &Mutex<Child>) {
     let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
-    // It may have ended by itself. Nothing of its data is of use afterwards, so it need not end in peace.
+    // It may have exited already. Its data is not needed afterwards, so it is killed.
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// The ids of all that run.
+/// The process IDs of all running programs.
 pub(crate) fn ids() -> Vec<u32> {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let id = |child: &Mutex<Child>| child.lock().unwrap_or_else(PoisonError::into_inner).id();
     running.iter().map(|(child, _)| id(child)).collect()
 }
 
-/// Ends what runs if this process is asked to end.
+/// Stops all running programs when this process gets a signal.
 pub(crate) fn end_all_on_ctrl_c() {
     ctrlc::set_handler(|| {
-        // Nobody starts or ends a program any more: the lock is held until the process is gone.
+        // The lock is held until the process exits, so that no program is started or stopped.
         let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         for (child, _) in running.iter() {
             end(child);

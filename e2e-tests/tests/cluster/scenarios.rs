@@ -1,4 +1,4 @@
-//! The scenarios, in the order in which they are tried.
+//! The scenarios, in the order in which they run.
 
 mod audit_log;
 mod broken_webhook;
@@ -19,12 +19,12 @@ mod signals;
 use crate::crd::Crds;
 use crate::world::World;
 
-/// Something that users do.
+/// A procedure of users.
 pub(crate) struct Scenario {
     pub(crate) number: usize,
     pub(crate) about: &'static str,
     pub(crate) crds: Crds,
-    /// Panics where something is otherwise.
+    /// Panics if the result differs.
     pub(crate) run: fn(&World<'_>),
 }
 

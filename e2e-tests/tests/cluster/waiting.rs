@@ -1,16 +1,16 @@
-//! Waiting for what takes its time in another process.
+//! Waits for events in other processes.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes on a busy machine.
+/// Longer than any event takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(90);
 
-/// Asks until there is an answer.
+/// Polls until there is a result.
 ///
 /// # Panics
 ///
-/// If there is none in the end: with the last reason why not.
+/// If there is no result in time: with the last reason.
 #[track_caller]
 pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -> T {
     let begun = Instant::now();
@@ -20,7 +20,7 @@ pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -
             Err(why) if begun.elapsed() > DEADLINE => {
                 panic!("{what}: not after {DEADLINE:?}: {why}")
             }
-            // So that asking does not take the time from what is waited for.
+            // Pauses, so that polling does not take time from the awaited process.
             Err(_) => thread::sleep(Duration::from_millis(20)),
         }
     }

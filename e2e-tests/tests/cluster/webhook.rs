@@ -1,4 +1,4 @@
-//! The webhook: the real policy-server, or a stand-in over the preflight library that answers the same.
+//! The webhook: the real policy-server, or a replacement that uses the preflight library and responds the same.
 
 mod broken;
 mod library;
@@ -16,16 +16,16 @@ pub(crate) use broken::Broken;
 use policy_server::PolicyServer;
 use server::Server;
 
-/// Which webhook there is.
+/// The kinds of webhooks.
 pub(crate) enum Kind {
-    /// policy-server, and kwctl which annotates the module for it.
+    /// policy-server, and kwctl, which annotates the module for it.
     PolicyServer { program: PathBuf, kwctl: PathBuf },
-    /// One of ours.
+    /// Our own webhook.
     Library,
 }
 
 impl Kind {
-    /// policy-server where it is on PATH, unless `WEBHOOK` says otherwise.
+    /// policy-server if it is on PATH, unless `WEBHOOK` says otherwise.
     pub(crate) fn wanted() -> Result<Self, String> {
         let wanted = std::env::var("WEBHOOK").unwrap_or_default();
         let program = module::on_path("policy-server").zip(module::on_path("kwctl"));
@@ -58,7 +58,7 @@ pub(crate) enum Webhook {
 }
 
 impl Webhook {
-    /// Starts one that reads the cluster with a token, and waits until it answers.
+    /// Starts a webhook that reads the cluster with a token, and waits until it responds.
     pub(crate) fn start(
         kind: &Kind,
         policy: &Policy,

@@ -1,5 +1,5 @@
-//! A cluster with everything that a scenario begins with: HCO's `CustomResourceDefinition`, its namespace, an
-//! administrator and a developer at kubectl, and the policy as a webhook.
+//! A cluster with everything that a scenario needs at the start: HCO's `CustomResourceDefinition`, its namespace, an
+//! administrator and a developer with kubectl, and the policy as a webhook.
 
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeSet;
@@ -16,31 +16,31 @@ use crate::policy::{Policy, manifests};
 use crate::waiting::until;
 use crate::webhook::{Kind, Webhook};
 
-/// HCO's namespace upstream.
+/// The namespace of HCO upstream.
 pub(crate) const NAMESPACE: &str = "kubevirt-hyperconverged";
 
-/// The name of the policy's webhook in every message.
+/// The name of the policy's webhook in all messages.
 pub(crate) const WEBHOOK: &str = "clusterwide-hco-architecture-guard.kubewarden.admission";
 
 /// A cluster for a scenario.
 pub(crate) struct World<'w> {
     pub(crate) kind: &'w Kind,
     pub(crate) crd: &'w Crd,
-    /// What is served as webhooks: the policy, and what is deployed beside it.
+    /// The webhooks: the policy, and other policies that are deployed with it.
     webhooks: RefCell<Vec<Webhook>>,
     pub(crate) admin: Kubectl,
     pub(crate) developer: Kubectl,
     pub(crate) control_plane: ControlPlane,
 }
 
-/// What the developer may do.
+/// The permissions of the developer.
 const DEVELOPER: [(&str, &str, &[&str]); 3] = [
     ("", "nodes", &["get", "list"]),
     ("hco.kubevirt.io", "hyperconvergeds", &["*"]),
     ("hco.kubevirt.io", "hyperconvergeds/status", &["*"]),
 ];
 
-/// What Kubewarden's chart grants to the policy-server.
+/// The permissions that Kubewarden's chart grants to the policy-server.
 ///
 /// MIRRORS: kubewarden-controller `charts/kubewarden-defaults/values.yaml`, `policyServer.permissions`.
 const POLICY_SERVER: [(&str, &str, &[&str]); 5] = [
@@ -52,7 +52,7 @@ const POLICY_SERVER: [(&str, &str, &[&str]); 5] = [
 ];
 
 impl<'w> World<'w> {
-    /// A cluster without nodes and webhook.
+    /// A cluster without nodes and webhooks.
     pub(crate) fn new(programs: &Programs, kind: &'w Kind, crd: &'w Crd) -> Self {
         let control_plane = ControlPlane::start(programs);
         let api = &control_plane.api;
@@ -108,7 +108,7 @@ impl<'w> World<'w> {
         &self.control_plane.api
     }
 
-    /// Lets policy-server read nodes, as `deploy/` does.
+    /// Allows policy-server to read nodes, as `deploy/` does.
     pub(crate) fn grant_nodes(&self) {
         for manifest in manifests("deploy/rbac.yaml") {
             let kind = manifest["kind"].as_str().unwrap_or_default().to_lowercase();
@@ -117,21 +117,21 @@ impl<'w> World<'w> {
         }
     }
 
-    /// Puts the policy in front of HyperConverged, as it is deployed, with the grant that it needs.
+    /// Deploys the policy as in `deploy/`, with the permissions that it needs.
     pub(crate) fn deploy(&self, cluster: &str) {
         self.grant_nodes();
         self.deploy_policy(&Policy::of_deploy());
         self.nodes(cluster);
     }
 
-    /// Puts a policy in front of HyperConverged, in place of the one before.
+    /// Deploys a policy, in place of the previous ones.
     pub(crate) fn deploy_policy(&self, policy: &Policy) {
-        // Those before are no longer needed, and have their ports and their files.
+        // The previous webhooks are no longer needed, but use ports and files.
         self.webhooks.take();
         self.deploy_beside(policy);
     }
 
-    /// Puts a policy in front of HyperConverged, beside those that are there.
+    /// Deploys a policy, in addition to the previous ones.
     pub(crate) fn deploy_beside(&self, policy: &Policy) {
         let token = self.token_of("policy-server");
         let webhook = Webhook::start(self.kind, policy, &self.control_plane, &token);
@@ -139,13 +139,13 @@ impl<'w> World<'w> {
         self.webhooks.borrow_mut().push(webhook);
     }
 
-    /// Tells the API server of a webhook that is somewhere.
+    /// Registers a webhook with the API server.
     pub(crate) fn configure(&self, policy: &Policy, url: &str) {
         let authority = &self.control_plane.certificates.authority;
         admission::configure(self.api(), policy, url, authority);
     }
 
-    /// Where the webhook is.
+    /// The address of the webhook.
     pub(crate) fn url(&self) -> String {
         let webhooks = self.webhooks.borrow();
         webhooks
@@ -162,7 +162,7 @@ impl<'w> World<'w> {
         })
     }
 
-    /// Sends an object straight to the webhook, as the API server would: its answer.
+    /// Sends an object to the webhook directly, as the API server would; returns its response.
     pub(crate) fn ask(&self, object: &Value) -> Result<Value, String> {
         let webhooks = self.webhooks.borrow();
         let webhook = webhooks.first().ok_or("no webhook is deployed")?;
@@ -180,12 +180,12 @@ impl<'w> World<'w> {
         }
     }
 
-    /// Gives the cluster exactly the nodes of a file of `cases/clusters/`, and waits until the webhook sees them.
+    /// Makes the nodes of a file in `cases/clusters/` the only nodes, and waits until the webhook sees them.
     pub(crate) fn nodes(&self, cluster: &str) {
         self.wait_until_seen(&self.set_nodes(cluster));
     }
 
-    /// Gives the cluster exactly the nodes of a file of `cases/clusters/`.
+    /// Makes the nodes of a file in `cases/clusters/` the only nodes.
     pub(crate) fn set_nodes(&self, cluster: &str) -> Vec<Value> {
         let list = ClusterOf::Name(cluster.to_owned()).list_of_api_server();
         let list = list.expect("a cluster")["items"].take();
@@ -246,21 +246,21 @@ impl<'w> World<'w> {
         })
     }
 
-    /// The developer creates it, and nobody has anything to say.
+    /// The developer creates it, without a warning.
     #[track_caller]
     pub(crate) fn creates(&self, spec: &Value) {
         self.write("create", spec)
             .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
     }
 
-    /// The developer replaces it, and nobody has anything to say.
+    /// The developer replaces it, without a warning.
     #[track_caller]
     pub(crate) fn replaces(&self, spec: &Value) {
         self.write("replace", spec)
             .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n");
     }
 
-    /// The developer may not replace it so: see [`KubectlOutput::is_denied`].
+    /// The developer's replacement is denied: see [`KubectlOutput::is_denied`].
     #[track_caller]
     pub(crate) fn replaces_not(&self, spec: &Value, warnings: &[&str], problems: &[(&str, &str)]) {
         self.write("replace", spec).is_denied(warnings, problems);
@@ -273,18 +273,18 @@ impl<'w> World<'w> {
         self.developer.run(&[verb, "-f", "hyperconverged.yaml"])
     }
 
-    /// Where all of them are in the API.
+    /// The path of the collection in the API.
     pub(crate) fn collection(&self) -> String {
         let version = self.crd.version;
         format!("/apis/hco.kubevirt.io/{version}/namespaces/{NAMESPACE}/hyperconvergeds")
     }
 
-    /// Where it is in the API.
+    /// The path of the object in the API.
     pub(crate) fn path(&self) -> String {
         format!("{}/kubevirt-hyperconverged", self.collection())
     }
 
-    /// A token of a service account of Kubewarden's, as its pod has one.
+    /// A token of a service account in Kubewarden's namespace, as its Pod has one.
     pub(crate) fn token_of(&self, account: &str) -> String {
         let request =
             json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
@@ -295,7 +295,7 @@ impl<'w> World<'w> {
     }
 }
 
-/// The verbs on a resource for somebody, cluster-wide.
+/// The verbs on a resource for an account, in the whole cluster.
 fn grant(api: &Api, name: &str, rules: &[(&str, &str, &[&str])], subject: &Value) {
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
     let rules: Vec<Value> = rules
@@ -325,7 +325,7 @@ fn grant(api: &Api, name: &str, rules: &[(&str, &str, &[&str])], subject: &Value
     );
 }
 
-/// Whether this node is among those: of one name there may be another one, of another architecture.
+/// Whether this node is in the list: a node with the same name can have another architecture.
 fn has(nodes: &[Value], node: &Value) -> bool {
     let is = |node: &Value| {
         let (metadata, info) = (&node["metadata"], &node["status"]["nodeInfo"]);

@@ -1,7 +1,7 @@
-//! A Kubernetes API server for one purpose: it lists nodes, keeps their watch open, and answers reviews of
-//! access.
+//! A Kubernetes API server for one purpose: it lists nodes, keeps watches on them open, and responds to access
+//! reviews.
 //!
-//! MIRRORS: what kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes asks for:
+//! MIRRORS: the requests of kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes:
 //! `client.rs` (discovery, reviews) and `reflector.rs` (list, then watch).
 
 use std::io::{self, BufReader, Read as _, Write as _};
@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 
 use e2e_tests::http;
 
-/// A running API server; it ends with the process.
+/// A running API server; it stops with the process.
 pub(crate) struct ApiServer {
     pub(crate) address: SocketAddr,
     cluster: Arc<Cluster>,
 }
 
-/// What it serves.
+/// What the server returns.
 struct Cluster {
     nodes: String,
-    /// The verbs that nobody may use on nodes.
+    /// The verbs on nodes that are denied for every account.
     denied: Vec<String>,
-    /// The requests there were, method and path.
+    /// The requests that it received, with method and path.
     asked: Mutex<Vec<String>>,
-    /// A node that has joined since, for those who watch.
+    /// A node that has joined since the start, for watches.
     joined: Mutex<Option<Value>>,
     joins: Condvar,
 }
@@ -47,20 +47,20 @@ impl ApiServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let cluster = Arc::clone(&served);
-                // A connection that breaks is the client's business: it has gone.
+                // If a connection breaks, the client has disconnected.
                 thread::spawn(move || cluster.serve(&stream));
             }
         });
         Ok(Self { address, cluster })
     }
 
-    /// The requests there were, method and path.
+    /// The requests that it received, with method and path.
     pub(crate) fn asked(&self) -> Vec<String> {
         let asked = self.cluster.asked.lock();
         asked.expect("no thread panics here").clone()
     }
 
-    /// A node joins, and all watches report it.
+    /// Adds a node, which all watches report.
     pub(crate) fn join(&self, node: Value) {
         let joined = self.cluster.joined.lock();
         *joined.expect("no thread panics here") = Some(node);
@@ -98,7 +98,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Sends the one event that there can be, and waits for the end.
+    /// Sends the only possible event, and waits for the end of the connection.
     fn watch(&self, mut stream: &TcpStream) -> io::Result<()> {
         write!(
             stream,

@@ -1,24 +1,24 @@
-//! What came of a door.
+//! The result of a door.
 
 use e2e_tests::Case;
 
-/// What came of a door.
+/// The result of a door.
 pub(crate) enum Outcome {
-    /// The program behind it is not there.
+    /// The program for it is not available.
     NotRun(String),
-    /// Cases went through.
+    /// Cases ran.
     Ran(Through),
 }
 
-/// The cases that went through a door, or the steps that were taken there.
+/// The cases that ran through a door, or the steps that ran there.
 pub(crate) struct Through {
-    /// How many.
+    /// The number of cases or steps.
     pub(crate) cases: usize,
-    /// What they are called.
+    /// Their name in the output.
     pub(crate) called: &'static str,
-    /// Which of them came out otherwise than they should.
+    /// Those with an unexpected result.
     pub(crate) wrong: Vec<String>,
-    /// Which cannot go through it, and why.
+    /// Those that cannot run, with the reason.
     pub(crate) left_out: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl Default for Through {
 }
 
 impl Through {
-    /// A door that is no matter of cases.
+    /// A door that does not run cases.
     pub(crate) fn steps() -> Self {
         Self {
             called: "steps",
@@ -42,7 +42,7 @@ impl Through {
         }
     }
 
-    /// A step was taken.
+    /// A step ran.
     pub(crate) fn step(&mut self, name: &str, came_to: Result<(), String>) {
         self.cases += 1;
         if let Err(mistake) = came_to {
@@ -50,7 +50,7 @@ impl Through {
         }
     }
 
-    /// A case went through, with a mistake or without.
+    /// A case ran, with or without a mistake.
     pub(crate) fn case(&mut self, case: &Case, mistake: Option<String>) {
         self.cases += 1;
         if let Some(mistake) = mistake {
@@ -59,12 +59,12 @@ impl Through {
         }
     }
 
-    /// Something other than a case is wrong.
+    /// Something other than a case failed.
     pub(crate) fn wrong(&mut self, what: String) {
         self.wrong.push(what);
     }
 
-    /// A case cannot go through.
+    /// A case cannot run.
     pub(crate) fn left_out(&mut self, case: &Case, why: &str) {
         self.left_out.push(format!("{}: {why}", case.name));
     }

@@ -29,10 +29,10 @@ const NODES: [&str; 3] = ["amd64", "arm64", "s390x"];
 /// The annotation of the template. No image supports ppc64le.
 const ANNOTATION: &str = "amd64,arm64,s390x,ppc64le";
 
-/// After this time a client gives up that a silent registry holds up. An API server has 10 seconds.
+/// The time after which a client closes a request that a silent registry delays. An API server waits for 10 seconds.
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// Longer than anything takes, so that nothing hangs.
+/// Longer than anything takes, so that a failing test does not hang.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) fn run(_: &[Judged<'_>]) -> Outcome {
@@ -95,15 +95,15 @@ fn take_steps(docker_registry: &Path, through: &mut Through) -> Result<(), Strin
 struct AllRegistries {
     scratch: PathBuf,
     plain: DockerRegistry,
-    /// The policy-server has its credentials.
+    /// A registry for which policy-server has credentials.
     known_password: DockerRegistry,
     unknown_password: DockerRegistry,
-    /// The policy-server knows who signed its certificate.
+    /// A registry whose certificate authority policy-server knows.
     known_authority: DockerRegistry,
     unknown_authority: DockerRegistry,
     authority: String,
     faulty: Vec<(Fault, ScriptedRegistry)>,
-    /// Nobody listens there.
+    /// Nothing listens there.
     gone: String,
     digest: String,
 }
@@ -136,7 +136,7 @@ impl AllRegistries {
                 Ok::<_, String>(file)
             };
             let tls = json!({"certificate": write("certificate", &certificate)?, "key": write("key", &key)?});
-            // Images are pushed without TLS alone.
+            // Images are pushed only without TLS.
             let storage = json!({"filesystem": {"rootdirectory": scratch.join("plain/data")}});
             let config = json!({"http": {"tls": tls}, "storage": storage});
             Ok((start(name, &config)?, certificate))
@@ -187,7 +187,7 @@ impl AllRegistries {
         self.write("sources.yml", &sources)
     }
 
-    /// A directory with the `config.json` of docker.
+    /// A directory with docker's `config.json`.
     fn docker_config(&self) -> Result<PathBuf, String> {
         let credentials = json!({"auth": DockerRegistry::credentials()});
         let host = self.known_password.address.to_string();
@@ -203,17 +203,17 @@ impl AllRegistries {
         Ok(file)
     }
 
-    /// The images, and what comes of them.
+    /// The images, and the expected results.
     fn images(&self) -> Vec<(String, Expected)> {
         let of = |registry: &DockerRegistry, name: &str| format!("{}/{name}", registry.address);
         let mut images = vec![
-            // Neither the attestations nor the image for Windows.
+            // Neither the attestations nor the image for Windows count.
             (self.plain("index:1"), Expected::Fix("amd64,arm64,s390x")),
             (
                 self.plain(&format!("index@{}", self.digest)),
                 Expected::Unreadable("CDI adds the digest itself"),
             ),
-            // Whatever the variants. What no node has comes last.
+            // Regardless of the variants. Architectures that no node has come last.
             (self.plain("list:1"), Expected::Fix("amd64,arm64,arm")),
             (self.plain("single"), Expected::Fix("s390x")),
             (self.plain("docker:1"), Expected::Fix("arm64")),
@@ -258,7 +258,7 @@ impl AllRegistries {
     }
 }
 
-/// What comes of a fault. Policy-server writes the address first and the cause last.
+/// The expected result of a fault. Policy-server writes the address first and the cause last.
 fn result_of(fault: Fault) -> Expected {
     match fault {
         Fault::Redirect => Expected::Fix("arm64"),
@@ -279,7 +279,7 @@ fn result_of(fault: Fault) -> Expected {
     }
 }
 
-/// A certificate for the loopback address that is its own authority, and its key.
+/// A self-signed certificate for the loopback address, and its key.
 fn certificate() -> Result<(String, String), String> {
     let params = CertificateParams::new(["127.0.0.1".to_owned()]);
     let params = params.map_err(|error| error.to_string())?;
@@ -290,11 +290,11 @@ fn certificate() -> Result<(String, String), String> {
     Ok((certificate.pem(), key.serialize_pem()))
 }
 
-/// What the policy answers to a template with an image.
+/// The policy's response to a template with an image.
 enum Expected {
-    /// A denial, with this annotation as the fix.
+    /// A denial that recommends this annotation.
     Fix(&'static str),
-    /// A warning, with this in the reason.
+    /// A warning with this text in its reason.
     Unreadable(&'static str),
 }
 
@@ -461,7 +461,7 @@ impl Cluster for Host {
     }
 }
 
-/// The module asks the registry, which is recorded. With the record, kwctl gives the answer of the engine.
+/// The module's call to the registry is recorded. With the recorded session, kwctl returns the engine's response.
 fn is_replayed(policy: &Policy, kwctl: &Path, image: &str) -> Result<(), String> {
     let request = request(image);
     let payload = json!({"request": request, "settings": settings()}).to_string();
@@ -493,7 +493,7 @@ fn is_replayed(policy: &Policy, kwctl: &Path, image: &str) -> Result<(), String>
 }
 
 /// The limit that docs/images.md describes: one look-up waits for the other, even for an image that was read a moment
-/// ago, and each of them keeps a worker. When the connection ends, all are answered.
+/// ago, and each of them occupies a worker. When the connection ends, all requests are answered.
 fn a_silent_registry_holds_up_every_look_up(
     server: &PolicyServer,
     silent: SilentServer,
@@ -527,7 +527,7 @@ fn a_silent_registry_holds_up_every_look_up(
             return Err("a look-up does not wait for another one".to_owned());
         }
         let second = scope.spawn(|| review(server, &request(&image), PATIENCE));
-        // Until the second look-up has the last worker.
+        // Until the second look-up occupies the last worker.
         let is_full = (0..WORKERS * 10).any(|_| is_answered(&without_image) == Ok(false));
         drop(silent);
         if !is_full {

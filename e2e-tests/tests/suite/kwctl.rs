@@ -1,4 +1,4 @@
-//! The door that a policy's author knows: `kwctl run` with a session, one process a case.
+//! The door that policy authors use: `kwctl run` with a session, one process for each case.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use e2e_tests::{Answer, Judged, Refusal};
 use crate::door::{Outcome, Through};
 use crate::module;
 
-/// As many as the machines that build this have cores.
+/// As many as the build machines have cores.
 const THREADS: usize = 2;
 
 pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
@@ -34,7 +34,7 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
             Err(why) => through.left_out(judged.case, &why),
         }
     }
-    // What goes to another thread is plain data: a cluster counts its calls in cells.
+    // Only plain data can go to another thread, because a cluster counts its calls in cells.
     let jobs: Vec<Job> = jobs
         .into_iter()
         .map(|(judged, session)| Job {
@@ -79,7 +79,7 @@ pub(crate) struct Job {
     pub(crate) name: String,
     pub(crate) request: serde_json::Value,
     pub(crate) settings: String,
-    /// What kwctl prints instead of an answer.
+    /// The error that kwctl prints instead of a response.
     pub(crate) refused_settings: Option<String>,
     pub(crate) refusal: Option<Refusal>,
     pub(crate) session: String,
@@ -87,7 +87,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// In what kwctl differs from the engine, if it does.
+    /// The difference to the engine, if there is one.
     pub(crate) fn mistake(&self, kwctl: &Path, module: &Path, session: &Path) -> Option<String> {
         let output = match self.run(kwctl, module, session) {
             Ok(output) => output,
@@ -102,7 +102,7 @@ impl Job {
             let refused = !output.status.success() && stderr.contains(&expected);
             return (!refused).then(|| format!("expected {expected}, came to {stdout}{stderr}"));
         }
-        // Less was asked than the engine asked for; kwctl only warns.
+        // kwctl only warns if there were fewer calls than the engine made.
         if stderr.contains("have not been replayed") {
             return Some(stderr.into_owned());
         }
@@ -116,19 +116,19 @@ impl Job {
         std::fs::write(session, &self.session)?;
         let mut command = Command::new(kwctl);
         command
-            // Host errors have a backtrace in them where backtraces are on.
+            // Host errors contain a backtrace if backtraces are on.
             .env("RUST_BACKTRACE", "0")
             .env("NO_COLOR", "1")
             .args(["run", "--request-path", "-", "--settings-json"])
             .arg(&self.settings)
             .arg("--replay-host-capabilities-interactions")
             .arg(session)
-            // One flag with several values: kwctl rejects it twice, although its help allows that.
+            // One flag with several values: kwctl rejects the repeated flag, although its help allows it.
             .args(["--allowed-host-capabilities", "kubernetes/can_i", "oci/*"]);
         if self.refusal != Some(Refusal::Capability) {
             command.arg("kubernetes/list_resources_all");
         }
-        // Nothing is verified here. Without a file kwctl asks the network for one, which takes a second.
+        // Nothing is verified here. Without a file, kwctl downloads one, which takes a second.
         command.args(["--sigstore-trust-config", "/dev/null"]);
         if self.refusal != Some(Refusal::Resource) {
             command.arg("--allow-context-aware");

@@ -1,5 +1,5 @@
-//! The cases of `cases/` through every door. A door must answer as the engine does, and the engine
-//! as the case expects.
+//! The cases in `cases/` through every door. The response of a door must be that of the engine, and the engine's
+//! response must be the expected one.
 //!
 //! `make e2e-tests`; for some cases only: `cargo test -p e2e-tests --test doors -- ratchet/ host/no-client`.
 
@@ -25,10 +25,10 @@ use e2e_tests::{Judged, cases};
 
 use crate::door::{Outcome, Through};
 
-/// Sends the cases through a door.
+/// Runs the cases through a door.
 type Door = fn(&[Judged<'_>]) -> Outcome;
 
-/// The doors in the order in which they are tried.
+/// The doors in the order in which they run.
 const DOORS: [(&str, Door); 6] = [
     ("engine", engine),
     ("wasm", wasm::run),
@@ -39,7 +39,7 @@ const DOORS: [(&str, Door); 6] = [
 ];
 
 fn main() -> ExitCode {
-    // What libtest would understand (`--nocapture`, …) is passed to every test binary: it changes nothing here.
+    // Flags of libtest (`--nocapture`, …) are passed to every test binary: they have no effect here.
     let wanted: Vec<String> = std::env::args()
         .skip(1)
         .filter(|argument| !argument.starts_with('-'))

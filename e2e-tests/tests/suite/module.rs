@@ -1,4 +1,4 @@
-//! The module as it is deployed: the one that the preflight embeds, annotated.
+//! The module as it is deployed: the embedded module of the preflight, annotated.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use hco_preflight::Policy;
 /// The project's directory.
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Where the doors keep their files.
+/// The directory for the files of the doors.
 pub(crate) fn scratch(name: &str) -> Result<PathBuf, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&directory)
@@ -16,7 +16,7 @@ pub(crate) fn scratch(name: &str) -> Result<PathBuf, String> {
     Ok(directory)
 }
 
-/// Where a program is, if it is on PATH.
+/// The path of a program, if it is on PATH.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
@@ -24,7 +24,7 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The module as it was built: `POLICY_WASM` if that is set, else the embedded one, which is never stale.
+/// The module without annotations: `POLICY_WASM` if it is set, otherwise the embedded one, which is always up to date.
 pub(crate) fn built() -> Result<PathBuf, String> {
     if let Some(module) = std::env::var_os("POLICY_WASM") {
         return Ok(Path::new(ROOT).join(module));
@@ -48,7 +48,7 @@ pub(crate) fn annotated(kwctl: &Path) -> Result<PathBuf, String> {
         .output()
         .map_err(|error| format!("kwctl annotate: {error}"))?;
     let stderr = String::from_utf8_lossy(&output.stderr);
-    // It warns of capabilities that are used and not declared, or declared and not used.
+    // kwctl warns about capabilities that are used but not declared, or declared but not used.
     if output.status.success() && !stderr.contains("WARN") {
         Ok(annotated)
     } else {

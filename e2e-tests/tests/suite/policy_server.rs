@@ -1,5 +1,5 @@
 //! The door that the API server uses: policy-server over HTTP, with a watch on the nodes of a stub API
-//! server. One policy-server per cluster, one policy per settings.
+//! server. One policy-server for each cluster, one policy for each group of settings.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ use crate::api_server::ApiServer;
 use crate::door::{Outcome, Through};
 use crate::module;
 
-/// How long a policy-server may take to be ready, compiling included.
+/// The time limit for a policy-server to become ready, including compilation.
 const START: Duration = Duration::from_mins(1);
 
 /// As in `deploy/`.
@@ -45,7 +45,7 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
     Outcome::Ran(through)
 }
 
-/// A policy-server that loads the module from a registry answers as the engine does.
+/// A policy-server that loads the module from a registry responds like the engine.
 pub(crate) fn loads(
     program: &Path,
     module: &str,
@@ -66,13 +66,13 @@ pub(crate) fn loads(
     mistake(server.address, "validate", "policy", judged).map_or(Ok(()), Err)
 }
 
-/// What a policy-server is connected to.
+/// The API server that a policy-server is connected to.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Cluster {
     None,
-    /// To an API server that is not there.
+    /// An API server that does not exist.
     Gone,
-    /// The list of nodes, and the verbs that are denied on them.
+    /// An API server with this list of nodes, which denies these verbs on them.
     Nodes(String, Vec<String>),
 }
 
@@ -112,7 +112,7 @@ fn serve_all(
     ] {
         match cases.iter().find(|judged| judged.case.name == name) {
             Some(judged) => shown(&starter, judged)?,
-            // Others were asked for.
+            // Only some cases are selected.
             None if cases.len() < e2e_tests::cases().len() => {}
             None => return Err(format!("there is no case {name}")),
         }
@@ -147,7 +147,7 @@ fn a_repair_needs_a_mutating_policy(starter: &Starter, judged: &Judged<'_>) -> R
     }
 }
 
-/// An object that is accepted on one architecture is denied when a node of another one joins, which the watch reports.
+/// An object that is accepted on one architecture is denied after the watch reports a node of another one.
 fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(), String> {
     let nodes = judged.case.cluster.list_of_api_server()?;
     let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
@@ -176,7 +176,7 @@ fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(
     Err("a node that joins is never seen".to_owned())
 }
 
-/// The cluster of a case, or why no policy-server ever sees one like it.
+/// The cluster of a case, or why no policy-server can have one like it.
 fn cluster_of(judged: &Judged<'_>) -> Result<Cluster, String> {
     let of = &judged.case.cluster;
     if !judged.case.images.is_empty() {
@@ -229,7 +229,7 @@ fn serve(
     let server = starter.start(&policies, address)?;
     for judged in cases {
         let id = &ids[&starter.policy(judged).to_string()];
-        // The audit scanner uses the second.
+        // The audit scanner uses the second endpoint.
         let mistake = ["validate", "audit"]
             .into_iter()
             .find_map(|endpoint| mistake(server.address, endpoint, id, judged));
@@ -247,8 +247,8 @@ fn serve(
     Ok(())
 }
 
-/// Whatever the settings: one list and one watch of the nodes, and nothing else; or none, if nobody wants nodes.
-/// Otherwise what it was asked.
+/// For any settings: one list and one watch of the nodes, and nothing else; or none, if no policy needs nodes.
+/// Otherwise, the error contains the requests.
 fn was_asked_for_nodes(api_server: &ApiServer, wanted: usize) -> Result<(), Vec<String>> {
     let begun = Instant::now();
     loop {
@@ -266,7 +266,7 @@ fn was_asked_for_nodes(api_server: &ApiServer, wanted: usize) -> Result<(), Vec<
         if right && watches.len() == wanted {
             return Ok(());
         }
-        // The watch comes after the list, and perhaps after the last answer.
+        // The watch comes after the list, and possibly after the last response.
         if !right || watches.len() > wanted || begun.elapsed() > START {
             return Err(asked);
         }
@@ -274,7 +274,7 @@ fn was_asked_for_nodes(api_server: &ApiServer, wanted: usize) -> Result<(), Vec<
     }
 }
 
-/// In what an endpoint differs from the engine, if it does.
+/// The difference between an endpoint and the engine, if there is one.
 fn mistake(to: SocketAddr, endpoint: &str, id: &str, judged: &Judged<'_>) -> Option<String> {
     let request = judged.case.request();
     let review =
@@ -294,12 +294,12 @@ fn mistake(to: SocketAddr, endpoint: &str, id: &str, judged: &Judged<'_>) -> Opt
     difference.map(|difference| format!("  POST {path}\n{difference}"))
 }
 
-/// What a policy-server is started with.
+/// The options of a policy-server.
 pub(crate) struct Starter {
     pub(crate) program: PathBuf,
     /// Its address.
     pub(crate) module: String,
-    /// Says which registries are not as others are.
+    /// The configuration of registries that differ from the default.
     pub(crate) sources: Option<PathBuf>,
     /// The directory of the `config.json` with its credentials.
     pub(crate) docker_config: Option<PathBuf>,
@@ -307,7 +307,7 @@ pub(crate) struct Starter {
 }
 
 impl Starter {
-    /// The policy of a case, granted what the metadata asks for unless the case is about that.
+    /// The policy of a case, with the access that the metadata requests, unless the case is about that.
     fn policy(&self, judged: &Judged<'_>) -> Value {
         let refusal = judged.case.cluster.refusal();
         let resources = match refusal {
@@ -328,7 +328,7 @@ impl Starter {
         })
     }
 
-    /// With invalid settings policy-server reports them and does not start.
+    /// With invalid settings, policy-server reports them and does not start.
     fn refusal_mistake(&self, judged: &Judged<'_>) -> Option<String> {
         let expected = judged.refused_settings()?;
         let policies = Map::from_iter([("policy".to_owned(), self.policy(judged))]);
@@ -367,9 +367,9 @@ impl Starter {
             let child = Command::new(&self.program)
                 .env("KUBECONFIG", kubeconfig)
                 .env("RUST_BACKTRACE", "0")
-                // Many set it to 1, which policy-server takes for the value of a flag, and refuses.
+                // Many users set it to 1, which policy-server reads as an invalid value of a flag.
                 .env_remove("NO_COLOR")
-                // What the user has set is not for registries on loopback.
+                // The user's proxy settings must not apply to registries on loopback.
                 .env_remove("HTTP_PROXY")
                 .env_remove("HTTPS_PROXY")
                 .env_remove("http_proxy")
@@ -383,7 +383,7 @@ impl Starter {
                 .args(["--readiness-probe-port", &probe.port().to_string()])
                 .args(["--workers", &WORKERS.to_string(), "--log-no-color"])
                 .arg("--ignore-kubernetes-connection-failure")
-                // Nothing is verified here: without a file it asks the network for one.
+                // Nothing is verified here: without a file, policy-server downloads one.
                 .args(["--sigstore-trust-config", "/dev/null"])
                 .arg("--policies-download-dir")
                 .arg(&self.directory)
@@ -407,14 +407,14 @@ impl Starter {
     }
 }
 
-/// A running policy-server, ended with this value.
+/// A running policy-server. It stops when this value is dropped.
 pub(crate) struct PolicyServer {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
 }
 
 impl PolicyServer {
-    /// What it prints, line by line; closed when it ends. Reading goes on for as long as it runs.
+    /// Its output, line by line; closed when it exits. Reading continues as long as it runs.
     fn log(&mut self) -> Receiver<String> {
         let (sender, receiver) = mpsc::channel();
         let stdout = self
@@ -431,7 +431,7 @@ impl PolicyServer {
             let sender = sender.clone();
             thread::spawn(move || {
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    // Nobody listens once it is ready.
+                    // Once it is ready, nothing reads its output.
                     let _ = sender.send(line);
                 }
             });
@@ -442,13 +442,13 @@ impl PolicyServer {
 
 impl Drop for PolicyServer {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Asks the probe after every line of the log, and every now and then.
+/// Queries the readiness probe after every line of the log, and at intervals.
 fn wait_until_ready(probe: SocketAddr, log: &Receiver<String>) -> Result<(), String> {
     let begun = Instant::now();
     let mut lines = String::new();

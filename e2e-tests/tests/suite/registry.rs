@@ -1,5 +1,5 @@
-//! The door through which users get the module: an OCI registry. The real one of Debian's docker-registry on
-//! loopback, with our own push and pull, kwctl's, and policy-server's.
+//! The door through which users get the module: an OCI registry. Debian's docker-registry on loopback,
+//! with our own push and pull, those of kwctl, and that of policy-server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::door::{Outcome, Through};
 use crate::{module, policy_server};
 
-/// The case that policy-server is asked about: the README's own.
+/// The case for which policy-server is tested: the one in the README.
 const CASE: &str = "documentation/readme";
 
 pub(crate) fn run(_: &[Judged<'_>]) -> Outcome {
@@ -31,7 +31,7 @@ struct Steps {
     scratch: PathBuf,
     /// Tells kwctl and policy-server that the registry speaks plain HTTP.
     sources: PathBuf,
-    /// As we annotate it.
+    /// The module with our annotations.
     annotated: Vec<u8>,
 }
 
@@ -84,7 +84,7 @@ impl Steps {
         format!("{}/policies/{name}:v0.1.0", self.server.address)
     }
 
-    /// Byte for byte, by tag and by the digest that was printed.
+    /// The pulled bytes are the same, by tag and by the printed digest.
     fn pushed_and_pulled(&self) -> Result<(), String> {
         let reference = self.push("ours")?;
         let tagged = self.reference("ours");
@@ -96,7 +96,7 @@ impl Steps {
         Ok(())
     }
 
-    /// As a container engine pulls it: the index, the manifest of each architecture, its config and its layer.
+    /// Pulls like a container engine: the index, and for each architecture the manifest, its config, and its layer.
     fn image(&self) -> Result<(), String> {
         let root = Path::new(module::ROOT);
         let read = |name: &str| std::fs::read_to_string(root.join(name)).map_err(chain);
@@ -156,7 +156,7 @@ impl Steps {
         answer.body_mut().read_to_vec().map_err(chain)
     }
 
-    /// Field by field, apart from kwctl's version, which kwctl adds and nobody reads.
+    /// All fields are equal except for kwctl's version, which kwctl adds and no program reads.
     fn annotated_as_by(&self, kwctl: &Path) -> Result<(), String> {
         let theirs = module::annotated(kwctl)?;
         let ours = self.file("annotated-policy.wasm");
@@ -182,7 +182,7 @@ impl Steps {
     fn pulled_by(&self, kwctl: &Path) -> Result<(), String> {
         self.push("ours")?;
         let file = self.file("pulled-by-kwctl.wasm");
-        // That of the run before.
+        // The file of the previous run.
         let _ = std::fs::remove_file(&file);
         let url = format!("registry://{}", self.reference("ours"));
         let mut command = self.kwctl(kwctl, "pull");
@@ -191,7 +191,7 @@ impl Steps {
         self.must_be(&pulled, "what kwctl pulled")
     }
 
-    /// The same digest as ours: the manifests are the same, media types and annotations.
+    /// The digest is the same as ours: the manifests are equal, including media types and annotations.
     fn pushed_by(&self, kwctl: &Path) -> Result<(), String> {
         let file = self.file("pushed-by-kwctl.wasm");
         write(&file, &self.annotated)?;
@@ -217,7 +217,7 @@ impl Steps {
         policy_server::loads(program, &url, &self.sources, &judged)
     }
 
-    /// Pushes our module; gives the reference by digest.
+    /// Pushes our module; returns the reference by digest.
     fn push(&self, name: &str) -> Result<String, String> {
         let pushed = Registry::default().push(&self.annotated, &self.reference(name));
         let pushed = pushed.map_err(|error| format!("{error:#}"))?;
@@ -246,12 +246,12 @@ impl Steps {
     }
 }
 
-/// An error of whatever kind, with its causes.
+/// An error of any type, with its causes.
 fn chain(error: impl std::fmt::Display) -> String {
     format!("{error:#}")
 }
 
-/// What kwctl reads of a module.
+/// The metadata that kwctl reads from a module.
 fn inspect(kwctl: &Path, module: &Path) -> Result<Map<String, Value>, String> {
     let mut command = Command::new(kwctl);
     let printed = output(command.args(["inspect", "--output", "yaml"]).arg(module))?;

@@ -1,4 +1,4 @@
-//! The module on the engine that policy-server runs it on: it answers as the engine does, byte for byte.
+//! The module on the WebAssembly engine of policy-server: its responses are byte for byte those of the native engine.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
     Outcome::Ran(through)
 }
 
-/// The cluster of a case behind the host's door.
+/// The cluster of a case behind the host interface.
 struct CaseHost(ClusterOf, Images);
 
 impl HostCalls for CaseHost {
@@ -66,7 +66,7 @@ fn host(case: &Case) -> Arc<dyn HostCalls> {
     Arc::new(CaseHost(case.cluster.clone(), case.images.clone()))
 }
 
-/// Whether the object of a case is repaired where every repair is wanted. Then it is accepted as it is, and there is
+/// Whether the object of a case is repaired if all repairs are on. Then it is accepted, and there is
 /// nothing left to repair.
 fn is_repaired(policy: &Policy, case: &Case) -> Result<bool, String> {
     let settings = case.settings();
@@ -92,7 +92,7 @@ fn is_repaired(policy: &Policy, case: &Case) -> Result<bool, String> {
     };
     let mut is_repaired = false;
     for import in [json!("enable-import"), json!({"place-on": "amd64"})] {
-        // Cases with settings that are none.
+        // Cases with invalid settings.
         let (Some(repairing), Some(checking)) = (with(repairs(import)), with(json!({}))) else {
             return Ok(false);
         };
@@ -110,7 +110,7 @@ fn is_repaired(policy: &Policy, case: &Case) -> Result<bool, String> {
     Ok(is_repaired)
 }
 
-/// Where the module differs from the engine.
+/// The difference between the module and the engine.
 fn difference(policy: &Policy, judged: &Judged<'_>) -> Option<String> {
     let host = || host(judged.case);
     let payload = judged.case.payload();

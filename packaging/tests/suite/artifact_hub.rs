@@ -1,4 +1,4 @@
-//! `artifacthub-pkg.yml`: up to date, and what kwctl would write.
+//! `artifacthub-pkg.yml`: it is up to date, and equal to what kwctl would write.
 
 use std::process::Command;
 
@@ -39,7 +39,7 @@ fn the_package_is_what_kwctl_scaffolds() {
     assert!(output.status.success(), "{output:?}");
     let mut theirs: Value = yaml_serde::from_slice(&output.stdout).unwrap();
     let mut ours: Value = yaml_serde::from_str(&written()).unwrap();
-    // What is ours, and what says when it was written.
+    // The fields that only we write, and the date.
     for key in ["category", "changes", "createdAt"] {
         ours.as_mapping_mut().unwrap().remove(key);
     }

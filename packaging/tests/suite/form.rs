@@ -1,8 +1,8 @@
 //! `questions-ui.yml`: the form offers every setting, and what it sends is accepted.
 //!
 //! MIRRORS: rancher/kubewarden-ui pkg/kubewarden, components/Questions and utils/object.ts: a question sends
-//! its default as soon as it is shown; dots in the variable nest; before the policy is saved null, "" and
-//! what is empty after that are removed. A `map[` sends an object of strings.
+//! its default as soon as it is shown; dots in the variable name nest; before the policy is saved, null, "", and
+//! everything that is then empty are removed. A `map[` sends an object of strings.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ struct Question {
     variable: String,
     #[serde(rename = "type")]
     kind: String,
-    /// Absent is not null: null is sent.
+    /// A missing default is not null: null is sent.
     #[serde(default, deserialize_with = "some")]
     default: Option<Value>,
     #[serde(default)]
@@ -42,7 +42,7 @@ fn questions() -> Vec<Question> {
     form.questions
 }
 
-/// Sets what a question sends.
+/// Sets the value that a question sends.
 fn set(settings: &mut Value, variable: &str, value: Value) {
     let mut place = settings;
     for key in variable.split('.') {
@@ -55,7 +55,7 @@ fn set(settings: &mut Value, variable: &str, value: Value) {
     *place = value;
 }
 
-/// What the form removes before it saves.
+/// Removes what the form removes before it saves.
 fn cleaned(value: Value) -> Option<Value> {
     match value {
         Value::Null => None,
@@ -71,7 +71,7 @@ fn cleaned(value: Value) -> Option<Value> {
     }
 }
 
-/// As it is sent now, and as it was sent before the form removed anything.
+/// The settings that the form sends now, and the settings before it removed anything.
 fn assert_accepted(settings: &Value) {
     for sent in [
         settings.clone(),
@@ -103,7 +103,7 @@ fn the_defaults_of_the_form_are_accepted() {
 #[test]
 fn nothing_set_is_accepted() {
     assert_accepted(&json!({}));
-    // Every field emptied by hand; what is left is what the form removes.
+    // Every field is emptied manually; the form removes everything that is left.
     let mut settings = json!({});
     for question in questions() {
         set(&mut settings, &question.variable, json!(""));
@@ -134,7 +134,7 @@ fn every_option_of_every_question_is_accepted() {
     }
 }
 
-/// The settings, asked of the engine: it names them all when it sees one that is none.
+/// The settings, according to the engine: it lists them all when it reads an unknown one.
 #[test]
 fn every_setting_has_a_question() {
     let page = text("docs/settings.md");

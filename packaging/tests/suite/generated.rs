@@ -1,5 +1,5 @@
-//! What repeats the rules is generated from the rules and their pages: `make generate` writes it, and this test checks
-//! it. A generated part stands between two lines that name it.
+//! Everything that repeats the rules is generated from the rules and their pages: `make generate` writes it, and this
+//! test checks it. A generated part is between two lines that name it.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ fn rules() -> Vec<(&'static Rule, Page)> {
     RULES.iter().map(|rule| (*rule, page(rule))).collect()
 }
 
-/// Compares the part of a file between the lines `begin` and `end` with what it has to be, or writes it.
+/// Compares the part of a file between the lines `begin` and `end` with the expected text, or writes it.
 fn generated(path: &str, begin: &str, end: &str, wanted: &str) {
     let file = text(path);
     let parts = file
@@ -61,7 +61,7 @@ fn the_tables_in_the_handbook() {
     );
 }
 
-/// The levels of the rules that matter to golden images alone.
+/// The levels of the rules that matter only for golden images.
 fn plain_kubernetes(indent: &str) -> String {
     let mut levels = String::new();
     for (rule, page) in rules() {

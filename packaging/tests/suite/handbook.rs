@@ -1,5 +1,5 @@
-//! The YAML of the handbook's pages: settings that the policy accepts, manifests that kubectl renders, and pipelines that
-//! name what is there. `make e2e-cluster` applies the manifests of docs/images.md; preflight/tests runs the commands.
+//! The YAML in the pages of the handbook: settings that the policy accepts, manifests that kubectl renders, and pipelines
+//! with existing names. `make e2e-cluster` applies the manifests of docs/images.md; preflight/tests runs the commands.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::manifests::documents;
 use crate::{is_there, root, text};
 
-/// Where it stands, what follows the backticks, and the YAML.
+/// Its position, the info string, and the YAML.
 struct Block {
     page: String,
     info: String,
     text: String,
 }
 
-/// All blocks of YAML; those of the rules' pages are tested with the engine.
+/// All blocks of YAML; the engine's tests check those of the rules' pages.
 fn blocks() -> Vec<Block> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap();
     let docs = docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().display()));
@@ -85,7 +85,7 @@ fn every_block_is_checked() {
     );
 }
 
-/// In a folder beside the overlays, as the pages say.
+/// In a directory next to the overlays, as the pages describe.
 #[test]
 fn the_kustomizations_are_rendered() {
     if !is_there("kubectl") {

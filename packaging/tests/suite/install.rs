@@ -1,4 +1,4 @@
-//! The ways to install hco-preflight: each names the files of the release, this version, and the project's home.
+//! The ways to install hco-preflight: each one has the file names of the release, this version, and the project's home.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,8 +55,8 @@ fn setup_with(programs: &[&str], version: &str) -> (Output, String) {
     (output, std::fs::read_to_string(log).unwrap_or_default())
 }
 
-/// The first command of the README, on a fresh machine: what is missing is named before anything is compiled, and the
-/// toolchain is installed, also if rustup does not do that by itself.
+/// The first command of the README, on a new machine: missing programs are reported before anything is compiled, and
+/// the toolchain is installed, even if rustup does not install it automatically.
 #[test]
 fn the_machine_is_checked_first() {
     if !is_there("make") {
@@ -160,7 +160,7 @@ fn the_image_is_that_of_this_version() {
     assert!(text("deploy/preflight-job/job.yaml").contains(&format!("image: {}\n", image())));
 }
 
-/// As the Pod Security Standard `restricted` wants it, and with permission to read alone.
+/// It meets the Pod Security Standard `restricted`, and has only read permissions.
 #[test]
 fn the_job_is_restricted() {
     if !is_there("kubectl") {
@@ -215,7 +215,7 @@ fn the_job_is_restricted() {
         container["args"],
         json!(["check", "--cluster", "--no-cache"])
     );
-    // The architectures that the image has.
+    // The architectures of the image.
     let terms = &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let architectures = &terms["nodeSelectorTerms"][0]["matchExpressions"][0]["values"];
     let with_musl: Vec<&str> = BINARIES
@@ -226,7 +226,7 @@ fn the_job_is_restricted() {
     assert_eq!(architectures, &json!(with_musl));
 }
 
-/// The hook hands all manifests to one run of hco-preflight, and fails if that does.
+/// The hook passes all manifests to one run of hco-preflight, and fails if hco-preflight fails.
 #[test]
 fn pre_commit_runs_the_hook() {
     if !is_there("pre-commit") || !is_there("git") {
@@ -243,7 +243,7 @@ fn pre_commit_runs_the_hook() {
             .env("PRE_COMMIT_HOME", place.join("cache"))
             .env("STATUS", status)
             .env("LOG", place.join("log"))
-            // git sets these where the tests run in a hook.
+            // git sets these variables if the tests run in a hook.
             .env_remove("GIT_DIR")
             .env_remove("GIT_INDEX_FILE");
         command.output().unwrap()
@@ -295,7 +295,7 @@ fn pre_commit_runs_the_hook() {
     assert_eq!(log, "check --allow-empty a.yaml b.json\n".repeat(2));
 }
 
-/// A release on disk, and a `gh` that knows nothing else.
+/// A release on disk, and a `gh` that knows only this release.
 struct Action {
     place: tempfile::TempDir,
 }
@@ -376,7 +376,7 @@ fn the_action_verifies_what_it_runs() {
         assert!(output.status.success(), "{output:?}");
         let installed = action.file("path");
         assert!(Path::new(installed.trim()).join("hco-preflight").is_file());
-        // Both are asked for this version, and who attests is the release workflow.
+        // Both commands request this version, and the release workflow must have made the attestation.
         let log = action.file("log");
         let asked: Vec<&str> = log.lines().collect();
         let slug = home().repository.replace("https://github.com/", "");

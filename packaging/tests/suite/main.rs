@@ -1,5 +1,5 @@
-//! What is shipped beside the module: is it right, does it agree with the rest, and is it what Kubewarden's own
-//! programs make of it?
+//! Checks everything that is shipped with the module: whether it is correct and consistent, and whether Kubewarden's
+//! own programs read it as intended.
 
 #![expect(
     clippy::panic,
@@ -24,12 +24,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The text of a file of the project.
+/// The text of a file in the project.
 fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Whether a program can be started; says so if it cannot.
+/// Whether a program can be started; prints a message if not.
 fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
@@ -39,7 +39,7 @@ fn is_there(program: &str) -> bool {
     found
 }
 
-/// Says that something was not tested. Past the macros, because libtest hides what a test that passes prints.
+/// Prints that something was not tested. Not with the macros, because libtest hides the output of a test that passes.
 fn not_run(why: &str) {
     let name = std::thread::current().name().map(str::to_owned);
     let line = format!("{}: not run: {why}\n", name.unwrap_or_default());

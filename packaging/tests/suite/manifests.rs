@@ -1,4 +1,4 @@
-//! `deploy/`, as kubectl renders it: valid by the CRDs, in agreement with the metadata, the README and itself.
+//! `deploy/`, as kubectl renders it: valid for the CRDs, and consistent with the metadata, the README, and itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{is_there, not_run, root, text};
 
-/// What kubectl makes of each overlay and of the base; nothing if there is no kubectl.
+/// The output of kubectl for each overlay and for the base; `None` if kubectl is missing.
 fn rendered() -> BTreeMap<String, Vec<Value>> {
     static RENDERED: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(render);
     if RENDERED.is_empty() {
@@ -43,7 +43,7 @@ fn render_in(deploy: &Path) -> BTreeMap<String, Vec<Value>> {
             .output()
             .unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
-        // It warns of what is deprecated.
+        // It warns about deprecated fields.
         assert!(
             output.status.success() && stderr.is_empty(),
             "{name}: {stderr}"
@@ -67,7 +67,7 @@ fn one<'m>(manifests: &'m [Value], kind: &str) -> &'m Value {
     one
 }
 
-/// The policy that checks.
+/// The policy that only checks.
 fn policy(manifests: &[Value]) -> &Value {
     let mut policies = policies(manifests);
     policies
@@ -80,7 +80,7 @@ fn policies(manifests: &[Value]) -> impl Iterator<Item = &Value> {
     manifests.filter(|it| it["kind"] == "ClusterAdmissionPolicy")
 }
 
-/// A CRD of Kubewarden's or HCO's; these are not in the repository.
+/// A CRD of Kubewarden or HCO; these are not in the repository.
 fn crd(file: &str) -> Option<Value> {
     let path = root().join("../shared/crds").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
@@ -92,7 +92,7 @@ fn crd(file: &str) -> Option<Value> {
         .find(|it| it["kind"] == "CustomResourceDefinition")
 }
 
-/// The schema of a version, made to refuse what the API server would prune.
+/// The schema of a version, changed so that it rejects what the API server would prune.
 fn schema(crd: &Value, version: &str) -> Value {
     let versions = crd["spec"]["versions"].as_array().unwrap();
     let version = versions.iter().find(|it| it["name"] == version).unwrap();
@@ -105,7 +105,7 @@ fn close(schema: &mut Value) {
     if let Some(map) = schema.as_object_mut() {
         let open = map.get("x-kubernetes-preserve-unknown-fields") == Some(&json!(true));
         let has_fields = map.get("properties").is_some_and(Value::is_object);
-        // In a schema without a type the fields are those of another one around it.
+        // In a schema without a type, the fields belong to the surrounding schema.
         if has_fields && map.contains_key("type") && !open {
             map.entry("additionalProperties").or_insert(json!(false));
         }
@@ -115,7 +115,7 @@ fn close(schema: &mut Value) {
     }
 }
 
-/// What of a manifest the schema refuses.
+/// The parts of a manifest that the schema rejects.
 fn mistakes(schema: &Value, manifest: &Value) -> Vec<String> {
     let validator = jsonschema::validator_for(schema).unwrap();
     let errors = validator.iter_errors(manifest);
@@ -142,7 +142,7 @@ fn every_manifest_is_valid_by_its_crd() {
             };
             assert_eq!(mistakes(schema, manifest), [""; 0], "{overlay}");
         }
-        // The check can fail: unknown field, wrong type, missing field.
+        // The check fails for an unknown field, a wrong type, and a missing field.
         let mut wrong = policy(&manifests).clone();
         wrong["spec"]["modus"] = json!("monitor");
         wrong["spec"]["mutating"] = json!("false");
@@ -151,7 +151,7 @@ fn every_manifest_is_valid_by_its_crd() {
     }
 }
 
-/// A version that is not served puts the policy into error in the audit scanner.
+/// With a version that is not served, the audit scanner fails for the policy.
 #[test]
 fn the_versions_that_are_judged_are_served() {
     for (overlay, file) in [
@@ -245,7 +245,7 @@ fn the_settings_are_accepted_and_name_the_account_that_may_read_nodes() {
     }
 }
 
-/// Rancher and others install Kubewarden elsewhere: that is one edit.
+/// Rancher and others install Kubewarden in another namespace: that is one edit.
 #[test]
 fn one_file_says_where_kubewarden_is() {
     if !is_there("kubectl") {
@@ -289,7 +289,7 @@ fn one_file_says_where_kubewarden_is() {
     }
 }
 
-/// `make bench-policy-server` compares the limit with what it measures.
+/// `make bench-policy-server` compares the limit with its measurements.
 #[test]
 fn the_policy_server_has_its_resources_and_is_spread() {
     for (overlay, manifests) in rendered() {
@@ -303,7 +303,7 @@ fn the_policy_server_has_its_resources_and_is_spread() {
             json!({"cpu": "100m", "memory": "256Mi"}),
             "{overlay}"
         );
-        // The memory was measured with as many.
+        // The memory was measured with this number of workers.
         let workers = json!([{"name": "KUBEWARDEN_WORKERS", "value": "2"}]);
         assert_eq!(spec["env"], workers, "{overlay}");
         assert_eq!(
@@ -369,7 +369,7 @@ fn each_overlay_is_for_the_namespace_of_its_hco() {
     }
 }
 
-/// The policy that repairs is the one that checks, but for what repairs need.
+/// The policy that repairs is the same as the one that checks, except for what repairs need.
 #[test]
 fn the_repairing_policy_differs_in_what_repairs_need() {
     let Some(manifests) = rendered().remove("overlays/repair") else {
@@ -393,8 +393,8 @@ fn the_repairing_policy_differs_in_what_repairs_need() {
     assert_eq!(verdict, Ok(()));
 }
 
-/// As the API server evaluates them.
-/// A registry that is silent must not hold up other policies, and the object's author must not choose who is asked.
+/// As the API server evaluates the conditions.
+/// A silent registry must not delay other policies, and the object's author must not choose which hosts are contacted.
 #[test]
 fn images_are_looked_up_by_a_policy_server_of_its_own_at_hosts_that_are_listed() {
     for (overlay, manifests) in rendered() {
@@ -431,7 +431,7 @@ fn the_match_conditions_leave_out_what_is_being_deleted() {
     ));
 }
 
-/// The engine's messages and older guides name these.
+/// The engine's messages and older guides use these names.
 #[test]
 fn the_names_of_the_base_stay() {
     for file in ["policy.yaml", "rbac.yaml"] {

@@ -1,4 +1,4 @@
-//! The project's home is said in `Cargo.toml`; whatever else names it must agree.
+//! The project's home is defined in `Cargo.toml`; all other files that contain it must agree.
 
 use packaging::{Home, Metadata, texts};
 
@@ -12,7 +12,7 @@ fn metadata() -> Metadata {
     Metadata::parse(&text("policy-metadata.yml")).unwrap()
 }
 
-/// The names in a text that begin so, up to something that no reference has in it.
+/// The names in a text that begin with this prefix, up to a character that a reference cannot contain.
 fn named<'t>(text: &'t str, start: &'t str) -> impl Iterator<Item = &'t str> {
     text.split(start).skip(1).map(|rest| {
         let ends = |sign: char| !(sign.is_ascii_alphanumeric() || "-_./".contains(sign));
@@ -29,7 +29,7 @@ fn the_metadata_name_the_home() {
     );
 }
 
-/// Whoever owns them: the project's own repository, policy and image are nowhere but at its home.
+/// Regardless of the owner: the project's repository, policy, and image must be only at its home.
 #[test]
 fn every_file_names_the_home_and_no_other() {
     let home = home();
@@ -61,7 +61,7 @@ fn every_file_names_the_home_and_no_other() {
     assert!(seen >= 20, "only {seen} names were found");
 }
 
-/// One edit and one command: what `packaging home` writes has the other home and nothing of this one.
+/// One edit and one command: the output of `packaging home` has the new home and nothing of the old one.
 #[test]
 fn a_move_reaches_every_file() {
     let there = Home {
@@ -75,7 +75,7 @@ fn a_move_reaches_every_file() {
             continue;
         }
         let moved = here.moved(&text, &there).unwrap();
-        // The service account is called so wherever the project lives.
+        // The service account has this name regardless of the project's home.
         let rest = moved.replace("kubewarden/hco-architecture-guard", "");
         let slug = here.repository.trim_start_matches("https://github.com/");
         for name in [slug, &format!("{}/policies/hco", here.registry)] {

@@ -1,4 +1,4 @@
-//! Scenario 5: the audit annotations stand in the API server's audit log under the webhook's name.
+//! Scenario 5: the audit annotations are in the API server's audit log under the name of the webhook.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Scenario 7: nobody answers for the policy, or nothing of use.
+//! Scenario 7: the webhook does not respond, or its response is unusable.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::policy::Policy;
 use crate::webhook::Broken;
 use crate::world::{WEBHOOK, World};
 
-/// In seconds: Kubewarden's default, and less for the webhook that never answers, because it is waited for.
+/// In seconds: Kubewarden's default, and a shorter one for the webhook that never responds, because the test waits.
 fn timeout(broken: Broken) -> u64 {
     match broken {
         Broken::Slow => 1,
@@ -23,7 +23,7 @@ pub(crate) fn run(world: &World<'_>) {
         (Broken::Slow, "Ignore"),
         (Broken::Garbage, "Ignore"),
     ];
-    // Before there is a webhook; one for each, and a finalizer keeps each of them from being deleted.
+    // Created before there is a webhook. There is one object for each webhook, and a finalizer prevents its deletion.
     for number in 0..cases.len() {
         let mut object = world.hyperconverged(&json!({}));
         object["metadata"]["name"] = json!(format!("number-{number}"));
@@ -60,7 +60,7 @@ fn try_all(world: &World<'_>, broken: Broken, failure_policy: &str, url: &str, n
         .developer
         .run(&["label", "hyperconverged", name, "team=a"]);
     if failure_policy == "Ignore" {
-        // Without a word: kubectl does not learn that the webhook was not called.
+        // Without a warning: kubectl does not learn that the webhook was not called.
         label.prints(&done("labeled"));
     } else {
         let timeout = timeout(broken);
@@ -77,7 +77,7 @@ fn try_all(world: &World<'_>, broken: Broken, failure_policy: &str, url: &str, n
         label.fails(&format!(
             "Error from server (InternalError): Internal error occurred: failed calling webhook \"{WEBHOOK}\": {why}\n"
         ));
-        // A finalizer of an object that stays is an edit like any other.
+        // For an object that is not being deleted, a change of finalizers is an ordinary update.
         let finalizers = r#"{"metadata":{"finalizers":["e2e.test/kept","e2e.test/another"]}}"#;
         let output = world.developer.run(&[
             "patch",
@@ -90,7 +90,7 @@ fn try_all(world: &World<'_>, broken: Broken, failure_policy: &str, url: &str, n
         ]);
         assert_eq!(output.code, Some(1), "{output:?}");
     }
-    // In both cases it can be deleted, and its finalizers can go then.
+    // In both cases, the object can be deleted, and its finalizers can be removed.
     world.developer.run(&["delete", "hyperconverged", name, "--wait=false"]).prints(&format!(
         "hyperconverged.hco.kubevirt.io \"{name}\" deleted from kubevirt-hyperconverged namespace\n"
     ));

@@ -1,4 +1,4 @@
-//! Scenario 12: hco-preflight finds the cluster as kubectl does, and the policies in it.
+//! Scenario 12: hco-preflight connects to the cluster like kubectl, and finds the policies in it.
 
 use std::io::{BufRead as _, BufReader, Write as _, copy};
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +18,7 @@ pub(crate) fn run(world: &World<'_>) {
     policies(world);
 }
 
-/// Where kubectl reaches the cluster, hco-preflight does; where it does not, neither does it.
+/// hco-preflight reaches the cluster if and only if kubectl does.
 #[track_caller]
 fn both(world: &World<'_>, flags: &[&str], variables: &[(&str, &str)], reach_it: bool) {
     let run = |words: &[&str]| world.admin.run_with(&[words, flags].concat(), variables);
@@ -30,7 +30,7 @@ fn both(world: &World<'_>, flags: &[&str], variables: &[(&str, &str)], reach_it:
     }
 }
 
-/// A kubeconfig that is not quite that of the administrator.
+/// A kubeconfig that differs from the administrator's.
 fn kubeconfig(world: &World<'_>, name: &str, change: impl FnOnce(&mut Value)) {
     let view = ["config", "view", "--raw", "-o", "json"];
     let mut kubeconfig = serde_json::from_str(&world.admin.run(&view).stdout).expect("JSON");
@@ -103,9 +103,9 @@ fn proxies(world: &World<'_>) {
     let server = world.api().server.replace("https://", "");
     let proxy = proxy_to(&server);
     let nobody = ("HTTPS_PROXY", "127.0.0.1:1");
-    // Nobody asks a proxy for this machine.
+    // No client uses a proxy for this machine.
     both(world, &[], &[nobody], true);
-    // This is the same machine, but neither kubectl nor hco-preflight knows.
+    // This is the same machine, but kubectl and hco-preflight do not detect that.
     kubeconfig(world, "here", |kubeconfig| {
         let cluster = &mut kubeconfig["clusters"][0]["cluster"];
         cluster["server"] = json!(world.api().server.replace("127.0.0.1", "0.0.0.0"));
@@ -114,7 +114,7 @@ fn proxies(world: &World<'_>) {
     both(world, &["--kubeconfig", "here"], &[nobody], false);
     let exception = ("NO_PROXY", "10.0.0.0/8,0.0.0.0");
     both(world, &["--kubeconfig", "here"], &[nobody, exception], true);
-    // Only the proxy knows this name.
+    // Only the proxy can resolve this name.
     kubeconfig(world, "far", |kubeconfig| {
         let cluster = &mut kubeconfig["clusters"][0]["cluster"];
         cluster["server"] = json!("https://cluster.test:6443");
@@ -122,7 +122,7 @@ fn proxies(world: &World<'_>) {
     });
     let through = [("HTTPS_PROXY", proxy.as_str())];
     both(world, &["--kubeconfig", "far"], &through, true);
-    // That of the kubeconfig comes first.
+    // The proxy of the kubeconfig takes precedence.
     kubeconfig(world, "own", |kubeconfig| {
         let cluster = &mut kubeconfig["clusters"][0]["cluster"];
         cluster["server"] = json!("https://cluster.test:6443");
@@ -132,7 +132,7 @@ fn proxies(world: &World<'_>) {
     both(world, &["--kubeconfig", "own"], &[nobody], true);
 }
 
-/// A proxy that leads to this server, whatever it is asked for. It ends with the process.
+/// A proxy that connects to this server, regardless of the request. It stops with the process.
 fn proxy_to(server: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -140,7 +140,7 @@ fn proxy_to(server: &str) -> String {
     thread::spawn(move || {
         for client in listener.incoming().flatten() {
             let server = server.clone();
-            // A connection that breaks is the client's business.
+            // If a connection breaks, the client handles it.
             thread::spawn(move || tunnel(client, &server));
         }
     });
@@ -160,7 +160,7 @@ fn tunnel(mut client: TcpStream, server: &str) -> std::io::Result<()> {
     copy(&mut head, &mut server).map(drop)
 }
 
-/// The settings of the policies that are there: without Kubewarden, with policies, and for somebody who may not list them.
+/// The settings of the policies in the cluster: without Kubewarden, with policies, and for a user who cannot list them.
 fn policies(world: &World<'_>) {
     world.set_nodes("mixed");
     let check = ["hco-preflight", "check", "--cluster"];
@@ -224,7 +224,7 @@ fn plural(kind: &str) -> String {
     kind.to_lowercase().replace("policy", "policies")
 }
 
-/// What is read of Kubewarden's resources; in scenario 8 there are its own.
+/// The fields of Kubewarden's resources that are read; scenario 8 uses Kubewarden's own CRDs.
 fn install(world: &World<'_>, kind: &str, scope: &str) {
     let plural = plural(kind);
     let definition = json!({

@@ -1,4 +1,4 @@
-//! Scenario 6: policy-server may not read nodes.
+//! Scenario 6: policy-server does not have permission to read nodes.
 
 use serde_json::json;
 
@@ -33,7 +33,7 @@ fn as_it_is_deployed(world: &World<'_>) {
     granted(world, missing);
 }
 
-/// policy-server waits for a list that never comes.
+/// policy-server waits for a list that never arrives.
 fn without_service_account(world: &World<'_>) {
     let timeout = 2;
     let untold = Policy::of_deploy()
@@ -50,7 +50,7 @@ fn without_service_account(world: &World<'_>) {
         output.fails(&error);
         granted(world, |output| output.fails(&error));
     } else {
-        // The preflight's host has no cache to wait for: it gets a denial.
+        // The preflight's host does not wait for a cache: its request is denied.
         missing(&output);
         granted(world, missing);
     }
@@ -62,13 +62,13 @@ fn create(world: &World<'_>) -> KubectlOutput {
         .run(&["create", "-f", "hyperconverged.yaml"])
 }
 
-/// The policy reports the missing grant.
+/// The policy reports the missing permission.
 #[track_caller]
 fn missing(output: &KubectlOutput) {
     output.is_denied(&[], &[("nodes-unreadable", "nodes")]);
 }
 
-/// The grant is applied, and nothing is restarted: soon a request is answered.
+/// The permission is granted, and nothing is restarted: soon, a request is answered.
 fn granted(world: &World<'_>, missing: impl Fn(&KubectlOutput)) {
     preflight::lacks_nodes(world);
     let rbac = format!("{ROOT}/deploy/rbac.yaml");
@@ -82,7 +82,7 @@ fn granted(world: &World<'_>, missing: impl Fn(&KubectlOutput)) {
         if output.code == Some(0) {
             return Ok(output);
         }
-        // policy-server remembers for 5 s that it may not, and what it lists in vain it lists ever more rarely.
+        // policy-server caches the missing permission for 5 s, and retries a failing list at growing intervals.
         missing(&output);
         Err(output.stderr)
     })

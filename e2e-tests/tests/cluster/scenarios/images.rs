@@ -1,4 +1,4 @@
-//! Scenario 13: the images of templates, in a real registry that stops, and at one that never answers.
+//! Scenario 13: the images of templates, in a real registry that stops, and in one that never responds.
 
 use e2e_tests::{DockerRegistry, SilentServer};
 use serde_json::json;
@@ -29,7 +29,7 @@ pub(crate) fn run(world: &World<'_>) {
     world.deploy_policy(&policy(&[&host, &silent]));
     world.nodes("mixed");
 
-    // The annotation that is denied, and the one that the message gives.
+    // First the annotation that is denied, then the one in the message.
     let output = write(world, "create", &host, "amd64-only", "amd64,arm64");
     let path = world.crd.annotation_path(0);
     output.is_denied(&[], &[("image-architectures-mismatch", &path)]);
@@ -62,7 +62,7 @@ pub(crate) fn run(world: &World<'_>) {
     never_answers(world, silent_server, &host);
 }
 
-/// The limit that docs/images.md describes: policy-server waits as long as the registry is silent, and so does every other
+/// The limit that docs/images.md describes: policy-server waits while the registry is silent, and so does every other
 /// look-up.
 fn never_answers(world: &World<'_>, silent: SilentServer, host: &str) {
     let address = silent.address.to_string();
@@ -79,16 +79,16 @@ fn never_answers(world: &World<'_>, silent: SilentServer, host: &str) {
                 "{output:?}"
             );
         }
-        // Restarting the policy-server ends the connection as well.
+        // Restarting the policy-server also closes the connection.
         drop(silent);
         replace(host, "held-up").prints_with_warnings(replaced, &["[image-unreadable] "]);
     } else {
-        // The preflight's host answers in time.
+        // The preflight's host responds in time.
         replace(&address, "silent").prints_with_warnings(replaced, &["[image-unreadable] "]);
     }
 }
 
-/// Of the webhook, in seconds: more than the evaluation has, so that a host with a deadline answers first.
+/// The timeout of the webhook, in seconds: longer than the limit of an evaluation, so that the host responds first.
 const TIMEOUT: u64 = 7;
 
 fn policy(registries: &[&str]) -> Policy {

@@ -1,4 +1,4 @@
-//! Scenario 4: server-side apply, apply, replace, edit, dry runs, and a namespace that goes.
+//! Scenario 4: server-side apply, apply, replace, edit, dry runs, and the deletion of a namespace.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(crate) fn run(world: &World<'_>) {
     the_namespace_goes(world);
 }
 
-/// Judged, and nothing is stored.
+/// A dry run is judged, but nothing is stored.
 fn dry_run(world: &World<'_>) {
     let crd = world.crd;
     let bad = together([&crd.import, &crd.templates(&[template("mine", None)])]);
@@ -38,7 +38,7 @@ fn dry_run(world: &World<'_>) {
     assert_eq!(status, 404, "a dry run stores nothing");
 }
 
-/// One team owns the import, another one the templates.
+/// One team owns the import, another team owns the templates.
 fn two_field_managers(world: &World<'_>) {
     let crd = world.crd;
     let apply = |manager: &str, spec: &Value| {
@@ -59,7 +59,7 @@ fn two_field_managers(world: &World<'_>) {
         &crd.templates(&[template("theirs", Some("amd64,arm64"))]),
     )
     .prints(applied);
-    // What they wrote stands together.
+    // The changes of both teams are in the object.
     let stored = world.api().get(&world.path());
     let annotations = together([
         &crd.import,
@@ -89,13 +89,13 @@ fn apply(world: &World<'_>) {
         .developer
         .file("bad.yaml", &world.hyperconverged(&bad).to_string());
     let output = world.developer.run(&["apply", "-f", "bad.yaml"]);
-    // Before it stands the patch, which is the user's own words.
+    // The patch precedes the message; it consists of the user's input.
     let patch = "Error from server: error when applying patch:\n";
     assert!(output.stderr.starts_with(patch), "{}", output.stderr);
     output.is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
 }
 
-/// `kubectl edit`, which keeps what was denied.
+/// `kubectl edit`, which keeps a denied change.
 fn edit(world: &World<'_>) {
     let crd = world.crd;
     let right = together([
@@ -116,7 +116,7 @@ fn edit(world: &World<'_>) {
         );
     let output = edit("sed -i s/ssp.kubevirt.io.dict.architectures/another/");
     output.is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
-    // It keeps what was typed.
+    // It keeps the user's change.
     let copy = output.stderr.split_once("`kubectl replace -f ");
     let copy = copy.and_then(|(_, copy)| copy.split_once('`'));
     let (copy, _) = copy.unwrap_or_else(|| panic!("{output:?}"));
@@ -126,7 +126,7 @@ fn edit(world: &World<'_>) {
         .is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
 }
 
-/// The namespace is deleted: no new HyperConverged, and the old one can go although it is wrong by now.
+/// The namespace is deleted: a new HyperConverged is denied, and the old one can be deleted although it is invalid.
 fn the_namespace_goes(world: &World<'_>) {
     let crd = world.crd;
     let only = together([
@@ -172,8 +172,8 @@ fn the_namespace_goes(world: &World<'_>) {
     world.developer.run(&["create", "-f", "another.yaml"]).fails(&format!(
         "Error from server (Forbidden): error when creating \"another.yaml\": hyperconvergeds.hco.kubevirt.io \"another\" is forbidden: unable to create new content in namespace {NAMESPACE} because it is being terminated\n"
     ));
-    // What the controller of namespaces does, which is not here: it deletes what is in it. HCO's operator, which
-    // is not here either, then takes its finalizer off.
+    // This test does what the namespace controller would do: it deletes the objects in the namespace. Instead of HCO's
+    // operator, it also removes the finalizer.
     world.admin.run(&["delete", hyperconverged[0], hyperconverged[1], "--wait=false"])
         .prints(&format!("hyperconverged.hco.kubevirt.io \"kubevirt-hyperconverged\" deleted from {NAMESPACE} namespace\n"));
     world

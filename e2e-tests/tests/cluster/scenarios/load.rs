@@ -1,6 +1,6 @@
 //! Scenario 10: many updates, one after the other and at the same time, on a cluster of a thousand nodes.
 
-// Nodes of the size that the benchmarks measure with.
+// Nodes of the size that the benchmarks use.
 #[path = "../../../../benches/nodes.rs"]
 #[expect(clippy::cast_possible_truncation, reason = "so the benchmarks have it")]
 mod nodes;
@@ -38,7 +38,7 @@ pub(crate) fn with_nodes(world: &World<'_>, count: usize, at_a_time: u32) -> usi
             });
         }
     });
-    // Whoever watches and sees the last one has seen all.
+    // A client that watches nodes and sees the last one has seen all of them.
     world.api().must("POST", "/api/v1/nodes", Some(last));
     world.wait_until_seen(&nodes);
     // HCO admits one HyperConverged; our CustomResourceDefinition admits as many as there are writers, because
@@ -129,7 +129,7 @@ fn templates(number: u32) -> Value {
     json!([template(&name, Some("amd64,arm64,s390x"))])
 }
 
-/// Does it, and prints what the API server measured of the webhook meanwhile.
+/// Runs the updates, and prints what the API server measured for the webhook in the meantime.
 fn measured(world: &World<'_>, what: &str, updates: impl FnOnce()) {
     let before = Latency::of(world);
     let begun = Instant::now();
@@ -137,8 +137,8 @@ fn measured(world: &World<'_>, what: &str, updates: impl FnOnce()) {
     let took = begun.elapsed().as_secs_f64();
     let after = Latency::of(world);
     let count = after.count - before.count;
-    // None passes unasked. Of one it may be asked twice: the API server begins with the object as its cache has
-    // it, and begins anew if etcd has another one.
+    // The webhook is called for every update. It may be called twice: the API server starts with the object in its
+    // cache, and retries if etcd has a newer one.
     assert!(count >= UPDATES, "{count} calls of the webhook");
     let calls = f64::from(count);
     let part = |index: usize| after.below[index] - before.below[index];
@@ -157,7 +157,7 @@ fn measured(world: &World<'_>, what: &str, updates: impl FnOnce()) {
 struct Latency {
     count: u32,
     sum: f64,
-    /// How many took no longer than 5, 25, 100 and 500 ms: the API server's own steps.
+    /// How many took no longer than 5, 25, 100, and 500 ms: the buckets of the API server.
     below: [u32; 4],
 }
 
@@ -173,7 +173,7 @@ impl Latency {
                 line.starts_with(&name) && parts.iter().all(|part| line.contains(part))
             });
             let value = line.and_then(|line| line.rsplit(' ').next());
-            // Of what never happened there is no line.
+            // The metrics have no line for an event that never happened.
             value.unwrap_or("0").to_owned()
         };
         let count = |name: &str, more: &str| metric(name, more).parse().expect("a count");
@@ -186,7 +186,7 @@ impl Latency {
     }
 }
 
-/// As many nodes as OpenShift has them, with an architecture that only the last one of the workers has. Without their other labels
+/// Nodes as on OpenShift; only the last worker has a different architecture. Without their other labels
 /// and annotations for the library, which reads all nodes for each request, in a build that is not optimized.
 fn node_list(kind: &Kind, count: usize) -> Vec<Value> {
     let mut list: Value = serde_json::from_slice(&nodes::node_list(count)).expect("a list");
@@ -197,7 +197,7 @@ fn node_list(kind: &Kind, count: usize) -> Vec<Value> {
         .collect();
     for node in &mut nodes {
         let metadata = node["metadata"].as_object_mut().expect("metadata");
-        // The API server gives these.
+        // The API server sets these fields.
         for field in ["creationTimestamp", "resourceVersion", "uid"] {
             metadata.remove(field);
         }

@@ -1,4 +1,4 @@
-//! Scenario 8: the manifests of `deploy/` are accepted, and the RBAC among them grants what it says and nothing
+//! Scenario 8: the manifests in `deploy/` are accepted, and their RBAC grants the documented permissions and nothing
 //! more.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::policy::{Policy, documents};
 use crate::waiting::until;
 use crate::world::World;
 
-/// Beside HCO's: those of Kubewarden, if somebody has put them there.
+/// In addition to HCO's: Kubewarden's, if they are available.
 const CRDS: [&str; 2] = [
     "kubewarden-clusteradmissionpolicies.yaml",
     "kubewarden-policyservers.yaml",
@@ -49,7 +49,7 @@ pub(crate) fn run(world: &World<'_>) {
     }
 }
 
-/// Whether Kubewarden's `CustomResourceDefinitions` are there to be installed.
+/// Whether Kubewarden's `CustomResourceDefinitions` are available.
 fn install_kubewarden(world: &World<'_>) -> bool {
     let files = CRDS.map(|name| Path::new(ROOT).join("../shared/crds").join(name));
     if !files.iter().all(|file| file.is_file()) {
@@ -74,7 +74,7 @@ fn install_kubewarden(world: &World<'_>) -> bool {
     true
 }
 
-/// As in docs/rollout.md, in a dry run because there is no controller.
+/// As in docs/rollout.md, but as a dry run, because there is no controller.
 fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
     let output = world.admin.run(&["apply", "--dry-run=server", "-k", path]);
     assert!(
@@ -90,7 +90,7 @@ fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
     assert!(output.stdout.contains(wanted), "{path}: {}", output.stdout);
 }
 
-/// The manifests of docs/images.md, and its settings.
+/// The manifests in docs/images.md, and its settings.
 fn the_page_about_images_is_accepted(world: &World<'_>) {
     let text = std::fs::read_to_string(format!("{ROOT}/docs/images.md")).expect("the page");
     let page = Page {
@@ -101,7 +101,7 @@ fn the_page_about_images_is_accepted(world: &World<'_>) {
     for (_, block) in page.blocks().iter().filter(|(info, _)| *info == "yaml") {
         for manifest in documents(block) {
             let Some(kind) = manifest["kind"].as_str() else {
-                // The settings at the top.
+                // The settings at the top of the page.
                 assert_eq!(
                     engine::validate_settings(manifest.to_string().as_bytes()),
                     Ok(())
@@ -113,7 +113,7 @@ fn the_page_about_images_is_accepted(world: &World<'_>) {
                 continue;
             }
             if kind == "ClusterAdmissionPolicy" {
-                // The page has only its settings.
+                // The page contains only its settings.
                 let settings = manifest["spec"]["settings"].to_string();
                 assert_eq!(engine::validate_settings(settings.as_bytes()), Ok(()));
             } else {
@@ -137,8 +137,8 @@ fn the_page_about_images_is_accepted(world: &World<'_>) {
     assert_eq!(kinds, expected);
 }
 
-/// The API server compiles the expressions of the webhook that Kubewarden's controller would make of it, and
-/// nothing that the overlay says gets lost on the way.
+/// The API server compiles the expressions of the webhook that Kubewarden's controller would create, and
+/// no field of the overlay is lost.
 fn the_controller_makes_a_webhook_of_it(world: &World<'_>, folder: &str, policy: &Policy) {
     let authority = &world.control_plane.certificates.authority;
     let mut webhook = policy.webhook("https://127.0.0.1:1", authority, &json!({}));
@@ -155,7 +155,7 @@ fn the_controller_makes_a_webhook_of_it(world: &World<'_>, folder: &str, policy:
     assert_eq!(expressions, 1 + fields, "{folder}: {selector}");
 }
 
-/// Applied for real: the account of the policy-server, and that of the audit scanner, may do this and no more.
+/// Applied for real: the accounts of the policy-server and of the audit scanner can do this and nothing else.
 fn has_the_grants_that_it_needs(
     world: &World<'_>,
     before: &Rules,
@@ -169,7 +169,7 @@ fn has_the_grants_that_it_needs(
 
     let nodes = ["list /nodes", "watch /nodes"];
     let mut wanted = BTreeSet::from(nodes.map(str::to_owned));
-    // The chart's account may ask for reviews already, and more that it needs for others.
+    // The chart's account can already create reviews, and has more permissions for other policies.
     if account != "policy-server" {
         wanted.insert("create authorization.k8s.io/subjectaccessreviews".to_owned());
     }
@@ -216,11 +216,11 @@ fn has_the_grants_that_it_needs(
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const ACCOUNTS: &str = "/api/v1/namespaces/kubewarden/serviceaccounts";
 
-/// What was applied of an overlay, and the API server's authorizer goes by.
+/// The objects of an overlay that were applied and that the API server's authorizer uses.
 struct Applied {
     accounts: Vec<String>,
     grants: Vec<String>,
-    /// What everybody in Kubewarden's namespace may do once all of it is in effect.
+    /// A permission of all accounts in Kubewarden's namespace, granted last.
     marker: String,
 }
 
@@ -245,8 +245,8 @@ impl Applied {
             created.push(format!("{path}/{name}"));
         };
         manifests.iter().for_each(&mut create);
-        // Each kind is read from a watch of its own, in the order in which its objects were written: when the last
-        // of both kinds are seen, all are.
+        // Each kind is read from a separate watch, in the order in which its objects were written: when the last
+        // object of both kinds is seen, all objects are.
         let name = format!("marker-{}", folder.replace('/', "-"));
         let header = |kind: &str| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}});
         let mut role = header("ClusterRole");
@@ -266,7 +266,7 @@ impl Applied {
         }
     }
 
-    /// The next overlay begins where this one did.
+    /// The next overlay starts from the same state.
     fn delete(self, world: &World<'_>, before: &Rules, account: &str) {
         for path in self.grants {
             world.api().must("DELETE", &path, None);
@@ -286,7 +286,7 @@ impl Applied {
     }
 }
 
-/// What accounts may do.
+/// The permissions of accounts.
 struct Rules {
     policy_server: BTreeSet<String>,
     anybody: BTreeSet<String>,
@@ -312,7 +312,7 @@ impl Rules {
         }
     }
 
-    /// What an account may do beyond what it could before, once it may do what the marker says.
+    /// The permissions that an account has gained, once it has the permission of the marker.
     fn plus(&self, world: &World<'_>, account: &str, marker: &str) -> BTreeSet<String> {
         let mut now = until("the grants are in effect", || {
             let now = rules(world, account)?;
@@ -324,7 +324,7 @@ impl Rules {
     }
 }
 
-/// What an account may do, as the API server tells it: a verb, and what for.
+/// The permissions of an account, as the API server reports them: a verb, and a resource.
 fn rules(world: &World<'_>, account: &str) -> Result<BTreeSet<String>, String> {
     let api = world.api().with_token(&world.token_of(account));
     let review = json!({
@@ -335,7 +335,7 @@ fn rules(world: &World<'_>, account: &str) -> Result<BTreeSet<String>, String> {
     let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
     let (_, review) = api.try_to("POST", path, Some(&review))?;
     let status = &review["status"];
-    // An account that was made just now may not be known yet.
+    // The API server may not know a new account yet.
     if status["incomplete"] != false {
         return Err(review.to_string());
     }
@@ -363,7 +363,7 @@ fn rules(world: &World<'_>, account: &str) -> Result<BTreeSet<String>, String> {
     Ok(rules)
 }
 
-/// Whether a service account may do something everywhere, as an administrator asks.
+/// Whether a service account can do something in all namespaces, as an administrator checks it.
 fn allowed(world: &World<'_>, account: &str, verb: &str, group: &str, resource: &str) -> bool {
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
     let review = json!({

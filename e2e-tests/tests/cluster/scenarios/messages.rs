@@ -1,4 +1,4 @@
-//! Scenario 2: kubectl shows the whole message of the policy, as README.md does.
+//! Scenario 2: kubectl shows the whole message of the policy, as in README.md.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub(crate) fn run(world: &World<'_>) {
     much_to_say(world);
 }
 
-/// The example at the top of README.md, word for word.
+/// The example at the top of README.md, verbatim.
 fn the_readme_is_true(world: &World<'_>) {
     let readme = std::fs::read_to_string(format!("{ROOT}/README.md")).expect("README.md");
     let (_, shown) = readme
@@ -33,12 +33,12 @@ fn the_readme_is_true(world: &World<'_>) {
     output.fails(shown);
 }
 
-/// More problems and warnings than an answer has room for.
+/// More problems and warnings than fit into a response.
 fn much_to_say(world: &World<'_>) {
     let crd = world.crd;
     let templates: Vec<Value> = (0..60)
         .map(|number| {
-            // A paragraph for each rule, and long names in it, which are wrong too.
+            // A paragraph for each rule, and long names in it, which are invalid too.
             let architectures = [Some(" amd64"), Some("amd64,,amd64"), None][number % 3];
             let name = format!("Image_{number}_{}", "x".repeat(120));
             template(&name, architectures)

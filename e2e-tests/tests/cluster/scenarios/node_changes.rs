@@ -1,5 +1,5 @@
-//! Scenario 3: the cluster changes under a HyperConverged that was right. Nothing that it is asked for
-//! afterwards is denied for that; what is wrong anew is.
+//! Scenario 3: the nodes of the cluster change under a valid HyperConverged. Later requests are not
+//! denied because of existing problems, but because of new ones.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn nodes_join(world: &World<'_>) {
     world.nodes("mixed");
     what_concerns_nobody_passes(world, 3);
 
-    // A template of one's own, while nobody reads its architectures, is new; that the import is off is not.
+    // The new template is allowed, because HCO does not read its annotation; the disabled import already existed.
     let crd = world.crd;
     let good = json!({"spec": crd.templates(&[template("mine", None)])}).to_string();
     kubectl(world, &["patch", "--type", "merge", "-p", &good]).prints_with_warnings(
@@ -38,7 +38,7 @@ fn nodes_join(world: &World<'_>) {
         &["[multi-arch-import-disabled] Existing problem: "],
     );
 
-    // Turning the import on makes the template wrong.
+    // With the import on, the template becomes a new problem.
     let import = json!({"spec": crd.import}).to_string();
     kubectl(world, &["patch", "--type", "merge", "-p", &import])
         .is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
@@ -49,7 +49,7 @@ fn nodes_join(world: &World<'_>) {
     let both = json!({"spec": both}).to_string();
     kubectl(world, &["patch", "--type", "merge", "-p", &both]).prints(&done("patched"));
 
-    // And off again it is wrong anew.
+    // Turning the import off again is a new problem.
     let off = json!({"spec": off(world)}).to_string();
     let output = kubectl(world, &["patch", "--type", "merge", "-p", &off]);
     assert!(
@@ -59,7 +59,7 @@ fn nodes_join(world: &World<'_>) {
     deletion_passes(world);
 }
 
-/// The import is on with an image for arm64, and the nodes of arm64 leave.
+/// The import is on with an image for arm64, and the arm64 nodes leave.
 fn nodes_leave(world: &World<'_>) {
     let crd = world.crd;
     let arm64 = together([
@@ -100,13 +100,13 @@ fn nodes_leave(world: &World<'_>) {
     deletion_passes(world);
 }
 
-/// An edit of something else, a label, an annotation, a finalizer more and less, the status: without a word.
+/// An unrelated update, of a label, an annotation, finalizers, or the status, causes no warning.
 fn what_concerns_nobody_passes(world: &World<'_>, number: usize) {
     let edit = json!({"spec": world.crd.unrelated(number)}).to_string();
     kubectl(world, &["patch", "--type", "merge", "-p", &edit]).prints(&done("patched"));
     kubectl(world, &["label", "team=a"]).prints(&done("labeled"));
     kubectl(world, &["annotate", "e2e.test/note=b"]).prints(&done("annotated"));
-    // A live object's: one that is being deleted does not come to the webhook.
+    // Only for a live object: the webhook is not called for one that is being deleted.
     for finalizers in [
         r#""e2e.test/kept","e2e.test/another""#,
         r#""e2e.test/kept""#,
@@ -132,7 +132,7 @@ fn what_concerns_nobody_passes(world: &World<'_>, number: usize) {
     assert_eq!(status, 7, "the status is written");
 }
 
-/// Deletion waits for a finalizer, and the finalizer can go.
+/// The deletion waits for a finalizer, and the finalizer can be removed.
 fn deletion_passes(world: &World<'_>) {
     kubectl(world, &["delete", "--wait=false"])
         .prints("hyperconverged.hco.kubevirt.io \"kubevirt-hyperconverged\" deleted from kubevirt-hyperconverged namespace\n");
@@ -157,7 +157,7 @@ fn deletion_passes(world: &World<'_>) {
     );
 }
 
-/// What turns the import off: nothing left of what turned it on.
+/// The patch that turns the import off: it removes every field that turned it on.
 fn off(world: &World<'_>) -> serde_json::Value {
     match world.crd.import["featureGates"].is_array() {
         true => json!({"featureGates": []}),
@@ -168,7 +168,7 @@ fn off(world: &World<'_>) -> serde_json::Value {
     }
 }
 
-/// kubectl on the HyperConverged.
+/// Runs kubectl on the HyperConverged.
 fn kubectl(world: &World<'_>, arguments: &[&str]) -> KubectlOutput {
     let (verb, rest) = arguments.split_first().expect("a verb");
     let mut all = vec![*verb, "hyperconverged", "kubevirt-hyperconverged"];

@@ -1,4 +1,4 @@
-//! Scenario 9: hco-preflight asks a live cluster, as the plugin of kubectl that it is.
+//! Scenario 9: hco-preflight reads a live cluster, as a plugin of kubectl.
 
 use serde_json::{Value, json};
 
@@ -17,10 +17,10 @@ pub(crate) fn run(world: &World<'_>) {
     grants(world);
 }
 
-/// No scenario but 12 has policies that a cluster knows.
+/// Only scenario 12 has policies in the cluster.
 const DEFAULTS: &str = "note: using the default settings: Kubewarden is not installed in the cluster; use --settings to choose others\n";
 
-/// That it was asked.
+/// The note that the policies were read.
 fn cluster(world: &World<'_>) -> String {
     let server = &world.api().server;
     format!("note: using the context `e2e`; API server {server}/\n")
@@ -123,7 +123,7 @@ fn what_is_there(world: &World<'_>) {
     assert!(then.stdout.contains(wanted), "{}", then.stdout);
 }
 
-/// A manifest, with the live object as what it was before. It is what the API server says then.
+/// Checks a manifest, with the live object as the old one. The API server then returns the same message.
 fn what_comes(world: &World<'_>) {
     let crd = world.crd;
     let check = |architectures| {
@@ -159,7 +159,7 @@ fn what_comes(world: &World<'_>) {
     }
 }
 
-/// What the account of the policy-server lacks, and the manifest that brings it.
+/// The missing permissions of the policy-server's account, and the manifest that adds them.
 fn grants(world: &World<'_>) {
     preflight(&world.developer, &["rbac"]).is(&KubectlOutput {
         stdout: String::new(),
@@ -169,7 +169,7 @@ fn grants(world: &World<'_>) {
         code: Some(2),
     });
 
-    // What is printed for a pipe is all that is needed.
+    // The output to a pipe contains only what is needed.
     let manifest = lacks_nodes(world);
     world.admin.file("missing.yaml", &manifest);
     let applied = world.admin.run(&["apply", "-f", "missing.yaml"]);
@@ -185,8 +185,8 @@ fn grants(world: &World<'_>) {
 
 const MISSING: &str = "✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  create  subjectaccessreviews.authorization.k8s.io\n";
 
-/// `rbac` says, as soon as the API server does, that the policy-server may not read nodes: the manifest that it
-/// prints.
+/// `rbac` reports, as soon as the API server does, that the policy-server cannot read nodes; returns the manifest that
+/// it prints.
 pub(super) fn lacks_nodes(world: &World<'_>) -> String {
     let output = rbac(world, 1);
     let note = "note: kubewarden/policy-server is not allowed to list and watch nodes: every request that needs the nodes hangs until the webhook's timeout; apply the manifest\n";
@@ -194,14 +194,14 @@ pub(super) fn lacks_nodes(world: &World<'_>) -> String {
     output.stdout
 }
 
-/// `rbac` says, as soon as the API server does, that nothing is missing.
+/// `rbac` reports, as soon as the API server does, that nothing is missing.
 pub(super) fn lacks_nothing(world: &World<'_>) {
     let granted = MISSING.replace("✘ no ", "✔ yes");
     let output = rbac(world, 0);
     assert_eq!(output.stderr, cluster(world) + &granted);
 }
 
-/// What it says once it ends so: grants come into effect when the API server has seen them.
+/// The output, once the command exits with this status: permissions take effect when the API server has read them.
 fn rbac(world: &World<'_>, code: i32) -> KubectlOutput {
     until("the grants are in effect", || {
         let account = "kubewarden/policy-server";

@@ -1,18 +1,18 @@
-//! Scenario 1: what HCO's documentation tells a user to do passes when it is right and is denied when not.
+//! Scenario 1: the procedures in HCO's documentation are accepted if they are correct, and denied if they are not.
 
 use serde_json::{Value, json};
 
 use crate::crd::{template, together};
 use crate::world::{NAMESPACE, World};
 
-/// As HCO's documentation has it, without a version.
+/// The command in HCO's documentation, without a version.
 const ENABLE: &str =
     r#"[{"op":"replace","path":"/spec/featureGates/enableMultiArchBootImageImport","value":true}]"#;
 
 pub(crate) fn run(world: &World<'_>) {
     world.deploy("amd64");
     if world.crd.serves_both {
-        // With what v1beta1 has by default: HCO's own conversion would bring it.
+        // With the defaults of v1beta1, which HCO's own conversion would add.
         let mut object = world.hyperconverged(&json!({}));
         object["apiVersion"] = json!("hco.kubevirt.io/v1beta1");
         world
@@ -28,7 +28,7 @@ pub(crate) fn run(world: &World<'_>) {
     world.nodes("mixed");
     enable(world);
     if world.crd.serves_both {
-        // What was stored by one version reads back mangled in the other.
+        // An object that is stored in one version is incomplete in the other.
         return;
     }
     modify_a_common_image(world);
@@ -47,7 +47,7 @@ fn enable(world: &World<'_>) {
     };
     let patched = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n";
     if crd.serves_both {
-        // Without a version it means v1, which reads back mangled here.
+        // Without a version, the name refers to v1, in which the object is incomplete here.
         patch("hyperconvergeds.v1beta1.hco.kubevirt.io", "json", ENABLE).prints(patched);
         return;
     }
@@ -56,7 +56,7 @@ fn enable(world: &World<'_>) {
         documented.prints(patched);
         return;
     }
-    // In v1 the gates are a list.
+    // In v1, the feature gates are a list.
     let refused =
         "The request is invalid: the server rejected our request due to an error in our request\n";
     documented.fails(refused);
@@ -79,7 +79,7 @@ fn modify_a_common_image(world: &World<'_>) {
     world.replaces(&with(Some("amd64,arm64")));
 }
 
-/// So does an image of one's own.
+/// An image of your own also needs one.
 fn add_a_custom_image(world: &World<'_>) {
     let crd = world.crd;
     let with = |architectures| {
@@ -101,7 +101,7 @@ fn add_a_custom_image(world: &World<'_>) {
     world.replaces(&with(Some("amd64,arm64")));
 }
 
-/// The other way: the import stays off, and the workloads stay on one architecture.
+/// The alternative: the import stays off, and the workloads stay on one architecture.
 fn place_the_workloads(world: &World<'_>) {
     let crd = world.crd;
     let selector = crd.placement(&json!({"nodeSelector": {"kubernetes.io/arch": "amd64"}}));

@@ -1,4 +1,4 @@
-//! Scenario 11: the repairing policy of `deploy/components/repair` beside the one that checks.
+//! Scenario 11: the policy with repairs in `deploy/components/repair`, together with the one that only checks.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ pub(crate) fn run(world: &World<'_>) {
     world.deploy_beside(&repairing);
     repaired(world);
     not_repaired(world);
-    // Without it, the one that checks accepts what was repaired, and says nothing.
+    // Afterwards, the policy that only checks accepts the repaired object without a warning.
     world.api().must(
         "DELETE",
         &format!("{}/{}", repairing.configurations(), repairing.unique_name()),
@@ -34,8 +34,8 @@ pub(crate) fn run(world: &World<'_>) {
         .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n");
 }
 
-/// A blank in the annotation is removed, the user gets a warning, and the policy that checks accepts it. To apply it once more
-/// changes nothing.
+/// A blank in the annotation is removed, the user gets a warning, and the policy that checks accepts it. Applying it
+/// again changes nothing.
 fn repaired(world: &World<'_>) {
     let crd = world.crd;
     let of = |architectures| {
@@ -53,7 +53,7 @@ fn repaired(world: &World<'_>) {
         &[warning],
     );
     let stored = world.api().get(&world.path());
-    // The API server adds defaults; what was sent is there, and repaired.
+    // The API server adds defaults; the fields that were sent are there, and repaired.
     let wanted = of("amd64,arm64");
     assert_eq!(together([&stored["spec"], &wanted]), stored["spec"]);
     let version = stored["metadata"]["resourceVersion"].clone();
@@ -66,7 +66,7 @@ fn repaired(world: &World<'_>) {
     );
 }
 
-/// An object that the repairs do not make right is denied, and stays as it was.
+/// An object that the repairs cannot correct is denied, and is not changed.
 fn not_repaired(world: &World<'_>) {
     let crd = world.crd;
     let templates = crd.templates(&[

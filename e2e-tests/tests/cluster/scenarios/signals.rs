@@ -1,4 +1,4 @@
-//! Scenario 0: a harness that gets SIGTERM leaves nothing behind.
+//! Scenario 0: a harness that gets SIGTERM leaves no processes or files.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::process;
 use crate::waiting::until;
 use crate::world::World;
 
-/// Tells a second run of this program to hold its cluster.
+/// Tells a second run of this program to keep its cluster running.
 const HOLD: &str = "E2E_HOLD";
 
-/// How its line begins that says what runs.
+/// The prefix of its line that lists the running programs.
 const RUNNING: &str = "running: ";
 
 pub(crate) fn run(world: &World<'_>) {
@@ -52,13 +52,13 @@ pub(crate) fn run(world: &World<'_>) {
     assert!(!Path::new(directory).exists(), "{directory}");
 }
 
-/// Until it gets a signal, or whoever started it has ended.
+/// Runs until the process gets a signal, or until its parent exits.
 fn hold(world: &World<'_>) {
     world.deploy("amd64");
     let directory = world.control_plane.directory();
     let running = json!({"ids": process::ids(), "directory": directory});
     println!("{RUNNING}{running}");
-    // Its end is the end of whoever holds the other side, whatever it was that ended that.
+    // The pipe closes when the parent exits, for any reason.
     std::io::stdin()
         .read_to_end(&mut Vec::new())
         .expect("an end");
@@ -68,7 +68,7 @@ fn runs(id: &Value) -> bool {
     kill("-0", id)
 }
 
-/// The shell's, because the standard library has none.
+/// The shell's `kill`, because the standard library has none.
 fn kill(signal: &str, id: &Value) -> bool {
     let mut kill = Command::new("sh");
     kill.args(["-c", &format!("kill {signal} {id}")]);

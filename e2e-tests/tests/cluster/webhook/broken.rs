@@ -1,4 +1,4 @@
-//! Webhooks that are not well.
+//! Webhooks with faults.
 
 use std::future;
 
@@ -13,16 +13,16 @@ use e2e_tests::ports::free_address;
 /// How a webhook fails.
 #[derive(Clone, Copy)]
 pub(crate) enum Broken {
-    /// Nobody listens.
+    /// Nothing listens.
     Down,
-    /// It never answers.
+    /// It never responds.
     Slow,
-    /// It answers with something else.
+    /// It returns an unusable response.
     Garbage,
 }
 
 impl Broken {
-    /// Starts such a webhook: where it is, and what ends it.
+    /// Starts such a webhook: returns its address, and the value that stops it.
     pub(crate) fn start(self, certificates: &Certificates) -> (String, Option<Server>) {
         let router = match self {
             Self::Down => {

@@ -1,4 +1,4 @@
-//! The preflight library as a webhook: the embedded module, its host calls answered by the API server.
+//! The preflight library as a webhook: the embedded module, with host calls that the API server answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,16 +27,16 @@ struct Serving {
     module: hco_preflight::Policy,
     policy: Policy,
     host: Arc<dyn HostCalls>,
-    /// For all host calls of an evaluation. The rest of the deadline is for the module, to say that there was no answer.
+    /// The limit for all host calls of an evaluation. The module needs the remaining time to report a missing response.
     limit: Duration,
-    /// As many as policy-server has: time in a queue counts for the webhook's timeout, and not for
-    /// the module's.
+    /// As many as policy-server has: the time in the queue counts for the timeout of the webhook, but not for
+    /// the limit of the module.
     workers: Semaphore,
 }
 
 const WORKERS: usize = 2;
 
-/// In seconds, of a policy without one: policy-server's.
+/// The timeout of a policy without one, in seconds; the default of policy-server.
 const DEADLINE: u64 = 2;
 
 pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) -> Server {
@@ -89,7 +89,7 @@ impl HostCalls for Host {
     }
 }
 
-/// The host as the policy's entry lets the module have it.
+/// The host calls that the policy's entry allows for the module.
 fn guarded(host: Arc<Host>, entry: &Value) -> Arc<dyn HostCalls> {
     let resources = Option::<Vec<Resource>>::deserialize(&entry["contextAwareResources"])
         .expect("resources")

@@ -59,7 +59,7 @@ pub(super) fn start(
     // JSON is YAML.
     let policies = json!({policy.unique_name(): entry}).to_string();
     std::fs::write(directory.join("policies.yml"), policies).expect("a file");
-    // The registries of a scenario are without TLS.
+    // The registries of a scenario do not use TLS.
     let registries = &policy.spec("settings")["registries"];
     let insecure = registries.as_array().cloned().unwrap_or_default();
     let sources = json!({"insecure_sources": insecure}).to_string();
@@ -85,7 +85,7 @@ fn try_to_start(program: &Path, control_plane: &ControlPlane) -> Result<PolicySe
         .args(["--port", &address.port().to_string()])
         .args(["--readiness-probe-port", &probe.port().to_string()])
         .args(["--workers", "2", "--log-no-color", "--log-level", "warn"])
-        // Nothing is verified here: without a file it asks the network for one.
+        // Nothing is verified here: without a file, policy-server downloads one.
         .args(["--sigstore-trust-config", "/dev/null"])
         .arg("--cert-file")
         .arg(&certificates.webhook.certificate)
