@@ -30,7 +30,7 @@ struct Annotated {
 ///
 /// # Errors
 ///
-/// What is given is no module, or one that is annotated already.
+/// What is given is no module, or one that is already annotated.
 pub fn annotate(module: &[u8], mut metadata: Metadata, usage: String) -> Result<Vec<u8>> {
     ensure!(
         metadata_of(module)?.is_none(),
@@ -93,7 +93,7 @@ mod tests {
     fn a_module_is_annotated_once() {
         let annotated = annotate(EMPTY, metadata(), String::new()).unwrap();
         let error = annotate(&annotated, metadata(), String::new()).unwrap_err();
-        assert!(error.to_string().contains("annotated already"), "{error}");
+        assert!(error.to_string().contains("already annotated"), "{error}");
     }
 
     #[test]
