@@ -1,8 +1,8 @@
-//! Writes the metadata into the module, where Kubewarden reads it: a custom section that contains JSON.
+//! Writes the metadata into the module, where Kubewarden looks for it: a custom section with JSON in it.
 //!
-//! MIRRORS: kubewarden-controller crates/kwctl/src/annotate.rs. DIVERGES: kwctl parses the module and writes it
-//! again, and adds its own version to the annotations, which no program reads. Here, the section is appended to
-//! the module, whose bytes do not change.
+//! MIRRORS: kubewarden-controller crates/kwctl/src/annotate.rs. DIVERGES: kwctl reads the module and writes it
+//! anew, and adds its own version to the annotations, which nobody reads. Here the section is put behind
+//! the module, byte for byte as it is.
 
 use anyhow::{Context as _, Result, ensure};
 use serde::Serialize;
@@ -14,8 +14,8 @@ use crate::Metadata;
 const SECTION: &str = "io.kubewarden.metadata";
 const USAGE: &str = "io.kubewarden.policy.usage";
 
-/// kwctl asks the module. There is only one version; preflight/tests/suite/operations.rs checks that of the module,
-/// and policy-server rejects a module with another version.
+/// kwctl asks the module. There is one version; preflight/tests/suite/operations.rs asks the module as well,
+/// and policy-server refuses to load a module that says another.
 const PROTOCOL_VERSION: &str = "v1";
 
 #[derive(Serialize)]
@@ -26,11 +26,11 @@ struct Annotated {
     metadata: Metadata,
 }
 
-/// The module with the metadata, and with the text that explains how to use it.
+/// The module with the metadata in it, and with the text that explains its use.
 ///
 /// # Errors
 ///
-/// If the input is not a module, or is annotated already.
+/// What is given is no module, or one that is already annotated.
 pub fn annotate(module: &[u8], mut metadata: Metadata, usage: String) -> Result<Vec<u8>> {
     ensure!(
         metadata_of(module)?.is_none(),
@@ -50,11 +50,11 @@ pub fn annotate(module: &[u8], mut metadata: Metadata, usage: String) -> Result<
     Ok(annotated)
 }
 
-/// The JSON with which a module was annotated; `None` if it was not.
+/// The JSON that a module was annotated with, if it was.
 ///
 /// # Errors
 ///
-/// If the input is not a module.
+/// What is given is no module.
 pub fn metadata_of(module: &[u8]) -> Result<Option<&[u8]>> {
     for payload in Parser::new(0).parse_all(module) {
         if let Payload::CustomSection(section) =
@@ -71,7 +71,7 @@ pub fn metadata_of(module: &[u8]) -> Result<Option<&[u8]>> {
 mod tests {
     use super::*;
 
-    /// An empty module.
+    /// A module in which nothing is.
     const EMPTY: &[u8] = b"\0asm\x01\0\0\0";
 
     fn metadata() -> Metadata {
@@ -93,7 +93,7 @@ mod tests {
     fn a_module_is_annotated_once() {
         let annotated = annotate(EMPTY, metadata(), String::new()).unwrap();
         let error = annotate(&annotated, metadata(), String::new()).unwrap_err();
-        assert!(error.to_string().contains("annotated already"), "{error}");
+        assert!(error.to_string().contains("already annotated"), "{error}");
     }
 
     #[test]

@@ -98,8 +98,8 @@ fn the_output_is_as_reviewed(
 #[case::verify_all(json!({"images": "verify-all", "levels": {"image-unreadable": "deny"}, "repair": {"image-architectures-mismatch": "from-image"}}))]
 fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
     let note = "note: images are not looked up, although the settings have `images: verify`; to look them up as the policy in the cluster does, add --images\n";
-    let file = super::scratch("images-not-looked-up")
-        .join(format!("{}.json", settings["images"].as_str().unwrap()));
+    let mode = settings["images"].as_str().unwrap();
+    let file = super::scratch(&format!("images-not-looked-up-{mode}")).join("settings.json");
     std::fs::write(&file, settings.to_string()).unwrap();
     let file = file.to_str().unwrap();
     let server = ApiServer::start(with_policies(&[policy("a", "protect", settings)]));
