@@ -119,6 +119,22 @@ test-wasm: setup ## Test the engine and its JSON reader in wasm, on Node.js (nee
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
 	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
 
+.PHONY: coverage
+coverage: setup ## Which lines of the engine and its JSON reader their tests run (needs cargo-llvm-cov)
+	.ci/coverage
+
+# BASE: the commit since which a change is looked at. A mutant that no test catches fails, if it is not in .cargo/mutants.toml.
+.PHONY: mutants
+mutants: setup ## Change what differs from BASE=main in the engine in small ways: a test must fail (needs cargo-mutants)
+	mkdir -p $(TARGET)
+	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- engine/src json-stream/src > $(TARGET)/mutants.diff
+	$(CARGO) mutants --in-diff $(TARGET)/mutants.diff --output $(TARGET)
+
+# SHARD=0/8: the first eighth.
+.PHONY: mutants-all
+mutants-all: setup ## The same for the whole engine and JSON reader; several hours (SHARD=0/8: an eighth)
+	$(CARGO) mutants --output $(TARGET) $(if $(SHARD),--shard $(SHARD))
+
 # The engine is compared with HCO's own code, which Go builds from a checkout. SEED, CREATED, UPDATED: which objects.
 ROWS := $(abspath $(TARGET))/hco-drift
 ORACLE = engine/tests/oracle/run $(or $(HCO),$(error HCO=path/to/a/checkout/of/hyperconverged-cluster-operator)) $(ROWS) -seed $(or $(SEED),1)
