@@ -131,6 +131,22 @@ test-wasm: setup ## Test the engine and its JSON reader in WebAssembly, on Node.
 	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
 	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
 
+.PHONY: coverage
+coverage: setup ## Measure which lines of the engine and its JSON reader their tests run (needs cargo-llvm-cov)
+	.ci/coverage
+
+# BASE: the commit to compare with. A mutant that no test catches is a failure, unless .cargo/mutants.toml lists it.
+.PHONY: mutants
+mutants: setup ## Mutate the lines of the engine that differ from BASE=main: a test must fail (needs cargo-mutants)
+	mkdir -p $(TARGET)
+	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- engine/src json-stream/src > $(TARGET)/mutants.diff
+	$(CARGO) mutants --in-diff $(TARGET)/mutants.diff --output $(TARGET)
+
+# SHARD=0/8: the first eighth.
+.PHONY: mutants-all
+mutants-all: setup ## Mutate the whole engine and JSON reader; several hours (SHARD=0/8: an eighth)
+	$(CARGO) mutants --output $(TARGET) $(if $(SHARD),--shard $(SHARD))
+
 # These targets run the code of the HyperConverged Cluster Operator (HCO), which Go builds from a checkout. SEED, CREATED,
 # and UPDATED select the generated objects.
 ROWS := $(abspath $(TARGET))/hco-drift

@@ -363,9 +363,28 @@ mod tests {
             ("[1]", edits().remove(item)),
             ("[1]", edits().replace(FieldPath::of(&["a"]), true)),
             ("{}", edits().remove(FieldPath::default())),
+            (
+                "{}",
+                edits()
+                    .add(FieldPath::of(&["a"]), "b")
+                    .add(FieldPath::of(&["a", "c"]), true),
+            ),
         ] {
             assert_eq!(edited(text, &edits.finish()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn only_an_edit_that_sets_a_string_has_a_text() {
+        let path = FieldPath::of(&["a"]);
+        let edits = Edits::default()
+            .add(path.clone(), "x")
+            .replace(path.clone(), "y")
+            .add(path.clone(), true)
+            .remove(path)
+            .finish();
+        let texts: Vec<Option<&str>> = edits.iter().map(Edit::text).collect();
+        assert_eq!(texts, [Some("x"), Some("y"), None, None]);
     }
 
     #[test]

@@ -215,6 +215,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_host_without_registries_says_so() {
+        struct Offline;
+        impl Registry for Offline {}
+        let error = Err("images are not read here".to_owned());
+        assert_eq!(Offline.manifest("quay.io/a:1"), error);
+        assert_eq!(Offline.manifest_and_config("quay.io/a:1"), error);
+    }
+
+    #[test]
     fn an_image_is_named_as_cdi_resolves_it() {
         let digest = "@sha256:0000000000000000000000000000000000000000000000000000000000000000";
         for (url, image) in [

@@ -427,6 +427,14 @@ mod tests {
     }
 
     #[test]
+    fn a_name_of_any_case_folds_as_in_go() {
+        let object = Object::root(json(r#"{"\u212aIND\u017f":"a","k\u0130nds":"b"}"#));
+        let field = object.field_of_any_case("kinds");
+        assert_eq!(field.string(), Ok(Some("a".to_owned())));
+        assert!(!object.field_of_any_case("kind").is_present());
+    }
+
+    #[test]
     fn a_value_of_the_wrong_type_is_an_error_with_its_path() {
         let object = Object::root(json(r#"{"spec":{"workloads":[],"items":[{"x":1}]}}"#));
         let spec = object.object("spec");

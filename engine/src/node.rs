@@ -463,9 +463,7 @@ mod tests {
         let list = format!(r#"{{"items":[{},{without_the_label}]}}"#, nodes.join(","));
         let zone_a = Placement::parse([("zone".to_owned(), "a".to_owned())].into(), None);
         let censuses = census(list.as_bytes(), &[&zone_a, &Placement::default()]).unwrap();
-        let [in_zone_a, everywhere] = censuses.as_slice() else {
-            panic!("two placements");
-        };
+        let [in_zone_a, everywhere]: [Census; 2] = censuses.try_into().unwrap();
         let set = |architectures: &[&str]| architectures.iter().map(ToString::to_string).collect();
         let mixed = ("mixed".to_owned(), set(&["arm64", "s390x"]));
         assert_eq!(

@@ -11,11 +11,11 @@ use crate::text::escape;
 /// It is displayed as users write it, `spec.dataImportCronTemplates[0].metadata.annotations[a.b/c]`, and
 /// [`FieldPath::pointer`] is the same path as a JSON pointer. A path shares its parents with other paths, so it
 /// is cheap to extend and to clone.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FieldPath(Option<Rc<Link>>);
 
 /// The last step comes first, because different paths usually differ there.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 struct Link {
     segment: Segment,
     parent: FieldPath,
@@ -110,12 +110,6 @@ impl fmt::Display for FieldPath {
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for FieldPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

@@ -227,3 +227,32 @@ pub(crate) fn merge_command(
         "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p '{patch}'"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_shown_in_flow_style_with_quotes_where_yaml_needs_them() {
+        for (value, shown) in [
+            (Value::from(true), "true"),
+            ("a-1.b_c".into(), "a-1.b_c"),
+            ("1a".into(), "\"1a\""),
+            ("-a".into(), "\"-a\""),
+            ("a b".into(), "\"a b\""),
+            ("a:".into(), "\"a:\""),
+            ("No".into(), "\"No\""),
+            ("".into(), "\"\""),
+            (Value::List(vec!["a".into(), "b,".into()]), "[a, \"b,\"]"),
+            (
+                Value::object([("a", "b".into()), ("c", Value::List(Vec::new()))]),
+                "{a: b, c: []}",
+            ),
+        ] {
+            assert_eq!(flow(&value), shown);
+        }
+    }
+}

@@ -215,3 +215,43 @@ fn still_denied(report: &Report) -> String {
     let text = format!("No repair was applied, because the object would still be denied: {rules}");
     cut(text, 400) + "."
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    /// A plan that changes nothing.
+    fn plan() -> Plan {
+        Plan {
+            steps: vec![Step {
+                rule: &architectures_untidy::RULE,
+                template: None,
+                repair: Repair::Normalise,
+                edits: Vec::new(),
+            }],
+            obstacle: None,
+        }
+    }
+
+    #[test]
+    fn repairs_that_never_end_are_an_obstacle() {
+        let object = br#"{"metadata":{"name":"x"}}"#;
+        let after = |passes: usize| {
+            let object = Json::parse(object).unwrap();
+            repair(object, Version::V1beta1, plan(), |_, made| {
+                let is_last = made.len() == passes;
+                let next = if is_last { Plan::default() } else { plan() };
+                (Report::accepted(), next)
+            })
+        };
+        let repaired = after(8).unwrap().unwrap();
+        assert_eq!(repaired.repaired_object.unwrap().as_bytes(), object);
+        assert_eq!(
+            after(9),
+            Err("No repair was applied: each repair needs another one.".to_owned())
+        );
+    }
+}

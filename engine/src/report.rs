@@ -378,3 +378,37 @@ fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> BTreeMa
     let architectures = census.workload.keys();
     sorted::map(architectures.map(|name| (name.clone(), boot(name))))
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+    use crate::path::FieldPath;
+
+    #[test]
+    fn a_finding_without_a_remedy_has_no_fix() {
+        let finding = Finding {
+            path: FieldPath::of(&["spec"]),
+            fact: "a fact".to_owned(),
+            remedies: Vec::new(),
+        };
+        let mut done = Vec::new();
+        let report = FindingReport::new(
+            &crate::rules::architectures_untidy::RULE,
+            Outcome::Warn,
+            Some(&"ä".repeat(NAME)),
+            &finding,
+            &mut done,
+        );
+        assert_eq!(
+            (report.path.as_str(), report.fact.as_str()),
+            ("spec", "a fact")
+        );
+        assert_eq!((report.fix.as_str(), report.remedies.len()), ("", 0));
+        assert!(done.is_empty());
+        // A name is cut at a character.
+        assert_eq!(report.template, Some("ä".repeat(NAME / 2)));
+    }
+}

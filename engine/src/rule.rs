@@ -94,3 +94,23 @@ impl Rule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn a_rule_is_about_an_object_or_templates_and_can_be_exempt_from_the_ratchet() {
+        let object = Rule::about_object("a", Level::Warn, |_, _| {});
+        assert_eq!((object.id, object.level), ("a", Level::Warn));
+        assert_eq!(object.subject, Subject::Object);
+        assert_eq!(object.ratchet, Ratchet::Applies);
+        let templates = Rule::about_templates("b", Level::Deny, |_, _| {}).exempt_from_ratchet();
+        assert_eq!((templates.id, templates.level), ("b", Level::Deny));
+        assert_eq!(templates.subject, Subject::Template);
+        assert_eq!(templates.ratchet, Ratchet::Exempt);
+    }
+}

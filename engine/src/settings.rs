@@ -655,6 +655,41 @@ mod tests {
     }
 
     #[test]
+    fn prefixes_of_the_same_length_are_apart() {
+        let settings = parse(
+            r#"{"templates":{"b-*":{"template-invalid":"ignore"},"a-*":{"template-invalid":"warn"},
+                "b-*":{"template-invalid":"warn"},"c-*":{"template-invalid":"ignore"}}}"#,
+        )
+        .unwrap();
+        let rule = RULES.iter().find(|rule| rule.id == "template-invalid");
+        let level = |template| settings.level(rule.unwrap(), Some(template));
+        assert_eq!(
+            ["a-1", "b-1", "c-1", "d-1"].map(level),
+            [Level::Warn, Level::Warn, Level::Ignore, Level::Deny]
+        );
+    }
+
+    #[test]
+    fn a_url_that_is_no_string_is_a_problem_with_its_kind() {
+        for (value, kind) in [("null", "null"), ("1", "a number"), ("{}", "an object")] {
+            let problems = problems(&format!(r#"{{"commonTemplates":{{"a":{value}}}}}"#));
+            assert!(problems.ends_with(&format!("; it is {kind}")), "{problems}");
+        }
+    }
+
+    #[test]
+    fn the_first_twenty_problems_are_listed_and_the_rest_counted() {
+        let unknown = |count: usize| {
+            let keys: Vec<String> = (0..count).map(|key| format!(r#""x{key}":1"#)).collect();
+            problems(&format!("{{{}}}", keys.join(",")))
+        };
+        assert_eq!(unknown(20).lines().count(), 21);
+        let problems = unknown(23);
+        assert_eq!(problems.lines().count(), 22);
+        assert!(problems.ends_with("\n- and 3 more"), "{problems}");
+    }
+
+    #[test]
     fn a_rule_that_is_ignored_everywhere_but_for_one_template_is_judged() {
         let rule = RULES.iter().find(|rule| rule.id == "template-invalid");
         let judges = |json: &str| {

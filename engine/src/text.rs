@@ -217,6 +217,7 @@ mod tests {
     #[test]
     fn a_line_is_cut_at_a_character() {
         assert_eq!(cut("ääää".to_owned(), 7), "ää…");
+        assert_eq!(cut("ääää".to_owned(), 6), "ä…");
         assert_eq!(cut("ääää".to_owned(), 8), "ääää");
     }
 

@@ -55,10 +55,8 @@ fn unescape(mut rest: &str) -> String {
                 characters = after.chars();
                 character
             }
-            // A quote, a backslash or a slash.
-            Some(other) => other,
-            // Not reached: the reader has checked the escapes.
-            None => char::REPLACEMENT_CHARACTER,
+            // A quote, a backslash or a slash. The reader has checked that there is one.
+            other => other.unwrap_or(char::REPLACEMENT_CHARACTER),
         };
         text.push(character);
         rest = characters.as_str();
@@ -76,11 +74,11 @@ fn code_point(text: &str) -> (char, &str) {
     }
     if let Some(text) = rest.strip_prefix("\\u") {
         let (second, rest) = four_digits(text);
-        if let (0xd800..0xdc00, 0xdc00..0xe000) = (first, second) {
-            let code_point = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-            if let Some(character) = char::from_u32(code_point) {
-                return (character, rest);
-            }
+        if let (0xd800..0xdc00, 0xdc00..0xe000) = (first, second)
+            && let Some(character) =
+                char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00))
+        {
+            return (character, rest);
         }
     }
     (char::REPLACEMENT_CHARACTER, rest)

@@ -30,7 +30,7 @@ struct Annotated {
 ///
 /// # Errors
 ///
-/// What is given is no module, or one that is already annotated.
+/// If the input is not a module, or is annotated already.
 pub fn annotate(module: &[u8], mut metadata: Metadata, usage: String) -> Result<Vec<u8>> {
     ensure!(
         metadata_of(module)?.is_none(),

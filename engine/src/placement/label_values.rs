@@ -155,6 +155,9 @@ mod tests {
         let mut values = LabelValues::new(&keys);
         values.set(b, "1".into());
         values.set(b, "2".into());
+        // A key that was added later has no slot here.
+        values.set(2, "3".into());
+        assert_eq!(values.get(2), None);
         assert_eq!((values.get(a), values.get(b)), (None, Some("2")));
         values.clear();
         assert_eq!((values.get(a), values.get(b)), (None, None));

@@ -35,9 +35,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(Ok(supported)) = facts.architectures_of(image) else {
             continue;
         };
-        let Some(census) = facts.census() else {
-            return;
-        };
+        let Some(census) = facts.census() else { return };
         let is_own = matches!(image.annotation, Annotation::Spec(_));
         let lacking = value.entries().filter(|entry| {
             is_architecture(entry)

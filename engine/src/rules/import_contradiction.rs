@@ -14,12 +14,12 @@ pub(crate) static RULE: Rule =
 
 fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let import = &facts.hco.import;
-    if !import.contradicts_itself(facts.old.map(|old| &old.hco.import)) {
-        return;
-    }
     let Some(index) = import.gate_index() else {
         return;
     };
+    if !import.contradicts_itself(facts.old.map(|old| &old.hco.import)) {
+        return;
+    }
     let gate = facts.hco.fields.gates.path().index(index);
     let field = &facts.hco.fields.import.path();
     findings.add(Identity::only(), || {

@@ -215,6 +215,17 @@ fn what_was_not_looked_up_is_a_warning() {
     }
 }
 
+#[test]
+fn one_image_too_many_is_counted_as_one() {
+    let case = case("images/more-than-ten");
+    let mut payload: Value = serde_json::from_slice(&case.payload()).unwrap();
+    let templates = &mut payload["request"]["object"]["spec"]["dataImportCronTemplates"];
+    templates.as_array_mut().unwrap().truncate(11);
+    let report = engine::judge(payload.to_string().as_bytes(), &case.host());
+    let warning = "1 image was not checked: a request looks up at most 10.";
+    assert_eq!(report.warnings, [warning]);
+}
+
 /// Which ten are looked up does not depend on the order of the templates.
 #[test]
 fn the_same_images_are_looked_up_in_any_order() {

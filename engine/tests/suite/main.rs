@@ -26,6 +26,7 @@ mod properties;
 mod ratchet;
 #[cfg(not(target_arch = "wasm32"))]
 mod remedies;
+mod requests;
 mod templates;
 mod updates;
 #[cfg(not(target_arch = "wasm32"))]

@@ -106,6 +106,38 @@ fn the_law_holds_for_every_case() {
     assert!(applied >= 40, "only {applied} remedies were applied");
 }
 
+/// The remedy that enables the import corrects at most 32 annotations.
+#[test]
+fn annotations_are_corrected_up_to_a_limit() {
+    let remedy = |count: usize| {
+        let template = |number: usize| {
+            json!({
+                "metadata": {"name": format!("t{number}"), "annotations": {"ssp.kubevirt.io/dict.architectures": "AMD64"}},
+                "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://x"}}}}},
+            })
+        };
+        let templates: Vec<Value> = (0..count).map(template).collect();
+        let request = json!({
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": "CREATE",
+            "object": {"metadata": {"name": "x"}, "spec": {"dataImportCronTemplates": templates}},
+        });
+        let cluster = FakeCluster::with_workers(&["amd64", "arm64"]);
+        let mut findings = engine::report(&payload(&request, &json!({})), &cluster)
+            .findings
+            .into_iter();
+        let finding = findings.find(|finding| finding.rule == IMPORT).unwrap();
+        finding.remedies.into_iter().next().unwrap()
+    };
+    let all = remedy(32);
+    assert!(all.complete);
+    // Two edits are those of the import.
+    assert_eq!(all.patch.len(), 2 + 32);
+    let none = remedy(33);
+    assert!(!none.complete);
+    assert_eq!(none.patch.len(), 2);
+}
+
 #[test]
 fn the_law_holds_for_the_sample_of_hco() {
     let rows = created(&include_bytes!("data/hco-sample.jsonl.gz")[..]);

@@ -104,6 +104,30 @@ fn a_span_is_without_white_space() {
     assert_eq!(reader.offset(), document.len());
 }
 
+#[rstest]
+#[case::end(Error::UnexpectedEnd, "unexpected end of JSON input")]
+#[case::syntax(Error::Syntax, "invalid JSON")]
+#[case::depth(Error::TooDeep, "a value is nested more than 64 levels deep")]
+#[case::text(Error::InvalidString, "a string is not valid UTF-8")]
+fn an_error_is_a_sentence(#[case] error: Error, #[case] sentence: &str) {
+    assert_eq!(error.to_string(), sentence);
+}
+
+#[rstest]
+#[case::no_comma_in_a_list("[1 2]")]
+#[case::list_closed_as_an_object("[1}")]
+#[case::no_comma_in_an_object(r#"{"a":1 "b":2}"#)]
+#[case::comma_at_the_start(r#"{,"a":1}"#)]
+#[case::number_for_a_key("{1:1}")]
+fn what_is_read_is_checked_like_what_is_skipped(#[case] document: &str) {
+    let bytes = document.as_bytes();
+    let read = match document.starts_with('[') {
+        true => Reader::new(bytes).list(|reader| reader.skip()),
+        false => Reader::new(bytes).object(|_| Ok(Some(())), |reader, ()| reader.skip()),
+    };
+    assert_eq!(read, Err(Error::Syntax));
+}
+
 #[test]
 fn a_wrong_kind_is_an_error_and_not_skipped() {
     let mut reader = Reader::new(b"7");

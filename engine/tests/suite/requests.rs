@@ -1,0 +1,66 @@
+//! Requests that no API server sends, but programs do: 400 with a sentence, or the request without what is missing.
+
+use e2e_tests::FakeCluster;
+use engine::Report;
+use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+fn judge(payload: &Value) -> Report {
+    let nodes = FakeCluster::with_workers(&["amd64", "arm64"]);
+    engine::judge(payload.to_string().as_bytes(), &nodes)
+}
+
+fn request(version: &str, api_version: Option<&str>) -> Value {
+    json!({"request": {
+        "kind": {"group": "hco.kubevirt.io", "version": version, "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"apiVersion": api_version, "metadata": {"name": "x"}},
+    }})
+}
+
+#[test]
+fn a_payload_that_is_no_request_is_rejected_with_the_reason() {
+    let mut without_object = request("v1", None);
+    without_object["request"]["object"] = Value::Null;
+    for (payload, reason) in [
+        (
+            json!([]),
+            "the document must be an object, but it is a list",
+        ),
+        (json!({}), "the payload has no request"),
+        (json!({"request": null}), "the payload has no request"),
+        (
+            json!({"request": []}),
+            "request must be an object, but it is a list",
+        ),
+        (json!({"request": {}}), "the request has no kind"),
+        (
+            json!({"request": {"kind": {"group": 1}}}),
+            "request.kind.group must be a string, but it is a number",
+        ),
+        (without_object, "the request has no object"),
+    ] {
+        let report = judge(&payload);
+        assert_eq!(report.code, Some(400), "{payload}");
+        let message = report.message.unwrap();
+        assert!(message.contains(&format!(": {reason}.\n")), "{message}");
+    }
+}
+
+#[test]
+fn the_version_is_that_of_the_object_or_of_the_kind() {
+    for (kind, api_version, code) in [
+        ("v1", Some("hco.kubevirt.io/v1"), Some(403)),
+        ("v1", None, Some(403)),
+        ("", Some("hco.kubevirt.io/v1"), Some(403)),
+        ("", None, Some(400)),
+        ("v2", Some("hco.kubevirt.io/v1"), Some(400)),
+        ("v1", Some("hco.kubevirt.io/v2"), Some(400)),
+        ("v1", Some("example.com/v1"), Some(400)),
+        ("v1", Some("hco.kubevirt.io"), Some(400)),
+    ] {
+        let report = judge(&request(kind, api_version));
+        assert_eq!(report.code, code, "{kind} {api_version:?}");
+    }
+}
