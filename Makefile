@@ -134,10 +134,31 @@ hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkou
 	cp $(ROWS)/hco.jsonl.gz engine/tests/suite/data/hco-sample.jsonl.gz
 	cp $(ROWS)/update.jsonl.gz engine/tests/suite/data/update-sample.jsonl.gz
 
-# SECONDS_EACH: how long each target runs.
+# TARGET here is the name of a target (the variable of that name above is not used then), SECONDS how long each runs. What
+# they find that is new is kept in fuzz/target/corpus, and what `report` found is given to the module as well. No sanitizer: the code is safe Rust, and the usual compiler does.
+FUZZED := $(if $(filter command,$(origin TARGET)),$(TARGET),json_stream jsonpatch manifest_yaml node_list placement registry_answers remedies \
+	report session settings validate)
+FUZZ = $(CARGO) fuzz run --fuzz-dir fuzz --sanitizer none
+SEEDS := $(CURDIR)/fuzz/target/seeds
 .PHONY: fuzz
-fuzz: ## Fuzz the JSON reader for a minute (needs a nightly toolchain and cargo-fuzz)
-	$(CARGO) +nightly fuzz run json_stream -- -max_total_time=$(or $(SECONDS_EACH),60) -max_len=4096
+fuzz: setup ## Fuzz for SECONDS=60 each, or only TARGET=name (needs cargo-fuzz)
+	FUZZ_SEEDS=$(SEEDS) $(CARGO) test -q --locked -p hco-architecture-engine --test suite -- --exact fuzzed::seeds
+	mkdir -p $(SEEDS)/manifest_yaml && cp preflight/tests/edits/*.before.* examples/*.yaml $(SEEDS)/manifest_yaml
+	for target in $(FUZZED); do \
+		mkdir -p fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target && \
+		$(FUZZ) $$target fuzz/target/corpus/$$target fuzz/corpus/$$target $(SEEDS)/$$target -- \
+			-max_total_time=$(or $(SECONDS),60) -max_len=8192 -timeout=60 -print_final_stats=1 || exit; \
+	done
+	$(if $(filter report,$(FUZZED)),FUZZ_INPUTS=$(CURDIR)/fuzz/target/corpus $(TEST) -q --test suite -- --exact fuzzed::wasm_vs_native)
+
+# Of what was found, the fewest short inputs that reach the same code; the findings (names that begin with `found`) stay.
+.PHONY: fuzz-corpus
+fuzz-corpus: setup ## Choose fuzz/corpus anew from what `make fuzz` found, or only that of TARGET=name
+	for target in $(FUZZED); do \
+		find fuzz/corpus/$$target -type f ! -name 'found*' -delete && \
+		$(FUZZ) $$target fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target -- \
+			-set_cover_merge=1 -use_counters=0 -max_len=700 || exit; \
+	done
 
 # npm knows by this file what it installed. Scripts of packages are not needed, and not run.
 NPM := playground/node_modules/.package-lock.json
@@ -163,6 +184,10 @@ playground-test: playground ## Check the types and the format of the page, and t
 .PHONY: bench-playground
 bench-playground: playground ## Measure the page in Chromium
 	cd playground && npm run --silent bench -- $(abspath $(TARGET))/playground
+
+.PHONY: worst-cases
+worst-cases: setup ## Measure the worst inputs that users, nodes, and registries can send
+	$(TEST) --test suite -- --ignored --nocapture --exact worst::worst_cases
 
 .PHONY: bench
 bench: ## Measure what it costs, and write it into README.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
