@@ -163,10 +163,30 @@ hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkou
 	cp $(ROWS)/hco.jsonl.gz engine/tests/suite/data/hco-sample.jsonl.gz
 	cp $(ROWS)/update.jsonl.gz engine/tests/suite/data/update-sample.jsonl.gz
 
-# SECONDS_EACH: how long each target runs.
+# ONLY: the names of targets. New inputs are kept in fuzz/target/corpus, and the module gets those of `report` too. There is no
+# sanitizer, because the code is safe Rust.
+FUZZED := $(or $(ONLY),json_stream jsonpatch manifest_yaml node_list placement registry_answers remedies report session settings validate)
+FUZZ = $(CARGO) fuzz run --fuzz-dir fuzz --sanitizer none
+SEEDS := $(CURDIR)/fuzz/target/seeds
 .PHONY: fuzz
-fuzz: ## Fuzz the JSON reader for a minute (needs a nightly toolchain and cargo-fuzz)
-	$(CARGO) +nightly fuzz run json_stream -- -max_total_time=$(or $(SECONDS_EACH),60) -max_len=4096
+fuzz: setup ## Fuzz each target for SECONDS=60, or only the targets ONLY=name (needs cargo-fuzz)
+	FUZZ_SEEDS=$(SEEDS) $(CARGO) test -q --locked -p hco-architecture-engine --test suite -- --exact fuzzed::seeds
+	mkdir -p $(SEEDS)/manifest_yaml && cp preflight/tests/edits/*.before.* examples/*.yaml $(SEEDS)/manifest_yaml
+	for target in $(FUZZED); do \
+		mkdir -p fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target && \
+		$(FUZZ) $$target fuzz/target/corpus/$$target fuzz/corpus/$$target $(SEEDS)/$$target -- \
+			-max_total_time=$(or $(SECONDS),60) -max_len=8192 -timeout=60 -print_final_stats=1 || exit; \
+	done
+	$(if $(filter report,$(FUZZED)),FUZZ_INPUTS=$(CURDIR)/fuzz/target/corpus $(TEST) -q --test suite -- --exact fuzzed::wasm_vs_native)
+
+# Keeps the fewest short inputs that reach the same code, and all findings: files whose names begin with `found`.
+.PHONY: fuzz-corpus
+fuzz-corpus: setup ## Select fuzz/corpus from the inputs that `make fuzz` found (ONLY=name)
+	for target in $(FUZZED); do \
+		find fuzz/corpus/$$target -type f ! -name 'found*' -delete && \
+		$(FUZZ) $$target fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target -- \
+			-set_cover_merge=1 -use_counters=0 -max_len=700 || exit; \
+	done
 
 # npm writes this file after an installation. The scripts of packages are not needed, and are not run.
 NPM := playground/node_modules/.package-lock.json
@@ -200,6 +220,10 @@ handbook: playground ## Build the handbook with the playground in it, target/han
 .PHONY: handbook-serve
 handbook-serve: handbook ## Serve the handbook on http://127.0.0.1:8080 (PORT)
 	cd playground && npm run --silent serve -- $(abspath $(TARGET))/handbook $(or $(PORT),8080)
+
+.PHONY: worst-cases
+worst-cases: setup ## Measure the worst inputs that users, nodes, and registries can send
+	$(TEST) --test suite -- --ignored --nocapture --exact worst::worst_cases
 
 .PHONY: bench
 bench: ## Measure the cost of an evaluation, and write it to docs/performance.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)

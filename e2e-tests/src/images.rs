@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use engine::Registry;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The images of a case, by their reference; `*` is any other image.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
 pub struct Images(BTreeMap<String, Image>);
 
 /// A registry's response for an image.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged)]
 enum Image {
     /// An index with a Linux image for each of these architectures, and an attestation.

@@ -16,9 +16,13 @@ mod catalogue;
 mod conformance;
 mod drift;
 #[cfg(not(target_arch = "wasm32"))]
+mod fuzzed;
+#[cfg(not(target_arch = "wasm32"))]
 mod generated;
 mod grants;
 mod images;
+#[cfg(not(target_arch = "wasm32"))]
+mod law;
 mod pages;
 #[cfg(not(target_arch = "wasm32"))]
 mod properties;

@@ -3,88 +3,16 @@
 //! and leaves nothing to apply.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 
 use e2e_tests::{FakeCluster, cases};
-use engine::{FindingReport, Outcome, RemedyReport, Report};
+use engine::{FindingReport, Outcome};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 
 use super::generated::{Request, nodes, payload, repairable, request};
+use super::law::{changes, law};
 use super::rows;
-
-/// Checks the law for a request; returns how many remedies were applied.
-fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, String> {
-    let before = judge(object);
-    let applied: Vec<&RemedyReport> = before.findings.iter().filter_map(complete).collect();
-    let edited = apply(object, &applied)?;
-    for pointer in changes(object, &edited) {
-        let is_named = |path: &str| pointer == path || pointer.starts_with(&format!("{path}/"));
-        let mut operations = applied.iter().flat_map(|remedy| &remedy.patch);
-        if !operations.any(|operation| is_named(&operation.path)) {
-            return Err(format!("{pointer} changes, and no remedy names it"));
-        }
-    }
-    let after = judge(&edited);
-    let resolved = before.findings.iter().filter(|it| complete(it).is_some());
-    for finding in resolved {
-        // No remedy moves an item of a list, so the path tells a finding apart.
-        let is_it = |it: &&FindingReport| it.rule == finding.rule && it.path == finding.path;
-        if let Some(left) = after.findings.iter().find(is_it) {
-            return Err(format!("not resolved: {left:#?}"));
-        }
-    }
-    let denied: BTreeSet<_> = denials(&before).collect();
-    if let Some(new) = denials(&after).find(|denial| !denied.contains(denial)) {
-        return Err(format!("denied now: {new:?} in {:#?}", after.findings));
-    }
-    let left: Vec<&RemedyReport> = after.findings.iter().filter_map(complete).collect();
-    if apply(&edited, &left)? != edited {
-        return Err(format!("left to apply: {left:#?}"));
-    }
-    Ok(applied.len())
-}
-
-/// The recommended remedy of a finding, if it is complete.
-fn complete(finding: &FindingReport) -> Option<&RemedyReport> {
-    finding.remedies.first().filter(|remedy| remedy.complete)
-}
-
-fn subject(finding: &FindingReport) -> (&'static str, Option<&str>) {
-    (finding.rule, finding.template.as_deref())
-}
-
-fn denials(report: &Report) -> impl Iterator<Item = (&'static str, Option<&str>)> {
-    let denying = report.findings.iter();
-    let denying = denying.filter(|finding| finding.level == Outcome::Deny);
-    denying.map(subject)
-}
-
-/// Applies patches one after the other, by a library that knows nothing of the engine.
-fn apply(object: &Value, remedies: &[&RemedyReport]) -> Result<Value, String> {
-    let mut edited = object.clone();
-    for operation in remedies.iter().flat_map(|remedy| &remedy.patch) {
-        let value = json!(operation.value);
-        let is_parent = value == json!({}) || value == json!([]);
-        if operation.op == "add" && is_parent && edited.pointer(&operation.path).is_some() {
-            return Err(format!("{} is added again", operation.path));
-        }
-        let patch: json_patch::Patch = serde_json::from_value(json!([operation])).unwrap();
-        json_patch::patch(&mut edited, &patch)
-            .map_err(|error| format!("{operation:?} does not fit: {error}"))?;
-    }
-    Ok(edited)
-}
-
-/// The JSON pointers of everything that is different.
-fn changes(one: &Value, other: &Value) -> Vec<String> {
-    let diff = json_patch::diff(one, other);
-    diff.0
-        .iter()
-        .map(|operation| operation.path().to_string())
-        .collect()
-}
 
 #[test]
 fn the_law_holds_for_every_case() {

@@ -10,12 +10,14 @@
 #[cfg(feature = "cluster")]
 mod api_server;
 mod cache;
+mod change;
 mod cli;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod cost;
 mod edit;
 mod faults;
+mod fuzzed;
 mod hosts;
 mod manifest;
 mod metered;
@@ -24,6 +26,7 @@ mod operations;
 #[cfg(feature = "images")]
 mod registries;
 mod sessions;
+mod worst;
 
 use std::sync::{Arc, LazyLock};
 

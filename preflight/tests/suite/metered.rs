@@ -22,19 +22,30 @@ static MODULE: LazyLock<Module> = LazyLock::new(|| {
 
 const OPERATION: &str = "validate";
 
-struct Host {
+struct Host<'a> {
     payload: Vec<u8>,
-    nodes: Vec<u8>,
+    nodes: &'a [u8],
+    /// The answer of registries.
+    manifest: &'a [u8],
+    /// What the guest asked for last.
+    response: &'a [u8],
     answer: Vec<u8>,
 }
 
 /// Calls `validate` in a new instance, as policy-server does.
 pub(crate) fn validate(payload: &[u8], nodes: &[u8]) -> Metered {
+    validate_with_images(payload, nodes, b"{}")
+}
+
+/// The same, with an answer of the registries for each image.
+pub(crate) fn validate_with_images(payload: &[u8], nodes: &[u8], manifest: &[u8]) -> Metered {
     const FUEL: u64 = 1 << 60;
     let engine = MODULE.engine();
     let host = Host {
         payload: payload.to_vec(),
-        nodes: nodes.to_vec(),
+        nodes,
+        manifest,
+        response: &[],
         answer: Vec::new(),
     };
     let mut store = Store::new(engine, host);
@@ -72,18 +83,18 @@ fn length(bytes: &[u8]) -> u32 {
 }
 
 /// The functions of waPC that a guest calls.
-fn linker(engine: &Engine) -> Linker<Host> {
-    type Guest<'a> = Caller<'a, Host>;
-    fn memory(guest: &mut Guest<'_>) -> Memory {
+fn linker<'a>(engine: &Engine) -> Linker<Host<'a>> {
+    type Guest<'g, 'a> = Caller<'g, Host<'a>>;
+    fn memory(guest: &mut Guest<'_, '_>) -> Memory {
         let memory = guest.get_export("memory").expect("a memory");
         memory.into_memory().expect("a memory")
     }
-    fn write(guest: &mut Guest<'_>, at: u32, bytes: &[u8]) {
+    fn write(guest: &mut Guest<'_, '_>, at: u32, bytes: &[u8]) {
         memory(guest)
             .write(guest, at as usize, bytes)
             .expect("it fits");
     }
-    fn read(guest: &mut Guest<'_>, at: u32, length: u32) -> Vec<u8> {
+    fn read(guest: &mut Guest<'_, '_>, at: u32, length: u32) -> Vec<u8> {
         let mut bytes = vec![0; length as usize];
         memory(guest)
             .read(guest, at as usize, &mut bytes)
@@ -95,7 +106,7 @@ fn linker(engine: &Engine) -> Linker<Host> {
         linker.func_wrap(
             "wapc",
             "__guest_request",
-            |mut guest: Guest<'_>, operation, payload| {
+            |mut guest: Guest<'_, 'a>, operation, payload| {
                 let bytes = std::mem::take(&mut guest.data_mut().payload);
                 write(&mut guest, operation, OPERATION.as_bytes());
                 write(&mut guest, payload, &bytes);
@@ -103,22 +114,38 @@ fn linker(engine: &Engine) -> Linker<Host> {
         )?;
         // An error is told from an answer by what the call returns.
         for name in ["__guest_response", "__guest_error"] {
-            linker.func_wrap("wapc", name, |mut guest: Guest<'_>, at, length| {
+            linker.func_wrap("wapc", name, |mut guest: Guest<'_, 'a>, at, length| {
                 guest.data_mut().answer = read(&mut guest, at, length);
             })?;
         }
-        // The only call of these requests is the one for the nodes.
+        // These requests ask for the nodes and for images.
         linker.func_wrap(
             "wapc",
             "__host_call",
-            |_: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32| 1,
+            |mut guest: Guest<'_, 'a>,
+             _: u32,
+             _: u32,
+             namespace,
+             length,
+             _: u32,
+             _: u32,
+             _: u32,
+             _: u32| {
+                let namespace = read(&mut guest, namespace, length);
+                let host = guest.data_mut();
+                host.response = match namespace.as_slice() {
+                    b"oci" => host.manifest,
+                    _ => host.nodes,
+                };
+                1
+            },
         )?;
-        linker.func_wrap("wapc", "__host_response_len", |guest: Guest<'_>| {
-            length(&guest.data().nodes)
+        linker.func_wrap("wapc", "__host_response_len", |guest: Guest<'_, 'a>| {
+            length(guest.data().response)
         })?;
-        linker.func_wrap("wapc", "__host_response", |mut guest: Guest<'_>, at| {
-            let nodes = std::mem::take(&mut guest.data_mut().nodes);
-            write(&mut guest, at, &nodes);
+        linker.func_wrap("wapc", "__host_response", |mut guest: Guest<'_, 'a>, at| {
+            let response = guest.data().response;
+            write(&mut guest, at, response);
         })?;
         Ok(())
     };

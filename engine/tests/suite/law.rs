@@ -1,0 +1,124 @@
+//! What holds of every answer, and the law of remedies (DESIGN.md section 5). The fuzz targets use it as well.
+
+use std::collections::BTreeSet;
+
+use engine::{FindingReport, Outcome, RemedyReport, Report};
+use serde_json::{Value, json};
+
+/// Panics if an answer is not within the limits that DESIGN.md section 5 promises.
+pub(crate) fn holds(report: &Report) {
+    assert_eq!(report.allowed, report.code.is_none());
+    assert_eq!(report.allowed, report.message.is_none());
+    assert!(report.message.iter().all(|message| message.len() <= 4096));
+    assert!(report.warnings.iter().all(|line| line.len() <= 256));
+    assert!(report.warnings.iter().map(String::len).sum::<usize>() <= 4096);
+    assert!(!report.warnings.iter().any(|line| line.contains('\n')));
+    for text in report.message.iter().chain(&report.warnings) {
+        let is_shown = |character| character == '\n' || !engine::is_invisible(character);
+        assert!(text.chars().all(is_shown), "{text:?}");
+    }
+    let denies = |finding: &&FindingReport| finding.level == Outcome::Deny;
+    let mut denying = report.findings.iter().filter(denies);
+    match report.code {
+        None => assert_eq!(denying.next(), None),
+        Some(403) => assert!(denying.any(|finding| finding.rule != "nodes-unreadable")),
+        Some(500) => assert!(denying.all(|finding| finding.rule == "nodes-unreadable")),
+        Some(code) => assert!(code == 400 && report.findings.is_empty(), "{code}"),
+    }
+    for key in ["findings", "repairs"] {
+        words(report.audit_annotations.get(key).map_or("", String::as_str));
+    }
+}
+
+/// The words of an annotation: sorted, and each about a rule. The last one can be the number of those that are left out.
+fn words(annotation: &str) {
+    assert!(annotation.len() <= 16 * 1024);
+    let mut words: Vec<&str> = annotation.split_terminator(' ').collect();
+    if let Some(number) = words
+        .last()
+        .and_then(|word| word.strip_prefix("truncated="))
+    {
+        assert!(number.parse::<usize>().is_ok(), "{annotation}");
+        words.pop();
+    }
+    assert!(words.is_sorted(), "{annotation}");
+    for word in words {
+        let (about, _) = word.split_once('=').unwrap();
+        let (rule, name) = about.split_once('/').unwrap_or((about, ""));
+        assert!(engine::RULES.iter().any(|known| known.id == rule), "{word}");
+        let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"._-%".contains(&byte);
+        assert!(name.len() <= 253 && name.bytes().all(is_known), "{word}");
+    }
+}
+
+/// Checks the law for a request; returns how many remedies were applied.
+pub(crate) fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, String> {
+    let before = judge(object);
+    let applied: Vec<&RemedyReport> = before.findings.iter().filter_map(complete).collect();
+    let edited = apply(object, &applied)?;
+    for pointer in changes(object, &edited) {
+        let is_named = |path: &str| pointer == path || pointer.starts_with(&format!("{path}/"));
+        let mut operations = applied.iter().flat_map(|remedy| &remedy.patch);
+        if !operations.any(|operation| is_named(&operation.path)) {
+            return Err(format!("{pointer} changes, and no remedy names it"));
+        }
+    }
+    let after = judge(&edited);
+    let resolved = before.findings.iter().filter(|it| complete(it).is_some());
+    for finding in resolved {
+        // No remedy moves an item of a list, so the path tells a finding apart.
+        let is_it = |it: &&FindingReport| it.rule == finding.rule && it.path == finding.path;
+        if let Some(left) = after.findings.iter().find(is_it) {
+            return Err(format!("not resolved: {left:#?}"));
+        }
+    }
+    let denied: BTreeSet<_> = denials(&before).collect();
+    if let Some(new) = denials(&after).find(|denial| !denied.contains(denial)) {
+        return Err(format!("denied now: {new:?} in {:#?}", after.findings));
+    }
+    let left: Vec<&RemedyReport> = after.findings.iter().filter_map(complete).collect();
+    if apply(&edited, &left)? != edited {
+        return Err(format!("left to apply: {left:#?}"));
+    }
+    Ok(applied.len())
+}
+
+/// The recommended remedy of a finding, if it is complete.
+fn complete(finding: &FindingReport) -> Option<&RemedyReport> {
+    finding.remedies.first().filter(|remedy| remedy.complete)
+}
+
+fn subject(finding: &FindingReport) -> (&'static str, Option<&str>) {
+    (finding.rule, finding.template.as_deref())
+}
+
+fn denials(report: &Report) -> impl Iterator<Item = (&'static str, Option<&str>)> {
+    let denying = report.findings.iter();
+    let denying = denying.filter(|finding| finding.level == Outcome::Deny);
+    denying.map(subject)
+}
+
+/// Applies patches one after the other, by a library that knows nothing of the engine.
+fn apply(object: &Value, remedies: &[&RemedyReport]) -> Result<Value, String> {
+    let mut edited = object.clone();
+    for operation in remedies.iter().flat_map(|remedy| &remedy.patch) {
+        let value = json!(operation.value);
+        let is_parent = value == json!({}) || value == json!([]);
+        if operation.op == "add" && is_parent && edited.pointer(&operation.path).is_some() {
+            return Err(format!("{} is added again", operation.path));
+        }
+        let patch: json_patch::Patch = serde_json::from_value(json!([operation])).unwrap();
+        json_patch::patch(&mut edited, &patch)
+            .map_err(|error| format!("{operation:?} does not fit: {error}"))?;
+    }
+    Ok(edited)
+}
+
+/// The JSON pointers of everything that is different.
+pub(crate) fn changes(one: &Value, other: &Value) -> Vec<String> {
+    let diff = json_patch::diff(one, other);
+    diff.0
+        .iter()
+        .map(|operation| operation.path().to_string())
+        .collect()
+}

@@ -1,0 +1,3 @@
+#![no_main]
+
+fuzz::json_target!(node_list);

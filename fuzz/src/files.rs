@@ -1,0 +1,198 @@
+//! Files that hco-preflight reads: manifests and sessions.
+
+use std::sync::Arc;
+
+use hco_preflight::{
+    HostCalls, Object, Record, Replay, Request, Response, Session, edited, objects,
+};
+use serde_json::{Value, json};
+
+use crate::change::change;
+
+/// A manifest has its fields on lines of the file, and an edit of it changes what was wanted and nothing else. Bytes
+/// behind the first zero select the changes.
+pub(crate) fn manifest_yaml(input: &[u8]) {
+    let (file, choices) = match input.iter().position(|byte| *byte == 0) {
+        Some(end) => (&input[..end], &input[end + 1..]),
+        None => (input, &[][..]),
+    };
+    let lines = 1 + file.iter().filter(|byte| **byte == b'\n').count();
+    let read = match objects(file) {
+        Ok(read) => read,
+        Err(error) => {
+            assert!(
+                (1..=lines + 1).contains(&error.line) && error.column > 0,
+                "{error}"
+            );
+            return;
+        }
+    };
+    let text = str::from_utf8(file).expect("what was read is UTF-8");
+    // What JSON is for serde_json is the same here.
+    if let Ok(value @ Value::Object(_)) = serde_json::from_slice::<Value>(file)
+        && value
+            .get("items")
+            .is_none_or(|items| !items.is_array() && !items.is_null())
+    {
+        assert_eq!(read.len(), 1);
+        assert_eq!(read[0].value, value);
+    }
+    for object in &read {
+        assert!((1..=lines).contains(&object.line));
+        walk(object, &object.value, &mut String::new(), &mut |path| {
+            assert!((1..=lines).contains(&object.line_of(path)), "{path}");
+        });
+    }
+    let written: Vec<String> = read.iter().map(|object| object.value.to_string()).collect();
+    let again = objects(written.join("\n").as_bytes()).expect("objects as JSON are objects");
+    assert!(
+        again
+            .iter()
+            .map(|it| &it.value)
+            .eq(read.iter().map(|it| &it.value)),
+        "{text}"
+    );
+
+    let unchanged: Vec<_> = read.iter().map(|object| (object, &object.value)).collect();
+    assert_eq!(edited(text, &unchanged).expect("no change").text, text);
+    let mut targets: Vec<Value> = read.iter().map(|object| object.value.clone()).collect();
+    if let Some(target) = targets.last_mut() {
+        for choice in choices.chunks_exact(8).take(4) {
+            let way: Vec<usize> = choice[2..].iter().map(|byte| usize::from(*byte)).collect();
+            let way = &way[..1 + usize::from(choice[0]) % way.len()];
+            change(target, way, &value(choice[1]), choice[0].into());
+        }
+    }
+    let pairs: Vec<(&Object, &Value)> = read.iter().zip(&targets).collect();
+    let Ok(edited) = edited(text, &pairs) else {
+        return;
+    };
+    let mut applied = text.to_owned();
+    for edit in edited.edits.iter().rev() {
+        applied.replace_range(edit.range.clone(), &edit.text);
+    }
+    assert_eq!(applied, edited.text);
+    let values: Vec<Value> = objects(applied.as_bytes())
+        .expect("the edited text has objects")
+        .into_iter()
+        .map(|object| object.value)
+        .collect();
+    assert_eq!(values, targets);
+}
+
+/// Calls `visit` with the paths of an object, as findings write them.
+fn walk(object: &Object, value: &Value, path: &mut String, visit: &mut impl FnMut(&str)) {
+    visit(path);
+    let length = path.len();
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                if name.contains(['.', '/', '[', ']']) {
+                    path.push_str(&format!("[{name}]"));
+                } else {
+                    path.push_str(&format!(".{name}"));
+                }
+                walk(object, member, path, visit);
+                path.truncate(length);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push_str(&format!("[{index}]"));
+                walk(object, item, path, visit);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A new value.
+fn value(choice: u8) -> Value {
+    let values = [
+        json!(null),
+        json!(true),
+        json!(-3),
+        json!(""),
+        json!("yes"),
+        json!("amd64, arm64"),
+        json!("a\nb\n"),
+        json!("- a: #"),
+        json!("é☃\u{1}"),
+        json!([]),
+        json!({}),
+        json!(["a", {"b": [1]}]),
+        json!({"a": {"b/c.d": "x"}, "<<": null}),
+    ];
+    values[usize::from(choice) % values.len()].clone()
+}
+
+/// A session that can be read is written as it was, and its answers are replayed in order.
+pub(crate) fn session(input: &[u8]) {
+    let Ok(session) = str::from_utf8(input)
+        .map_err(drop)
+        .and_then(|text| Session::from_text(text).map_err(drop))
+    else {
+        return;
+    };
+    let text = session.to_text().expect("a session is YAML");
+    assert_eq!(
+        Session::from_text(&text).expect("it was written"),
+        session,
+        "{text}"
+    );
+    let exchanges = session.exchanges.clone();
+    let Ok(replay) = Replay::new(session.clone()) else {
+        return;
+    };
+    assert_eq!(replay.left(), exchanges.len());
+    let record = Record::new(Arc::new(replay));
+    for exchange in &exchanges {
+        let request: Request = yaml_serde::from_str(&exchange.request).expect("it was read before");
+        let (namespace, operation, payload) = call(&request);
+        let answer = record.call(namespace, operation, payload.to_string().as_bytes());
+        match &exchange.response {
+            Response::Success { payload } => assert_eq!(answer.as_deref(), Ok(payload.as_bytes())),
+            Response::Error { message } => {
+                assert!(answer.expect_err("an error").ends_with(message))
+            }
+        }
+    }
+    let request = |text: &str| yaml_serde::from_str::<Request>(text).expect("a request");
+    let recorded = record.session().exchanges;
+    assert_eq!(recorded.len(), exchanges.len());
+    for (one, other) in recorded.iter().zip(&exchanges) {
+        assert_eq!(one.response, other.response);
+        assert_eq!(request(&one.request), request(&other.request));
+    }
+}
+
+/// The host call of a request.
+fn call(request: &Request) -> (&'static str, &'static str, Value) {
+    let fields = |request: &Request| {
+        let tagged = serde_json::to_value(request).expect("JSON");
+        let fields = tagged.as_object().and_then(|tagged| tagged.values().next());
+        fields.cloned().unwrap_or_default()
+    };
+    match request {
+        Request::OciManifestDigest { image } => ("oci", "v1/manifest_digest", json!(image)),
+        Request::OciManifest { image } => ("oci", "v1/oci_manifest", json!(image)),
+        Request::OciManifestAndConfig { image } => ("oci", "v1/oci_manifest_config", json!(image)),
+        Request::DNSLookupHost { host } => ("net", "v1/dns_lookup_host", json!(host)),
+        Request::KubernetesCanI {
+            request,
+            disable_cache,
+        } => (
+            "kubernetes",
+            "can_i",
+            json!({"subject_access_review": request, "disable_cache": disable_cache}),
+        ),
+        Request::KubernetesListResourceNamespace { .. } => {
+            ("kubernetes", "list_resources_by_namespace", fields(request))
+        }
+        Request::KubernetesListResourceAll { .. } => {
+            ("kubernetes", "list_resources_all", fields(request))
+        }
+        Request::KubernetesGetResource { .. } => ("kubernetes", "get_resource", fields(request)),
+    }
+}

@@ -1,0 +1,322 @@
+//! Requests, settings, annotations, and answers of registries.
+
+use std::collections::BTreeSet;
+
+use e2e_tests::FakeCluster;
+use engine::{Image, Registry, Report};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::input::{Input, mixed};
+use crate::law::{holds, law};
+
+/// The payload of an input and its cluster. Bytes that are no input are a payload.
+fn read(input: &[u8]) -> (Vec<u8>, FakeCluster) {
+    match serde_json::from_slice::<Input<'_>>(input) {
+        Ok(input) => (input.payload.get().into(), input.cluster()),
+        Err(_) => (input.into(), mixed()),
+    }
+}
+
+/// A request is judged within the limits, asks for the nodes at most once, and gets the same answer again.
+pub(crate) fn validate(input: &[u8]) {
+    let (payload, cluster) = read(input);
+    let report = engine::judge(&payload, &cluster);
+    holds(&report);
+    assert!(cluster.lists() <= 1);
+    assert_eq!(engine::judge(&payload, &cluster), report);
+    let Ok(Value::Object(mut payload)) = serde_json::from_slice(&payload) else {
+        return;
+    };
+    let Some(Value::Object(request)) = payload.get_mut("request") else {
+        return;
+    };
+    // An update that changes nothing is allowed, and asks for nothing.
+    let object = request.get("object").cloned().unwrap_or_default();
+    request.insert("oldObject".to_owned(), object);
+    request.insert("operation".to_owned(), "UPDATE".into());
+    let before = cluster.calls().len();
+    let unchanged = engine::judge(json!(payload).to_string().as_bytes(), &cluster);
+    assert!(
+        unchanged.allowed || unchanged.code == Some(400),
+        "{unchanged:#?}"
+    );
+    assert_eq!(cluster.calls().len(), before);
+}
+
+/// The report of a request is the answer to it as data, and the order of the nodes does not matter.
+pub(crate) fn report(input: &[u8]) {
+    let (payload, cluster) = read(input);
+    let report = engine::report(&payload, &cluster);
+    let judged = engine::judge(&payload, &cluster);
+    assert_eq!(
+        judged,
+        Report {
+            templates: None,
+            ..report.clone()
+        }
+    );
+    let written: Value = serde_json::from_slice(&serde_json::to_vec(&report).unwrap()).unwrap();
+    assert_eq!(written["allowed"], json!(report.allowed));
+    for finding in &report.findings {
+        assert!(engine::RULES.iter().any(|rule| rule.id == finding.rule));
+        assert!(
+            finding.fact.len() + finding.fix.len() < 8192,
+            "{finding:#?}"
+        );
+        assert!(!finding.fact.contains('\n'), "{finding:#?}");
+    }
+    if let Some(object) = &report.repaired_object {
+        assert!(serde_json::from_str::<Value>(object).unwrap().is_object());
+    }
+    let Ok(Input {
+        nodes: Some(nodes),
+        images,
+        status,
+        fails: None,
+        ..
+    }) = serde_json::from_slice(input)
+    else {
+        return;
+    };
+    let Ok(mut list) = serde_json::from_str::<Value>(nodes.get()) else {
+        return;
+    };
+    let Some(Value::Array(items)) = list.get_mut("items") else {
+        return;
+    };
+    items.reverse();
+    // An error names the place, and of equal keys one is lost when the list is written again.
+    if report.nodes.is_some() {
+        let mut cluster =
+            FakeCluster::returning(Ok(list.to_string().into_bytes())).with_images(images);
+        if let Some(status) = status {
+            cluster = cluster.answering(&status);
+        }
+        assert_eq!(engine::report(&payload, &cluster), report);
+    }
+}
+
+/// Settings that are valid are judged by, and others are reported in the same words whenever they are read.
+pub(crate) fn settings(input: &[u8]) {
+    let result = engine::validate_settings(input);
+    assert_eq!(engine::validate_settings(input), result);
+    let Ok(settings) = serde_json::from_slice::<&RawValue>(input) else {
+        assert!(result.is_err());
+        return;
+    };
+    let request = r#"{"kind":{"group":"hco.kubevirt.io","version":"v1beta1","kind":"HyperConverged"},"operation":"CREATE","object":{"spec":{"dataImportCronTemplates":[{"metadata":{"name":"a"},"spec":{}}]}}}"#;
+    let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
+    let report = engine::judge(payload.as_bytes(), &mixed());
+    holds(&report);
+    let is_refused = report.code == Some(500) && report.findings.is_empty();
+    assert_eq!(is_refused, result.is_err(), "{result:?} {report:#?}");
+}
+
+/// The law of remedies holds for a request.
+pub(crate) fn remedies(input: &[u8]) {
+    let Ok(input) = serde_json::from_slice::<Input<'_>>(input) else {
+        return;
+    };
+    let Ok(mut payload) = serde_json::from_str::<Value>(input.payload.get()) else {
+        return;
+    };
+    // The remedies of a repaired object are those that remain.
+    if let Some(settings) = payload.get_mut("settings").and_then(Value::as_object_mut) {
+        settings.remove("repair");
+    }
+    let Some(object) = payload.pointer("/request/object").cloned() else {
+        return;
+    };
+    let cluster = input.cluster();
+    let judge = |object: &Value| {
+        let mut payload = payload.clone();
+        payload["request"]["object"] = object.clone();
+        engine::report(payload.to_string().as_bytes(), &cluster)
+    };
+    // Findings beyond those in the list cannot be compared.
+    if judge(&object).more_findings == 0
+        && let Err(error) = law(&object, judge)
+    {
+        panic!("{error}\n{payload}");
+    }
+}
+
+/// A JSON Patch that HCO applies is reported as a naive reading of it says.
+pub(crate) fn jsonpatch(input: &[u8]) {
+    let Ok(patch) = str::from_utf8(input) else {
+        return;
+    };
+    for (annotation, fields) in [
+        (
+            "ssp.kubevirt.io/jsonpatch",
+            &[
+                "/spec/enableMultipleArchitectures",
+                "/spec/cluster",
+                "/spec/commonTemplates/dataImportCronTemplates",
+            ][..],
+        ),
+        (
+            "kubevirt.kubevirt.io/jsonpatch",
+            &[
+                "/spec/workloads",
+                "/spec/configuration/architectureConfiguration",
+            ],
+        ),
+        (
+            "containerizeddataimporter.kubevirt.io/jsonpatch",
+            &["/spec/workload"],
+        ),
+    ] {
+        let payload = json!({"settings": {}, "request": {
+            "kind": {"group": "hco.kubevirt.io", "version": "v1", "kind": "HyperConverged"},
+            "operation": "CREATE",
+            "object": {"metadata": {"annotations": {annotation: patch}}},
+        }});
+        let report = engine::judge(payload.to_string().as_bytes(), &mixed());
+        holds(&report);
+        let rule = "jsonpatch-overrides-architectures";
+        let is_found = report.findings.iter().any(|finding| finding.rule == rule);
+        // serde_json rejects half a surrogate pair and large numbers, Go does not.
+        if let Some(expected) = overrides(patch, fields) {
+            assert_eq!(is_found, expected, "{annotation} {report:#?}");
+        }
+    }
+}
+
+/// Whether a patch is invalid, or touches one of the fields. `None` if only Go can tell.
+fn overrides(patch: &str, fields: &[&str]) -> Option<bool> {
+    let operations = match serde_json::from_str(patch) {
+        Ok(Value::Null) => return Some(false),
+        Ok(Value::Array(operations)) => operations,
+        Ok(_) => return Some(true),
+        Err(_) if patch.contains("\\u") || patch.contains(['e', 'E']) => return None,
+        Err(_) => return Some(true),
+    };
+    let is_below = |one: &str, other: &str| {
+        let other: Vec<&str> = other.split('/').skip(1).collect();
+        let one: Vec<&str> = one.split('/').skip(1).collect();
+        one.starts_with(&other) || other.starts_with(&one)
+    };
+    Some(operations.iter().any(|operation| {
+        if !operation.is_object() && !operation.is_null() {
+            return true;
+        }
+        let pointers = ["path", "from"].map(|key| operation[key].as_str());
+        let [Some(path), _] = pointers else {
+            return true;
+        };
+        let mut touched = pointers.into_iter().flatten();
+        !path.starts_with("/spec/")
+            || operation["op"] != "test"
+                && touched.any(|pointer| fields.iter().any(|field| is_below(pointer, field)))
+    }))
+}
+
+/// What a registry answers, for the manifest and for the manifest with its configuration.
+struct Answers<'a>(&'a [u8], &'a [u8]);
+
+impl Registry for Answers<'_> {
+    fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.into())
+    }
+
+    fn manifest_and_config(&self, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.1.into())
+    }
+}
+
+/// The architectures in an answer of a registry are those of a naive reading, and a URL names one image.
+pub(crate) fn registry_answers(input: &[u8]) {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Input<'a> {
+        url: String,
+        #[serde(borrow)]
+        manifest: &'a RawValue,
+        #[serde(borrow)]
+        config: &'a RawValue,
+    }
+    let (url, manifest, config) = match serde_json::from_slice::<Input<'_>>(input) {
+        Ok(Input {
+            url,
+            manifest,
+            config,
+        }) => (url, manifest.get().as_bytes(), config.get().as_bytes()),
+        Err(_) => ("docker://quay.io/a".to_owned(), input, input),
+    };
+    let Some(Ok(image)) = Image::at(&url) else {
+        return;
+    };
+    assert_eq!(
+        Image::at(&format!("docker://{image}")),
+        Some(Ok(image.clone()))
+    );
+    let found = image.architectures(&Answers(manifest, config));
+    if let Some(expected) = architectures(manifest, config) {
+        assert_eq!(found.clone().ok(), expected, "{found:?}");
+    }
+    if let Ok(found) = found {
+        assert!(!found.is_empty() && !found.contains(""));
+    }
+}
+
+/// The architectures, naively; `None` within if there are none or the answer is no manifest. `None` if of several equal
+/// keys the last one decides, or serde_json cannot read a value.
+fn architectures(manifest: &[u8], config: &[u8]) -> Option<Option<BTreeSet<String>>> {
+    let unique = |bytes: &[u8]| {
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        let written = value.to_string();
+        let blank = |byte: &&u8| !byte.is_ascii_whitespace();
+        (bytes.iter().filter(blank).count() == written.bytes().filter(|byte| blank(&byte)).count())
+            .then_some(value)
+    };
+    // Null is an object without fields.
+    let is_object = |value: &Value| value.is_object() || value.is_null();
+    let manifest = unique(manifest)?;
+    if !is_object(&manifest) {
+        return Some(None);
+    }
+    let names = match &manifest["manifests"] {
+        Value::Null => {
+            let config = unique(config)?;
+            if !is_object(&config) {
+                return Some(None);
+            }
+            match (&config["config"], &config["config"]["architecture"]) {
+                (Value::Null, _) => BTreeSet::new(),
+                (Value::Object(_), Value::String(name)) => [name.clone()].into(),
+                (Value::Object(_), Value::Null) => BTreeSet::new(),
+                _ => return Some(None),
+            }
+        }
+        Value::Array(entries) => {
+            let mut names = BTreeSet::new();
+            for entry in entries {
+                let platform = &entry["platform"];
+                let text = |key| match &platform[key] {
+                    Value::Null => Some(""),
+                    text => text.as_str(),
+                };
+                let fields = (text("os"), text("architecture"), text("variant"));
+                let (Value::Object(_), (Some(os), Some(name), Some(variant))) = (platform, fields)
+                else {
+                    return Some(None);
+                };
+                let is_compatible = match (name, variant) {
+                    (_, "") | ("arm64", "v8") => true,
+                    ("arm", variant) => ["v5", "v6", "v7", "v8"].contains(&variant),
+                    _ => false,
+                };
+                if os == "linux" && is_compatible {
+                    names.insert(name.to_owned());
+                }
+            }
+            names
+        }
+        _ => return Some(None),
+    };
+    let names: BTreeSet<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    Some(Some(names).filter(|names| !names.is_empty()))
+}
