@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use e2e_tests::{FakeCluster, cases};
+use e2e_tests::{FakeCluster, Images, cases};
 use engine::{FindingReport, Outcome, RemedyReport, Report};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -257,6 +257,110 @@ fn a_common_template_is_disabled_by_an_entry_behind_the_others() {
         operations(Value::Null),
         [format!("replace {list}"), entry(0)]
     );
+}
+
+/// The remedies for the annotation of a template whose image supports these architectures.
+fn remedies_with_image(
+    annotation: &str,
+    rule: &str,
+    settings: &Value,
+    image: &[&'static str],
+    nodes: &[Value],
+) -> Vec<RemedyReport> {
+    let template = template("my-image", annotation, "docker://registry.example.com/a:1");
+    let request = json!({
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"metadata": {"name": "x"}, "spec": {
+            "featureGates": {"enableMultiArchBootImageImport": true},
+            "dataImportCronTemplates": [template],
+        }},
+    });
+    let cluster = FakeCluster::with_nodes(nodes.iter().cloned()).with_images(Images::any(image));
+    remedies_of(engine::report(&payload(&request, settings), &cluster), rule)
+}
+
+/// To add architectures of the image is an alternative only if the annotation is right as far as it goes.
+#[test]
+fn what_the_image_supports_decides_how_an_annotation_is_corrected() {
+    let summaries = |annotation, rule, image: &[&'static str], nodes: &[&str]| {
+        let verify = json!({"images": "verify"});
+        let remedies = remedies_with_image(annotation, rule, &verify, image, &workers(nodes));
+        let summaries = remedies.into_iter();
+        summaries
+            .map(|it| (it.summary, it.complete))
+            .collect::<Vec<_>>()
+    };
+    let image = (
+        "set the annotation to the architectures of the image".to_owned(),
+        true,
+    );
+    let entries = ("correct the annotation".to_owned(), true);
+    let mixed = ["amd64", "arm64"];
+    let malformed =
+        |annotation, image| summaries(annotation, "architectures-malformed", image, &mixed);
+    assert_eq!(
+        malformed("AMD64", &["amd64", "arm64"]),
+        [image.clone(), entries.clone()]
+    );
+    assert_eq!(
+        malformed("S390X", &["amd64", "arm64", "s390x"]),
+        [image.clone()]
+    );
+    assert_eq!(
+        malformed("AMD64,ppc64le", &["amd64", "arm64"]),
+        [image.clone()]
+    );
+    let unsupported = summaries("AMD64", "architectures-unsupported", &["amd64"], &mixed);
+    assert_eq!(unsupported[0], entries);
+    let partial =
+        |nodes| summaries("amd64", "architectures-partial", &["amd64", "arm64"], nodes)[0].clone();
+    assert_eq!(partial(&mixed), image);
+    assert!(!partial(&["amd64", "arm64", "s390x"]).1);
+}
+
+/// The SSP operator rejects the import of such a cluster.
+#[test]
+fn the_import_is_not_enabled_on_an_unknown_architecture() {
+    let enables = |nodes: &[&str]| {
+        let report = created_with("v1beta1", &json!({}), &workers(nodes));
+        let remedies = remedies_of(report, IMPORT).into_iter();
+        let mut patches = remedies.flat_map(|remedy| remedy.patch);
+        patches.any(|it| it.path.ends_with("/enableMultiArchBootImageImport"))
+    };
+    assert!(enables(&["amd64", "arm64"]));
+    assert!(!enables(&["amd64", "riscv64"]));
+}
+
+/// With `architectures-partial: deny`, a correction that leaves the annotation partial reveals another denial.
+#[test]
+fn a_correction_that_another_rule_denies_is_not_complete() {
+    let is_complete = |annotation: &str, rule: &str, settings: &Value, image: &[&'static str]| {
+        let mixed = workers(&["amd64", "arm64"]);
+        remedies_with_image(annotation, rule, settings, image, &mixed)[0].complete
+    };
+    let default = json!({});
+    let partial = json!({"levels": {"architectures-partial": "deny"}});
+    let malformed =
+        |annotation, settings| is_complete(annotation, "architectures-malformed", settings, &[]);
+    assert!(malformed("AMD64", &default));
+    assert!(!malformed("AMD64", &partial));
+    assert!(malformed("AMD64,ARM64", &partial));
+    // It is partial already.
+    assert!(malformed("amd64,AMD64", &partial));
+    // No workload node has it.
+    assert!(!malformed("S390X", &default));
+    let verify = |level| json!({"images": "verify", "levels": {"architectures-partial": level}});
+    let mismatch = |level| {
+        is_complete(
+            "amd64,arm64",
+            "image-architectures-mismatch",
+            &verify(level),
+            &["amd64"],
+        )
+    };
+    assert!(mismatch("warn"));
+    assert!(!mismatch("deny"));
 }
 
 /// A name that is listed twice is invalid.
