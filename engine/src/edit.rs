@@ -361,6 +361,7 @@ mod tests {
             ),
             ("[1]", edits().replace(item.clone(), true)),
             ("[1]", edits().remove(item)),
+            ("[1]", edits().add(FieldPath::default().index(2), true)),
             ("[1]", edits().replace(FieldPath::of(&["a"]), true)),
             ("{}", edits().remove(FieldPath::default())),
             (

@@ -228,10 +228,10 @@ fn overriding_annotation<'a>(
     original: &'a CommonTemplate,
 ) -> Annotation<'a> {
     match (template.source.registry(), &original.registry) {
-        (Some(_), None) => Annotation::Unknown,
         (Some(registry), Some(shipped)) if registry != shipped => {
             Annotation::Spec(template.architectures.as_deref())
         }
+        // Without a registry, the shipped annotation is unknown too.
         _ => (&original.annotation).into(),
     }
 }

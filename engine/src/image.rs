@@ -215,6 +215,36 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_answer_is_read_up_to_its_limit() {
+        let json = r#"{"config":{"architecture":"amd64"}}"#;
+        let answer = |size: usize| json.to_owned() + &" ".repeat(size - json.len());
+        let architectures = |size| read(answer(size).as_bytes(), of_config);
+        let amd64 = BTreeSet::from(["amd64".to_owned()]);
+        assert_eq!(architectures(4 << 20), Ok(Some(amd64)));
+        let error = Err("the manifest is larger than 4 MiB".to_owned());
+        assert_eq!(architectures((4 << 20) + 1), error);
+    }
+
+    #[test]
+    fn a_variant_is_compatible_or_its_entry_does_not_count() {
+        for (architecture, variant, is_compatible) in [
+            ("amd64", "", true),
+            ("amd64", "v2", false),
+            ("arm64", "", true),
+            ("arm64", "v8", true),
+            ("arm64", "v9", false),
+            ("arm", "v7", true),
+            ("arm", "v4", false),
+        ] {
+            assert_eq!(
+                super::is_compatible(architecture, variant),
+                is_compatible,
+                "{architecture}/{variant}"
+            );
+        }
+    }
+
+    #[test]
     fn a_host_without_registries_says_so() {
         struct Offline;
         impl Registry for Offline {}

@@ -481,6 +481,14 @@ mod tests {
         };
         assert!(same(8));
         assert!(!same(100_000));
+        let nested =
+            |depth: usize, blank: &str| r#"{"a":"#.repeat(depth) + blank + "1" + &"}".repeat(depth);
+        let same = |depth| {
+            let (one, other) = (nested(depth, ""), nested(depth, " "));
+            Field::root(json(&one)) == Field::root(json(&other))
+        };
+        assert!(same(8));
+        assert!(!same(1_000));
     }
 
     #[test]

@@ -237,6 +237,33 @@ mod tests {
     }
 
     #[test]
+    fn the_rules_that_deny_the_repaired_object_are_named_once() {
+        let finding = |rule, level| crate::report::FindingReport {
+            rule,
+            level,
+            path: String::new(),
+            template: None,
+            fact: String::new(),
+            fix: String::new(),
+            remedies: Vec::new(),
+        };
+        let report = Report {
+            allowed: false,
+            findings: vec![
+                finding("a", Outcome::Deny),
+                finding("a", Outcome::Deny),
+                finding("b", Outcome::Warn),
+                finding("c", Outcome::Deny),
+            ],
+            ..Report::accepted()
+        };
+        assert_eq!(
+            still_denied(&report),
+            "No repair was applied, because the object would still be denied: a, c."
+        );
+    }
+
+    #[test]
     fn repairs_that_never_end_are_an_obstacle() {
         let object = br#"{"metadata":{"name":"x"}}"#;
         let after = |passes: usize| {

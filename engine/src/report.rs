@@ -388,6 +388,24 @@ mod tests {
     use crate::path::FieldPath;
 
     #[test]
+    fn an_obstacle_is_a_paragraph_if_there_is_room_and_else_a_warning() {
+        let after = |length: usize| {
+            let report = Report {
+                message: Some("x".repeat(length)),
+                ..Report::accepted()
+            };
+            report.with_obstacle("why")
+        };
+        let whole = message::LIMIT - "\n\nwhy".len();
+        let report = after(whole);
+        assert!(report.message.unwrap().ends_with("x\n\nwhy") && report.warnings.is_empty());
+        let report = after(whole + 1);
+        assert_eq!(report.message.unwrap().len(), whole + 1);
+        assert_eq!(report.warnings, ["why"]);
+        assert_eq!(Report::accepted().with_obstacle("why").warnings, ["why"]);
+    }
+
+    #[test]
     fn a_finding_without_a_remedy_has_no_fix() {
         let finding = Finding {
             path: FieldPath::of(&["spec"]),

@@ -667,6 +667,22 @@ mod tests {
             ["a-1", "b-1", "c-1", "d-1"].map(level),
             [Level::Warn, Level::Warn, Level::Ignore, Level::Deny]
         );
+        let settings = parse(
+            r#"{"templates":{"b*":{},"abc*":{},"ab*":{},"a*":{},"bc*":{},"cde*":{},"*":{}}}"#,
+        )
+        .unwrap();
+        let groups = settings.prefixes.iter();
+        let groups: Vec<_> = groups.map(|(length, same)| (*length, same.len())).collect();
+        assert_eq!(groups, [(3, 2), (2, 2), (1, 2), (0, 1)]);
+    }
+
+    #[test]
+    fn a_repair_that_is_null_is_none() {
+        let settings = parse(r#"{"repair":{"architectures-malformed":null}}"#).unwrap();
+        let rule = RULES
+            .iter()
+            .find(|rule| rule.id == "architectures-malformed");
+        assert!(settings.repair(rule.unwrap()).is_none());
     }
 
     #[test]

@@ -222,9 +222,19 @@ mod tests {
     }
 
     #[test]
+    fn a_text_is_escaped_up_to_its_limit() {
+        assert_eq!(escape("abc", 3), "abc");
+        assert_eq!(escape("abcd", 3), "abc…");
+        assert_eq!(escape("aä", 3), "aä");
+        assert_eq!(escape("aä", 2), "a…");
+    }
+
+    #[test]
     fn an_encoded_name_is_never_cut_inside_an_escape() {
         assert_eq!(percent_encode("a b", 9), "a%20b");
         assert_eq!(percent_encode("a b", 3), "a");
+        assert_eq!(percent_encode("ab ", 5), "ab%20");
+        assert_eq!(percent_encode("abc", 2), "ab");
         assert_eq!(percent_encode("ä", 9), "%C3%A4");
     }
 
@@ -253,6 +263,8 @@ mod tests {
             Some("architectures-missing")
         );
         assert_eq!(nearest("levels", &names), None);
+        // The first one of those that are equally near.
+        assert_eq!(nearest("levelx", &["levels", "levely"]), Some("levels"));
     }
 
     #[test]

@@ -66,9 +66,10 @@ fn hash(key: &[u8], size: usize) -> usize {
         Some(end) => u64::from_le_bytes(*end),
         None => key.iter().fold(0, |end, byte| end << 8 | u64::from(*byte)),
     };
-    // 2^64 divided by the golden ratio: the high bits of the product depend on all bits of the number.
+    // 2^64 divided by the golden ratio: the highest bits of the product depend on all bits of the number, so they become
+    // the lowest.
     let product = (end ^ key.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (product >> 32) as usize & size.wrapping_sub(1)
+    product.rotate_left(16) as usize & size.wrapping_sub(1)
 }
 
 /// The values of one node's labels, by slot.
@@ -134,6 +135,32 @@ mod tests {
             assert_eq!(keys.find(name.as_bytes()), Some(slot));
             assert_eq!(keys.find(&name.as_bytes()[1..]), None);
         }
+    }
+
+    /// Otherwise most labels of a node would be looked up in the map.
+    #[test]
+    fn keys_are_spread_over_a_table_that_has_room() {
+        let prefixed = |number| format!("example.com/{number}");
+        let short = |number: u32| format!("{number:x}");
+        for names in [
+            (0..1_000).map(prefixed).collect::<Vec<_>>(),
+            (0..1_000).map(short).collect(),
+        ] {
+            let mut keys = LabelKeys::default();
+            for (number, name) in names.iter().enumerate() {
+                keys.add(name);
+                assert!(keys.known_hashes.len() >= 16 * (number + 1));
+            }
+            let places = keys.known_hashes.iter().filter(|known| **known).count();
+            assert!(places > 950, "{places}");
+        }
+        // The table grows only when it has no room.
+        let mut keys = LabelKeys::default();
+        let sizes = ["a", "b", "c"].map(|name| {
+            keys.add(name);
+            keys.known_hashes.len()
+        });
+        assert_eq!(sizes, [32, 32, 128]);
     }
 
     #[test]

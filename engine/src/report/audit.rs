@@ -109,3 +109,32 @@ fn bounded(words: BTreeMap<String, String>) -> Option<String> {
     }
     Some(text).filter(|text| !text.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn words_are_whole_up_to_the_limit_and_then_counted() {
+        // 16 bytes for each word but the last, with the blank behind it.
+        let words = |last: usize| -> BTreeMap<String, String> {
+            let words = (0..1023).map(|number| (format!("{number:010}="), "deny".to_owned()));
+            let last = (format!("{:x>1$}=", "z", last - 5), "deny".to_owned());
+            words.chain([last]).collect()
+        };
+        let whole = bounded(words(16)).unwrap();
+        assert_eq!((whole.len(), whole.ends_with("=deny")), (LIMIT, true));
+        let cut = bounded(words(17)).unwrap();
+        // Two words make room for the number of those that are left out.
+        assert!(cut.ends_with("=deny truncated=2"), "{}", &cut[LIMIT - 80..]);
+        assert!(cut.len() > LIMIT - 48);
+        // Another word behind those that fit exactly.
+        let mut more = words(16);
+        more.insert("zz".to_owned(), String::new());
+        let cut = bounded(more).unwrap();
+        assert!(cut.ends_with("=deny truncated=3"), "{}", &cut[LIMIT - 80..]);
+    }
+}

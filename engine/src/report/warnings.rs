@@ -71,3 +71,39 @@ impl Lines {
         self.shown
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_shown_up_to_the_limit_and_then_counted() {
+        let lines = |last: usize| {
+            let mut lines = Lines::default();
+            for _ in 0..15 {
+                lines.push("x".repeat(LINE));
+            }
+            lines.push("y".repeat(last));
+            lines.push("z".to_owned());
+            lines.finish()
+        };
+        // 32 bytes are for the line that counts.
+        let room = LINES - 32 - 15 * LINE;
+        let shown = lines(room - 1);
+        assert_eq!((shown.len(), shown.last().unwrap().as_str()), (17, "z"));
+        let shown = lines(room);
+        assert_eq!(
+            (shown.len(), shown.last().unwrap().as_str()),
+            (17, "and 1 more")
+        );
+        // What comes after a line that is left out is left out as well.
+        let shown = lines(room + 1);
+        assert_eq!(
+            (shown.len(), shown.last().unwrap().as_str()),
+            (16, "and 2 more")
+        );
+    }
+}

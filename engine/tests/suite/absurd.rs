@@ -150,6 +150,65 @@ fn a_list_of_findings_is_cut_at_its_limit_and_not_before() {
     );
 }
 
+/// A rule names five further places and gives three different fixes.
+#[test]
+fn a_paragraph_is_a_choice_of_places_and_fixes() {
+    let paragraph = |annotations: &[&str]| {
+        let templates = annotations.iter().enumerate();
+        let templates = templates.map(|(number, value)| template(&format!("t{number}"), value));
+        let message = create(&templates.collect()).message.unwrap();
+        let mut paragraphs = message.split("\n\n");
+        let is_it = |text: &&str| text.starts_with("[architectures-malformed]");
+        paragraphs.find(is_it).unwrap().to_owned()
+    };
+    let fixes = |annotations: &[&str]| paragraph(annotations).matches("\nfix: ").count();
+    assert_eq!(fixes(&["AMD64", "AMD64"]), 1);
+    assert_eq!(fixes(&["AMD64", "ARM64"]), 2);
+    assert_eq!(fixes(&["AMD64", "ARM64", "AMD64,ARM64", "ARM64,AMD64"]), 3);
+    let text = paragraph(&["AMD64"; 3]);
+    let also = "\nAlso: `t1` (dataImportCronTemplates[1]), `t2` (dataImportCronTemplates[2])\n";
+    assert!(text.contains(also), "{text}");
+    let text = paragraph(&["AMD64"; 8]);
+    assert!(
+        text.contains("`t5` (dataImportCronTemplates[5]) and 2 more\n"),
+        "{text}"
+    );
+}
+
+/// Two names are one word if they are equal up to where names are cut.
+#[test]
+fn the_word_of_two_templates_is_the_worse_outcome() {
+    let long = "x".repeat(253);
+    let templates = [
+        template(&format!("{long}a"), "AMD64"),
+        template(&format!("{long}b"), "AMD64"),
+    ];
+    let word = |level: &str| {
+        let payload = json!({
+            "settings": {"templates": {format!("{long}b"): {"architectures-malformed": level}}},
+            "request": {
+                "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+                "operation": "CREATE",
+                "object": {"metadata": {"name": "x"}, "spec": {
+                    "featureGates": {"enableMultiArchBootImageImport": true},
+                    "dataImportCronTemplates": templates,
+                }},
+            },
+        });
+        let report = engine::judge(payload.to_string().as_bytes(), &mixed());
+        let words = report.audit_annotations["findings"]
+            .split(' ')
+            .map(str::to_owned);
+        let words: Vec<String> = words
+            .filter(|word| word.starts_with("architectures-malformed"))
+            .collect();
+        words
+    };
+    let deny = [format!("architectures-malformed/{long}=deny")];
+    assert_eq!(word("deny"), deny);
+    assert_eq!(word("warn"), deny);
+}
+
 #[test]
 fn more_warnings_than_fit_are_counted() {
     let templates: Vec<Value> = (0..1000)

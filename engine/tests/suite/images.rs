@@ -226,6 +226,24 @@ fn one_image_too_many_is_counted_as_one() {
     assert_eq!(report.warnings, [warning]);
 }
 
+/// An image with a digest is not looked up, so it takes no look-up from another one.
+#[test]
+fn an_image_with_a_digest_is_no_look_up() {
+    let case = case("images/more-than-ten");
+    let mut payload: Value = serde_json::from_slice(&case.payload()).unwrap();
+    let templates = &mut payload["request"]["object"]["spec"]["dataImportCronTemplates"];
+    let templates = templates.as_array_mut().unwrap();
+    templates.truncate(11);
+    let digest = format!("docker://registry.example.com/a@sha256:{}", "0".repeat(64));
+    templates[10]["spec"]["template"]["spec"]["source"]["registry"]["url"] = digest.into();
+    let host = case.host();
+    let report = engine::judge(payload.to_string().as_bytes(), &host);
+    assert_eq!(host.calls().len(), 1 + 10);
+    let rules: Vec<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+    assert_eq!(rules, ["image-unreadable"]);
+    assert!(report.not_checked.is_empty(), "{report:#?}");
+}
+
 /// Which ten are looked up does not depend on the order of the templates.
 #[test]
 fn the_same_images_are_looked_up_in_any_order() {

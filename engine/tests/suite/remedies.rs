@@ -4,8 +4,8 @@
 
 use std::cell::Cell;
 
-use e2e_tests::{FakeCluster, cases};
-use engine::{FindingReport, Outcome};
+use e2e_tests::{FakeCluster, Images, cases};
+use engine::{FindingReport, Outcome, RemedyReport, Report};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
@@ -34,36 +34,285 @@ fn the_law_holds_for_every_case() {
     assert!(applied >= 40, "only {applied} remedies were applied");
 }
 
-/// The remedy that enables the import corrects at most 32 annotations.
+/// The report on the creation of an object with this spec.
+fn created_with(version: &str, spec: &Value, nodes: &[Value]) -> Report {
+    let request = json!({
+        "kind": {"group": "hco.kubevirt.io", "version": version, "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"metadata": {"name": "x"}, "spec": spec},
+    });
+    let cluster = FakeCluster::with_nodes(nodes.iter().cloned());
+    engine::report(&payload(&request, &json!({})), &cluster)
+}
+
+/// Workers whose label is the architecture.
+fn workers(architectures: &[&str]) -> Vec<Value> {
+    let worker = |architecture: &&str| {
+        json!({
+            "metadata": {"labels": {"node-role.kubernetes.io/worker": "", "kubernetes.io/arch": architecture}},
+            "status": {"nodeInfo": {"architecture": architecture}},
+        })
+    };
+    architectures.iter().map(worker).collect()
+}
+
+fn template(name: &str, annotation: &str, url: &str) -> Value {
+    json!({
+        "metadata": {"name": name, "annotations": {"ssp.kubevirt.io/dict.architectures": annotation}},
+        "spec": {"template": {"spec": {"source": {"registry": {"url": url}}}}},
+    })
+}
+
+fn remedies_of(report: Report, rule: &str) -> Vec<RemedyReport> {
+    let mut findings = report.findings.into_iter();
+    let finding = findings.find(|finding| finding.rule == rule);
+    finding.expect(rule).remedies
+}
+
+/// The pointers of the remedy that enables the import of a mixed cluster.
+fn enable_import(version: &str, spec: &Value) -> (RemedyReport, Vec<String>) {
+    let report = created_with(version, spec, &workers(&["amd64", "arm64"]));
+    let remedy = remedies_of(report, IMPORT).swap_remove(0);
+    let operations = remedy.patch.iter();
+    let operations = operations.map(|operation| format!("{} {}", operation.op, operation.path));
+    let operations = operations.collect();
+    (remedy, operations)
+}
+
+/// The remedy that enables the import corrects at most 32 annotations. A command cannot correct any.
 #[test]
 fn annotations_are_corrected_up_to_a_limit() {
     let remedy = |count: usize| {
-        let template = |number: usize| {
-            json!({
-                "metadata": {"name": format!("t{number}"), "annotations": {"ssp.kubevirt.io/dict.architectures": "AMD64"}},
-                "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://x"}}}}},
-            })
-        };
+        let template = |number| template(&format!("t{number}"), "AMD64", "docker://x");
         let templates: Vec<Value> = (0..count).map(template).collect();
-        let request = json!({
-            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
-            "operation": "CREATE",
-            "object": {"metadata": {"name": "x"}, "spec": {"dataImportCronTemplates": templates}},
-        });
-        let cluster = FakeCluster::with_workers(&["amd64", "arm64"]);
-        let mut findings = engine::report(&payload(&request, &json!({})), &cluster)
-            .findings
-            .into_iter();
-        let finding = findings.find(|finding| finding.rule == IMPORT).unwrap();
-        finding.remedies.into_iter().next().unwrap()
+        enable_import("v1beta1", &json!({"dataImportCronTemplates": templates})).0
     };
     let all = remedy(32);
-    assert!(all.complete);
+    assert!(all.complete && all.command.is_none());
     // Two edits are those of the import.
     assert_eq!(all.patch.len(), 2 + 32);
     let none = remedy(33);
-    assert!(!none.complete);
+    assert!(!none.complete && none.command.is_none());
     assert_eq!(none.patch.len(), 2);
+    assert!(remedy(0).command.is_some());
+}
+
+/// Neither what is right nor what nobody can know is changed with the import.
+#[test]
+fn other_annotations_stay_when_the_import_is_enabled() {
+    let fedora = "docker://quay.io/containerdisks/fedora:latest";
+    for template in [
+        template("fedora-image-cron", "arm64,s390x,amd64", fedora),
+        template("my-image", "amd46", "docker://x"),
+        template("my-image", " ,", "docker://x"),
+    ] {
+        let spec = json!({"dataImportCronTemplates": [template]});
+        let (_, operations) = enable_import("v1beta1", &spec);
+        let import = "add /spec/featureGates/enableMultiArchBootImageImport";
+        assert_eq!(operations, ["add /spec/featureGates", import], "{spec}");
+    }
+    let spec = json!({"dataImportCronTemplates": [template("fedora-image-cron", "arm64", fedora)]});
+    let (_, operations) = enable_import("v1beta1", &spec);
+    let removed = "remove /spec/dataImportCronTemplates/0/metadata/annotations/ssp.kubevirt.io~1dict.architectures";
+    assert_eq!(operations[2..], [removed]);
+}
+
+#[test]
+fn other_feature_gates_stay_when_the_import_is_enabled() {
+    let gate = |name: &str, state: &str| json!({"name": name, "state": state});
+    let import = "enableMultiArchBootImageImport";
+    let spec = json!({"featureGates": [gate("other", "Disabled"), gate(import, "Disabled")]});
+    let (_, operations) = enable_import("v1", &spec);
+    let gates: Vec<&String> = operations
+        .iter()
+        .filter(|it| it.contains("featureGates"))
+        .collect();
+    assert_eq!(gates, ["replace /spec/featureGates/1"]);
+}
+
+/// The architectures on which a remedy places the workloads.
+fn placed_on(nodes: &[Value]) -> Vec<Value> {
+    let report = created_with("v1beta1", &json!({}), nodes);
+    let remedies = remedies_of(report, IMPORT).into_iter();
+    let last = remedies.filter_map(|mut remedy| remedy.patch.pop());
+    let labels = last.filter(|operation| operation.path.ends_with("/kubernetes.io~1arch"));
+    labels.map(|operation| json!(operation.value)).collect()
+}
+
+/// The one that HCO takes by default comes first.
+#[test]
+fn the_workloads_are_placed_on_the_most_common_architecture_or_that_of_the_control_plane() {
+    let mut nodes = workers(&["amd64", "arm64", "arm64"]);
+    assert_eq!(placed_on(&nodes), ["arm64", "amd64"]);
+    nodes.push(json!({
+        "metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}},
+        "status": {"nodeInfo": {"architecture": "amd64"}},
+    }));
+    assert_eq!(placed_on(&nodes), ["amd64", "arm64"]);
+}
+
+#[test]
+fn the_workloads_are_placed_only_where_the_label_selects_the_architecture() {
+    let mut nodes = workers(&["amd64", "arm64"]);
+    nodes[0]["metadata"]["labels"]["kubernetes.io/arch"] = "arm64".into();
+    assert_eq!(placed_on(&nodes), Vec::<Value>::new());
+    let labels = nodes[0]["metadata"]["labels"].as_object_mut().unwrap();
+    labels.remove("kubernetes.io/arch");
+    assert_eq!(placed_on(&nodes), ["arm64"]);
+}
+
+#[test]
+fn a_common_template_is_disabled_by_an_entry_behind_the_others() {
+    let operations = |templates: Value| {
+        let spec = json!({
+            "featureGates": {"enableMultiArchBootImageImport": true},
+            "dataImportCronTemplates": templates,
+        });
+        let report = created_with("v1beta1", &spec, &workers(&["riscv64"]));
+        let remedies = remedies_of(report, "architectures-unsupported").into_iter();
+        let mut disable = remedies.filter(|remedy| remedy.summary == "disable the template");
+        let patch = disable.next().unwrap().patch.into_iter();
+        let operations = patch.map(|operation| format!("{} {}", operation.op, operation.path));
+        operations.collect::<Vec<String>>()
+    };
+    let list = "/spec/dataImportCronTemplates";
+    let entry = |index: usize| format!("add {list}/{index}");
+    assert_eq!(
+        operations(json!([template("a", "riscv64", "docker://x")])),
+        [entry(1)]
+    );
+    assert_eq!(
+        operations(Value::Null),
+        [format!("replace {list}"), entry(0)]
+    );
+}
+
+/// The remedies for the annotation of a template whose image supports these architectures.
+fn remedies_with_image(
+    annotation: &str,
+    rule: &str,
+    settings: &Value,
+    image: &[&'static str],
+    nodes: &[Value],
+) -> Vec<RemedyReport> {
+    let template = template("my-image", annotation, "docker://registry.example.com/a:1");
+    let request = json!({
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"metadata": {"name": "x"}, "spec": {
+            "featureGates": {"enableMultiArchBootImageImport": true},
+            "dataImportCronTemplates": [template],
+        }},
+    });
+    let cluster = FakeCluster::with_nodes(nodes.iter().cloned()).with_images(Images::any(image));
+    remedies_of(engine::report(&payload(&request, settings), &cluster), rule)
+}
+
+/// To add architectures of the image is an alternative only if the annotation is right as far as it goes.
+#[test]
+fn what_the_image_supports_decides_how_an_annotation_is_corrected() {
+    let summaries = |annotation, rule, image: &[&'static str], nodes: &[&str]| {
+        let verify = json!({"images": "verify"});
+        let remedies = remedies_with_image(annotation, rule, &verify, image, &workers(nodes));
+        let summaries = remedies.into_iter();
+        summaries
+            .map(|it| (it.summary, it.complete))
+            .collect::<Vec<_>>()
+    };
+    let image = (
+        "set the annotation to the architectures of the image".to_owned(),
+        true,
+    );
+    let entries = ("correct the annotation".to_owned(), true);
+    let mixed = ["amd64", "arm64"];
+    let malformed =
+        |annotation, image| summaries(annotation, "architectures-malformed", image, &mixed);
+    assert_eq!(
+        malformed("AMD64", &["amd64", "arm64"]),
+        [image.clone(), entries.clone()]
+    );
+    assert_eq!(
+        malformed("S390X", &["amd64", "arm64", "s390x"]),
+        [image.clone()]
+    );
+    assert_eq!(
+        malformed("AMD64,ppc64le", &["amd64", "arm64"]),
+        [image.clone()]
+    );
+    let unsupported = summaries("AMD64", "architectures-unsupported", &["amd64"], &mixed);
+    assert_eq!(unsupported[0], entries);
+    let partial =
+        |nodes| summaries("amd64", "architectures-partial", &["amd64", "arm64"], nodes)[0].clone();
+    assert_eq!(partial(&mixed), image);
+    assert!(!partial(&["amd64", "arm64", "s390x"]).1);
+}
+
+/// The SSP operator rejects the import of such a cluster.
+#[test]
+fn the_import_is_not_enabled_on_an_unknown_architecture() {
+    let enables = |nodes: &[&str]| {
+        let report = created_with("v1beta1", &json!({}), &workers(nodes));
+        let remedies = remedies_of(report, IMPORT).into_iter();
+        let mut patches = remedies.flat_map(|remedy| remedy.patch);
+        patches.any(|it| it.path.ends_with("/enableMultiArchBootImageImport"))
+    };
+    assert!(enables(&["amd64", "arm64"]));
+    assert!(!enables(&["amd64", "riscv64"]));
+}
+
+/// With `architectures-partial: deny`, a correction that leaves the annotation partial reveals another denial.
+#[test]
+fn a_correction_that_another_rule_denies_is_not_complete() {
+    let is_complete = |annotation: &str, rule: &str, settings: &Value, image: &[&'static str]| {
+        let mixed = workers(&["amd64", "arm64"]);
+        remedies_with_image(annotation, rule, settings, image, &mixed)[0].complete
+    };
+    let default = json!({});
+    let partial = json!({"levels": {"architectures-partial": "deny"}});
+    let malformed =
+        |annotation, settings| is_complete(annotation, "architectures-malformed", settings, &[]);
+    assert!(malformed("AMD64", &default));
+    assert!(!malformed("AMD64", &partial));
+    assert!(malformed("AMD64,ARM64", &partial));
+    // It is partial already.
+    assert!(malformed("amd64,AMD64", &partial));
+    // No workload node has it.
+    assert!(!malformed("S390X", &default));
+    let verify = |level| json!({"images": "verify", "levels": {"architectures-partial": level}});
+    let mismatch = |level| {
+        is_complete(
+            "amd64,arm64",
+            "image-architectures-mismatch",
+            &verify(level),
+            &["amd64"],
+        )
+    };
+    assert!(mismatch("warn"));
+    assert!(!mismatch("deny"));
+}
+
+/// A name that is listed twice is invalid.
+#[test]
+fn a_misspelled_gate_is_renamed_unless_the_right_one_is_listed() {
+    let patch = |names: &[&str]| {
+        let gates: Vec<Value> = names
+            .iter()
+            .map(|name| json!({"name": name, "state": "Enabled"}))
+            .collect();
+        let report = created_with("v1", &json!({"featureGates": gates}), &workers(&["amd64"]));
+        remedies_of(report, "import-gate-misspelled")
+            .swap_remove(0)
+            .patch
+            .len()
+    };
+    let right = "enableMultiArchBootImageImport";
+    for wrong in [
+        "enableMultiarchBootImageImport",
+        "enableMultiArchBootImageImport\u{1f600}\u{1f600}",
+    ] {
+        assert_eq!(patch(&[wrong]), 1, "{wrong}");
+        assert_eq!(patch(&[wrong, right]), 0, "{wrong}");
+    }
 }
 
 #[test]

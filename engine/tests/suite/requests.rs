@@ -64,3 +64,29 @@ fn the_version_is_that_of_the_object_or_of_the_kind() {
         assert_eq!(report.code, code, "{kind} {api_version:?}");
     }
 }
+
+#[test]
+fn a_subresource_is_accepted_however_its_key_is_written() {
+    for (key, code) in [
+        ("subResource", None),
+        ("sub_resource", None),
+        ("other", Some(403)),
+    ] {
+        let mut request = request("v1", None);
+        request["request"][key] = "status".into();
+        assert_eq!(judge(&request).code, code, "{key}");
+    }
+}
+
+#[test]
+fn settings_are_accepted_or_their_problems_reported() {
+    let validate = |settings: &str| engine::validate_settings(settings.as_bytes());
+    assert_eq!(validate(r#"{"updates":"strict"}"#), Ok(()));
+    let error = validate(r#"{"updates":"never"}"#).unwrap_err();
+    assert!(error.starts_with("1 problem in the settings:"), "{error}");
+    let error = validate("{").unwrap_err();
+    assert!(
+        error.starts_with("the settings are not valid JSON: "),
+        "{error}"
+    );
+}
