@@ -16,7 +16,8 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
         Some(end) => (&input[..end], &input[end + 1..]),
         None => (input, &[][..]),
     };
-    let lines = 1 + file.iter().filter(|byte| **byte == b'\n').count();
+    // A carriage return alone ends a line of YAML too.
+    let lines = 1 + file.iter().filter(|byte| b"\n\r".contains(byte)).count();
     let read = match objects(file) {
         Ok(read) => read,
         Err(error) => {

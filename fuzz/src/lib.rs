@@ -26,7 +26,9 @@ mod preflight {
 
 extern crate self as hco_preflight;
 pub use preflight::host_calls::{HostCalls, handler_error};
-pub use preflight::manifest::{Object, edited, objects};
+pub use preflight::manifest::{
+    EditError, Edited, ManifestError, Object, TextEdit, edited, objects,
+};
 pub use preflight::request::Request;
 pub use preflight::session::{Record, Replay, Response, Session};
 use preflight::{fields, host_calls, scalar};

@@ -96,6 +96,9 @@ fn seeds() {
     for target in ["validate", "report", "remedies"] {
         write(directory, target, judged());
     }
+    let cases = cases();
+    let sessions = cases.iter().filter_map(|case| Judged::new(case).session().ok());
+    write(directory, "session", sessions);
     write(directory, "settings", cases.iter().map(Case::settings));
     write(
         directory,
