@@ -121,6 +121,8 @@ function page(path) {
 function fragment(info, object) {
   const [, cluster, images] =
     /^yaml cluster=(\S+)(?: image=(\S+))?$/.exec(info) ?? [];
+  if (info.startsWith("yaml cluster=") && cluster === undefined)
+    mistakes.push(`no playground link is known for ${info}`);
   // The playground cannot read a registry.
   if (
     cluster === undefined ||
@@ -193,11 +195,16 @@ function stopAtMistakes() {
 rmSync(source, { recursive: true, force: true });
 mkdirSync(join(source, "rules"), { recursive: true });
 for (const name of readdirSync(join(root, "docs"))) {
-  if (/\.(png|svg|json|toml|css)$/.test(name))
+  if (/\.(png|svg|json|css)$/.test(name))
     cpSync(join(root, "docs", name), join(source, name));
 }
 for (const path of [...markdown("docs/"), ...markdown(RULES)])
   writeFileSync(join(source, place(path)), page(path));
+const book = read("docs/book.toml");
+writeFileSync(
+  join(source, "book.toml"),
+  book.replace(/^(title = ".*)"$/m, `$1 ${tag}"`),
+);
 // These pages are not in the handbook; only their links are checked.
 for (const path of ["README.md", "CONTRIBUTING.md", "SECURITY.md"]) page(path);
 

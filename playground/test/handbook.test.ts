@@ -78,8 +78,10 @@ describe("the handbook in Chromium", () => {
     const page = await browser.newPage();
     page.setDefaultTimeout(30_000);
     let opened = 0;
+    const without: string[] = [];
     for (const name of readdirSync(join(BOOK, "rules"))) {
       const rule = name.replace(/\.html$/, "");
+      const before = opened;
       const [, firing = ""] = readFileSync(join(BOOK, "rules", name), "utf8").split('id="example-that-fires"');
       const [fires, fixed = ""] = firing.split('id="the-fix"');
       for (const [text, isFiring] of [
@@ -97,8 +99,10 @@ describe("the handbook in Chromium", () => {
           opened++;
         }
       }
+      if (opened === before) without.push(rule);
     }
-    assert.ok(opened > 60, `only ${opened} examples`);
+    // The playground cannot look up images.
+    assert.deepEqual(without, ["image-architectures-mismatch"]);
     t.diagnostic(`${opened} examples`);
     await page.close();
   });

@@ -197,7 +197,8 @@ impl ControlPlane {
 
     /// The requests in the audit log, in their order.
     pub(crate) fn audited(&self) -> Vec<Value> {
-        let log = std::fs::read_to_string(self.directory().join("audit.log")).unwrap_or_default();
+        let log =
+            std::fs::read_to_string(self.directory().join("audit.log")).expect("the audit log");
         // The last line may be incomplete, and so may the last one of a server that was killed.
         log.lines()
             .filter_map(|line| serde_json::from_str(line).ok())

@@ -1,13 +1,14 @@
 //! The YAML in the pages of the handbook: settings that the policy accepts, manifests that kubectl renders, and pipelines
 //! with existing names. `make e2e-cluster` applies the manifests of docs/images.md; preflight/tests runs the commands.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use e2e_tests::Page;
 use serde_json::Value;
 
-use crate::manifests::documents;
+use crate::manifests::{crd, documents, mistakes, schema};
 use crate::{is_there, root, text};
 
 /// Its position, the info string, and the YAML.
@@ -64,8 +65,8 @@ fn every_block_is_checked() {
                 }
             }
             "yaml github" | "yaml gitlab" => {
-                assert!(text.contains("hco-"), "{page}:\n{text}");
-                assert_eq!(documents(text).len(), 1, "{page}:\n{text}");
+                let file = documents(text).remove(0);
+                names_what_is_there(page, &file);
                 pipelines += 1;
             }
             "yaml pre-commit" => {
@@ -83,6 +84,26 @@ fn every_block_is_checked() {
         settings >= 3 && pipelines >= 5,
         "{settings}, {pipelines}: blocks are missing"
     );
+}
+
+/// The inputs of our action, and the reports that GitLab has.
+fn names_what_is_there(page: &str, file: &Value) {
+    let action = documents(&text("action.yml")).remove(0);
+    if let Some(reports) = file.pointer("/hyperconverged/artifacts/reports") {
+        for (report, _) in reports.as_object().unwrap() {
+            let is_known = ["junit", "codequality"].contains(&report.as_str());
+            assert!(is_known, "{page}: {report}");
+        }
+        return;
+    }
+    for step in file["jobs"]["check"]["steps"].as_array().unwrap() {
+        let uses = step["uses"].as_str().unwrap_or_default();
+        if uses.contains("/hco-architecture-guard@") {
+            for (input, _) in step["with"].as_object().into_iter().flatten() {
+                assert!(action["inputs"].get(input).is_some(), "{page}: {input}");
+            }
+        }
+    }
 }
 
 /// In a directory next to the overlays, as the pages describe.
@@ -169,4 +190,31 @@ fn read_all(directory: &Path, to: &mut String) {
             to.push_str(&std::fs::read_to_string(&path).unwrap());
         }
     }
+}
+
+/// The specs of the HyperConverged objects on the rules' pages, by the schema of HCO's main branch.
+#[test]
+fn the_examples_of_the_rules_are_valid_by_the_crd() {
+    let Some(crd) = crd("hco-main-2026-08-21.yaml") else {
+        return;
+    };
+    let (mut found, mut seen) = (BTreeSet::new(), 0);
+    for page in e2e_tests::pages() {
+        let blocks = page.blocks();
+        for (_, text) in blocks
+            .iter()
+            .filter(|(info, _)| info.starts_with("yaml cluster="))
+        {
+            let object = documents(text).remove(0);
+            let version = object["apiVersion"].as_str().unwrap();
+            let version = version.trim_start_matches("hco.kubevirt.io/");
+            let schema = &schema(&crd, version)["properties"]["spec"];
+            for mistake in mistakes(schema, &object["spec"]) {
+                found.insert(format!("{}: {mistake}", page.id));
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(found, BTreeSet::new());
+    assert!(seen > 60, "{seen} examples");
 }

@@ -81,7 +81,7 @@ fn policies(manifests: &[Value]) -> impl Iterator<Item = &Value> {
 }
 
 /// A CRD of Kubewarden or HCO; these are not in the repository.
-fn crd(file: &str) -> Option<Value> {
+pub(crate) fn crd(file: &str) -> Option<Value> {
     let path = root().join("../shared/crds").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
         not_run(&format!("{} is not there", path.display()));
@@ -93,7 +93,7 @@ fn crd(file: &str) -> Option<Value> {
 }
 
 /// The schema of a version, changed so that it rejects what the API server would prune.
-fn schema(crd: &Value, version: &str) -> Value {
+pub(crate) fn schema(crd: &Value, version: &str) -> Value {
     let versions = crd["spec"]["versions"].as_array().unwrap();
     let version = versions.iter().find(|it| it["name"] == version).unwrap();
     let mut schema = version["schema"]["openAPIV3Schema"].clone();
@@ -116,7 +116,7 @@ fn close(schema: &mut Value) {
 }
 
 /// The parts of a manifest that the schema rejects.
-fn mistakes(schema: &Value, manifest: &Value) -> Vec<String> {
+pub(crate) fn mistakes(schema: &Value, manifest: &Value) -> Vec<String> {
     let validator = jsonschema::validator_for(schema).unwrap();
     let errors = validator.iter_errors(manifest);
     errors

@@ -340,7 +340,7 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
             "the architectures of the image are unknown"
         }
     } else {
-        "only you know whether this is what you want"
+        "check that this change is correct"
     }
 }
 

@@ -28,6 +28,10 @@ pub(super) fn run(world: &World<'_>) {
         ),
         (UPDATES / 2, UPDATES / 2)
     );
+    assert!(
+        outcomes.count(Outcome::Conflict) > 0,
+        "nobody got in the way of another client"
+    );
     what_kubectl_says(world);
 }
 
