@@ -123,17 +123,19 @@ test-wasm: setup ## Test the engine and its JSON reader in wasm, on Node.js (nee
 coverage: setup ## Which lines of the engine and its JSON reader their tests run (needs cargo-llvm-cov)
 	.ci/coverage
 
-# BASE: the commit since which a change is looked at. A mutant that no test catches fails, if it is not in .cargo/mutants.toml.
+# A mutant is a small change of the code that a test has to notice. .cargo/mutants.toml lists those that no test can
+# notice. BASE: the commit that the change is compared with.
+MUTANTS := $(CARGO) mutants -p hco-architecture-engine -p json-stream --output $(TARGET)
 .PHONY: mutants
-mutants: setup ## Change what differs from BASE=main in the engine in small ways: a test must fail (needs cargo-mutants)
-	mkdir -p $(TARGET)
+mutants: setup ## Mutants in the lines of the engine and JSON reader that differ from BASE=main (needs cargo-mutants)
+	@mkdir -p $(TARGET)
 	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- engine/src json-stream/src > $(TARGET)/mutants.diff
-	$(CARGO) mutants --in-diff $(TARGET)/mutants.diff --output $(TARGET)
+	$(MUTANTS) --in-diff $(TARGET)/mutants.diff
 
 # SHARD=0/8: the first eighth.
 .PHONY: mutants-all
-mutants-all: setup ## The same for the whole engine and JSON reader; several hours (SHARD=0/8: an eighth)
-	$(CARGO) mutants --output $(TARGET) $(if $(SHARD),--shard $(SHARD))
+mutants-all: setup ## All mutants of the engine and JSON reader; takes hours (SHARD=0/8: a part)
+	$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
 
 # The engine is compared with HCO's own code, which Go builds from a checkout. SEED, CREATED, UPDATED: which objects.
 ROWS := $(abspath $(TARGET))/hco-drift
