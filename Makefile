@@ -135,17 +135,19 @@ test-wasm: setup ## Test the engine and its JSON reader in WebAssembly, on Node.
 coverage: setup ## Measure which lines of the engine and its JSON reader their tests run (needs cargo-llvm-cov)
 	.ci/coverage
 
-# BASE: the commit to compare with. A mutant that no test catches is a failure, unless .cargo/mutants.toml lists it.
+# A mutant is a small change of the code that a test has to notice. .cargo/mutants.toml lists those that no test can
+# notice. BASE: the commit to compare with.
+MUTANTS := $(CARGO) mutants -p hco-architecture-engine -p json-stream --output $(TARGET)
 .PHONY: mutants
-mutants: setup ## Mutate the lines of the engine that differ from BASE=main: a test must fail (needs cargo-mutants)
-	mkdir -p $(TARGET)
+mutants: setup ## Test mutants in the lines of the engine and JSON reader that differ from BASE=main (needs cargo-mutants)
+	@mkdir -p $(TARGET)
 	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- engine/src json-stream/src > $(TARGET)/mutants.diff
-	$(CARGO) mutants --in-diff $(TARGET)/mutants.diff --output $(TARGET)
+	$(MUTANTS) --in-diff $(TARGET)/mutants.diff
 
 # SHARD=0/8: the first eighth.
 .PHONY: mutants-all
-mutants-all: setup ## Mutate the whole engine and JSON reader; several hours (SHARD=0/8: an eighth)
-	$(CARGO) mutants --output $(TARGET) $(if $(SHARD),--shard $(SHARD))
+mutants-all: setup ## Test all mutants of the engine and JSON reader; takes hours (SHARD=0/8: a part)
+	$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
 
 # These targets run the code of the HyperConverged Cluster Operator (HCO), which Go builds from a checkout. SEED, CREATED,
 # and UPDATED select the generated objects.
