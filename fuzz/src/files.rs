@@ -46,13 +46,15 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
     }
     let written: Vec<String> = read.iter().map(|object| object.value.to_string()).collect();
     let again = objects(written.join("\n").as_bytes()).expect("objects as JSON are objects");
-    assert!(
-        again
-            .iter()
-            .map(|it| &it.value)
-            .eq(read.iter().map(|it| &it.value)),
-        "{text}"
-    );
+    // serde_json reads some floats a little different from what it wrote.
+    let is_exact = |object: &Object| {
+        let value: Result<Value, _> = serde_json::from_str(&object.value.to_string());
+        value.is_ok_and(|value| value == object.value)
+    };
+    if read.iter().all(is_exact) {
+        let again = again.iter().map(|object| &object.value);
+        assert!(again.eq(read.iter().map(|object| &object.value)), "{text}");
+    }
 
     let unchanged: Vec<_> = read.iter().map(|object| (object, &object.value)).collect();
     assert_eq!(edited(text, &unchanged).expect("no change").text, text);

@@ -102,12 +102,16 @@ fn value<'a>(reader: &mut Reader<'a>, document: &'a [u8]) -> Result<Tree, Error>
     })
 }
 
-/// The maximum number of open brackets. Brackets in strings count too, so this is an upper limit.
+/// The maximum number of open brackets. Brackets in strings do not count.
 fn nesting(document: &[u8]) -> usize {
-    let mut open = 0_usize;
-    let mut most = 0;
-    for byte in document {
+    let (mut open, mut most) = (0_usize, 0);
+    let mut is_string = false;
+    let mut bytes = document.iter();
+    while let Some(byte) = bytes.next() {
         match byte {
+            b'"' => is_string = !is_string,
+            b'\\' if is_string => drop(bytes.next()),
+            _ if is_string => {}
             b'[' | b'{' => open += 1,
             b']' | b'}' => open = open.saturating_sub(1),
             _ => {}
