@@ -43,7 +43,7 @@ pub enum HostError {
         message: String,
     },
     /// The guest's answer is not what Kubewarden's protocol wants.
-    #[error("the module's answer to `{operation}` cannot be read")]
+    #[error("the module's response to `{operation}` cannot be read")]
     Answer {
         /// The operation.
         operation: String,

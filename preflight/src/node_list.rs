@@ -67,7 +67,7 @@ pub enum NodeListError {
         source: std::io::Error,
     },
     /// There is nothing in it.
-    #[error("the node list is empty; write it with `kubectl get nodes -o yaml`")]
+    #[error("the node list is empty; create it with `kubectl get nodes -o yaml`")]
     Empty,
     /// It is not JSON.
     #[error("the node list is not valid JSON")]
@@ -76,7 +76,7 @@ pub enum NodeListError {
     #[error("the node list is not valid YAML")]
     Yaml(#[source] ManifestError),
     /// It is something else.
-    #[error("the node list contains {0}; write it with `kubectl get nodes -o yaml`")]
+    #[error("the node list contains {0}; create it with `kubectl get nodes -o yaml`")]
     Kind(String),
 }
 

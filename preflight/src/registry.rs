@@ -131,7 +131,7 @@ impl Registries {
     /// Asks in each of the ways in which the registry may be reached, until one works.
     fn read(&self, question: Question, image: &str, deadline: Deadline) -> Result<Vec<u8>> {
         let reference: Reference = image.parse().with_context(|| {
-            format!("`{image}` must be an image as in registry.example.com/name:tag")
+            format!("`{image}` is not an image such as registry.example.com/name:tag")
         })?;
         let login = self.logins.find(&reference, deadline)?;
         // The name in sources.yml, which for Docker Hub is not the host that is asked.
@@ -153,7 +153,7 @@ impl Registries {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(error)) => failures.push((way.name(), error)),
                 Err(_) => {
-                    let error = anyhow!("no answer within {:?}", deadline.patience);
+                    let error = anyhow!("no response within {:?}", deadline.patience);
                     failures.push((way.name(), error));
                     break;
                 }

@@ -64,7 +64,7 @@ pub enum SessionError {
     #[error("the session does not have the format that kwctl records")]
     Format(#[source] yaml_serde::Error),
     /// One of its requests is none.
-    #[error("request {number} of the session is unknown")]
+    #[error("request {number} of the session is of an unknown type")]
     Request {
         /// Counted from 1.
         number: usize,

@@ -33,7 +33,7 @@ impl Timely {
 
     fn too_late(&self, call: &str) -> String {
         handler_error(format!(
-            "the host call {call} was not answered in time: the limit for all host calls of an evaluation is {:?}",
+            "the host call {call} did not finish in time: the limit for all host calls of an evaluation is {:?}",
             self.limit
         ))
     }

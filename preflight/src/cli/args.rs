@@ -9,8 +9,8 @@ use hco_preflight::Counts;
 
 /// Check HyperConverged objects before you apply them.
 ///
-/// Runs the same policy module as the cluster, on your manifests and nodes, and reports what would be denied and what to
-/// change.
+/// Runs the same module as the policy in the cluster, on your manifests and nodes, and reports what would be denied and
+/// how to fix it.
 #[derive(Debug, Parser)]
 #[command(
     after_help = EXAMPLES,
@@ -19,11 +19,11 @@ use hco_preflight::Counts;
     max_term_width = 110
 )]
 struct Words {
-    /// When to use colour
+    /// When to use color
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Color,
 
-    /// Print version, the module's sha256 without its custom sections, and the number of rules
+    /// Print the version, the SHA-256 digest of the module without its custom sections, and the number of rules
     #[arg(long, short = 'V')]
     version: bool,
 
@@ -40,27 +40,27 @@ Examples:
   hco-preflight fix -f hyperconverged.yaml --cluster --write
                      corrects the file
   hco-preflight check --cluster --what-if arm64=2
-                     what happens to this cluster's HyperConverged when two arm64 workers join
+                     what happens to the cluster's HyperConverged when two arm64 worker nodes join
   helm template . | hco-preflight check -f - --arch amd64=3,arm64=2 -o markdown
   hco-preflight explain architectures-missing
 
 Exit codes:
   0  everything would be accepted; `fix`: nothing to fix
   1  something would be denied; `fix`: changes are shown but not written, or a problem remains
-  2  something could not be judged: an unreadable file, unreadable nodes, wrong settings, wrong usage";
+  2  something could not be checked: an unreadable file, unreadable nodes, invalid settings, invalid usage";
 
 /// The parsed command line.
 #[derive(Debug)]
 pub(crate) struct Args {
     /// The name with which the program was called.
     pub(crate) name: String,
-    /// When to use colour.
+    /// When to use color.
     pub(crate) color: Color,
     /// What to do.
     pub(crate) command: Command,
 }
 
-/// When to use colour.
+/// When to use color.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set
@@ -75,20 +75,20 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Report whether HyperConvergeds would be accepted, and what to change
+    /// Report whether HyperConverged objects would be accepted, and how to fix them
     Check(Check),
-    /// Correct HyperConvergeds: show the changes, or write them
+    /// Fix HyperConverged objects: show the changes, or write them
     Fix(Fix),
-    /// Show a rule's page, or the table of rules
+    /// Show the page of a rule, or the table of rules
     Explain(Explain),
-    /// Validate settings and print the effective ones
+    /// Validate settings and print the effective settings
     Settings(Settings),
-    /// Look up the architectures of images in their registries, and print the annotation for each
+    /// Look up which architectures images support, and print the annotation for each image
     #[cfg(feature = "images")]
     Images(Images),
     /// Record the settings, the request, and the host calls of a check, so that `kwctl run` can repeat it
     Record(Record),
-    /// Check whether the policy-server is allowed to read nodes, and print the grants that are missing
+    /// Check whether the policy-server can read nodes, and print the missing RBAC permissions
     Rbac(Rbac),
     /// Print the completion script for a shell
     Completions(Completions),
@@ -101,44 +101,44 @@ pub(crate) enum Command {
 #[derive(Debug, Clone, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
-    /// Manifest in YAML or JSON, a directory of them, or - for the standard input; can be given several times. Without
-    /// it, and with --cluster: the HyperConvergeds of the cluster
+    /// A manifest in YAML or JSON, a directory of manifests, or - for standard input; can be repeated. With --cluster and
+    /// without this flag, the HyperConverged objects in the cluster
     #[arg(long, short = 'f', value_name = "FILE", help_heading = "Objects")]
     pub(crate) filename: Vec<PathBuf>,
 
-    /// The same without -f, so that a shell can expand `*.yaml`
+    /// The same as -f, so that a shell can expand `*.yaml`
     #[arg(value_name = "FILE", help_heading = "Objects")]
     files: Vec<PathBuf>,
 
-    /// Also read the directories below a directory
+    /// Also read subdirectories
     #[arg(long, short = 'R', help_heading = "Objects")]
     pub(crate) recursive: bool,
 
-    /// A manifest with the objects before the change: they are judged as updates, which are not denied for existing
+    /// A manifest with the old objects: the objects are checked as updates, which are not denied because of existing
     /// problems
     #[arg(long, value_name = "FILE", help_heading = "Objects")]
     pub(crate) old: Option<PathBuf>,
 
-    /// The nodes, as `kubectl get nodes -o yaml` or `-o json` writes them; - for the standard input
+    /// The output of `kubectl get nodes -o yaml` or `-o json`; - for standard input
     #[arg(long, value_name = "FILE", help_heading = "Nodes", conflicts_with_all = ["cluster", "arch"])]
     pub(crate) nodes: Option<PathBuf>,
 
-    /// The cluster of the current kubeconfig: its nodes, and for `check` and `record` the live object as the old one
+    /// Use the cluster of the current kubeconfig: its nodes, and for `check` and `record` the live object as the old object
     #[arg(long, help_heading = "Nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
 
-    /// The number of workers of each architecture, for example amd64=3,arm64=2
+    /// The number of worker nodes of each architecture, for example amd64=3,arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
     pub(crate) arch: Option<Counts>,
 
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// Workers to add to these nodes, for example arm64=2
+    /// Worker nodes to add to these nodes, for example arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
     pub(crate) what_if: Option<Counts>,
 
-    /// The policy's settings, or the ClusterAdmissionPolicy that holds them
+    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
 
@@ -147,7 +147,8 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
 
-    /// Let the module of --policy read what its metadata asks for from the cluster; `kwctl inspect` shows what that is
+    /// Let the module of --policy read the resources that its metadata requests from the cluster; `kwctl inspect` lists
+    /// them
     #[arg(long, help_heading = "Policy", requires = "policy")]
     pub(crate) allow_context_aware: bool,
 
@@ -180,7 +181,7 @@ pub(crate) struct Verified {
     #[arg(long, help_heading = "Policy")]
     pub(crate) images: bool,
 
-    /// Insecure registries, certificate authorities and proxies, in the format of kwctl's sources.yml
+    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
     #[arg(
         long,
         value_name = "FILE",
@@ -203,7 +204,7 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
     context: Option<String>,
 
-    /// The namespace of objects without one, and of the HyperConvergeds that are read from the cluster
+    /// The namespace for objects without a namespace, and for reading HyperConverged objects from the cluster
     #[arg(long, short = 'n', value_name = "NAMESPACE", help_heading = CONNECTION)]
     pub(crate) namespace: Option<String>,
 
@@ -211,11 +212,11 @@ pub(crate) struct Connection {
     #[arg(long = "as", value_name = "USER", help_heading = CONNECTION)]
     impersonate: Option<String>,
 
-    /// A group to impersonate; can be given several times
+    /// A group to impersonate; can be repeated
     #[arg(long = "as-group", value_name = "GROUP", requires = "impersonate", help_heading = CONNECTION)]
     impersonate_groups: Vec<String>,
 
-    /// How long to wait for each answer of the API server, as in 30, 30s, 2m or 1h; 0 for no limit
+    /// How long to wait for each response of the API server, for example 30, 30s, 2m, or 1h; 0 for no limit
     #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = CONNECTION)]
     request_timeout: Option<Duration>,
 }
@@ -255,7 +256,7 @@ fn timeout(text: &str) -> Result<Duration, String> {
 /// How a file is sent to the cluster that has the object already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AsIf {
-    /// Merged with the live object and with what was applied last
+    /// Merged with the live object and the last applied configuration
     #[default]
     Apply,
     /// Replaces the live object
@@ -265,8 +266,8 @@ pub(crate) enum AsIf {
 /// How a file reaches the cluster.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sent {
-    /// How the file is sent to the cluster: as `kubectl apply` merges it with the live object, which is the default, or
-    /// as `kubectl replace`
+    /// How you send the file to the cluster: with `kubectl apply`, which merges it with the live object and is the default,
+    /// or with `kubectl replace`
     #[arg(
         long,
         value_enum,
@@ -285,7 +286,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) subject: Subject,
 
-    /// Succeed if no file has a HyperConverged, for example in a pre-commit hook
+    /// Succeed if no file contains a HyperConverged, for example in a pre-commit hook
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
@@ -303,7 +304,7 @@ pub(crate) struct Check {
     )]
     pub(crate) output: Format,
 
-    /// The lowest level of a finding that causes the exit code 1
+    /// The lowest level of a finding that causes exit code 1
     #[arg(
         long,
         value_enum,
@@ -313,7 +314,7 @@ pub(crate) struct Check {
     )]
     pub(crate) fail_on: FailOn,
 
-    /// Print no notes
+    /// Do not print notes
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }
@@ -326,14 +327,14 @@ pub(crate) enum FailOn {
     Deny,
     /// A denial or a warning
     Warn,
-    /// No finding
+    /// Never
     Never,
 }
 
 const CHECK: &str = "\
-One of --nodes, --cluster and --arch must be given.
+One of --nodes, --cluster, and --arch is required.
 
-Exit codes: 0 would be accepted, 1 would be denied, 2 could not be judged.";
+Exit codes: 0 all objects would be accepted, 1 an object would be denied, 2 something could not be checked.";
 
 /// The format of the output of `check`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -343,15 +344,15 @@ pub(crate) enum Format {
     Text,
     /// For programs; docs/preflight.schema.json
     Json,
-    /// For the comment of a merge request
+    /// For a comment on a pull request or merge request
     Markdown,
     /// For test reports (GitLab, Jenkins)
     Junit,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Workflow commands of GitHub Actions
+    /// Workflow commands for GitHub Actions
     Github,
-    /// Code quality, for merge requests of GitLab
+    /// Code Quality report, for GitLab merge requests
     Gitlab,
     /// `PolicyReport`s, as Kubewarden's audit scanner writes them
     Policyreport,
@@ -365,11 +366,11 @@ pub(crate) struct Fix {
     #[command(flatten)]
     pub(crate) subject: Subject,
 
-    /// Succeed if no file has a HyperConverged, for example in a pre-commit hook
+    /// Succeed if no file contains a HyperConverged, for example in a pre-commit hook
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
-    /// Write the corrected files instead of printing a diff; with `-f -`, write the corrected text to the standard output
+    /// Write the corrected files instead of printing a diff; with `-f -`, print the corrected text
     #[arg(long, short = 'w', conflicts_with = "output", help_heading = "Changes")]
     pub(crate) write: bool,
 
@@ -383,7 +384,7 @@ pub(crate) struct Fix {
     )]
     pub(crate) output: Option<FixFormat>,
 
-    /// Also apply fixes that need your review, such as the architectures of an image that was not read
+    /// Also apply fixes that need your review, such as the architectures of an image that was not looked up
     #[arg(long, help_heading = "Which changes")]
     pub(crate) r#unsafe: bool,
 
@@ -395,15 +396,16 @@ pub(crate) struct Fix {
     )]
     pub(crate) prefer: Option<Prefer>,
 
-    /// Print errors only: no notes, and no summary
+    /// Print only errors: no notes and no summary
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
 }
 
 const FIX: &str = "\
-One of --nodes, --cluster and --arch must be given.
+One of --nodes, --cluster, and --arch is required.
 
-Exit codes: 0 nothing to fix, 1 something to fix or to change by hand, 2 something could not be judged or written.";
+Exit codes: 0 nothing to fix, 1 something to fix, automatically or manually, 2 something could not be checked or \
+written.";
 
 /// The format of the changes of `fix`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -439,18 +441,16 @@ impl std::str::FromStr for Prefer {
     fn from_str(text: &str) -> Result<Self, String> {
         let (rule, way) = text
             .split_once('=')
-            .ok_or("write it as in multi-arch-import-disabled=place-on:amd64")?;
+            .ok_or("the format is, for example, multi-arch-import-disabled=place-on:amd64")?;
         if rule != WITH_ALTERNATIVES {
-            return Err(format!(
-                "only {WITH_ALTERNATIVES} can be fixed in more than one way"
-            ));
+            return Err(format!("only {WITH_ALTERNATIVES} has several fixes"));
         }
         match way.split_once(':') {
             None if way == "enable-import" => Ok(Self::EnableImport),
             Some(("place-on", architecture)) if !architecture.is_empty() => {
                 Ok(Self::PlaceOn(architecture.to_owned()))
             }
-            _ => Err("the ways are enable-import and place-on:ARCH".to_owned()),
+            _ => Err("the fix must be enable-import or place-on:ARCH".to_owned()),
         }
     }
 }
@@ -458,14 +458,14 @@ impl std::str::FromStr for Prefer {
 /// `explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The rule; without it, the table of rules is shown
+    /// The rule; if omitted, shows the table of rules
     pub(crate) rule: Option<String>,
 }
 
 /// `settings`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
-    /// The policy's settings, or the ClusterAdmissionPolicy that holds them; - for the standard input
+    /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
 }
@@ -475,20 +475,20 @@ pub(crate) struct Settings {
 #[derive(Debug, clap::Args)]
 #[command(after_help = IMAGES)]
 pub(crate) struct Images {
-    /// Image, as in quay.io/containerdisks/fedora:latest, with or without docker://
+    /// An image, for example quay.io/containerdisks/fedora:latest, with or without docker://
     #[arg(value_name = "IMAGE")]
     pub(crate) names: Vec<String>,
 
-    /// Manifest or directory with HyperConvergeds: the images of their templates; - for the standard input; can be given
-    /// several times
+    /// A manifest or directory with HyperConverged objects, to look up the images of their templates; - for standard input;
+    /// can be repeated
     #[arg(long, short = 'f', value_name = "FILE")]
     pub(crate) filename: Vec<PathBuf>,
 
-    /// Also read the directories below a directory
+    /// Also read subdirectories
     #[arg(long, short = 'R')]
     pub(crate) recursive: bool,
 
-    /// Insecure registries, certificate authorities and proxies, in the format of kwctl's sources.yml
+    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
     #[arg(long, value_name = "FILE")]
     pub(crate) sources_path: Option<PathBuf>,
 
@@ -506,7 +506,7 @@ pub(crate) struct Images {
 
 #[cfg(feature = "images")]
 const IMAGES: &str = "\
-Credentials are those that `docker login` and `podman login` store.
+Uses the credentials that `docker login` and `podman login` store.
 
 Exit codes: 0 all images were read, 2 an image could not be read.";
 
@@ -530,7 +530,7 @@ pub(crate) struct Record {
     #[command(flatten)]
     pub(crate) sent: Sent,
 
-    /// Where the files are written
+    /// The directory for the files
     #[arg(long, value_name = "DIR", default_value = "hco-preflight-record")]
     pub(crate) to: PathBuf,
 

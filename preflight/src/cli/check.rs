@@ -233,7 +233,7 @@ impl Prepared {
         let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
         if let Some(why) = &module.uncached {
             notes.push(one_line(&format!(
-                "the module is compiled on each run: {why}"
+                "the module is compiled on every run, because the cache cannot be used: {why}"
             )));
         }
         let (settings, of_policy) = settings::validated(subject.settings.as_deref(), &module)?;
@@ -294,7 +294,7 @@ impl Prepared {
     }
 
     fn judge(&self) -> Verdicts {
-        let _progress = Progress::start("judging");
+        let _progress = Progress::start("checking");
         let mut verdicts = Verdicts {
             failures: self.failures.clone(),
             cluster: self.origin.clone(),
@@ -416,7 +416,7 @@ impl Prepared {
         });
         unplaced
             .map(|(architecture, count)| {
-                format!("--what-if {architecture}={count}: the workloads' placement does not match these nodes: they have no labels but their architecture and the worker's role")
+                format!("--what-if {architecture}={count}: the workloads' placement does not match these nodes: they have only the labels for the architecture and the worker role")
             })
             .collect()
     }
@@ -499,7 +499,10 @@ fn hosts(
     let is_granted = subject.allow_context_aware;
     let reads_nodes = !is_guarded || is_granted && module.asks_for_nodes();
     if !reads_nodes && subject.what_if.is_some() {
-        notes.push("--what-if has no effect: the module of --policy may not read nodes".to_owned());
+        notes.push(
+            "--what-if has no effect: the module of --policy is not allowed to read nodes"
+                .to_owned(),
+        );
     }
     let supposed = subject.what_if.as_ref().filter(|_| reads_nodes);
     let hosts = nodes::hosts(subject, cluster, &detail, supposed)?;
@@ -515,7 +518,7 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     nodes::check(subject)?;
     if subject.filename.is_empty() && !subject.cluster {
         bail!(
-            "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (the standard input); or only --cluster, for the HyperConvergeds of the cluster"
+            "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
         );
     }
     if subject.filename.is_empty() && subject.old.is_some() {
@@ -535,7 +538,7 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     let named = [&subject.old, &subject.nodes, &subject.settings];
     let all = named.into_iter().flatten().chain(&subject.filename);
     if all.filter(|path| *path == Path::new("-")).count() > 1 {
-        bail!("only one of the files can be - (the standard input)");
+        bail!("only one of the files can be - (standard input)");
     }
     Ok(())
 }
@@ -558,7 +561,7 @@ fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
         .map(|file| file.display().to_string())
         .collect();
     let mut what = format!(
-        "nothing to judge: no HyperConverged (hco.kubevirt.io) in {}",
+        "nothing to check: no HyperConverged (hco.kubevirt.io) in {}",
         one_line(&files.join(", "))
     );
     for note in notes {
@@ -573,17 +576,17 @@ fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
 }
 
 /// What a verdict on a live object means.
-const LIVE: &str = "live objects are checked as if they were new; in the cluster, an update is not denied for existing problems";
+const LIVE: &str = "live objects are checked as new objects; in the cluster, updates are not denied because of existing problems";
 
 /// The live objects, judged as if they were new: existing problems are reported too.
 fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<Question>> {
-    let _progress = Progress::start("reading the HyperConvergeds of the cluster");
-    let cluster = cluster.context("there is no cluster to read HyperConvergeds from")?;
+    let _progress = Progress::start("reading the HyperConverged objects in the cluster");
+    let cluster = cluster.context("no cluster is specified to read HyperConverged objects from")?;
     let live = cluster.hyperconvergeds(namespace)?;
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
         bail!(
-            "nothing to judge: the cluster has no HyperConverged{}; specify a manifest with -f",
+            "nothing to check: the cluster has no HyperConverged{}; specify a manifest with -f",
             one_line(&namespace.unwrap_or_default())
         );
     }
@@ -638,7 +641,7 @@ impl<'c> Old<'c> {
         if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
             && wanted != own
         {
-            let what = format!("is in the namespace `{own}`, and -n is `{wanted}`: remove -n");
+            let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
             let what = one_line(&what);
             return Err(Failure::in_file(&place.file, Some(place.line), what));
         }
@@ -648,7 +651,7 @@ impl<'c> Old<'c> {
         };
         let there = match (self, &against) {
             (Self::File(path, _), Against::Nothing) => {
-                Some(format!("{} has no object of this name", path.display()))
+                Some(format!("{} has no object with this name", path.display()))
             }
             (Self::Cluster(cluster, _), Against::Nothing) => Some(format!(
                 "the cluster has no HyperConverged {}/{} yet",
@@ -659,7 +662,7 @@ impl<'c> Old<'c> {
         };
         if let Some(there) = there {
             let (file, line) = (&place.file, place.line);
-            let note = format!("{file}:{line}: judged in full: {there}");
+            let note = format!("{file}:{line}: checked as a new object: {there}");
             notes.push(one_line(&note));
         }
         let sent = match (self, &old) {
@@ -696,7 +699,7 @@ impl<'c> Old<'c> {
                 if new != was {
                     let version = new.rsplit('/').next().unwrap_or_default();
                     return Err(format!(
-                        "is {new}, but {} is {was}: only objects of one version can be compared; write the old one with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
+                        "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
                         path.display()
                     ));
                 }

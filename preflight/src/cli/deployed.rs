@@ -229,7 +229,7 @@ impl<'t> Found<'t> {
         }
         if scope.drops_labels() {
             notes.push(format!(
-                "{policy}: Kubewarden ignores the matchLabels of its namespaceSelector, so they are not evaluated; use matchExpressions"
+                "{policy}: Kubewarden ignores the matchLabels of its namespaceSelector, so hco-preflight ignores them too; use matchExpressions"
             ));
         }
         if scope.is_assumed(self.targets, &mut self.namespaces) {
@@ -251,7 +251,7 @@ impl<'t> Found<'t> {
             let unusable: Vec<&str> = unusable.map(|(_, what)| &**what).collect();
             if !unusable.is_empty() {
                 bail!(
-                    "{}; use the version of hco-preflight that fits the policy, or name settings with --settings",
+                    "{}; use the version of hco-preflight that matches the policy, or specify settings with --settings",
                     unusable.join("\n")
                 );
             }
@@ -263,7 +263,7 @@ impl<'t> Found<'t> {
             let note = defaults(&match (is_listed(None), is_listed(Some(namespace))) {
                 (true, true) => none,
                 (false, false) => "the policies of the cluster cannot be listed".to_owned(),
-                _ => format!("some policies cannot be listed, and {none} among the others"),
+                _ => format!("some policies cannot be listed; among the others, {none}"),
             });
             if !notes.contains(&note) {
                 notes.push(note);
@@ -286,7 +286,8 @@ fn tag(policy: &Value) -> &str {
 }
 
 fn defaults(why: &str) -> String {
-    let note = format!("using the default settings: {why}; use --settings to choose others");
+    let note =
+        format!("using the default settings: {why}; use --settings to specify other settings");
     one_line(&note)
 }
 
@@ -310,7 +311,7 @@ fn groups(cluster: &Cluster, namespace: Option<&str>, notes: &mut Vec<String>) -
         if members.is_some_and(|members| members.values().any(is_ours)) {
             let group = Policy::of(group, kind, namespace);
             notes.push(format!(
-                "{group} has a member with the module {ARTIFACT}; it is not evaluated, because the group's expression decides"
+                "{group} has a member with the module {ARTIFACT}; it is not evaluated, because the expression of the group determines the verdict"
             ));
         }
     }

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     let Some(page) = pages::of(rule) else {
         let hint = nearest(rule).map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
         let name = &terminal.name;
-        bail!("no rule has the name `{rule}`.{hint} `{name} explain` lists them all.");
+        bail!("there is no rule `{rule}`.{hint} `{name} explain` lists all rules.");
     };
     terminal.page(page.text)?;
     terminal.print(&format!("\nOn the web: {}\n", page.url()))?;

@@ -28,7 +28,7 @@ const ROUNDS: usize = 64;
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     if args.subject.filename.is_empty() && args.output.is_none() {
         bail!(
-            "specify a file to fix with -f, or print the changes of the objects in the cluster with -o commands or -o json-patch"
+            "specify a file to fix with -f, or print the changes for the objects in the cluster with -o commands or -o json-patch"
         );
     }
     let mut notes = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     // Otherwise the module reports what it would repair, and not how.
     prepared.without_repairs();
     let mut failures = std::mem::take(&mut prepared.failures);
-    let progress = Progress::start("judging");
+    let progress = Progress::start("checking");
     let mut fixed = Vec::new();
     for question in once_for_each_file(&prepared.questions) {
         match Fixed::new(question, &prepared, args) {
@@ -199,7 +199,7 @@ impl<'q> Fixed<'q> {
                 self.by_hand = true;
                 let rule = &finding.rule;
                 let what = format!(
-                    "[{rule}] not changed: the value is only in the live object, and not in the file; add it to the file, or change the live object with the command that `-o commands` prints"
+                    "[{rule}] not changed: the value is in the live object, but not in the file; add it to the file, or change the live object with the command that `-o commands` prints"
                 );
                 terminal.failure(&self.question.failure(what).to_string());
             }
@@ -256,12 +256,12 @@ impl<'q> Fixed<'q> {
 
 fn json_patch_of(operations: &[Value]) -> Result<json_patch::Patch> {
     serde_json::from_value(Value::from(operations.to_vec()))
-        .context("a remedy of the module is not a valid JSON Patch")
+        .context("a fix from the module is not a valid JSON Patch")
 }
 
 fn patch(object: &mut Value, remedy: &Remedy) -> Result<()> {
     json_patch::patch(object, &json_patch_of(&remedy.patch)?)
-        .context("a remedy of the module does not fit the object")
+        .context("a fix from the module cannot be applied to the object")
 }
 
 /// The edits of a file that make one remedy; `None` if it cannot be made alone, or not by the editor.
@@ -489,7 +489,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     new.as_file().sync_all()?;
     ensure!(
         std::fs::read(&path)? == source.text.as_bytes(),
-        "the file was changed since it was read; run the command again"
+        "the file has changed since it was read; run the command again"
     );
     new.persist(&path).map_err(|error| anyhow!(error.error))?;
     Ok(())
@@ -585,11 +585,11 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
     if to_confirm > 0 {
         let findings = count(to_confirm, "finding");
         words.push(format!(
-            "{findings} to review: fix by hand, or run again with --unsafe"
+            "{findings} to review: fix manually, or run again with --unsafe"
         ));
     }
     if by_hand > 0 {
-        words.push(format!("{} to fix by hand", count(by_hand, "problem")));
+        words.push(format!("{} to fix manually", count(by_hand, "problem")));
     }
     if words.is_empty() && exit == Exit::Accepted {
         words.push("nothing to fix".to_owned());

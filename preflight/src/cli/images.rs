@@ -114,7 +114,7 @@ impl Images {
         if !is_foreign {
             ignore_images(settings, notes);
         }
-        let host = failing("this hco-preflight is built without the feature `images`");
+        let host = failing("this build of hco-preflight does not have the feature `images`");
         Ok(Self { host })
     }
 
@@ -139,9 +139,9 @@ impl Images {
 }
 
 #[cfg(feature = "images")]
-const NOT_LOOKED_UP: &str = "images are not looked up, although the settings have `images: verify`; to look them up as the policy in the cluster does, add --images";
+const NOT_LOOKED_UP: &str = "the settings have `images: verify`, but images are not looked up; to look them up like the policy in the cluster, add --images";
 #[cfg(not(feature = "images"))]
-const NOT_LOOKED_UP: &str = "images are not looked up, although the settings have `images: verify`: this hco-preflight is built without the feature `images`";
+const NOT_LOOKED_UP: &str = "the settings have `images: verify`, but images are not looked up: this build of hco-preflight does not have the feature `images`";
 
 /// Removes the look-ups from these settings, and the repairs that need them. If there were any, a note says so.
 fn ignore_images(settings: Vec<&mut Value>, notes: &mut Vec<String>) {

@@ -83,7 +83,7 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         std::io::stdin()
             .read_to_end(&mut text)
-            .context("the standard input cannot be read")?;
+            .context("standard input cannot be read")?;
         return Ok(text);
     }
     std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
@@ -184,7 +184,7 @@ impl Input {
                     ""
                 };
                 let what = format!(
-                    "cannot be read as YAML or JSON, so nothing in it was judged: {} (column {}){hint}",
+                    "cannot be read as YAML or JSON, so nothing in it was checked: {} (column {}){hint}",
                     one_line(&error.what),
                     error.column
                 );

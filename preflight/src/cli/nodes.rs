@@ -146,7 +146,7 @@ pub(crate) fn connect(words: &args::Connection) -> Result<(Cluster, String)> {
 fn asked(context: Option<&str>, server: &str, impersonated: Option<&str>) -> String {
     let whose = match context {
         Some(context) => format!("the context `{context}`"),
-        None => "the service account of this pod, because there is no kubeconfig".to_owned(),
+        None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
     };
     let user = impersonated.map(|user| format!(", as the user `{user}`"));
     let user = user.unwrap_or_default();
@@ -162,7 +162,7 @@ mod tests {
     fn in_a_pod_its_account_is_named() {
         assert_eq!(
             asked(None, "https://10.0.0.1/", None),
-            "using the service account of this pod, because there is no kubeconfig; API server https://10.0.0.1/"
+            "using the service account of this Pod, because there is no kubeconfig; API server https://10.0.0.1/"
         );
     }
 }

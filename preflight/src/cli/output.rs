@@ -184,7 +184,7 @@ fn width() -> usize {
 fn quietly(written: std::io::Result<()>) -> Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("the standard output cannot be written"),
+        written => written.context("cannot write to standard output"),
     }
 }
 

@@ -42,7 +42,7 @@ impl Module {
         let asks_for = context_aware_resources(&bytes).with_context(|| {
             let path = file.unwrap_or(Path::new("")).display();
             format!(
-                "--policy {path}: the module's metadata cannot be read; `kwctl annotate` writes it"
+                "--policy {path}: the module's metadata cannot be read; to add metadata, use `kwctl annotate`"
             )
         })?;
         // The embedded one as it is deployed, annotated, is no other.
@@ -94,7 +94,7 @@ impl Module {
         let resources = resources.map(|it| format!("{}/{}", it.api_version, it.kind));
         let resources: Vec<String> = resources.collect();
         Some(one_line(&format!(
-            "the module of --policy asks for access to {}, which is denied; --allow-context-aware grants it",
+            "the module of --policy requests access to {}, which is denied; to allow it, use --allow-context-aware",
             resources.join(", ")
         )))
     }
@@ -110,7 +110,7 @@ impl Module {
             .policy
             .validate_settings(settings.to_string().as_bytes())
             .result?;
-        let no_reason = || "the module gives no reason".to_owned();
+        let no_reason = || "the module does not report a reason".to_owned();
         Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
     }
 

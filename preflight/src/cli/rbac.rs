@@ -23,14 +23,14 @@ const NEEDED: [Grant; 2] = [
         resource: "nodes",
         // policy-server answers from a watch, which lists first.
         verbs: &["list", "watch"],
-        without: "every request that needs the nodes hangs until the webhook's timeout",
+        without: "every request that needs the nodes hangs until the webhook times out",
     },
     Grant {
         role: "hco-architecture-guard-reviews",
         group: "authorization.k8s.io",
         resource: "subjectaccessreviews",
         verbs: &["create"],
-        without: "`serviceAccount` in the settings has no effect, because the policy cannot check whether it may read the nodes",
+        without: "the setting `serviceAccount` has no effect, because the policy cannot check its permission to read nodes",
     },
 ];
 
@@ -54,14 +54,14 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
         .unwrap_or((chosen.unwrap_or(NAMESPACE), account));
     if namespace.is_empty() || name.is_empty() || name.contains('/') {
         bail!(
-            "--service-account {account}: must be NAMESPACE/NAME or NAME, as in kubewarden/policy-server"
+            "--service-account {account}: must be NAMESPACE/NAME or NAME, for example kubewarden/policy-server"
         );
     }
     if let Some(chosen) = chosen.filter(|chosen| *chosen != namespace) {
-        bail!("--service-account {account} names a namespace, and -n is {chosen}: remove -n");
+        bail!("--service-account {account} specifies a namespace, but -n is {chosen}: remove -n");
     }
     let account = &format!("{namespace}/{name}");
-    let progress = Progress::start("asking the cluster");
+    let progress = Progress::start("checking the permissions");
     let (cluster, note) = nodes::connect(&args.connection)?;
     terminal.note(&note);
     let mut missing = Vec::new();

@@ -71,11 +71,11 @@ pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
         None
     } else if policy.pointer("/spec/mutating") != Some(&Value::Bool(true)) {
         Some(
-            "the policy has `repair` and not `mutating: true`: policy-server rejects the requests that it would repair",
+            "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair",
         )
     } else if policy.pointer("/spec/mode") == Some(&Value::from("monitor")) {
         Some(
-            "the policy has `repair` and the mode `monitor`, in which Kubewarden drops the changes",
+            "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes",
         )
     } else {
         None
@@ -112,7 +112,7 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
                 .map(|policy| policy.line.to_string())
                 .collect();
             Err(format!(
-                "the file has {} policies (lines {}), and not exactly one of them is for hyperconvergeds; keep only one policy in the file",
+                "the file has {} policies (lines {}), but exactly one of them must be for hyperconvergeds; keep only one policy in the file",
                 several.len(),
                 lines.join(", ")
             ))
@@ -170,10 +170,10 @@ impl Effective {
     fn to_yaml(&self) -> Result<String> {
         let mut yaml = yaml_serde::to_string(self).context("the settings cannot be written")?;
         if self.service_account.is_none() {
-            yaml.push_str("# serviceAccount: not set, a missing permission is not reported\n");
+            yaml.push_str("# serviceAccount: not set; a missing permission is not reported\n");
         }
         if self.common_templates.is_none() {
-            yaml.push_str("# commonTemplates: not set, the templates that HCO ships apply\n");
+            yaml.push_str("# commonTemplates: not set; the templates that HCO ships apply\n");
         }
         Ok(yaml)
     }

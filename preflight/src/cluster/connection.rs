@@ -72,7 +72,7 @@ impl Connection {
             context = Some(name);
         } else {
             let nowhere =
-                "`~/.kube/config` does not exist, and the command does not run in a pod".to_owned();
+                "`~/.kube/config` does not exist, and the command does not run in a Pod".to_owned();
             config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
             (context, has_proxy) = (None, false);
         }

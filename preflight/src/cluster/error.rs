@@ -17,7 +17,7 @@ pub enum ClusterError {
     )]
     NoKubeconfig(String),
     /// There is a kubeconfig, but it cannot be read.
-    #[error("the kubeconfig `{}` cannot be read: {why}; correct it, and check with `kubectl get nodes`", path.display())]
+    #[error("the kubeconfig `{}` cannot be read: {why}; correct the file, and check with `kubectl get nodes`", path.display())]
     Unreadable {
         /// Which one.
         path: PathBuf,
@@ -26,14 +26,16 @@ pub enum ClusterError {
     },
     /// The kubeconfig has no such context.
     #[error(
-        "the kubeconfig has no context `{0}`; `kubectl config get-contexts` lists those that it has"
+        "the kubeconfig has no context `{0}`; to list its contexts, run `kubectl config get-contexts`"
     )]
     NoContext(String),
     /// The kubeconfig names no context.
     #[error("the kubeconfig has no current context; choose one with `kubectl config use-context`")]
     NoCurrentContext,
     /// The kubeconfig is wrong.
-    #[error("the kubeconfig cannot be used: {0}; correct it, and check with `kubectl get nodes`")]
+    #[error(
+        "the kubeconfig cannot be used: {0}; correct the file, and check with `kubectl get nodes`"
+    )]
     Kubeconfig(String),
     /// The kubeconfig's way of logging in does not work.
     #[error(
@@ -52,7 +54,7 @@ pub enum ClusterError {
     },
     /// No answer in the time that the user gives it.
     #[error(
-        "the API server {server} did not answer within {limit:?}; check that the context is correct and that the cluster is running, or raise the limit with --request-timeout"
+        "the API server {server} did not respond within {limit:?}; check that the context is correct and that the cluster is running, or raise the limit with --request-timeout"
     )]
     TimedOut {
         /// Its address.
@@ -68,7 +70,7 @@ pub enum ClusterError {
     },
     /// 403.
     #[error(
-        "you are not allowed to {verb} {resource}: {message}; ask for a role with the verb `{verb}` on `{resource}`, or use another account"
+        "you are not allowed to {verb} {resource}: {message}; request a role with the verb `{verb}` on `{resource}`, or use another account"
     )]
     Forbidden {
         /// The verb of the request.
@@ -104,7 +106,7 @@ pub enum ClusterError {
         message: String,
     },
     /// The answer is invalid.
-    #[error("the answer of the API server to {verb} {resource} cannot be read")]
+    #[error("the response of the API server to {verb} {resource} cannot be read")]
     Answer {
         /// The verb of the request.
         verb: String,

@@ -26,7 +26,7 @@ pub struct TextEdit {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// A value is written elsewhere, and used there too.
-    #[error("line {0}: this value comes from an alias or a merge key that is also used elsewhere")]
+    #[error("line {0}: this value comes from an alias or a merge key that other values also use")]
     Shared(usize),
     /// It is written in a way that the editor does not know.
     #[error("line {0}: this value cannot be changed automatically")]
@@ -80,7 +80,7 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edite
     let wanted = objects_of_text.iter().map(|(_, target)| *target);
     if !read.iter().map(|object| &object.value).eq(wanted) {
         return Err(different(if text.contains('&') && text.contains('*') {
-            "would also change another place that uses the same anchor"
+            "would also change another value that uses the same anchor"
         } else {
             "cannot be made automatically"
         }));

@@ -301,7 +301,7 @@ impl Reader {
         self.expanded = self.expanded.saturating_add(node.size);
         if self.expanded > EXPANSION {
             return Err(format!(
-                "the aliases expand the document to more than {} MiB; write out the values",
+                "the aliases expand the document to more than {} MiB; replace the aliases with their values",
                 EXPANSION >> 20
             ));
         }

@@ -13,11 +13,13 @@ pub struct Counts(pub BTreeMap<String, usize>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CountsError {
     /// Nothing in it, or nothing between two commas.
-    #[error("an architecture is missing; write architectures and counts as in `amd64=3,arm64=2`")]
+    #[error(
+        "an architecture is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
+    )]
     Empty,
     /// An architecture alone.
     #[error(
-        "the count of `{0}` is missing; write architectures and counts as in `amd64=3,arm64=2`"
+        "the count of `{0}` is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
     )]
     NoCount(String),
     /// A count that is none.
@@ -37,7 +39,7 @@ pub enum CountsError {
         hint: String,
     },
     /// An architecture twice.
-    #[error("{0} is specified twice")]
+    #[error("{0} is listed twice")]
     Twice(String),
     /// Too many to make up.
     #[error("more than {MOST} nodes are not supported")]

@@ -117,7 +117,7 @@ impl<'a> Connection<'a> {
         // Not with the cause, which could quote the token.
         let token = serde_json::from_slice::<Token>(&answer).ok();
         let token = token.and_then(|answer| answer.token.or(answer.access_token));
-        let token = token.context("the answer of the token server has no token")?;
+        let token = token.context("the response of the token server has no token")?;
         Ok(Some(token))
     }
 
@@ -191,7 +191,7 @@ impl<'a> Connection<'a> {
             _ => "try again later".to_owned(),
         };
         bail!(
-            "the registry answers with status {} ({}): {hint}",
+            "the registry responds with status {} ({}): {hint}",
             status.as_u16(),
             reason(&body)
         )
@@ -238,7 +238,7 @@ async fn body(response: &mut Response) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(unreached)? {
         body.extend_from_slice(&chunk);
-        ensure!(body.len() <= LIMIT, "the answer is larger than 4 MiB");
+        ensure!(body.len() <= LIMIT, "the response is larger than 4 MiB");
     }
     Ok(body)
 }

@@ -56,11 +56,11 @@ impl Login {
         let host = reference.registry();
         match &self.file {
             Some(file) => format!(
-                "the credentials are from {}; `podman login {host}` or `docker login {host}` replaces them",
+                "the credentials are from {}; to replace them, run `podman login {host}` or `docker login {host}`",
                 file.display()
             ),
             None => format!(
-                "there are no credentials for it; `podman login {host}` or `docker login {host}` stores them"
+                "there are no credentials for it; to store them, run `podman login {host}` or `docker login {host}`"
             ),
         }
     }
@@ -227,7 +227,7 @@ impl Entry {
     }
 }
 
-const IDENTITY_TOKEN: &str = "identity tokens are not supported; log in with a user and a password, or an access token in place of the password";
+const IDENTITY_TOKEN: &str = "identity tokens are not supported; log in with a user name and a password, or with an access token instead of the password";
 
 /// Asks a helper, which is a program on PATH.
 fn from_helper(helper: &str, server: &str, deadline: Deadline) -> Result<Option<RegistryAuth>> {
@@ -252,7 +252,7 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
     }
     let Some((status, output)) = output_of(&mut child, deadline)? else {
         bail!(
-            "the credential helper `{name}` did not answer for {server} within {:?}; fix it, or remove it from the file",
+            "the credential helper `{name}` did not respond for {server} within {:?}; fix it, or remove it from the file",
             deadline.patience
         );
     };
@@ -272,7 +272,7 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
     let [stdout, _] = output;
     let answer = serde_json::from_slice::<HelperAnswer>(&stdout).ok();
     let HelperAnswer { username, secret } = answer
-        .with_context(|| format!("the answer of the credential helper `{name}` is not valid"))?;
+        .with_context(|| format!("the output of the credential helper `{name}` is not valid"))?;
     ensure!(username != "<token>", IDENTITY_TOKEN);
     Ok(Some(RegistryAuth::Basic(username, secret)))
 }
@@ -375,7 +375,7 @@ mod tests {
             panic!("there are credentials");
         };
         let expected =
-            "helper` did not answer for quay.io within 50ms; fix it, or remove it from the file";
+            "helper` did not respond for quay.io within 50ms; fix it, or remove it from the file";
         assert!(error.to_string().ends_with(expected), "{error}");
         // Unless it was killed before it has written it.
         if let Ok(pid) = std::fs::read_to_string(&pid)

@@ -195,7 +195,7 @@ fn what_is_forbidden_names_the_grant() {
     let limited = server.connect_as("limited").unwrap();
     assert_eq!(
         all(&limited),
-        "you are not allowed to list nodes: nodes is forbidden: User \"limited\" cannot list resource \"nodes\" in API group \"\" at the cluster scope; ask for a role with the verb `list` on `nodes`, or use another account"
+        "you are not allowed to list nodes: nodes is forbidden: User \"limited\" cannot list resource \"nodes\" in API group \"\" at the cluster scope; request a role with the verb `list` on `nodes`, or use another account"
     );
     let review = limited.may(Some("kubewarden/policy-server"), "list", "nodes");
     let sentence = review.unwrap_err().to_string();
@@ -251,7 +251,7 @@ fn an_invalid_answer_is_reported() {
     let server = ApiServer::start(vec![answer]);
     assert_eq!(
         all(&server.connect()),
-        "the answer of the API server to list nodes cannot be read"
+        "the response of the API server to list nodes cannot be read"
     );
 }
 
@@ -299,7 +299,7 @@ fn a_context_that_is_not_there_is_reported() {
     let server = ApiServer::start(Vec::new());
     assert_eq!(
         server.connect_as("other").unwrap_err().to_string(),
-        "the kubeconfig has no context `other`; `kubectl config get-contexts` lists those that it has"
+        "the kubeconfig has no context `other`; to list its contexts, run `kubectl config get-contexts`"
     );
 }
 

@@ -289,7 +289,7 @@ fn a_host_that_never_answers_is_reported() {
     let verdict = validate(&payload(&json!({})), Arc::new(host));
     assert_eq!((verdict.accepted, verdict.code), (false, Some(500)));
     let message = verdict.message.unwrap();
-    let sentence = "the host call kubernetes/list_resources_all was not answered in time: the limit for all host calls of an evaluation is 10ms";
+    let sentence = "the host call kubernetes/list_resources_all did not finish in time: the limit for all host calls of an evaluation is 10ms";
     assert!(message.contains(sentence), "{message}");
 }
 
@@ -319,7 +319,7 @@ fn all_host_calls_of_an_evaluation_share_its_time() {
         assert_eq!(
             host.call("kubernetes", call, b"").unwrap_err(),
             format!(
-                "Callback evaluation failure: the host call kubernetes/{call} was not answered in time: the limit for all host calls of an evaluation is 10ms"
+                "Callback evaluation failure: the host call kubernetes/{call} did not finish in time: the limit for all host calls of an evaluation is 10ms"
             )
         );
     }

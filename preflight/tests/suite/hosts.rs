@@ -75,27 +75,27 @@ fn reads(#[case] text: &str, #[case] nodes: usize) {
 #[rstest]
 #[case::nothing(
     "\n",
-    "the node list is empty; write it with `kubectl get nodes -o yaml`"
+    "the node list is empty; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::pods(
     "kind: PodList\nitems: []",
-    "the node list contains a `PodList`; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `PodList`; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::a_pod_among_them(
     "kind: List\nitems: [{kind: Pod}]",
-    "the node list contains a `Pod` in line 2; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `Pod` in line 2; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::no_object(
     "- a",
-    "the node list contains no object; write it with `kubectl get nodes -o yaml`"
+    "the node list contains no object; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::no_items(
     "{}",
-    "the node list contains neither a kind nor items; write it with `kubectl get nodes -o yaml`"
+    "the node list contains neither a kind nor items; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::an_item_that_is_none(
     "kind: List\nitems: [7]",
-    "the node list contains an item that is not an object, in line 2; write it with `kubectl get nodes -o yaml`"
+    "the node list contains an item that is not an object, in line 2; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::cut_off(r#"{"kind":"List","items":["#, "the node list is not valid JSON")]
 #[case::broken("a: [", "the node list is not valid YAML")]

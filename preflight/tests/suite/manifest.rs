@@ -307,7 +307,7 @@ fn a_bomb_of_aliases_is_refused() {
     }
     assert_eq!(
         refused(text),
-        "line 6, column 15: the aliases expand the document to more than 16 MiB; write out the values"
+        "line 6, column 15: the aliases expand the document to more than 16 MiB; replace the aliases with their values"
     );
 }
 
@@ -317,7 +317,7 @@ fn aliases_of_a_long_text_are_a_bomb_as_well() {
     text.push_str(&"- *a\n".repeat(20));
     assert_eq!(
         refused(text),
-        "line 18, column 3: the aliases expand the document to more than 16 MiB; write out the values"
+        "line 18, column 3: the aliases expand the document to more than 16 MiB; replace the aliases with their values"
     );
 }
 

@@ -118,27 +118,27 @@ fn reads(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
 #[rstest]
 #[case::yaml(
     b"kind: List\nitems:\n- kind: Node\n- kind: Pod\n",
-    "the node list contains a `Pod` in line 4; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `Pod` in line 4; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::json(
     b"{\"kind\":\"List\",\"items\":[\n{\"kind\":\"Node\"},\n{\"kind\":\"Pod\"}]}",
-    "the node list contains a `Pod` in line 3; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `Pod` in line 3; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::no_object(
     b"{\"items\":[{},\n\n7]}",
-    "the node list contains an item that is not an object, in line 3; write it with `kubectl get nodes -o yaml`"
+    "the node list contains an item that is not an object, in line 3; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::a_list(
     b"- kind: Node\n",
-    "the node list contains no object; write it with `kubectl get nodes -o yaml`"
+    "the node list contains no object; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::comments(
     b"# nothing\n---\n",
-    "the node list is empty; write it with `kubectl get nodes -o yaml`"
+    "the node list is empty; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::an_object(
     b"{\"kind\":\"List\",\"items\":{}}",
-    "the node list contains a `List`; write it with `kubectl get nodes -o yaml`"
+    "the node list contains a `List`; create it with `kubectl get nodes -o yaml`"
 )]
 #[case::broken_yaml(
     b"kind: List\nitems:\n- a: [\n",
@@ -230,19 +230,19 @@ fn nodes_join_a_list_that_was_asked_for_before() {
 #[rstest]
 #[case::nothing(
     "",
-    "an architecture is missing; write architectures and counts as in `amd64=3,arm64=2`"
+    "an architecture is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
 )]
 #[case::a_comma_too_many(
     "amd64=1,",
-    "an architecture is missing; write architectures and counts as in `amd64=3,arm64=2`"
+    "an architecture is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
 )]
 #[case::no_architecture(
     "=3",
-    "an architecture is missing; write architectures and counts as in `amd64=3,arm64=2`"
+    "an architecture is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
 )]
 #[case::no_count(
     "amd64",
-    "the count of `amd64` is missing; write architectures and counts as in `amd64=3,arm64=2`"
+    "the count of `amd64` is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
 )]
 #[case::a_word(
     "amd64=three",
@@ -261,7 +261,7 @@ fn nodes_join_a_list_that_was_asked_for_before() {
     "`100001` nodes of amd64: the count must be a whole number up to 100000"
 )]
 #[case::too_many_together("amd64=60000,arm64=60000", "more than 100000 nodes are not supported")]
-#[case::twice("amd64=1,amd64=2", "amd64 is specified twice")]
+#[case::twice("amd64=1,amd64=2", "amd64 is listed twice")]
 #[case::of_uname(
     "x86_64=1",
     "`x86_64` is not the name of a node architecture: use `amd64`"

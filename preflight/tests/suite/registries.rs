@@ -118,7 +118,7 @@ fn every_form_of_an_image_is_read() {
     for missing in ["index:2", "nowhere:1"] {
         let error = architectures(&registries, &format!("{host}/{missing}")).unwrap_err();
         assert!(
-            error.starts_with("the registry answers with status 404 ("),
+            error.starts_with("the registry responds with status 404 ("),
             "{error}"
         );
         assert!(
@@ -240,7 +240,7 @@ fn result_of(fault: Fault) -> Result<&'static str, &'static str> {
         Fault::BadGateway => Err("status 502 (<html>Bad): try again later"),
         Fault::TooManyRequests => Err("status 429 (slow down): log in, or try again later"),
         Fault::Forbidden => Err(r"status 403 (a\u{a}::error::\u{1b}[2J\u{202e})"),
-        Fault::Large => Err("the answer is larger than 4 MiB"),
+        Fault::Large => Err("the response is larger than 4 MiB"),
     }
 }
 
@@ -264,7 +264,7 @@ fn a_large_answer_is_not_read_to_its_end() {
         let _ = sent.send(to.write_all(answer.as_bytes()).is_ok());
     });
     let error = architectures(&registries(), &format!("{}/a:1", registry.host)).unwrap_err();
-    assert!(error == "the answer is larger than 4 MiB", "{error}");
+    assert!(error == "the response is larger than 4 MiB", "{error}");
     assert_eq!([all.recv(), all.recv()], [Ok(true), Ok(false)]);
 }
 
@@ -273,7 +273,7 @@ fn a_registry_that_never_answers_is_not_waited_for() {
     let registry = SilentServer::start();
     let registries = registries().with_patience(Duration::from_millis(50));
     let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
-    assert!(error == "no answer within 50ms", "{error}");
+    assert!(error == "no response within 50ms", "{error}");
 }
 
 /// Of the ways in which an insecure registry may be reached, each would wait as long.
@@ -283,7 +283,7 @@ fn the_ways_to_a_registry_have_one_deadline() {
     let insecure = json!({"insecure_sources": [registry.address.to_string()]}).to_string();
     let registries = Registries::new(sources(&insecure)).with_patience(Duration::from_millis(50));
     let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
-    assert!(error == "no answer within 50ms", "{error}");
+    assert!(error == "no response within 50ms", "{error}");
 }
 
 #[test]
@@ -327,11 +327,13 @@ static LARGE_TOKEN: LazyLock<String> =
 #[case::under_the_other_name(r#"{"access_token": "t"}"#, Ok("arm64"))]
 #[case::refused(
     REFUSED,
-    Err("the login failed (no\\u{7}): there are no credentials for it; `podman login")
+    Err(
+        "the login failed (no\\u{7}): there are no credentials for it; to store them, run `podman login"
+    )
 )]
 #[case::no_header(r#"{"token": "a\nb"}"#, Err("failed to parse header value"))]
-#[case::no_token("{}", Err("the answer of the token server has no token"))]
-#[case::large(&LARGE_TOKEN, Err("the answer is larger than 4 MiB"))]
+#[case::no_token("{}", Err("the response of the token server has no token"))]
+#[case::large(&LARGE_TOKEN, Err("the response is larger than 4 MiB"))]
 fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&str, &str>) {
     let registry = ScriptedRegistry::start(move |request, to| {
         let answer = match request.path.split('?').next() {
@@ -439,7 +441,7 @@ fn nothing_else_is_asked_of_registries() {
     let error = call(&registries(), "v1/oci_manifest", "a b").unwrap_err();
     assert_eq!(
         error,
-        "Callback evaluation failure: `a b` must be an image as in registry.example.com/name:tag: invalid reference format"
+        "Callback evaluation failure: `a b` is not an image such as registry.example.com/name:tag: invalid reference format"
     );
     let error = registries().call("net", "v1/dns_lookup_host", br#""a""#);
     assert!(

@@ -154,5 +154,8 @@ fn a_session_that_is_none_is_reported() {
     );
     let session = Session::from_text(&SESSION.replace("ResourceAll", "Everything")).unwrap();
     let error = Replay::new(session).unwrap_err();
-    assert_eq!(error.to_string(), "request 1 of the session is unknown");
+    assert_eq!(
+        error.to_string(),
+        "request 1 of the session is of an unknown type"
+    );
 }

@@ -60,7 +60,7 @@ fn kubeconfigs(world: &World<'_>) {
     assert!(world.admin.run(&renamed).stderr.starts_with(&note));
 
     let elsewhere = world.admin.run(&[&check[..], &["-n", "default"]].concat());
-    let error = "error: nothing to judge: the cluster has no HyperConverged in the namespace `default`; name a manifest with -f\n";
+    let error = "error: nothing to check: the cluster has no HyperConverged in the namespace `default`; specify a manifest with -f\n";
     assert!(elsewhere.stderr.ends_with(error), "{elsewhere:?}");
     assert_eq!(elsewhere.code, Some(2));
 }
@@ -165,7 +165,7 @@ fn policies(world: &World<'_>) {
     world.set_nodes("mixed");
     let check = ["hco-preflight", "check", "--cluster"];
     let output = world.developer.run(&check);
-    let note = "note: using the default settings: Kubewarden is not installed in the cluster; use --settings to choose others\n";
+    let note = "note: using the default settings: Kubewarden is not installed in the cluster; use --settings to specify other settings\n";
     assert!(output.stderr.ends_with(note), "{output:?}");
     assert_eq!(output.code, Some(1), "{output:?}");
 

@@ -18,7 +18,7 @@ pub(crate) fn run(world: &World<'_>) {
 }
 
 /// No scenario but 12 has policies that a cluster knows.
-const DEFAULTS: &str = "note: using the default settings: Kubewarden is not installed in the cluster; use --settings to choose others\n";
+const DEFAULTS: &str = "note: using the default settings: Kubewarden is not installed in the cluster; use --settings to specify other settings\n";
 
 /// That it was asked.
 fn cluster(world: &World<'_>) -> String {
@@ -94,12 +94,12 @@ fn what_is_there(world: &World<'_>) {
     let version = world.crd.version;
     let begins = |verdict: &str| {
         format!(
-            "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  in the cluster · hco.kubevirt.io/{version} · judged in full\n\n"
+            "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  in the cluster · hco.kubevirt.io/{version} · checked as a new object\n\n"
         )
     };
     let now = preflight(&world.developer, &["check", "--cluster"]);
     let note = format!(
-        "{}note: live objects are checked as if they were new; in the cluster, an update is not denied for existing problems\n{DEFAULTS}",
+        "{}note: live objects are checked as new objects; in the cluster, updates are not denied because of existing problems\n{DEFAULTS}",
         cluster(world)
     );
     let accepted = format!(
@@ -135,7 +135,7 @@ fn what_comes(world: &World<'_>) {
     let version = crd.version;
     let output = |verdict: &str, mine: &str| {
         format!(
-            "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · judged as an update of the live object\n\n  \
+            "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · checked as an update of the live object\n\n  \
              workload nodes             amd64 (3), arm64 (2)\n  control plane              amd64\n  multi-architecture import  enabled\n\n  \
              golden images               amd64 (3)  arm64 (2)\n  mine                        {mine}\n  \
              centos-stream10-image-cron  ✔ boots    ✔ boots\n  centos-stream9-image-cron   ✔ boots    ✔ boots\n  fedora-image-cron           ✔ boots    ✔ boots\n\n"
@@ -165,7 +165,7 @@ fn grants(world: &World<'_>) {
         stdout: String::new(),
         stderr: cluster(world) + "error: you are not allowed to create subjectaccessreviews.authorization.k8s.io: subjectaccessreviews.authorization.k8s.io is forbidden: \
                  User \"developer\" cannot create resource \"subjectaccessreviews\" in API group \"authorization.k8s.io\" at the cluster scope; \
-                 ask for a role with the verb `create` on `subjectaccessreviews.authorization.k8s.io`, or use another account\n",
+                 request a role with the verb `create` on `subjectaccessreviews.authorization.k8s.io`, or use another account\n",
         code: Some(2),
     });
 
@@ -189,7 +189,7 @@ const MISSING: &str = "✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  
 /// prints.
 pub(super) fn lacks_nodes(world: &World<'_>) -> String {
     let output = rbac(world, 1);
-    let note = "note: kubewarden/policy-server is not allowed to list and watch nodes: every request that needs the nodes hangs until the webhook's timeout; apply the manifest\n";
+    let note = "note: kubewarden/policy-server is not allowed to list and watch nodes: every request that needs the nodes hangs until the webhook times out; apply the manifest\n";
     assert_eq!(output.stderr, format!("{}{MISSING}{note}", cluster(world)));
     output.stdout
 }

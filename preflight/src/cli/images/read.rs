@@ -74,7 +74,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         match Image::at(&format!("docker://{bare}")) {
             Some(Ok(image)) => ask(image, None),
             Some(Err(_)) | None => failures.push(one_line(&format!(
-                "`{name}` must be an image as in quay.io/containerdisks/fedora:latest; -f names a file"
+                "`{name}` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f"
             ))),
         }
     }
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     }
     if asked.is_empty() && failures.is_empty() {
         bail!(
-            "no images to look up: specify images, as in quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
+            "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
     }
     let images = asked.iter().map(|(image, _)| image.clone()).collect();

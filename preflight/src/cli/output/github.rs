@@ -12,7 +12,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
     }
     for failure in &verdicts.failures {
         let at = failure.file.as_deref().map(|file| (file, failure.line));
-        command(&mut text, "error", at, "not judged", &failure.what);
+        command(&mut text, "error", at, "not checked", &failure.what);
     }
     text
 }

@@ -65,7 +65,7 @@ fn failure(failure: &Failure) -> Value {
     let file = failure.file.as_deref().unwrap_or(CLUSTER);
     let at = (file, failure.line.unwrap_or(1));
     entry(
-        "not-judged",
+        "not-checked",
         &failure.what,
         &[file, &failure.what],
         "blocker",

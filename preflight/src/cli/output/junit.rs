@@ -40,7 +40,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
     for failure in &verdicts.failures {
         let suite = suites.entry(failure.file.as_deref().unwrap_or(CLUSTER));
         suite.or_default().push(Case {
-            name: "can be judged".to_owned(),
+            name: "can be checked".to_owned(),
             wrong: Some(("error", failure.what.clone(), failure.to_string())),
             out: String::new(),
         });
@@ -71,7 +71,7 @@ fn case(object: &Judged) -> Case {
     let in_full = format!("{message}{problems}");
     let (in_short, in_full) = if object.is_only_reported() && !object.report.allowed {
         let in_full = object.with_mode(Level::Deny, in_full.trim_end().to_owned());
-        let in_short = format!("{in_short}, which the cluster would only report");
+        let in_short = format!("{in_short}; the cluster would report this, but not deny it");
         (in_short, in_full + "\n")
     } else {
         (in_short, in_full)
@@ -149,7 +149,7 @@ fn write_case(writer: &mut Writer<Vec<u8>>, file: &str, case: &Case) -> std::io:
                         if *kind == "failure" {
                             "denied"
                         } else {
-                            "not judged"
+                            "not checked"
                         },
                     ))
                     .with_attribute(("message", &*clean(in_short)))

@@ -19,7 +19,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
     if let Some(cluster) = &verdicts.cluster {
         let whose = match &cluster.context {
             Some(context) => format!("context {}", code(context)),
-            None => "service account of the pod".to_owned(),
+            None => "service account of the Pod".to_owned(),
         };
         line!(
             text,
@@ -31,7 +31,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
         section(&mut text, object);
     }
     if !verdicts.failures.is_empty() {
-        line!(text, "### ❗ Not judged\n");
+        line!(text, "### ❗ Not checked\n");
         for failure in &verdicts.failures {
             line!(text, "- {}", escape(failure.to_string()));
         }
@@ -45,7 +45,7 @@ fn section(text: &mut String, object: &Judged) {
         Exit::Accepted => ("✅", "would be accepted"),
         Exit::Denied if object.is_only_reported() => ("⚠️", "would be reported, not denied"),
         Exit::Denied => ("❌", "would be denied"),
-        Exit::Unjudged => ("❗", "could not be judged"),
+        Exit::Unjudged => ("❗", "could not be checked"),
     };
     line!(
         text,
@@ -70,10 +70,11 @@ fn section(text: &mut String, object: &Judged) {
     }
     let carried: Vec<&Finding> = object.of(Level::Carried).collect();
     if !carried.is_empty() {
-        let number = count(carried.len(), "finding");
+        let problems = count(carried.len(), "existing problem");
+        let does = if carried.len() == 1 { "does" } else { "do" };
         line!(
             text,
-            "<details><summary>{number} carried: existing problems, which do not cause a denial</summary>\n"
+            "<details><summary>{problems}, which {does} not cause a denial</summary>\n"
         );
         table(text, object, &carried);
         line!(text, "</details>\n");
@@ -89,8 +90,8 @@ fn context(object: &Judged) -> String {
     }];
     match &object.against {
         Against::Nothing => {}
-        Against::File(file) => facts.push(format!("judged as an update of {}", code(file))),
-        Against::Live => facts.push("judged as an update of the live object".to_owned()),
+        Against::File(file) => facts.push(format!("checked as an update of {}", code(file))),
+        Against::Live => facts.push("checked as an update of the live object".to_owned()),
     }
     if let Some(policy) = &object.policy {
         facts.push(format!("by {}", escape(policy.with_mode())));

@@ -61,7 +61,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
     let mut reports: Vec<PolicyReport<'_>> = verdicts.objects.iter().map(of_object).collect();
     if !verdicts.failures.is_empty() {
         let errors = verdicts.failures.iter().map(error).collect();
-        reports.push(report("not-judged", None, None, errors));
+        reports.push(report("not-checked", None, None, errors));
     }
     let list = json!({"apiVersion": "v1", "kind": "List", "items": reports});
     let mut text = serde_json::to_string_pretty(&list)?;
@@ -120,7 +120,7 @@ fn of_object(object: &Judged) -> PolicyReport<'_> {
 
 fn error(failure: &Failure) -> Entry {
     let at = failure.file.as_deref().unwrap_or("cluster").to_owned();
-    entry("not-judged", "error", failure.what.clone(), at)
+    entry("not-checked", "error", failure.what.clone(), at)
 }
 
 fn report<'v>(

@@ -23,7 +23,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
         .chain([json!({
             "id": OBJECT,
             "shortDescription": {"text": "The object as a whole"},
-            "help": {"text": "The message of the result is that of the module."},
+            "help": {"text": "The result contains the message of the module."},
             "defaultConfiguration": {"level": "error"},
         })])
         .collect();

@@ -37,14 +37,14 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     let (style, sign, word) = match object.exit() {
         Exit::Accepted => (GREEN, '✔', "accepted"),
         Exit::Denied => (RED, '✘', "denied"),
-        Exit::Unjudged => (RED, '!', "not judged"),
+        Exit::Unjudged => (RED, '!', "not checked"),
     };
     let name = object.name();
     line!(text, "{style}{sign} {word}{style:#}  {BOLD}{name}{BOLD:#}");
     let against = match &object.against {
-        Against::Nothing => "judged in full".to_owned(),
-        Against::File(file) => format!("judged as an update of {}", one_line(file)),
-        Against::Live => "judged as an update of the live object".to_owned(),
+        Against::Nothing => "checked as a new object".to_owned(),
+        Against::File(file) => format!("checked as an update of {}", one_line(file)),
+        Against::Live => "checked as an update of the live object".to_owned(),
     };
     let version = one_line(&object.identity.api_version);
     let at = object.at(None);
@@ -238,7 +238,7 @@ fn carried(text: &mut String, object: &Judged) {
     }
     line!(
         text,
-        "  {DIM}· carried: existing problems, which do not cause a denial{DIM:#}"
+        "  {DIM}· existing problems, which do not cause a denial{DIM:#}"
     );
     for group in by_rule(&found) {
         for finding in group.iter().take(CARRIED) {
@@ -276,7 +276,7 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
     for (number, word, style) in [
         (accepted, "accepted", GREEN),
         (denied, "denied", RED),
-        (unjudged, "not judged", RED),
+        (unjudged, "not checked", RED),
     ] {
         match number {
             0 => {}
@@ -322,11 +322,9 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
     };
     let next = match (verdicts.exit(), problems) {
         (Exit::Denied, 1..) => format!(
-            "Correct {above} above and check again; `{name} explain RULE` shows a rule's page with examples."
+            "Fix {above} above and check again; `{name} explain RULE` shows the page of a rule with examples."
         ),
-        (Exit::Unjudged, _) => {
-            "Some objects could not be judged; the errors name the reasons.".to_owned()
-        }
+        (Exit::Unjudged, _) => "Some objects could not be checked; see the errors.".to_owned(),
         _ => return,
     };
     for line in wrap(&next, width) {

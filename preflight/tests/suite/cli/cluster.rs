@@ -568,10 +568,11 @@ fn another_module_reads_what_it_asks_for_and_the_user_grants(
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(code), "{output:?}");
-    let note = "note: the module of --policy asks for access to v1/Node, which is denied; --allow-context-aware grants it\n";
+    let note = "note: the module of --policy requests access to v1/Node, which is denied; to allow it, use --allow-context-aware\n";
     let is_noted = text(&output.stderr).contains(note);
     assert_eq!(is_noted, !flag.contains("--allow"), "{output:?}");
-    let note = "note: --what-if has no effect: the module of --policy may not read nodes\n";
+    let note =
+        "note: --what-if has no effect: the module of --policy is not allowed to read nodes\n";
     let is_noted = text(&output.stderr).contains(note);
     assert_eq!(is_noted, code == 1 && flag.contains("--what-if"));
     let is_read = server
@@ -589,7 +590,7 @@ fn metadata_that_cannot_be_read_is_an_error() {
     check.args(["check", "-f", "other.yaml", "--cluster", "--policy"]);
     let output = check.arg(&module).output().unwrap();
     let error = format!(
-        "error: --policy {}: the module's metadata cannot be read; `kwctl annotate` writes it: ",
+        "error: --policy {}: the module's metadata cannot be read; to add metadata, use `kwctl annotate`: ",
         module.display()
     );
     assert!(text(&output.stderr).contains(&error), "{output:?}");

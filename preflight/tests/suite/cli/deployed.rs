@@ -97,7 +97,7 @@ fn the_output_is_as_reviewed(
 #[case::verify(json!({"images": "verify", "levels": {"image-unreadable": "deny"}}))]
 #[case::verify_all(json!({"images": "verify-all", "levels": {"image-unreadable": "deny"}, "repair": {"image-architectures-mismatch": "from-image"}}))]
 fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
-    let note = "note: images are not looked up, although the settings have `images: verify`; to look them up as the policy in the cluster does, add --images\n";
+    let note = "note: the settings have `images: verify`, but images are not looked up; to look them up like the policy in the cluster, add --images\n";
     let file = super::scratch("images-not-looked-up")
         .join(format!("{}.json", settings["images"].as_str().unwrap()));
     std::fs::write(&file, settings.to_string()).unwrap();
@@ -237,7 +237,7 @@ fn labels_that_kubewarden_ignores_do_not_exclude_the_object() {
     let server = ApiServer::start(with_policies(&policies));
     let output = command_on(&server).args(["check", "--cluster"]).output();
     let shown = shown("check --cluster", &output.unwrap());
-    let note = "note: ClusterAdmissionPolicy a: Kubewarden ignores the matchLabels of its namespaceSelector, so they are not evaluated; use matchExpressions\n";
+    let note = "note: ClusterAdmissionPolicy a: Kubewarden ignores the matchLabels of its namespaceSelector, so hco-preflight ignores them too; use matchExpressions\n";
     assert!(
         shown.contains(note) && shown.contains("by ClusterAdmissionPolicy a"),
         "{shown}"
@@ -283,7 +283,11 @@ fn a_policy_with_unknown_settings_does_not_stop_the_others() {
     "\"level\": \"error\",\n          \"locations\"",
     true
 )]
-#[case::junit("1 problem, which the cluster would only report", "never", true)]
+#[case::junit(
+    "1 problem; the cluster would report this, but not deny it",
+    "never",
+    true
+)]
 #[case::policyreport("\"result\": \"fail\"", "never", true)]
 #[case::markdown(
     "### ⚠️ HyperConverged `kubevirt-hyperconverged/kubevirt-hyperconverged` would be reported, not denied",
@@ -457,7 +461,7 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
     let server = ApiServer::start(answers);
     let output = command_on(&server).args(["check", "--cluster"]).output();
     let shown = shown("check --cluster", &output.unwrap());
-    let note = "note: using the default settings: some policies cannot be listed, and no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged` among the others; use --settings to choose others\n";
+    let note = "note: using the default settings: some policies cannot be listed; among the others, no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged`; use --settings to specify other settings\n";
     assert!(shown.contains(note), "{shown}");
 }
 

@@ -281,7 +281,7 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     };
     let (code, file, printed) = fix_with_live("fix-only-live", &text, "--write", only_live);
     assert_eq!((code, &file), (Some(1), &text), "{printed}");
-    let error = "error: hco.yaml:1: [architectures-malformed] not changed: the value is only in the live object, and not in the file; add it to the file, or change the live object with the command that `-o commands` prints\n";
+    let error = "error: hco.yaml:1: [architectures-malformed] not changed: the value is in the live object, but not in the file; add it to the file, or change the live object with the command that `-o commands` prints\n";
     assert_eq!(printed.matches(error).count(), 1, "{printed}");
     let (code, _, printed) =
         fix_with_live("fix-only-live-command", &text, "-o commands", only_live);

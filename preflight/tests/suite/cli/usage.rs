@@ -117,7 +117,7 @@ fn a_shared_cache_is_not_used() {
     };
     let printed = notes("");
     assert!(
-        printed.contains("the module is compiled on each run: "),
+        printed.contains("the module is compiled on every run, because the cache cannot be used: "),
         "{printed}"
     );
     assert!(!notes("--no-cache").contains("compiled"));
