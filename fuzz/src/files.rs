@@ -1,5 +1,6 @@
 //! Files that hco-preflight reads: manifests and sessions.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use hco_preflight::{
@@ -62,7 +63,7 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
     if let Some(target) = targets.last_mut() {
         for choice in choices.chunks_exact(8).take(4) {
             let way: Vec<usize> = choice[2..].iter().map(|byte| usize::from(*byte)).collect();
-            let way = &way[..1 + usize::from(choice[0]) % way.len()];
+            let way = &way[..=usize::from(choice[0]) % way.len()];
             change(target, way, &value(choice[1]), choice[0].into());
         }
     }
@@ -91,9 +92,9 @@ fn walk(object: &Object, value: &Value, path: &mut String, visit: &mut impl FnMu
         Value::Object(members) => {
             for (name, member) in members {
                 if name.contains(['.', '/', '[', ']']) {
-                    path.push_str(&format!("[{name}]"));
+                    let _ = write!(path, "[{name}]");
                 } else {
-                    path.push_str(&format!(".{name}"));
+                    let _ = write!(path, ".{name}");
                 }
                 walk(object, member, path, visit);
                 path.truncate(length);
@@ -101,7 +102,7 @@ fn walk(object: &Object, value: &Value, path: &mut String, visit: &mut impl FnMu
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                path.push_str(&format!("[{index}]"));
+                let _ = write!(path, "[{index}]");
                 walk(object, item, path, visit);
                 path.truncate(length);
             }
@@ -145,7 +146,7 @@ pub(crate) fn session(input: &[u8]) {
         "{text}"
     );
     let exchanges = session.exchanges.clone();
-    let Ok(replay) = Replay::new(session.clone()) else {
+    let Ok(replay) = Replay::new(session) else {
         return;
     };
     assert_eq!(replay.left(), exchanges.len());
@@ -157,7 +158,7 @@ pub(crate) fn session(input: &[u8]) {
         match &exchange.response {
             Response::Success { payload } => assert_eq!(answer.as_deref(), Ok(payload.as_bytes())),
             Response::Error { message } => {
-                assert!(answer.expect_err("an error").ends_with(message))
+                assert!(answer.expect_err("an error").ends_with(message));
             }
         }
     }

@@ -190,9 +190,8 @@ fn overrides(patch: &str, fields: &[&str]) -> Option<bool> {
     let operations = match serde_json::from_str(patch) {
         Ok(Value::Null) => return Some(false),
         Ok(Value::Array(operations)) => operations,
-        Ok(_) => return Some(true),
         Err(_) if patch.contains("\\u") || patch.contains(['e', 'E']) => return None,
-        Err(_) => return Some(true),
+        Ok(_) | Err(_) => return Some(true),
     };
     let is_below = |one: &str, other: &str| {
         let other: Vec<&str> = other.split('/').skip(1).collect();
@@ -263,7 +262,7 @@ pub(crate) fn registry_answers(input: &[u8]) {
 }
 
 /// The architectures, naively; `None` within if there are none or the answer is no manifest. `None` if of several equal
-/// keys the last one decides, or serde_json cannot read a value.
+/// keys the last one decides, or `serde_json` cannot read a value.
 fn architectures(manifest: &[u8], config: &[u8]) -> Option<Option<BTreeSet<String>>> {
     let unique = |bytes: &[u8]| {
         let value: Value = serde_json::from_slice(bytes).ok()?;
@@ -285,9 +284,8 @@ fn architectures(manifest: &[u8], config: &[u8]) -> Option<Option<BTreeSet<Strin
                 return Some(None);
             }
             match (&config["config"], &config["config"]["architecture"]) {
-                (Value::Null, _) => BTreeSet::new(),
                 (Value::Object(_), Value::String(name)) => [name.clone()].into(),
-                (Value::Object(_), Value::Null) => BTreeSet::new(),
+                (Value::Null, _) | (Value::Object(_), Value::Null) => BTreeSet::new(),
                 _ => return Some(None),
             }
         }

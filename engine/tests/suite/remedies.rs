@@ -233,11 +233,11 @@ fn what_the_image_supports_decides_how_an_annotation_is_corrected() {
     );
     assert_eq!(
         malformed("S390X", &["amd64", "arm64", "s390x"]),
-        [image.clone()]
+        std::slice::from_ref(&image)
     );
     assert_eq!(
         malformed("AMD64,ppc64le", &["amd64", "arm64"]),
-        [image.clone()]
+        std::slice::from_ref(&image)
     );
     let unsupported = summaries("AMD64", "architectures-unsupported", &["amd64"], &mixed);
     assert_eq!(unsupported[0], entries);

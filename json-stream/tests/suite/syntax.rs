@@ -121,9 +121,10 @@ fn an_error_is_a_sentence(#[case] error: Error, #[case] sentence: &str) {
 #[case::number_for_a_key("{1:1}")]
 fn what_is_read_is_checked_like_what_is_skipped(#[case] document: &str) {
     let bytes = document.as_bytes();
-    let read = match document.starts_with('[') {
-        true => Reader::new(bytes).list(|reader| reader.skip()),
-        false => Reader::new(bytes).object(|_| Ok(Some(())), |reader, ()| reader.skip()),
+    let read = if document.starts_with('[') {
+        Reader::new(bytes).list(Reader::skip)
+    } else {
+        Reader::new(bytes).object(|_| Ok(Some(())), |reader, ()| reader.skip())
     };
     assert_eq!(read, Err(Error::Syntax));
 }

@@ -12,6 +12,11 @@ use serde_json::Value;
 
 use input::Input;
 
+#[expect(
+    clippy::indexing_slicing,
+    clippy::only_used_in_recursion,
+    reason = "inputs of a known length, and a tree"
+)]
 #[path = "../../../fuzz/src/files.rs"]
 mod files;
 #[path = "../../../fuzz/src/input.rs"]

@@ -1,6 +1,8 @@
 //! The worst that users, nodes, and registries can send, in time and memory of the module. `make worst-cases` prints the table;
 //! what it costs at most is tested in `cost.rs`.
 
+#![expect(clippy::indexing_slicing, reason = "JSON whose shape is known")]
+
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
