@@ -625,7 +625,7 @@ mod tests {
             objects: Vec::new(),
         };
         let error = replace(&source("read"), "ours").unwrap_err();
-        assert!(error.to_string().contains("was changed since it was read"));
+        assert!(error.to_string().contains("has changed since it was read"));
         assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
         replace(&source("theirs"), "ours").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"ours");
