@@ -97,7 +97,9 @@ fn seeds() {
         write(directory, target, judged());
     }
     let cases = cases();
-    let sessions = cases.iter().filter_map(|case| Judged::new(case).session().ok());
+    let sessions = cases
+        .iter()
+        .filter_map(|case| Judged::new(case).session().ok());
     write(directory, "session", sessions);
     write(directory, "settings", cases.iter().map(Case::settings));
     write(

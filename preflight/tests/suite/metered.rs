@@ -1,6 +1,6 @@
 //! A host that counts the instructions of the module: the same number on every machine.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use hco_preflight::Policy;
 use wasmtime_provider::wasmtime::{Caller, Config, Engine, Linker, Memory, Module, Store};
@@ -22,13 +22,13 @@ static MODULE: LazyLock<Module> = LazyLock::new(|| {
 
 const OPERATION: &str = "validate";
 
-struct Host<'a> {
+struct Host {
     payload: Vec<u8>,
-    nodes: &'a [u8],
+    nodes: Arc<[u8]>,
     /// The answer of registries.
-    manifest: &'a [u8],
+    manifest: Arc<[u8]>,
     /// What the guest asked for last.
-    response: &'a [u8],
+    response: Arc<[u8]>,
     answer: Vec<u8>,
 }
 
@@ -43,9 +43,9 @@ pub(crate) fn validate_with_images(payload: &[u8], nodes: &[u8], manifest: &[u8]
     let engine = MODULE.engine();
     let host = Host {
         payload: payload.to_vec(),
-        nodes,
-        manifest,
-        response: &[],
+        nodes: nodes.into(),
+        manifest: manifest.into(),
+        response: Arc::default(),
         answer: Vec::new(),
     };
     let mut store = Store::new(engine, host);
@@ -83,18 +83,18 @@ fn length(bytes: &[u8]) -> u32 {
 }
 
 /// The functions of waPC that a guest calls.
-fn linker<'a>(engine: &Engine) -> Linker<Host<'a>> {
-    type Guest<'g, 'a> = Caller<'g, Host<'a>>;
-    fn memory(guest: &mut Guest<'_, '_>) -> Memory {
+fn linker(engine: &Engine) -> Linker<Host> {
+    type Guest<'a> = Caller<'a, Host>;
+    fn memory(guest: &mut Guest<'_>) -> Memory {
         let memory = guest.get_export("memory").expect("a memory");
         memory.into_memory().expect("a memory")
     }
-    fn write(guest: &mut Guest<'_, '_>, at: u32, bytes: &[u8]) {
+    fn write(guest: &mut Guest<'_>, at: u32, bytes: &[u8]) {
         memory(guest)
             .write(guest, at as usize, bytes)
             .expect("it fits");
     }
-    fn read(guest: &mut Guest<'_, '_>, at: u32, length: u32) -> Vec<u8> {
+    fn read(guest: &mut Guest<'_>, at: u32, length: u32) -> Vec<u8> {
         let mut bytes = vec![0; length as usize];
         memory(guest)
             .read(guest, at as usize, &mut bytes)
@@ -106,7 +106,7 @@ fn linker<'a>(engine: &Engine) -> Linker<Host<'a>> {
         linker.func_wrap(
             "wapc",
             "__guest_request",
-            |mut guest: Guest<'_, 'a>, operation, payload| {
+            |mut guest: Guest<'_>, operation, payload| {
                 let bytes = std::mem::take(&mut guest.data_mut().payload);
                 write(&mut guest, operation, OPERATION.as_bytes());
                 write(&mut guest, payload, &bytes);
@@ -114,7 +114,7 @@ fn linker<'a>(engine: &Engine) -> Linker<Host<'a>> {
         )?;
         // An error is told from an answer by what the call returns.
         for name in ["__guest_response", "__guest_error"] {
-            linker.func_wrap("wapc", name, |mut guest: Guest<'_, 'a>, at, length| {
+            linker.func_wrap("wapc", name, |mut guest: Guest<'_>, at, length| {
                 guest.data_mut().answer = read(&mut guest, at, length);
             })?;
         }
@@ -122,7 +122,7 @@ fn linker<'a>(engine: &Engine) -> Linker<Host<'a>> {
         linker.func_wrap(
             "wapc",
             "__host_call",
-            |mut guest: Guest<'_, 'a>,
+            |mut guest: Guest<'_>,
              _: u32,
              _: u32,
              namespace,
@@ -133,19 +133,19 @@ fn linker<'a>(engine: &Engine) -> Linker<Host<'a>> {
              _: u32| {
                 let namespace = read(&mut guest, namespace, length);
                 let host = guest.data_mut();
-                host.response = match namespace.as_slice() {
-                    b"oci" => host.manifest,
-                    _ => host.nodes,
-                };
+                host.response = Arc::clone(match namespace.as_slice() {
+                    b"oci" => &host.manifest,
+                    _ => &host.nodes,
+                });
                 1
             },
         )?;
-        linker.func_wrap("wapc", "__host_response_len", |guest: Guest<'_, 'a>| {
-            length(guest.data().response)
+        linker.func_wrap("wapc", "__host_response_len", |guest: Guest<'_>| {
+            length(&guest.data().response)
         })?;
-        linker.func_wrap("wapc", "__host_response", |mut guest: Guest<'_, 'a>, at| {
-            let response = guest.data().response;
-            write(&mut guest, at, response);
+        linker.func_wrap("wapc", "__host_response", |mut guest: Guest<'_>, at| {
+            let response = Arc::clone(&guest.data().response);
+            write(&mut guest, at, &response);
         })?;
         Ok(())
     };
