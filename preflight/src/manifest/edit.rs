@@ -420,6 +420,8 @@ impl Editor<'_> {
                 let at = self.line_end(end.max(from));
                 self.edit(at..at, self.style.block_below(new, column));
             }
+            // An anchor or a tag without a value: `start` is at the next text.
+            (Form::Plain, _) if start > end => return Err(unusual()),
             (Form::Plain | Form::Quoted, _) => {
                 let old = self.text.get(start..end).unwrap_or_default();
                 let is_flow = matches!(slot, Slot::Flow);

@@ -70,9 +70,7 @@ impl Bytes {
             let byte = self.of_characters.get(mark.index()).copied();
             self.before + byte.unwrap_or(mark.index())
         };
-        let start = byte(&span.start);
-        // The parser ends an empty value that has an anchor before it begins.
-        start..byte(&span.end).max(start)
+        byte(&span.start)..byte(&span.end)
     }
 }
 
