@@ -160,17 +160,6 @@ pub(crate) struct Subject {
     pub(crate) verified: Verified,
 }
 
-impl Subject {
-    /// Whether registries are asked for images.
-    pub(crate) fn looks_up_images(&self) -> bool {
-        #[cfg(feature = "images")]
-        let looks_up = self.verified.images;
-        #[cfg(not(feature = "images"))]
-        let looks_up = false;
-        looks_up
-    }
-}
-
 /// Options for registries.
 #[cfg(feature = "images")]
 #[derive(Debug, Clone, clap::Args)]

@@ -332,16 +332,27 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
     if changes_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
-        && !args.subject.looks_up_images()
+        && !looks_up_images(args)
     {
-        if cfg!(feature = "images") {
-            "the architectures of the image are unknown, because it was not looked up; --images looks it up"
-        } else {
-            "the architectures of the image are unknown"
-        }
+        UNKNOWN
     } else {
         "only you know whether this is what you want"
     }
+}
+
+#[cfg(feature = "images")]
+const UNKNOWN: &str = "the architectures of the image are unknown, because it was not looked up; --images looks it up";
+#[cfg(not(feature = "images"))]
+const UNKNOWN: &str = "the architectures of the image are unknown";
+
+#[cfg(feature = "images")]
+fn looks_up_images(args: &args::Fix) -> bool {
+    args.subject.verified.images
+}
+
+#[cfg(not(feature = "images"))]
+fn looks_up_images(_: &args::Fix) -> bool {
+    false
 }
 
 /// The remedy that a preference means.

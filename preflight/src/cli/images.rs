@@ -135,6 +135,7 @@ impl Images {
     }
 
     #[cfg(not(feature = "images"))]
+    #[expect(clippy::unused_self, reason = "it has the signature of the one above")]
     pub(crate) fn read_ahead(&self, _: impl FnOnce(&Arc<dyn HostCalls>)) {}
 }
 
