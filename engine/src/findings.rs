@@ -310,3 +310,19 @@ pub(crate) fn judge<'a>(
     });
     judged
 }
+
+#[cfg(test)]
+impl Judged<'_> {
+    /// Denials that are all shown.
+    pub(crate) fn denying(shown: Vec<FindingReport>) -> Self {
+        Self {
+            rule: &crate::rules::architectures_untidy::RULE,
+            counts: Counts {
+                deny: shown.len(),
+                ..Counts::default()
+            },
+            shown,
+            worst: BTreeMap::new(),
+        }
+    }
+}

@@ -253,6 +253,7 @@ mod tests {
         assert_eq!(distance("ab", "", 2), Some(2));
         assert_eq!(distance("abcdef", "bcdefa", 2), Some(2));
         assert_eq!(distance("abcdef", "fabcde", 1), None);
+        assert_eq!(distance("abxyz", "ab", 2), None);
     }
 
     #[test]

@@ -98,3 +98,39 @@ fn short(path: &str) -> &str {
         .and_then(|path| path.rsplit_once('.'))
         .map_or(path, |(_, last)| last)
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_whole_as_long_as_there_is_room_to_count_the_rest() {
+        let object = ObjectName {
+            namespace: "",
+            name: "x",
+        };
+        let judged = |fact: usize| {
+            Judged::denying(vec![FindingReport {
+                rule: "a",
+                level: Outcome::Deny,
+                path: "p".to_owned(),
+                template: None,
+                fact: "y".repeat(fact),
+                fix: "z".to_owned(),
+                remedies: Vec::new(),
+            }])
+        };
+        let long = judged(1600);
+        let of = |fact: usize| message(&object, &[&long, &long, &judged(fact)]);
+        let room = LIMIT - 64 - of(1).len() + 1;
+        let whole = of(room);
+        assert_eq!(
+            (whole.len(), whole.ends_with("y\nfix: z")),
+            (LIMIT - 64, true)
+        );
+        assert!(of(room + 1).ends_with("z\n\nand 1 more"));
+    }
+}

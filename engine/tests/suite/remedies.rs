@@ -241,6 +241,13 @@ fn what_the_image_supports_decides_how_an_annotation_is_corrected() {
     );
     let unsupported = summaries("AMD64", "architectures-unsupported", &["amd64"], &mixed);
     assert_eq!(unsupported[0], entries);
+    let partial = summaries(
+        "amd64, arm64",
+        "architectures-partial",
+        &["amd64", "arm64"],
+        &mixed,
+    );
+    assert_eq!(partial[0], entries);
     let partial =
         |nodes| summaries("amd64", "architectures-partial", &["amd64", "arm64"], nodes)[0].clone();
     assert_eq!(partial(&mixed), image);

@@ -90,3 +90,39 @@ fn settings_are_accepted_or_their_problems_reported() {
         "{error}"
     );
 }
+
+/// The suffix for an architecture is added to a name only if the import is on and the template is annotated.
+#[test]
+fn a_name_has_room_for_the_suffix_of_an_architecture() {
+    let rejects = |length: usize, import: bool, annotation: &str| {
+        let mut request = request("v1beta1", None);
+        request["request"]["object"]["spec"] = json!({
+            "featureGates": {"enableMultiArchBootImageImport": import},
+            "dataImportCronTemplates": [{
+                "metadata": {
+                    "name": "x".repeat(length),
+                    "annotations": {"ssp.kubevirt.io/dict.architectures": annotation},
+                },
+                "spec": {},
+            }],
+        });
+        let findings = judge(&request).findings.into_iter();
+        findings
+            .map(|finding| finding.rule)
+            .any(|rule| rule == "template-name-invalid")
+    };
+    for (length, import, annotation, is_rejected) in [
+        (57, true, "amd64,arm64", false),
+        (58, true, "amd64,arm64", true),
+        (63, true, "", false),
+        (64, true, "", true),
+        (63, false, "amd64,arm64", false),
+        (64, false, "amd64,arm64", true),
+    ] {
+        assert_eq!(
+            rejects(length, import, annotation),
+            is_rejected,
+            "{length} {import} {annotation}"
+        );
+    }
+}
