@@ -46,13 +46,16 @@ pub(crate) enum NodesError {
     Host(String),
     /// The host returned something that is not a list of nodes.
     List(String),
+    /// The required affinity of the workloads is too long.
+    Affinity,
 }
 
 /// The nodes of a request: listed once, when a rule first needs them, and reduced immediately.
 pub(crate) struct Nodes<'a> {
     cluster: &'a dyn Cluster,
     account: Option<&'a ServiceAccount>,
-    /// The placements for which nodes are counted: those of the object, of the old object, and of a repaired one.
+    /// The placements for which nodes are counted: those of the object, of the old object, and of a repaired one, unless
+    /// they are too long.
     placements: Vec<&'a Placement>,
     counted: OnceCell<Result<Vec<Census>, NodesError>>,
 }
@@ -66,7 +69,10 @@ impl<'a> Nodes<'a> {
         Self {
             cluster,
             account: settings.service_account.as_ref(),
-            placements: placements.into_iter().collect(),
+            placements: placements
+                .into_iter()
+                .filter(|placement| !placement.is_too_long())
+                .collect(),
             counted: OnceCell::new(),
         }
     }
@@ -200,7 +206,11 @@ impl<'a> Facts<'a> {
 
     /// Why the nodes cannot be read, if a rule asked for them.
     pub(crate) fn nodes_error(&self) -> Option<&NodesError> {
-        self.nodes.counted.get()?.as_ref().err()
+        let counted = self.nodes.counted.get()?;
+        if self.hco.placement.is_too_long() {
+            return Some(&NodesError::Affinity);
+        }
+        counted.as_ref().err()
     }
 
     /// The architectures of an image, or why they are unknown; `None` if it is not looked up. If the nodes cannot be

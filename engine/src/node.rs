@@ -66,7 +66,7 @@ struct NodeReader<'a, 'p> {
 impl<'a> NodeReader<'a, '_> {
     fn list(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
         if reader.is_at_end() {
-            return Err(Problem::Empty);
+            return Err(unexpected("", "empty", Kind::Object.name()));
         }
         if !has_kind(reader, Kind::Object, "")? {
             return Err(wrong("", Kind::Object, Kind::Null));
@@ -175,7 +175,15 @@ impl<'a> NodeReader<'a, '_> {
             return Ok(());
         }
         reader.object(one_of(&["architecture"]), |reader, _| {
-            self.tally.node.architecture = text(reader, "status.nodeInfo.architecture")?;
+            /// The kubelet also sets the label `kubernetes.io/arch` to it, so it cannot be longer than a label value.
+            ///
+            /// DIVERGES: HCO takes any string. A kubelet could make each finding as long as a list of nodes.
+            const ARCHITECTURE: &str = "status.nodeInfo.architecture";
+            let architecture = text(reader, ARCHITECTURE)?;
+            if architecture.as_ref().is_some_and(|name| name.len() > 63) {
+                return Err(unexpected(ARCHITECTURE, "too long", "at most 63 bytes"));
+            }
+            self.tally.node.architecture = architecture;
             Ok(())
         })
     }
@@ -216,10 +224,14 @@ fn text<'a>(reader: &mut Reader<'a>, path: &'static str) -> Result<Option<Cow<'a
 }
 
 fn wrong(path: &'static str, expected: Kind, found: Kind) -> Problem {
-    Problem::WrongKind {
+    unexpected(path, found.name(), expected.name())
+}
+
+fn unexpected(path: &'static str, found: &'static str, expected: &'static str) -> Problem {
+    Problem::Unexpected {
         path,
-        expected,
         found,
+        expected,
     }
 }
 
@@ -289,6 +301,10 @@ mod tests {
     #[case::empty_architecture(
         r#"{"metadata":{"labels":{"node-role.kubernetes.io/worker":"","node-role.kubernetes.io/master":""}},"status":{"nodeInfo":{"architecture":""}}}"#,
         ";"
+    )]
+    #[case::architecture_of_63_bytes(
+        r#"{"metadata":{"labels":{"node-role.kubernetes.io/worker":""}},"status":{"nodeInfo":{"architecture":"012345678901234567890123456789012345678901234567890123456789012"}}}"#,
+        "012345678901234567890123456789012345678901234567890123456789012=1;"
     )]
     #[case::last_labels_win(
         r#"{"metadata":{"labels":{"node-role.kubernetes.io/worker":""},"labels":{}},"status":{"nodeInfo":{"architecture":"amd64"}}}"#,
@@ -384,6 +400,10 @@ mod tests {
     #[case::name_is_a_number(
         r#"{"items":[{"metadata":{"name":1}}]}"#,
         "items[0].metadata.name is a number, expected a string (at byte 30)"
+    )]
+    #[case::architecture_of_64_bytes(
+        r#"{"items":[{"status":{"nodeInfo":{"architecture":"0123456789012345678901234567890123456789012345678901234567890123"}}}]}"#,
+        "items[0].status.nodeInfo.architecture is too long, expected at most 63 bytes (at byte 114)"
     )]
     #[case::labels_are_a_string(
         r#"{"items":[{"metadata":{"labels":""}}]}"#,

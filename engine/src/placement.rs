@@ -21,6 +21,11 @@ use crate::path::FieldPath;
 
 /// The node label with the architecture.
 pub(crate) const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
+/// The most requirements that are compared with each node: far more than an affinity needs, because a requirement can
+/// list many values.
+///
+/// DIVERGES: HCO has no limit.
+const MOST_REQUIREMENTS: usize = 500;
 /// The labels that a placement can use to select an architecture.
 const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/arch"];
 
@@ -32,6 +37,7 @@ pub struct Placement {
     errors: Vec<SelectorError>,
     architecture_preference: Option<usize>,
     names_architecture: bool,
+    is_too_long: bool,
 }
 
 impl Placement {
@@ -62,7 +68,10 @@ impl Placement {
             Some((terms, errors)) => (Some(terms), errors),
             None => (None, Vec::new()),
         };
+        let terms = required.iter().flatten();
+        let requirements = terms.map(|term| term.labels.len() + term.fields.len());
         Self {
+            is_too_long: requirements.sum::<usize>() > MOST_REQUIREMENTS,
             // Keys and values are not validated.
             // MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `SelectorFromValidatedSet`.
             node_selector,
@@ -115,6 +124,11 @@ impl Placement {
     /// the first few errors of each requirement.
     pub fn errors(&self) -> &[SelectorError] {
         &self.errors
+    }
+
+    /// Whether the required affinity is too long to be compared with thousands of nodes.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.is_too_long
     }
 
     /// The index of the first preferred term, of any weight, that names an architecture label.

@@ -54,15 +54,22 @@ pub enum Kind {
     Object,
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Kind {
+    /// The kind, in a sentence.
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Null => "null",
             Self::Boolean => "a boolean",
             Self::Number => "a number",
             Self::String => "a string",
             Self::List => "a list",
             Self::Object => "an object",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

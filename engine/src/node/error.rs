@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use json_stream::{Error, Kind};
+use json_stream::Error;
 
 /// How many characters of an unexpected `kind` the error repeats.
 const KIND_MAX: usize = 40;
@@ -17,14 +17,13 @@ pub struct ListError {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Problem {
-    Empty,
     Json(Error),
     Trailing,
-    WrongKind {
+    Unexpected {
         /// The path below the item, or below the document if there is no item.
         path: &'static str,
-        expected: Kind,
-        found: Kind,
+        found: &'static str,
+        expected: &'static str,
     },
     ForeignKind(String),
     NoItems,
@@ -55,16 +54,15 @@ impl From<Error> for Problem {
 impl fmt::Display for ListError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.problem {
-            Problem::Empty => f.write_str("the document is empty, expected an object")?,
             Problem::Json(error) => match self.item {
                 Some(index) => write!(f, "items[{index}]: {error}")?,
                 None => write!(f, "{error}")?,
             },
             Problem::Trailing => f.write_str("unexpected data after the end of the list")?,
-            Problem::WrongKind {
+            Problem::Unexpected {
                 path,
-                expected,
                 found,
+                expected,
             } => {
                 match (self.item, *path) {
                     (None, "") => f.write_str("the document")?,

@@ -2,6 +2,7 @@
 
 use crate::facts::{Facts, NodesError};
 use crate::findings::{Finding, Findings, Identity};
+use crate::hyperconverged::REQUIRED;
 use crate::path::FieldPath;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
@@ -18,10 +19,11 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     };
     let account = facts.settings.service_account.as_ref();
     findings.add(Identity::only(), || {
-        let (fact, remedy) = match (error, account) {
+        let mut path = FieldPath::of(&["nodes"]);
+        let (reason, remedy) = match (error, account) {
             (NodesError::Forbidden { account, verb }, _) => (
                 format!(
-                    "The policy cannot check the object against the nodes: the service account {} of the policy-server cannot {verb} nodes.",
+                    ": the service account {} of the policy-server cannot {verb} nodes",
                     name(account)
                 ),
                 grant(Some(account), ""),
@@ -32,23 +34,27 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 let error = escape(first.trim_end_matches('.'), 160);
                 let colon = if error.is_empty() { "" } else { ": " };
                 (
-                    format!("The policy cannot check the object against the nodes, because it cannot read the nodes{colon}{error}."),
+                    format!(", because it cannot read the nodes{colon}{error}"),
                     resolve(first, account),
                 )
             }
             (NodesError::List(error), _) => (
-                format!(
-                    "The policy cannot check the object against the nodes, because the node list is invalid: {}.",
-                    escape(error, 160)
-                ),
+                format!(", because the node list is invalid: {}", escape(error, 160)),
                 Remedy::advice(
                     "see the log of the policy-server, which reads the list from the API server",
                 ),
             ),
+            (NodesError::Affinity, _) => {
+                path = facts.hco.fields.node_affinity.path().key(REQUIRED);
+                (
+                    ": the affinity has more than 500 requirements".to_owned(),
+                    Remedy::advice("shorten the affinity; one requirement can list many values"),
+                )
+            }
         };
         Finding {
-            path: FieldPath::of(&["nodes"]),
-            fact,
+            path,
+            fact: format!("The policy cannot check the object against the nodes{reason}."),
             remedies: vec![remedy],
         }
     });

@@ -308,3 +308,57 @@ fn findings_beyond_the_list_are_counted() {
     let report = create(&json!(templates.get(..128)));
     assert_eq!((report.findings.len(), report.more_findings), (2 * 128, 0));
 }
+
+/// Each requirement is compared with each node.
+#[test]
+fn an_affinity_of_more_than_500_requirements_is_not_compared_with_the_nodes() {
+    let affinity = |requirements: usize| {
+        // Two lists, and a term of its own for the last one.
+        let of = |count: usize, key: &str| -> Value {
+            let requirement = |number: usize| json!({"key": key, "operator": "In", "values": [format!("v{number}")]});
+            (0..count).map(requirement).collect()
+        };
+        json!([
+            {"matchExpressions": of(300, "zone"), "matchFields": of(requirements - 301, "metadata.uid")},
+            {"matchExpressions": of(1, "zone")},
+        ])
+    };
+    let judge = |requirements: usize, old: Option<usize>| {
+        let object = |requirements: usize| {
+            json!({"apiVersion": "hco.kubevirt.io/v1beta1", "metadata": {"name": "x"}, "spec": {
+                "workloads": {"nodePlacement": {"affinity": {"nodeAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": affinity(requirements)},
+                }}}},
+            }})
+        };
+        let payload = json!({"request": {
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+            "object": object(requirements),
+            "oldObject": old.map(object),
+        }});
+        engine::judge(payload.to_string().as_bytes(), &mixed())
+    };
+    let rules = |report: &Report| -> Vec<_> { report.findings.iter().map(|it| it.rule).collect() };
+    assert_eq!(rules(&judge(500, None)), ["no-workload-nodes"]);
+    let report = judge(501, None);
+    assert_eq!(report.code, Some(500));
+    assert!(report.workload_architectures.is_none());
+    let [finding] = report.findings.as_slice() else {
+        panic!("{:?}", report.findings);
+    };
+    assert_eq!(
+        (finding.rule, finding.path.as_str()),
+        (
+            "nodes-unreadable",
+            "spec.workloads.nodePlacement.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+        )
+    );
+    assert_eq!(
+        finding.fact,
+        "The policy cannot check the object against the nodes: the affinity has more than 500 requirements."
+    );
+    // The object before an update can be too long.
+    assert_eq!(rules(&judge(500, Some(501))), ["no-workload-nodes"]);
+    assert_eq!(rules(&judge(502, Some(501))), ["nodes-unreadable"]);
+}

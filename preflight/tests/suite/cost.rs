@@ -186,3 +186,38 @@ fn many_terms_and_many_nodes_are_judged(#[case] requirement: fn(usize) -> Value)
     let (one, many) = (cost(1), cost(200));
     assert!(many < one * 40, "{one}, for 200 terms {many}");
 }
+
+/// The architectures of nodes are part of findings, and a kubelet can report any string.
+#[test]
+fn long_architectures_cost_no_memory() {
+    let name = "a".repeat(4_000);
+    let item = json!({"metadata": {"labels": {"node-role.kubernetes.io/worker": ""}}, "status": {"nodeInfo": {"architecture": name}}});
+    let nodes = json!({"kind": "NodeList", "items": repeated(5_000, &item)}).to_string();
+    let templates = with_import(&templates(100, |_| "amd64".to_owned()));
+    let measured = validate(&payload("v1beta1", &templates, None), nodes.as_bytes());
+    let answer: Value = serde_json::from_slice(&measured.answer).expect("an answer");
+    assert_eq!(answer["code"], 500, "{answer}");
+    assert!(
+        measured.memory < nodes.len() + (6 << 20),
+        "{} bytes",
+        measured.memory
+    );
+}
+
+/// HCO has no limit, but the API server does not wait.
+#[test]
+fn the_longest_affinity_is_judged_with_thousands_of_nodes() {
+    let nodes = nodes(5_000);
+    let longest = |values: usize| {
+        let values: Vec<String> = (0..values).map(|value| format!("zone-{value}")).collect();
+        let requirement = |term: usize| {
+            let mut values = values.clone();
+            values.push(format!("v{term}"));
+            json!({"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": values}]})
+        };
+        affinity(&(0..500).map(requirement).collect())
+    };
+    let update = payload("v1beta1", &longest(400), Some(&longest(399)));
+    let instructions = validate(&update, &nodes).instructions;
+    assert!(instructions < 12_000_000_000, "{instructions}");
+}

@@ -177,6 +177,19 @@ fn inputs() -> Vec<Input> {
     };
     let exists = |term: usize| json!({"key": format!("l{term}"), "operator": "Exists"});
     let not_in = |term: usize| json!({"key": "zone", "operator": "NotIn", "values": ["0", "1", "2", format!("{term}")]});
+    let of_500_terms = |item: &dyn Fn(usize) -> Value| {
+        terms(&count(
+            500,
+            |term| json!({"matchExpressions": [item(term)]}),
+        ))
+    };
+    // Every node has one of the values, so every term is compared with every node.
+    let not_in_many = |term: usize, bytes: usize| {
+        json!({"key": "zone", "operator": "NotIn", "values": fill(bytes, |value| match value {
+            0..3 => json!(format!("{value}")),
+            _ => json!(format!("v{}", term + value)),
+        })})
+    };
     let names = "n".repeat(57);
     vec![
         input("1,900 templates with 512 unknown entries each", user, imported(&count(1_900, |number| template(&format!("t{number}"), &entries(512))))),
@@ -192,6 +205,13 @@ fn inputs() -> Vec<Input> {
         Input {
             old: Some(imported(&fill(STORED, |number| template(&format!("t{number}"), &entries(511))))),
             ..input("an update: every template has another entry", user, of_templates(&|number| template(&format!("t{number}"), &entries(512))))
+        },
+        Input { nodes: Arc::clone(&many), ..input("500 terms of many values × 5,000 nodes", user, of_500_terms(&|term| not_in_many(term, REQUEST / 500 - 100))) },
+        Input {
+            nodes: Arc::clone(&many),
+            old: Some(of_500_terms(&|term| not_in_many(term, STORED / 500 - 100))),
+            settings: json!({"repair": {"multi-arch-import-disabled": {"place-on": "arm64"}}}),
+            ..input("the same in an update, with a repaired placement", user, of_500_terms(&|term| not_in_many(term + 1, REQUEST / 500 - 100)))
         },
         Input { nodes: Arc::clone(&many), ..input("terms × 5,000 nodes, another label each", user, of_terms(&exists)) },
         Input { nodes: Arc::clone(&many), ..input("terms × 5,000 nodes, another value of one label each", user, of_terms(&|term| json!({"key": "zone", "operator": "In", "values": [format!("v{term}")]}))) },
