@@ -225,8 +225,8 @@ handbook-serve: handbook ## Serve the handbook on http://127.0.0.1:8080 (PORT)
 	cd playground && npm run --silent serve -- $(abspath $(TARGET))/handbook $(or $(PORT),8080)
 
 .PHONY: worst-cases
-worst-cases: setup ## Measure the worst inputs that users, nodes, and registries can send
-	$(TEST) --test suite -- --ignored --nocapture --exact worst::worst_cases
+worst-cases: setup ## Measure the worst inputs that users, nodes, and registries can send, and write them to docs/threat-model.md
+	$(CARGO) test --locked -q -p hco-preflight --test suite -- --ignored --exact worst::worst_cases
 
 .PHONY: bench
 bench: ## Measure the cost of an evaluation, and write it to docs/performance.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)

@@ -83,7 +83,13 @@ pub(crate) fn placement(input: &[u8]) {
         })
     });
     let list = json!({"items": items.collect::<Vec<_>>()}).to_string();
-    assert_eq!(census(list.as_bytes(), &[&placement]), Ok(vec![expected]));
+    let expected = are_known(&input.nodes).then(|| vec![expected]);
+    assert_eq!(census(list.as_bytes(), &[&placement]).ok(), expected);
+}
+
+/// Whether no architecture is too long.
+fn are_known(nodes: &[Node]) -> bool {
+    nodes.iter().all(|node| node.architecture.len() <= 63)
 }
 
 fn count(census: &mut Census, node: &Node, restricts: bool, is_selected: bool) {
@@ -271,7 +277,8 @@ pub(crate) fn node_list(input: &[u8]) {
     if let Ok(counted) = &counted {
         assert_eq!(Ok(counted), again.as_ref());
     }
-    let expected = nodes(&list, &["zone"]).map(|nodes| {
+    let expected = nodes(&list, &["zone"]).filter(|nodes| are_known(nodes));
+    let expected = expected.map(|nodes| {
         let of = |affinity: &NodeAffinity| {
             let selector = affinity
                 .required_during_scheduling_ignored_during_execution

@@ -275,7 +275,7 @@ fn result_of(fault: Fault) -> Expected {
         Fault::BadGateway => Expected::Unreadable("code: 502, message: <html>Bad"),
         Fault::TooManyRequests => Expected::Unreadable("slow do"),
         Fault::Forbidden => Expected::Unreadable("OCI API error: a ::error::"),
-        Fault::Large => Expected::Unreadable("the manifest is larger than 4 MiB"),
+        Fault::Large => Expected::Unreadable("the manifest is larger than 1 MiB"),
     }
 }
 
