@@ -1,6 +1,12 @@
 //! Finds the bytes that are special in a string, one block at a time: quotes, backslashes, and control
 //! characters. It does not know whether they are in a string.
 
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd;
+
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use self::simd::special_in_block;
+
 /// The size of a block: one byte for each bit of a word.
 pub(crate) const BLOCK: usize = 64;
 
@@ -20,31 +26,6 @@ fn special_in_tail(tail: &[u8]) -> u64 {
         start.copy_from_slice(tail);
     }
     special_in_block(&block)
-}
-
-/// Sixteen bytes at a time, in a vector. Written without a loop, because the compiler does not unroll loops in a
-/// module that is optimized for size. A loop is 10 % slower.
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-fn special_in_block(block: &[u8; BLOCK]) -> u64 {
-    let (words, _) = block.as_chunks();
-    let [a, b, c, d, e, f, g, h] = words else {
-        return 0; // Not reached: 64 bytes are eight times eight.
-    };
-    special_in_vector(*a, *b)
-        | special_in_vector(*c, *d) << 16
-        | special_in_vector(*e, *f) << 32
-        | special_in_vector(*g, *h) << 48
-}
-
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-fn special_in_vector(low: [u8; 8], high: [u8; 8]) -> u64 {
-    use std::arch::wasm32::{u8x16_bitmask, u8x16_eq, u8x16_lt, u8x16_splat, u64x2};
-    use std::arch::wasm32::{v128_or, v128_xor};
-    let bytes = u64x2(u64::from_le_bytes(low), u64::from_le_bytes(high));
-    let flipped = v128_xor(bytes, u8x16_splat(FLIP));
-    let quote_or_control = u8x16_lt(flipped, u8x16_splat(0x21));
-    let backslash = u8x16_eq(bytes, u8x16_splat(b'\\'));
-    u64::from(u8x16_bitmask(v128_or(quote_or_control, backslash)))
 }
 
 /// Eight bytes at a time, in a word.

@@ -391,10 +391,7 @@ pub(super) fn list_architectures(
     let correction = value.corrected(&census.workload);
     match fit(supported, &census.workload, &correction.value) {
         Fit::Wrong(value) | Fit::Partial(value) => set_supported(facts, template, census, value),
-        Fit::Right if correction.value != value.0 => {
-            set_corrected(facts, template, census, correction)
-        }
-        Fit::Right => another_image(census, supported),
+        Fit::Right => set_corrected(facts, template, census, correction),
         Fit::Unusable => another_image_or_placement(census, supported),
     }
 }

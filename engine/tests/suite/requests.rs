@@ -126,3 +126,59 @@ fn a_name_has_room_for_the_suffix_of_an_architecture() {
         );
     }
 }
+
+#[test]
+fn existing_problems_of_a_rule_are_one_warning() {
+    let warnings = |count: usize| {
+        let template = |number: usize| {
+            json!({
+                "metadata": {
+                    "name": format!("t{number}"),
+                    "annotations": {"ssp.kubevirt.io/dict.architectures": "AMD64,arm64"},
+                },
+                "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://x.io/a"}}}}},
+            })
+        };
+        let spec = |templates: Value| {
+            json!({
+                "featureGates": {"enableMultiArchBootImageImport": true},
+                "dataImportCronTemplates": templates,
+            })
+        };
+        let mut request = request("v1beta1", None);
+        let old: Value = (0..count).map(template).collect();
+        let mut new = old.clone();
+        new[0]["spec"]["schedule"] = "0 0 * * *".into();
+        request["request"]["operation"] = "UPDATE".into();
+        request["request"]["oldObject"] = request["request"]["object"].clone();
+        request["request"]["oldObject"]["spec"] = spec(old);
+        request["request"]["object"]["spec"] = spec(new);
+        let report = judge(&request);
+        assert!(report.allowed, "{:?}", report.message);
+        let of_rule = |warning: &String| warning.starts_with("[architectures-malformed]");
+        report
+            .warnings
+            .into_iter()
+            .filter(of_rule)
+            .collect::<Vec<_>>()
+    };
+    let fact = "The entry `AMD64` of template `t0` is not valid";
+    for (count, begins) in [
+        (
+            1,
+            format!("[architectures-malformed] Existing problem: {fact}"),
+        ),
+        (
+            2,
+            format!("[architectures-malformed] Existing problem, and 1 more: {fact}"),
+        ),
+        (
+            4,
+            format!("[architectures-malformed] Existing problem, and 3 more: {fact}"),
+        ),
+    ] {
+        let warnings = warnings(count);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].starts_with(&begins), "{warnings:?}");
+    }
+}
