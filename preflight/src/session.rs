@@ -49,13 +49,11 @@ pub enum Response {
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// A file cannot be read or written.
-    #[error("the session `{}` cannot be {what}", path.display())]
+    /// A file cannot be read.
+    #[error("the session `{}` cannot be read", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// Read or written.
-        what: &'static str,
         /// Why.
         #[source]
         source: std::io::Error,
@@ -92,7 +90,6 @@ impl Session {
     pub fn from_file(path: &Path) -> Result<Self, SessionError> {
         let text = std::fs::read_to_string(path).map_err(|source| SessionError::File {
             path: path.to_owned(),
-            what: "read",
             source,
         })?;
         Self::from_text(&text)
@@ -105,19 +102,6 @@ impl Session {
     /// If it cannot be written as YAML.
     pub fn to_text(&self) -> Result<String, SessionError> {
         yaml_serde::to_string(self).map_err(SessionError::Format)
-    }
-
-    /// Writes the session to a file.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), SessionError> {
-        std::fs::write(path, self.to_text()?).map_err(|source| SessionError::File {
-            path: path.to_owned(),
-            what: "written",
-            source,
-        })
     }
 }
 

@@ -77,6 +77,23 @@ fn copy(file: &str, name: &str) -> PathBuf {
     path
 }
 
+/// What the settings repair in the cluster is fixed in the file.
+#[test]
+fn a_repair_of_the_settings_is_a_fix() {
+    let path = scratch("fix-repaired").join("malformed.yaml");
+    let file = fs::read_to_string(files().join("accepted-live.yaml")).unwrap()
+        + "  featureGates:\n    enableMultiArchBootImageImport: true\n";
+    let malformed = file.replace("amd64,arm64", "AMD64,arm64");
+    assert_ne!(malformed, file);
+    fs::write(&path, malformed).unwrap();
+    let words = format!(
+        "fix -f {} --arch amd64=3,arm64=2 --settings repair.yaml --write",
+        path.display()
+    );
+    assert_eq!(run(&words).status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&path).unwrap(), file);
+}
+
 #[test]
 fn a_file_is_written_once() {
     let path = copy("fixable.yaml", "fix-write");

@@ -22,6 +22,7 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::counts("check -f accepted.yaml --arch amd64", 2)]
 #[case::joining_more_elsewhere("check -f placed.yaml --arch amd64=1,arm64=5 --what-if arm64=2", 0)]
 #[case::joining_more("check -f placed.yaml --arch amd64=1 --what-if amd64=2", 0)]
+#[case::joining_undecodable("check -f undecodable.yaml --arch amd64=1 --what-if arm64=2", 2)]
 #[case::joining_counts("check -f accepted.yaml --arch amd64=1 --what-if arm64=two", 2)]
 #[case::format("check -f accepted.yaml --arch amd64=1 -o yaml", 2)]
 #[case::standard_input_twice("check -f - --nodes -", 2)]

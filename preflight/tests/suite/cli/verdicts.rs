@@ -24,6 +24,7 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::joined_by("check -f denied.yaml --arch amd64=3 --what-if arm64=2", 1)]
 #[case::old("check -f denied.yaml --nodes nodes.yaml --old old.yaml", 0)]
 #[case::old_of_another_name("check -f several.yaml --nodes nodes.yaml --old old.yaml -q", 1)]
+#[case::new_beside_the_old("check -f other.yaml --nodes nodes.yaml --old old.yaml", 0)]
 #[case::old_of_another_version("check -f accepted.yaml --nodes nodes.yaml --old old.yaml", 2)]
 #[case::settings("check -f denied.yaml --nodes nodes.yaml --settings settings.yaml", 0)]
 #[case::settings_of_the_policy("check -f denied.yaml --nodes nodes.yaml --settings policy.yaml", 0)]
