@@ -132,22 +132,28 @@ test-wasm: setup ## Test the engine and its JSON reader in WebAssembly, on Node.
 	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
 
 .PHONY: coverage
-coverage: setup ## Measure which lines of the engine and its JSON reader their tests run (needs cargo-llvm-cov)
+coverage: setup ## Measure which lines and branches of the engine and its JSON reader their tests run (needs cargo-llvm-cov)
 	.ci/coverage
 
 # A mutant is a small change of the code that a test has to notice. .cargo/mutants.toml lists those that no test can
-# notice. BASE: the commit to compare with.
-MUTANTS := $(CARGO) mutants -p hco-architecture-engine -p json-stream --output $(TARGET)
+# notice. Of the preflight, only the files that decide about a verdict have mutants. BASE: the commit to compare with.
+MUTANTS = $(CARGO) mutants --output $(TARGET)/mutants$(1)
+OF_ENGINE := -p hco-architecture-engine -p json-stream --test-package hco-architecture-engine,json-stream
+OF_PREFLIGHT := -p hco-preflight --test-package hco-preflight \
+	$(patsubst %,-f preflight/src/%.rs,mask session cli/admission cli/apply cli/check cli/exit cli/verdict)
+CHANGED = $(TARGET)/mutants.diff
 .PHONY: mutants
-mutants: setup ## Test mutants in the lines of the engine and JSON reader that differ from BASE=main (needs cargo-mutants)
+mutants: setup ## Test mutants in the lines that differ from BASE=main (needs cargo-mutants)
 	@mkdir -p $(TARGET)
-	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- engine/src json-stream/src > $(TARGET)/mutants.diff
-	$(MUTANTS) --in-diff $(TARGET)/mutants.diff
+	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- engine/src json-stream/src preflight/src > $(CHANGED)
+	$(call MUTANTS,-engine) $(OF_ENGINE) --in-diff $(CHANGED) -- --lib --test suite
+	$(call MUTANTS,-preflight) $(OF_PREFLIGHT) --in-diff $(CHANGED) -- --lib --bins --test suite
 
 # SHARD=0/8: the first eighth.
 .PHONY: mutants-all
-mutants-all: setup ## Test all mutants of the engine and JSON reader; takes hours (SHARD=0/8: a part)
-	$(MUTANTS) $(if $(SHARD),--shard $(SHARD))
+mutants-all: setup ## Test all mutants; takes hours (SHARD=0/8: a part)
+	$(call MUTANTS,-engine) $(OF_ENGINE) $(if $(SHARD),--shard $(SHARD)) -- --lib --test suite
+	$(call MUTANTS,-preflight) $(OF_PREFLIGHT) $(if $(SHARD),--shard $(SHARD)) -- --lib --bins --test suite
 
 # These targets run the code of the HyperConverged Cluster Operator (HCO), which Go builds from a checkout. SEED, CREATED,
 # and UPDATED select the generated objects.

@@ -91,25 +91,31 @@ fn the_output_is_as_reviewed(
     check(context.description.unwrap(), &server, words, code);
 }
 
-/// One annotation can have several findings of a rule; each counts once, whichever policies report it.
+/// One annotation can have several findings of a rule. Each counts once, whichever policies report it.
 #[test]
-fn the_findings_of_two_policies_are_all_reported() {
+fn the_findings_of_two_policies_are_fixed() {
     let file = super::scratch("deployed-findings").join("new.yaml");
     let accepted = std::fs::read_to_string(super::files().join("accepted-live.yaml")).unwrap();
     let new = accepted.replace("amd64,arm64", "amd64,AMD64,ARM64");
     let new = new + "  featureGates:\n    enableMultiArchBootImageImport: true\n";
     std::fs::write(&file, new).unwrap();
+    let words = format!("fix -f {} --cluster", file.display());
     let silent = json!({"levels": {"architectures-malformed": "ignore"}});
-    let policies = [
-        policy("a", "protect", silent),
-        policy("b", "protect", json!({})),
-    ];
-    let server = ApiServer::start(with_policies(&policies));
-    let words = format!("check -f {} --cluster", file.display());
-    let output = command_on(&server).args(words.split_whitespace()).output();
-    let shown = shown(&words, &output.unwrap());
-    for entry in ["The entry `AMD64`", "The entry `ARM64`"] {
-        assert_eq!(shown.matches(entry).count(), 1, "{shown}");
+    for settings in [
+        vec![json!({})],
+        vec![silent.clone(), json!({})],
+        vec![json!({}), silent],
+        vec![json!({}), json!({})],
+    ] {
+        let names = ["a", "b"].iter().zip(settings);
+        let policies: Vec<Value> = names
+            .map(|(name, settings)| policy(name, "protect", settings))
+            .collect();
+        let server = ApiServer::start(with_policies(&policies));
+        let output = command_on(&server).args(words.split_whitespace()).output();
+        let shown = shown(&words, &output.unwrap());
+        // The two entries that are not valid.
+        assert!(shown.contains("note: 2 findings can be fixed\n"), "{shown}");
     }
 }
 
