@@ -146,14 +146,14 @@ CHANGED = $(TARGET)/mutants.diff
 mutants: setup ## Test mutants in the lines that differ from BASE=main (needs cargo-mutants)
 	@mkdir -p $(TARGET)
 	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- engine/src json-stream/src preflight/src > $(CHANGED)
-	$(call MUTANTS,-engine) $(OF_ENGINE) --in-diff $(CHANGED) -- --lib --test suite
-	$(call MUTANTS,-preflight) $(OF_PREFLIGHT) --in-diff $(CHANGED) -- --lib --bins --test suite
+	$(call MUTANTS,-engine) $(OF_ENGINE) --in-diff $(CHANGED) -- --lib --test suite; status=$$?; \
+	$(call MUTANTS,-preflight) $(OF_PREFLIGHT) --in-diff $(CHANGED) -- --lib --bins --test suite && exit $$status
 
 # SHARD=0/8: the first eighth.
 .PHONY: mutants-all
 mutants-all: setup ## Test all mutants; takes hours (SHARD=0/8: a part)
-	$(call MUTANTS,-engine) $(OF_ENGINE) $(if $(SHARD),--shard $(SHARD)) -- --lib --test suite
-	$(call MUTANTS,-preflight) $(OF_PREFLIGHT) $(if $(SHARD),--shard $(SHARD)) -- --lib --bins --test suite
+	$(call MUTANTS,-engine) $(OF_ENGINE) $(if $(SHARD),--shard $(SHARD)) -- --lib --test suite; status=$$?; \
+	$(call MUTANTS,-preflight) $(OF_PREFLIGHT) $(if $(SHARD),--shard $(SHARD)) -- --lib --bins --test suite && exit $$status
 
 # These targets run the code of the HyperConverged Cluster Operator (HCO), which Go builds from a checkout. SEED, CREATED,
 # and UPDATED select the generated objects.
@@ -183,13 +183,13 @@ fuzz: setup ## Fuzz each target for SECONDS=60, or only the targets ONLY=name (n
 	for target in $(FUZZED); do \
 		mkdir -p fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target && \
 		$(FUZZ) $$target fuzz/target/corpus/$$target fuzz/corpus/$$target $(SEEDS)/$$target -- \
-			-max_total_time=$(or $(SECONDS),60) -max_len=8192 -timeout=60 -print_final_stats=1 || exit; \
-	done
+			-max_total_time=$(or $(SECONDS),60) -max_len=8192 -timeout=60 -print_final_stats=1 || failed="$$failed $$target"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 	$(if $(filter report,$(FUZZED)),FUZZ_INPUTS=$(CURDIR)/fuzz/target/corpus $(TEST) -q --test suite -- --exact fuzzed::wasm_vs_native)
 
 # Keeps the fewest short inputs that reach the same code, and all findings: files whose names begin with `found`.
 .PHONY: fuzz-corpus
-fuzz-corpus: setup ## Select fuzz/corpus from the inputs that `make fuzz` found (ONLY=name)
+fuzz-corpus: setup ## Select fuzz/corpus from the inputs that `make fuzz` found; run that first (ONLY=name)
 	for target in $(FUZZED); do \
 		find fuzz/corpus/$$target -type f ! -name 'found*' -delete && \
 		$(FUZZ) $$target fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target -- \

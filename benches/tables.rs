@@ -19,7 +19,7 @@ pub(crate) const USUAL: &str = "the usual way";
 pub(crate) const IMAGES: &str = "images";
 
 /// How many terms an affinity has, and on how many nodes.
-pub(crate) const TERMS: [usize; 3] = [1, 200, 500];
+pub(crate) const TERMS: [usize; 3] = [1, 100, 250];
 pub(crate) const NODES_FOR_TERMS: usize = 5_000;
 
 const NOT_RUN: &str = "not run";

@@ -46,8 +46,6 @@ pub(crate) enum NodesError {
     Host(String),
     /// The host returned something that is not a list of nodes.
     List(String),
-    /// The required affinity of the workloads is too long.
-    Affinity,
 }
 
 /// The nodes of a request: listed once, when a rule first needs them, and reduced immediately.
@@ -187,8 +185,12 @@ impl<'a> Facts<'a> {
     }
 
     /// The nodes, counted for this object's placement. They are listed if no rule asked before. `None` if the
-    /// nodes cannot be read, which `nodes-unreadable` reports.
+    /// nodes cannot be read, which `nodes-unreadable` reports, or if the placement is too long to be compared with them,
+    /// which `placement-invalid` reports.
     pub(crate) fn census(&self) -> Option<&Census> {
+        if self.hco.placement.is_too_long() {
+            return None;
+        }
         self.nodes.counted.get_or_init(|| self.nodes.count());
         self.census_if_read()
     }
@@ -206,11 +208,7 @@ impl<'a> Facts<'a> {
 
     /// Why the nodes cannot be read, if a rule asked for them.
     pub(crate) fn nodes_error(&self) -> Option<&NodesError> {
-        let counted = self.nodes.counted.get()?;
-        if self.hco.placement.is_too_long() {
-            return Some(&NodesError::Affinity);
-        }
-        counted.as_ref().err()
+        self.nodes.counted.get()?.as_ref().err()
     }
 
     /// The architectures of an image, or why they are unknown; `None` if it is not looked up. If the nodes cannot be

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
+    fn control_characters_are_escaped() {
         assert_eq!(
             quote("a\0b\u{202e}c`d\n"),
             "`a\\u{0}b\\u{202e}c\\u{60}d\\u{a}`"

@@ -2,7 +2,6 @@
 
 use crate::facts::{Facts, NodesError};
 use crate::findings::{Finding, Findings, Identity};
-use crate::hyperconverged::REQUIRED;
 use crate::path::FieldPath;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
@@ -19,7 +18,6 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     };
     let account = facts.settings.service_account.as_ref();
     findings.add(Identity::only(), || {
-        let mut path = FieldPath::of(&["nodes"]);
         let (reason, remedy) = match (error, account) {
             (NodesError::Forbidden { account, verb }, _) => (
                 format!(
@@ -40,20 +38,15 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             }
             (NodesError::List(error), _) => (
                 format!(", because the node list is invalid: {}", escape(error, 160)),
-                Remedy::advice(
-                    "see the log of the policy-server, which reads the list from the API server",
-                ),
+                Remedy::advice(if error.contains("too long") {
+                    "correct or delete the node"
+                } else {
+                    "see the log of the policy-server, which reads the list from the API server"
+                }),
             ),
-            (NodesError::Affinity, _) => {
-                path = facts.hco.fields.node_affinity.path().key(REQUIRED);
-                (
-                    ": the affinity has more than 500 requirements".to_owned(),
-                    Remedy::advice("shorten the affinity; one requirement can list many values"),
-                )
-            }
         };
         Finding {
-            path,
+            path: FieldPath::of(&["nodes"]),
             fact: format!("The policy cannot check the object against the nodes{reason}."),
             remedies: vec![remedy],
         }

@@ -22,7 +22,7 @@ mod files;
 #[path = "../../../fuzz/src/input.rs"]
 mod input;
 
-/// The inputs of a target: those of the corpus, or all below the directory `FUZZ_INPUTS` (`make fuzz-module`).
+/// The inputs of a target: those of the corpus, or all below the directory `FUZZ_INPUTS` (`make fuzz`).
 fn inputs(target: &str) -> Vec<PathBuf> {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus");
     let corpus = std::env::var("FUZZ_INPUTS").unwrap_or_else(|_| corpus.to_owned());

@@ -21,7 +21,7 @@ const ANNOTATIONS: usize = 256 << 10;
 const MANIFEST: usize = 1 << 20;
 
 const SETTINGS: &str = "author of settings";
-const REQUIREMENTS: &str = "500 requirements";
+const REQUIREMENTS: &str = "250 requirements";
 const ARCHITECTURE: &str = "63 bytes";
 
 /// The embedded module, without the deadline of policy-server (2 seconds).
@@ -187,7 +187,7 @@ fn inputs() -> Vec<Input> {
         ))
     };
     let not_in = |term: usize| json!({"key": "zone", "operator": "NotIn", "values": ["0", "1", "2", format!("{term}")]});
-    let of_500_terms = |item: &dyn Fn(usize) -> Value| {
+    let of_250_terms = |item: &dyn Fn(usize) -> Value| {
         terms(&count(
             500,
             |term| json!({"matchExpressions": [item(term)]}),
@@ -202,7 +202,7 @@ fn inputs() -> Vec<Input> {
     };
     let names = "n".repeat(57);
     vec![
-        input("1,900 templates with 512 unknown entries each", user, imported(&count(1_900, |number| template(&format!("t{number}"), &entries(512))))),
+        input("1,150 templates with 512 unknown entries each", user, imported(&count(1_150, |number| template(&format!("t{number}"), &entries(512))))),
         input("900 templates with every entry twice", user, imported(&count(900, |number| template(&format!("t{number}"), &format!("{0},{0}", entries(256)))))),
         Input { limit: REQUIREMENTS, nodes: Arc::clone(&many), ..input("5,000 terms × 5,000 nodes, another label each", user, terms(&count(5_000, |term| json!({"matchExpressions": [{"key": format!("l{term}"), "operator": "Exists"}]})))) },
         input("templates: `{}`", user, of_templates(&|_| json!({}))),
@@ -216,13 +216,13 @@ fn inputs() -> Vec<Input> {
             old: Some(imported(&fill(STORED, |number| template(&format!("t{number}"), &entries(511))))),
             ..input("an update: every template has another entry", user, of_templates(&|number| template(&format!("t{number}"), &entries(512))))
         },
-        Input { limit: REQUIREMENTS, nodes: Arc::clone(&many), ..input("500 terms of many values × 5,000 nodes", user, of_500_terms(&|term| not_in_many(term, REQUEST / 500 - 100))) },
+        Input { limit: REQUIREMENTS, nodes: Arc::clone(&many), ..input("250 terms of many values × 5,000 nodes", user, of_250_terms(&|term| not_in_many(term, REQUEST / 250 - 100))) },
         Input {
             limit: REQUIREMENTS,
             nodes: Arc::clone(&many),
-            old: Some(of_500_terms(&|term| not_in_many(term, STORED / 500 - 100))),
+            old: Some(of_250_terms(&|term| not_in_many(term, STORED / 250 - 100))),
             settings: json!({"repair": {"multi-arch-import-disabled": {"place-on": "arm64"}}}),
-            ..input("the same in an update, which also repairs the placement", user, of_500_terms(&|term| not_in_many(term + 1, REQUEST / 500 - 100)))
+            ..input("the same in an update, which also repairs the placement", user, of_250_terms(&|term| not_in_many(term + 1, REQUEST / 250 - 100)))
         },
         Input { limit: REQUIREMENTS, nodes: Arc::clone(&many), ..input("terms × 5,000 nodes, `NotIn`", user, of_terms(&not_in)) },
         Input {

@@ -521,7 +521,7 @@ fn the_annotation_is_compared_with_the_image() {
 
 /// Texts of a registry and of a manifest are escaped.
 #[rstest]
-fn nothing_of_a_registry_is_printed_raw(#[values("text", "json")] format: &str) {
+fn strings_of_a_registry_are_escaped(#[values("text", "json")] format: &str) {
     let forged = super::outputs::FORGED;
     let registry = ScriptedRegistry::start(move |request, to| {
         let index = json!({"schemaVersion": 2, "manifests": [{

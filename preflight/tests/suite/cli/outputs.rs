@@ -152,7 +152,7 @@ pub(super) fn nothing_is_raw(output: &Output) {
 }
 
 #[test]
-fn nothing_of_files_is_printed_raw() {
+fn strings_of_files_are_escaped() {
     let other = json!({"apiVersion": "v1", "kind": format!("kind{FORGED}")});
     let object = forged(json!({
         "apiVersion": "hco.kubevirt.io/v1beta1",
@@ -198,7 +198,7 @@ fn nothing_of_files_is_printed_raw() {
 }
 
 #[rstest]
-fn nothing_of_a_cluster_is_printed_raw(#[values(200, 403, 500)] status: u16) {
+fn strings_of_a_cluster_are_escaped(#[values(200, 403, 500)] status: u16) {
     let mut answers = with_policies(&[
         policy("one", "protect", json!({})),
         policy("two", "monitor", json!({})),
@@ -227,7 +227,7 @@ fn nothing_of_a_cluster_is_printed_raw(#[values(200, 403, 500)] status: u16) {
 #[rstest]
 #[case::settings(policy("name", "protect", json!({"setting": 1})), 200)]
 #[case::forbidden(json!({"message": "no"}), 403)]
-fn nothing_of_policies_is_printed_raw(#[case] policy: Value, #[case] status: u16) {
+fn strings_of_policies_are_escaped(#[case] policy: Value, #[case] status: u16) {
     let mut answers = with_policies(std::slice::from_ref(&policy));
     let list = answers.last_mut().unwrap();
     list["status"] = json!(status);
