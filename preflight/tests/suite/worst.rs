@@ -189,7 +189,7 @@ fn inputs() -> Vec<Input> {
     let not_in = |term: usize| json!({"key": "zone", "operator": "NotIn", "values": ["0", "1", "2", format!("{term}")]});
     let of_250_terms = |item: &dyn Fn(usize) -> Value| {
         terms(&count(
-            500,
+            250,
             |term| json!({"matchExpressions": [item(term)]}),
         ))
     };
