@@ -29,9 +29,6 @@ pub(crate) fn size(count: usize) -> String {
     format!("{count:05} nodes")
 }
 
-/// The limit of the project for the module alone at 5,000 nodes, as a multiple of the native time.
-const LIMITS: &str = "\nThe limits at 5,000 nodes: the module alone 1.8 times native, with the affinity 2.2 times.\n";
-
 pub(crate) fn growth(measured: &Measurements) -> String {
     let mut table = String::from(
         "| nodes | list | native `IgnoredAny` | a guest that does not read the list | this policy | for each node | the module alone \
@@ -67,7 +64,7 @@ pub(crate) fn growth(measured: &Measurements) -> String {
             cell(USUAL),
         );
     }
-    table + LIMITS
+    table
 }
 
 /// The name of a number of terms.
