@@ -364,3 +364,35 @@ fn an_affinity_of_more_than_250_requirements_is_denied_and_not_compared() {
     assert!(report.allowed, "{:?}", report.message);
     assert_eq!(rules(&report), ["placement-invalid"]);
 }
+
+/// Findings repeat the architectures of nodes, and a kubelet can report any string.
+#[test]
+fn an_architecture_that_is_too_long_makes_the_list_invalid() {
+    let payload = json!({"request": {
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"apiVersion": "hco.kubevirt.io/v1beta1", "metadata": {"name": "x"}},
+    }});
+    let judge = |length: usize| {
+        let nodes = json!({"items": [{
+            "metadata": {"labels": {"node-role.kubernetes.io/worker": ""}},
+            "status": {"nodeInfo": {"architecture": "a".repeat(length)}},
+        }]});
+        let nodes = FakeCluster::returning(Ok(nodes.to_string().into_bytes()));
+        engine::judge(payload.to_string().as_bytes(), &nodes)
+    };
+    assert!(judge(63).allowed);
+    let report = judge(64);
+    assert_eq!(report.code, Some(500));
+    let [finding] = report.findings.as_slice() else {
+        panic!("{:?}", report.findings);
+    };
+    assert!(
+        finding
+            .fact
+            .contains("items[0].status.nodeInfo.architecture is too long"),
+        "{}",
+        finding.fact
+    );
+    assert_eq!(finding.fix, "correct or delete the node");
+}
