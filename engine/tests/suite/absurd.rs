@@ -381,7 +381,7 @@ fn an_architecture_that_is_too_long_makes_the_list_invalid() {
         let nodes = FakeCluster::returning(Ok(nodes.to_string().into_bytes()));
         engine::judge(payload.to_string().as_bytes(), &nodes)
     };
-    assert!(judge(63).allowed);
+    assert_eq!(judge(63).code, Some(403));
     let report = judge(64);
     assert_eq!(report.code, Some(500));
     let [finding] = report.findings.as_slice() else {
