@@ -10,7 +10,8 @@ MODULE := $(MODULE_TARGET)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
 # preflight/build.rs does the same.
 REMAP := target.wasm32-wasip1.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
 PACKAGING := $(CARGO) run --quiet --locked -p packaging
-SOURCES := $(shell find src engine/src json-stream/src -name '*.rs') $(wildcard Cargo.* engine/Cargo.toml json-stream/Cargo.toml .cargo/config.toml rust-toolchain.toml)
+CRATES := engine operators kubernetes json-stream
+SOURCES := $(shell find src $(CRATES:=/src) -name '*.rs') $(wildcard Cargo.* $(CRATES:=/Cargo.toml) .cargo/config.toml rust-toolchain.toml)
 
 .PHONY: help
 help: ## List the targets
@@ -84,7 +85,7 @@ run: setup ## Check the example against a mixed cluster: it is denied, with the 
 
 # Always the same packages, regardless of which tests are run: another set of packages has other features, for which cargo
 # would build everything again.
-TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p hco-preflight -p packaging -p sources -p e2e-tests
+TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p kubernetes -p operators -p hco-preflight -p packaging -p sources -p e2e-tests
 
 .PHONY: test
 test: setup ## Run the tests that need no other program
@@ -128,7 +129,7 @@ chaos: ## Faults at a real API server, and how long they last (needs what e2e-cl
 
 .PHONY: test-wasm
 test-wasm: setup ## Test the engine and its JSON reader in WebAssembly, on Node.js (needs wasm-bindgen-cli, see .ci/run)
-	$(CARGO) test --locked -p hco-architecture-engine --lib --test suite --target wasm32-unknown-unknown
+	$(CARGO) test --locked -p hco-architecture-engine -p operators -p kubernetes --lib --test suite --target wasm32-unknown-unknown
 	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
 
 .PHONY: coverage
@@ -138,7 +139,7 @@ coverage: setup ## Measure which lines and branches of the engine and its JSON r
 # A mutant is a small change of the code that a test has to notice. .cargo/mutants.toml lists those that no test can
 # notice. Of the preflight, only the files that decide about a verdict have mutants. BASE: the commit to compare with.
 MUTANTS = $(CARGO) mutants --output $(TARGET)/mutants$(1)
-OF_ENGINE := -p hco-architecture-engine -p json-stream --test-package hco-architecture-engine,json-stream
+OF_ENGINE := -p hco-architecture-engine -p operators -p kubernetes -p json-stream --test-package hco-architecture-engine,operators,kubernetes,json-stream
 OF_PREFLIGHT := -p hco-preflight --test-package hco-preflight \
 	$(patsubst %,-f preflight/src/%.rs,mask session cli/admission cli/apply cli/check cli/exit cli/verdict)
 CHANGED = $(TARGET)/mutants.diff

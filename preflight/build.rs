@@ -15,6 +15,10 @@ const TARGET: &str = "wasm32-wasip1";
 const SOURCES: [&str; 9] = [
     "src",
     "engine/src",
+    "operators/src",
+    "operators/Cargo.toml",
+    "kubernetes/src",
+    "kubernetes/Cargo.toml",
     "engine/Cargo.toml",
     "json-stream/src",
     "json-stream/Cargo.toml",

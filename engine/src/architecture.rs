@@ -1,10 +1,10 @@
-//! CPU architectures: the names that Kubernetes uses, the names that other systems use, and the annotation that
-//! lists them.
+//! Names of architectures: those that Kubernetes uses, those that other systems use, and typos.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::sorted;
-use crate::text::{distance, is_same_in_lower_case};
+use kubernetes::text::{distance, is_same_in_lower_case};
+use operators::hco::architectures::Architectures;
+use operators::ssp::architecture::KNOWN as KNOWN_BY_SSP;
 
 /// Go's names of architectures, sorted. A kubelet reports one of these.
 ///
@@ -59,61 +59,32 @@ const ALIASES: [(&str, &str); 19] = [
     ("x86_64", "amd64"),
 ];
 
-/// The architectures that the SSP operator supports. SSP gets the golden images from HCO.
-///
-/// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.
-pub(crate) const ACCEPTED_BY_SSP: [&str; 3] = ["amd64", "arm64", "s390x"];
-
-/// Whether the SSP operator supports an architecture.
-pub(crate) fn is_accepted_by_ssp(name: &str) -> bool {
-    ACCEPTED_BY_SSP.contains(&name)
-}
-
-/// The value of an architectures annotation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Architectures<'a>(pub(crate) &'a str);
-
-impl<'a> Architectures<'a> {
-    /// The entries as HCO reads them: split at commas, nothing trimmed.
-    pub(crate) fn entries(self) -> impl Iterator<Item = &'a str> {
-        self.0.split(',')
-    }
-
-    /// The workload architectures that HCO finds among the entries.
-    ///
-    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-    /// removeUnsupportedArchs: the comparison is exact, and an entry that is not equal to a workload architecture is
-    /// dropped silently.
-    pub(crate) fn supported(self, workload: &BTreeMap<String, usize>) -> BTreeSet<&str> {
-        let entries = self.entries().filter(|entry| !entry.is_empty());
-        let names = entries.filter_map(|entry| workload.get_key_value(entry));
-        sorted::set(names.map(|(name, _)| name.as_str()))
-    }
-
-    /// The intended value: the Kubernetes name of each entry, without empty entries and duplicates.
-    pub(crate) fn corrected(self, workload: &BTreeMap<String, usize>) -> Correction {
-        /// The limit is larger than the number of architectures. A person has to check what exceeds it.
-        const MOST: usize = 64;
-        let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
-        let mut is_certain = self.entries().nth(MOST).is_none();
-        for entry in self.entries().take(MOST) {
-            let name = if workload.contains_key(entry) || !is_mistake(entry) {
-                Some(entry.trim())
-            } else {
-                let mistake = Mistake::of(entry);
-                is_certain &= mistake.is_certain();
-                mistake.meant()
-            };
-            if let Some(name) = name.filter(|name| !name.is_empty())
-                && seen.insert(name)
-            {
-                names.push(name);
-            }
+/// The intended value: the Kubernetes name of each entry, without empty entries and duplicates.
+pub(crate) fn corrected(
+    value: Architectures<'_>,
+    workload: &BTreeMap<String, usize>,
+) -> Correction {
+    /// The limit is larger than the number of architectures. A person has to check what exceeds it.
+    const MOST: usize = 64;
+    let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut is_certain = value.entries().nth(MOST).is_none();
+    for entry in value.entries().take(MOST) {
+        let name = if workload.contains_key(entry) || !is_mistake(entry) {
+            Some(entry.trim())
+        } else {
+            let mistake = Mistake::of(entry);
+            is_certain &= mistake.is_certain();
+            mistake.meant()
+        };
+        if let Some(name) = name.filter(|name| !name.is_empty())
+            && seen.insert(name)
+        {
+            names.push(name);
         }
-        Correction {
-            value: names.join(","),
-            is_certain,
-        }
+    }
+    Correction {
+        value: names.join(","),
+        is_certain,
     }
 }
 
@@ -179,7 +150,7 @@ impl Mistake {
         // The intended name of a typo is guessed only if exactly one name that KubeVirt supports is nearest.
         let nearest = |most| {
             let is_near = |name: &&str| distance(entry, name, most).is_some();
-            let mut names = ACCEPTED_BY_SSP.into_iter().filter(is_near);
+            let mut names = KNOWN_BY_SSP.into_iter().filter(is_near);
             let first = names.next();
             first.filter(|_| names.next().is_none())
         };
@@ -246,7 +217,7 @@ mod tests {
     #[test]
     fn a_value_is_corrected_where_it_is_clear_what_was_meant() {
         let workload = BTreeMap::from([("amd64".to_owned(), 1), ("My-Arch".to_owned(), 1)]);
-        for (value, corrected, is_certain) in [
+        for (value, wanted, is_certain) in [
             ("amd64, arm64", "amd64,arm64", true),
             ("x86_64,AMD64,,amd64 ", "amd64", true),
             ("arm64,amd64,arm64", "arm64,amd64", true),
@@ -255,18 +226,9 @@ mod tests {
             ("amd64,whatever", "amd64", false),
             (",", "", true),
         ] {
-            let correction = Architectures(value).corrected(&workload);
-            assert_eq!(correction.value, corrected, "{value}");
+            let correction = corrected(Architectures(value), &workload);
+            assert_eq!(correction.value, wanted, "{value}");
             assert_eq!(correction.is_certain, is_certain, "{value}");
         }
-    }
-
-    #[test]
-    fn the_comparison_with_the_nodes_is_exact() {
-        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
-        let supported = |value| Architectures(value).supported(&workload);
-        assert_eq!(supported("amd64, arm64"), BTreeSet::from(["amd64"]));
-        assert_eq!(supported("AMD64"), BTreeSet::new());
-        assert_eq!(supported(""), BTreeSet::new());
     }
 }

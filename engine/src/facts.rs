@@ -3,16 +3,18 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use crate::architecture::Architectures;
+use kubernetes::json::{Json, Object};
+use kubernetes::path::FieldPath;
+use kubernetes::placement::Placement;
+use operators::cdi::image::Registry;
+use operators::hco::architectures::Architectures;
+use operators::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
+use operators::hco::hyperconverged::HyperConverged;
+use operators::hco::import::Import;
+use operators::hco::node::{self, Census};
+use operators::hco::template::{ARCHITECTURES, Template};
+
 use crate::findings::Identities;
-use crate::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
-use crate::hyperconverged::{ARCHITECTURES, HyperConverged, Template};
-use crate::image::Registry;
-use crate::import::Import;
-use crate::json::{Json, Object};
-use crate::node::{self, Census};
-use crate::path::FieldPath;
-use crate::placement::Placement;
 use crate::registries::Registries;
 use crate::remedy::Remedy;
 use crate::rule::Rule;

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::edit::Edit;
+use kubernetes::edit::Edit;
+use kubernetes::path::FieldPath;
+
 use crate::facts::Facts;
-use crate::path::FieldPath;
 use crate::remedy::Remedy;
 use crate::report::FindingReport;
 use crate::rule::{Level, Ratchet, Rule};

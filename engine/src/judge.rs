@@ -1,14 +1,16 @@
 //! From a request to a report: what is judged, and by which rules.
 
+use kubernetes::json::{Field, Json, Object};
+use kubernetes::request::{Operation, Request};
+use operators::hco::api_version::{ApiVersion, is_hyperconverged};
+use operators::hco::golden_image;
+use operators::hco::hyperconverged::{self, HyperConverged, Sent};
+
 use crate::facts::{Cluster, Facts, Nodes};
 use crate::findings;
-use crate::golden_image;
-use crate::hyperconverged::{self, HyperConverged, Sent};
-use crate::json::{Field, Json, Object};
 use crate::registries::Registries;
 use crate::repair::{self, Plan, Step};
 use crate::report::{Detail, ObjectName, Report};
-use crate::request::{Kind, Operation, Request, Version};
 use crate::rules::RULES;
 use crate::settings::Settings;
 
@@ -74,11 +76,13 @@ fn judge_request(
     if request.operation == Operation::Other || !request.sub_resource.is_empty() {
         return Report::accepted();
     }
-    let kind = match &request.kind {
-        Kind::HyperConverged { version } => version,
-        Kind::Other => return Report::accepted(),
-        Kind::Missing => return Report::no_request("the request has no kind"),
+    let Some(kind) = &request.kind else {
+        return Report::no_request("the request has no kind");
     };
+    if !is_hyperconverged(kind) {
+        return Report::accepted();
+    }
+    let kind = kind.version.as_str();
     let name = ObjectName {
         namespace: &request.namespace,
         name: &request.name,
@@ -87,7 +91,7 @@ fn judge_request(
         return Report::no_request("the request has no object");
     };
     let api_version = hyperconverged::api_version(object);
-    let Some(version) = Version::of(api_version.as_deref(), kind) else {
+    let Some(version) = ApiVersion::of(api_version.as_deref(), kind) else {
         let version = api_version.as_deref().unwrap_or(kind);
         return Report::unknown_version(&name, version);
     };
@@ -97,7 +101,7 @@ fn judge_request(
         .json()
         .filter(|_| request.operation == Operation::Update)
         .and_then(|old| {
-            let version = Version::of(hyperconverged::api_version(old).as_deref(), kind)?;
+            let version = ApiVersion::of(hyperconverged::api_version(old).as_deref(), kind)?;
             Some(Sent::new(old, version))
         });
     if sent.is_being_deleted() || old.as_ref().is_some_and(|old| sent.is_judged_like(old)) {
@@ -131,7 +135,7 @@ fn judge_request(
 /// Everything that a judgement depends on, except for the object.
 struct Case<'a> {
     name: ObjectName<'a>,
-    version: Version,
+    version: ApiVersion,
     old: Option<&'a HyperConverged<'a>>,
     settings: &'a Settings,
     cluster: &'a dyn Cluster,

@@ -16,41 +16,29 @@
 #![forbid(unsafe_code)]
 
 mod architecture;
-mod edit;
 mod facts;
 mod findings;
-mod golden_image;
-mod hyperconverged;
-mod image;
-mod import;
-mod json;
 mod judge;
-mod name;
-pub mod node;
-mod path;
-pub mod placement;
 mod registries;
 mod remedy;
 mod repair;
 mod report;
-mod request;
 mod rule;
 mod rules;
 mod settings;
-mod sorted;
-mod text;
-mod value;
 
 pub use architecture::is_architecture;
-pub use edit::Operation;
 pub use facts::Cluster;
 pub use findings::Outcome;
-pub use image::{Image, Registry};
-pub use import::Import;
 pub use judge::{judge, report, validate_settings};
+pub use kubernetes::edit::Operation;
+pub use kubernetes::placement;
+pub use kubernetes::text::{escape, is_invisible};
+pub use kubernetes::value::Value;
+pub use operators::cdi::image::{Image, Registry};
+pub use operators::hco::import::Import;
+pub use operators::hco::node;
 pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
 pub use rule::{Level, Rule, Subject};
 pub use rules::RULES;
 pub use settings::ServiceAccount;
-pub use text::{escape, is_invisible};
-pub use value::Value;

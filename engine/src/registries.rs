@@ -4,14 +4,15 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+use kubernetes::text;
+use operators::cdi::image::{self, Image, Registry};
+use operators::hco::golden_image::{Annotation, GoldenImage};
+use operators::hco::import::Import;
+
 use crate::facts::Facts;
-use crate::golden_image::{Annotation, GoldenImage};
-use crate::image::{self, Image, Registry};
-use crate::import::Import;
 use crate::rule::Level;
 use crate::rules::{image_architectures_mismatch, image_unreadable};
 use crate::settings::{Images, Settings, Updates};
-use crate::text;
 
 /// The architectures of an image, or why they are unknown.
 type Answer = Result<BTreeSet<String>, String>;

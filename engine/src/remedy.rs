@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
-use crate::edit::{Change, Edit};
-use crate::hyperconverged::HyperConverged;
-use crate::name::{is_dns1123_label, is_dns1123_subdomain};
-use crate::path::{FieldPath, Segment};
-use crate::text::escape;
-use crate::value::Value;
+use kubernetes::edit::{Change, Edit};
+use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
+use kubernetes::path::{FieldPath, Segment};
+use kubernetes::text::escape;
+use kubernetes::value::Value;
+use operators::hco::hyperconverged::HyperConverged;
 
 /// One way to resolve a finding.
 #[derive(Debug, Clone, PartialEq)]
@@ -239,7 +239,7 @@ mod tests {
     fn the_first_four_changes_are_listed_and_the_rest_counted() {
         let text = |count: usize| {
             let path = FieldPath::of(&["a"]);
-            let edits = crate::edit::Edits::default();
+            let edits = kubernetes::edit::Edits::default();
             let edits = (0..count).fold(edits, |edits, index| edits.add(path.index(index), true));
             Remedy::edits("change it", edits.finish()).text()
         };

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::edit::{self, Edit};
+use kubernetes::edit::{self, Edit};
+use kubernetes::json::Json;
+use kubernetes::text::{cut, quote};
+use operators::hco::api_version::ApiVersion;
+use operators::hco::hyperconverged::{HyperConverged, Sent};
+
 use crate::facts::Facts;
 use crate::findings::{self, Outcome};
-use crate::hyperconverged::{HyperConverged, Sent};
-use crate::json::Json;
 use crate::remedy::Repair;
 use crate::report::Report;
-use crate::request::Version;
 use crate::rule::Rule;
 use crate::rules::{RULES, architectures_malformed, architectures_untidy, set_import};
-use crate::text::{cut, quote};
 
 /// A repair of one finding.
 #[derive(Debug)]
@@ -172,7 +173,7 @@ fn obstacle(
 /// a sentence if the object remains as it was sent.
 pub(crate) fn repair(
     object: Json<'_>,
-    version: Version,
+    version: ApiVersion,
     mut plan: Plan,
     judge: impl Fn(&HyperConverged<'_>, &[Step]) -> (Report, Plan),
 ) -> Result<Option<Report>, String> {
@@ -268,7 +269,7 @@ mod tests {
         let object = br#"{"metadata":{"name":"x"}}"#;
         let after = |passes: usize| {
             let object = Json::parse(object).unwrap();
-            repair(object, Version::V1beta1, plan(), |_, made| {
+            repair(object, ApiVersion::V1beta1, plan(), |_, made| {
                 let is_last = made.len() == passes;
                 let next = if is_last { Plan::default() } else { plan() };
                 (Report::accepted(), next)

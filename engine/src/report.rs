@@ -9,21 +9,21 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::architecture::is_accepted_by_ssp;
-use crate::edit::{Edit, Operation};
 use crate::facts::Facts;
 use crate::findings::{Finding, Judged, Outcome};
-use crate::golden_image::GoldenImage;
-use crate::import::Import;
-use crate::node::Census;
 use crate::registries::Registries;
 use crate::remedy::{self, Remedy};
 use crate::repair::Step;
-use crate::request::Version;
 use crate::rule::Rule;
 use crate::rules::NODES_UNREADABLE;
-use crate::sorted;
-use crate::text::{cut, escape, quote};
+use kubernetes::edit::{Edit, Operation};
+use kubernetes::sorted;
+use kubernetes::text::{cut, escape, quote};
+use operators::hco::api_version::ApiVersion;
+use operators::hco::golden_image::GoldenImage;
+use operators::hco::import::Import;
+use operators::hco::node::Census;
+use operators::ssp::architecture::is_known;
 
 /// The maximum length of a name in Kubernetes.
 const NAME: usize = 253;
@@ -172,7 +172,7 @@ impl Report {
     }
 
     /// An object that cannot be decoded is never silently accepted.
-    pub(crate) fn undecodable(object: &ObjectName<'_>, version: Version, reason: &str) -> Self {
+    pub(crate) fn undecodable(object: &ObjectName<'_>, version: ApiVersion, reason: &str) -> Self {
         let (reason, version) = (escape(reason, 1024), version.name());
         Self::rejected(
             BAD_REQUEST,
@@ -372,7 +372,7 @@ fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> BTreeMa
     let boot = |name: &String| match &supported {
         _ if image.is_some_and(|image| !image.contains(name)) => Boot::DoesNotBoot,
         None => Boot::Unknown,
-        Some(names) if is_accepted_by_ssp(name) && names.contains(name.as_str()) => Boot::Boots,
+        Some(names) if is_known(name) && names.contains(name.as_str()) => Boot::Boots,
         Some(_) => Boot::DoesNotBoot,
     };
     let architectures = census.workload.keys();
@@ -385,7 +385,7 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     use super::*;
-    use crate::path::FieldPath;
+    use kubernetes::path::FieldPath;
 
     #[test]
     fn an_obstacle_is_a_paragraph_if_there_is_room_and_else_a_warning() {

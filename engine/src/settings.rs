@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::architecture::ACCEPTED_BY_SSP;
-use crate::image::Image;
-use crate::json::{Field, Json, Kind};
+use kubernetes::json::{Field, Json, Kind};
+use kubernetes::sorted;
+use kubernetes::text::{self, quote};
+use operators::cdi::image::Image;
+use operators::ssp::architecture::KNOWN;
+
 use crate::remedy::Repair;
 use crate::rule::{Level, Rule, Subject};
 use crate::rules::RULES;
-use crate::sorted;
-use crate::text::{self, quote};
 
 /// All settings; the Rancher form also sends `description`.
 const KEYS: [&str; 8] = [
@@ -379,7 +380,7 @@ impl Reader {
         let mut architecture = None;
         for (key, value) in self.fields(path, field) {
             if key == "place-on" {
-                architecture = self.word(&format!("{path}.place-on"), &value, &ACCEPTED_BY_SSP);
+                architecture = self.word(&format!("{path}.place-on"), &value, &KNOWN);
             } else {
                 self.unknown(
                     path,
@@ -446,8 +447,8 @@ impl Reader {
     fn account(&mut self, field: &Field<'_>) -> Option<ServiceAccount> {
         let written = field.string().ok().flatten();
         if let Some((namespace, name)) = written.as_deref().and_then(|it| it.split_once('/'))
-            && crate::name::is_dns1123_label(namespace)
-            && crate::name::is_dns1123_subdomain(name)
+            && kubernetes::name::is_dns1123_label(namespace)
+            && kubernetes::name::is_dns1123_subdomain(name)
         {
             return Some(ServiceAccount {
                 namespace: namespace.to_owned(),
@@ -466,7 +467,7 @@ impl Reader {
 
     fn registry(&mut self, name: &str, field: &Field<'_>) -> Option<String> {
         let path = format!("commonTemplates.{}", text::escape(name, 80));
-        if !crate::name::is_dns1123_subdomain(name) {
+        if !kubernetes::name::is_dns1123_subdomain(name) {
             self.problem(
                 &path,
                 "must be the name of a template: lowercase letters, digits, `-` and `.`",

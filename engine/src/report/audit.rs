@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use kubernetes::sorted;
+use kubernetes::text::{cut, percent_encode};
+
 use super::{NAME, Report};
 use crate::findings::{Judged, Outcome};
 use crate::repair::Step;
 use crate::rule::Rule;
-use crate::sorted;
-use crate::text::{cut, percent_encode};
 
 /// The maximum length of an annotation.
 const LIMIT: usize = 16 * 1024;

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use kubernetes::text::{cut, quote};
+
 use super::{FindingReport, ObjectName};
 use crate::findings::{Judged, Outcome};
-use crate::text::{cut, quote};
 
 /// The maximum length of a message.
 pub(super) const LIMIT: usize = 4096;

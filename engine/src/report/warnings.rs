@@ -1,9 +1,10 @@
 //! The warnings: one line for each repair, for each finding that warns, for each reason why images were not
 //! looked up, and for each rule that carries existing problems over.
 
+use kubernetes::text::cut;
+
 use crate::findings::{Judged, Outcome};
 use crate::repair::Step;
-use crate::text::cut;
 
 /// The maximum length of a line, and of all lines together. The API server truncates longer ones.
 const LINE: usize = 256;

@@ -1,12 +1,13 @@
 //! See `architectures-ignored.md`.
 
+use kubernetes::text::quote;
+use operators::hco::golden_image::{Annotation, invalid};
+use operators::hco::import::Import;
+
 use super::remedies;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::golden_image::{Annotation, invalid};
-use crate::import::Import;
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-ignored", Level::Warn, check);
 

@@ -3,12 +3,13 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+use kubernetes::text::quote;
+
 use super::remedies;
 use crate::architecture::{Mistake, is_mistake, keyed};
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-malformed", Level::Deny, check);
 

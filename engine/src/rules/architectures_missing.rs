@@ -1,14 +1,15 @@
 //! See `architectures-missing.md`.
 
+use kubernetes::text::quote;
+use operators::hco::golden_image::Annotation;
+use operators::hco::import::Import;
+use operators::hco::template::{ARCHITECTURES, Template};
+
 use super::remedies;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::golden_image::Annotation;
-use crate::hyperconverged::{ARCHITECTURES, Template};
-use crate::import::Import;
 use crate::remedy::{Remedy, annotation};
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-missing", Level::Deny, check);
 

@@ -1,10 +1,11 @@
 //! See `architectures-partial.md`.
 
+use kubernetes::text::quote;
+
 use super::remedies;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-partial", Level::Warn, check);
 

@@ -1,19 +1,21 @@
 //! See `architectures-unsupported.md`.
 
+use kubernetes::edit::Edits;
+use kubernetes::name::is_dns1123_subdomain;
+use kubernetes::text::quote;
+use kubernetes::value::Value;
+use operators::hco::architectures::Architectures;
+use operators::hco::golden_image::{Annotation, GoldenImage};
+use operators::hco::import::Import;
+use operators::hco::node::Census;
+use operators::hco::template::ENABLE;
+
 use super::remedies;
-use crate::architecture::Architectures;
-use crate::edit::Edits;
+use crate::architecture::corrected;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::golden_image::{Annotation, GoldenImage};
-use crate::hyperconverged::ENABLE;
-use crate::import::Import;
-use crate::name::is_dns1123_subdomain;
-use crate::node::Census;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::quote;
-use crate::value::Value;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("architectures-unsupported", Level::Deny, check);
@@ -53,7 +55,7 @@ fn describe(
 ) -> Finding {
     let (what, path, remedies) = match (image.template, image.annotation) {
         (Some(template), Annotation::Spec(_)) => {
-            let corrected = value.corrected(&census.workload);
+            let corrected = corrected(value, &census.workload);
             let corrected = Architectures(&corrected.value).supported(&census.workload);
             let mut ways = if corrected.is_empty() {
                 let summary = "set the annotation";

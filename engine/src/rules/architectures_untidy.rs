@@ -3,13 +3,14 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+use kubernetes::text::quote;
+use operators::hco::node::Census;
+
 use super::remedies;
 use crate::architecture::keyed;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::node::Census;
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-untidy", Level::Warn, check);
 

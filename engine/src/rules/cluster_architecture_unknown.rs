@@ -1,13 +1,14 @@
 //! See `cluster-architecture-unknown.md`.
 
+use kubernetes::sorted;
+use operators::hco::node::Census;
+use operators::ssp::architecture::is_known;
+
 use super::remedies;
-use crate::architecture::is_accepted_by_ssp;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::node::Census;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::sorted;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("cluster-architecture-unknown", Level::Deny, check);
@@ -19,7 +20,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     };
     let all = census.workload.keys().chain(&census.control_plane);
-    let names = sorted::set(all.filter(|name| !is_accepted_by_ssp(name)));
+    let names = sorted::set(all.filter(|name| !is_known(name)));
     if names.is_empty() {
         return;
     }
@@ -35,10 +36,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 
 fn ways_out(facts: &Facts<'_>, census: &Census) -> Vec<Remedy> {
     // A placement does not affect which nodes are control-plane nodes.
-    let is_placement_enough = census
-        .control_plane
-        .iter()
-        .all(|name| is_accepted_by_ssp(name));
+    let is_placement_enough = census.control_plane.iter().all(|name| is_known(name));
     let mut ways = if is_placement_enough {
         remedies::place(facts, census, "keep the workloads off these nodes")
     } else {

@@ -1,12 +1,13 @@
 //! See `control-plane-architecture-differs.md`.
 
+use kubernetes::text::escape;
+use operators::hco::import::Import;
+
 use super::remedies;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::import::Import;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::escape;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("control-plane-architecture-differs", Level::Warn, check);

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use kubernetes::sorted;
+use kubernetes::text::quote;
+use operators::hco::golden_image::{Annotation, GoldenImage};
+use operators::hco::import::Import;
+use operators::hco::node::Census;
+
 use super::remedies;
 use crate::architecture::is_architecture;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::golden_image::{Annotation, GoldenImage};
-use crate::import::Import;
-use crate::node::Census;
 use crate::registries;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::sorted;
-use crate::text::quote;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("image-architectures-mismatch", Level::Deny, check);

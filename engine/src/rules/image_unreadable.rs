@@ -1,13 +1,14 @@
 //! See `image-unreadable.md`.
 
+use kubernetes::text::{self, escape, quote};
+use operators::hco::import::Import;
+
 use super::remedies;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::import::Import;
 use crate::registries;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::{self, escape, quote};
 
 pub(crate) static RULE: Rule = Rule::about_templates("image-unreadable", Level::Warn, check);
 

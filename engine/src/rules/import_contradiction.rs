@@ -1,12 +1,13 @@
 //! See `import-contradiction.md`.
 
-use crate::edit::Edits;
+use kubernetes::edit::Edits;
+use kubernetes::value::Value;
+use operators::hco::import::GATE;
+
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::import::GATE;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::value::Value;
 
 /// The rule is about the change itself, and HCO denies the change.
 pub(crate) static RULE: Rule =

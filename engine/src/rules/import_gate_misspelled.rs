@@ -1,12 +1,13 @@
 //! See `import-gate-misspelled.md`.
 
-use crate::edit::Edits;
+use kubernetes::edit::Edits;
+use kubernetes::text::{distance, quote};
+use operators::hco::import::{GATE, Gate};
+
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::import::{GATE, Gate};
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::{distance, quote};
 
 pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn, check);
 

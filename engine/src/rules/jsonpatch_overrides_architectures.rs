@@ -1,12 +1,13 @@
 //! See `jsonpatch-overrides-architectures.md`.
 
+use kubernetes::json::{Field, Json, with_whole_characters};
+use kubernetes::path::FieldPath;
+use kubernetes::text::quote;
+
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::json::{Field, Json, with_whole_characters};
-use crate::path::FieldPath;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("jsonpatch-overrides-architectures", Level::Warn, check);

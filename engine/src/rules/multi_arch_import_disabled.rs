@@ -1,10 +1,11 @@
 //! See `multi-arch-import-disabled.md`.
 
+use operators::hco::import::Import;
+use operators::hco::node::Census;
+
 use super::remedies;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::import::Import;
-use crate::node::Census;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
 

@@ -1,12 +1,13 @@
 //! See `nodes-unreadable.md`.
 
+use kubernetes::path::FieldPath;
+use kubernetes::text::escape;
+
 use crate::facts::{Facts, NodesError};
 use crate::findings::{Finding, Findings, Identity};
-use crate::path::FieldPath;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
 use crate::settings::ServiceAccount;
-use crate::text::escape;
 
 /// The rule is about the policy, not about the object: it has its own status code.
 pub(crate) static RULE: Rule =

@@ -1,13 +1,14 @@
 //! See `placement-invalid.md`.
 
+use kubernetes::path::FieldPath;
+use kubernetes::placement::REQUIRED;
+use kubernetes::placement::{List, SelectorError};
+use kubernetes::text::quote;
+
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::hyperconverged::REQUIRED;
-use crate::path::FieldPath;
-use crate::placement::{List, SelectorError};
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny, check);
 

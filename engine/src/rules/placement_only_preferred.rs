@@ -1,10 +1,11 @@
 //! See `placement-only-preferred.md`.
 
+use kubernetes::placement::{PREFERRED, REQUIRED};
+use operators::hco::import::Import;
+
 use super::remedies;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::hyperconverged::{PREFERRED, REQUIRED};
-use crate::import::Import;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
 

@@ -2,28 +2,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kubernetes::edit::Edits;
+use kubernetes::json::{Field, Kind};
+use kubernetes::path::FieldPath;
+use kubernetes::placement::ARCHITECTURE_LABEL;
+use kubernetes::sorted;
+use kubernetes::text::{self, escape};
+use kubernetes::value::Value;
+use operators::hco::api_version::ApiVersion;
+use operators::hco::architectures::Architectures;
+use operators::hco::golden_image::{Annotation, GoldenImage};
+use operators::hco::hyperconverged::HyperConverged;
+use operators::hco::import::{GATE, Import};
+use operators::hco::node::Census;
+use operators::hco::template::{ARCHITECTURES, ENABLE, Template};
+use operators::ssp::architecture::is_known;
+
 use super::{
     RULES, architectures_missing, architectures_partial, architectures_unsupported,
     control_plane_architecture_differs, multi_arch_import_disabled,
 };
-use crate::architecture::{Architectures, Correction, is_accepted_by_ssp, is_architecture};
-use crate::edit::Edits;
+use crate::architecture::{Correction, corrected, is_architecture};
 use crate::facts::Facts;
 use crate::findings::Identities;
-use crate::golden_image::{Annotation, GoldenImage};
-use crate::hyperconverged::{ARCHITECTURES, ENABLE, HyperConverged, Template};
-use crate::import::{GATE, Import};
-use crate::json::{Field, Kind};
-use crate::node::Census;
-use crate::path::FieldPath;
-use crate::placement::ARCHITECTURE_LABEL;
 use crate::remedy::{Remedy, Repair, merge_command};
-use crate::request::Version;
 use crate::rule::{Level, Rule};
 use crate::settings::Updates;
-use crate::sorted;
-use crate::text::{self, escape};
-use crate::value::Value;
 
 /// Enable the import, and in the same change correct the annotations that HCO then reads.
 pub(super) fn enable_import(facts: &Facts<'_>) -> Remedy {
@@ -62,7 +66,7 @@ fn new_enable_import(facts: &Facts<'_>) -> Remedy {
     }
 
     // Before HCO 1.19, the field does not exist; the object does not contain the version of HCO.
-    let needs_gate = hco.version == Version::V1 && hco.import.field.is_none();
+    let needs_gate = hco.version == ApiVersion::V1 && hco.import.field.is_none();
     let mut summary = "enable the multi-architecture import".to_owned();
     if needs_gate {
         summary += " (HCO 1.19 and later read the field; earlier versions read the feature gate)";
@@ -95,7 +99,7 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>) -> Edits {
         }
     }
     let is_nowhere = hco.import.field.is_none() && hco.import.gate_index().is_none();
-    if hco.version == Version::V1 && is_nowhere {
+    if hco.version == ApiVersion::V1 && is_nowhere {
         // The empty object that an upgrade from HCO 1.18 leaves is not a list.
         if list.json().is_none_or(|json| json.kind() == Kind::Object) {
             edits = edits.set(list, Value::List(Vec::new()));
@@ -121,7 +125,7 @@ fn corrections<'a>(facts: &Facts<'a>) -> Option<Vec<(&'a Template<'a>, Option<St
         let value = template.architectures.as_deref();
         match (image.annotation, value) {
             (Annotation::Spec(value), _) => {
-                let corrected = Architectures(value.unwrap_or_default()).corrected(workload);
+                let corrected = corrected(Architectures(value.unwrap_or_default()), workload);
                 let is_clear = corrected.is_certain && !corrected.value.is_empty();
                 let supported = supported(facts, template);
                 let wanted = match supported.map(|set| fit(set, workload, &corrected.value)) {
@@ -193,7 +197,7 @@ pub(super) fn place(facts: &Facts<'_>, census: &Census, summary: &str) -> Vec<Re
     default
         .into_iter()
         .chain(others)
-        .filter(|name| is_accepted_by_ssp(name) && is_selectable(census, name))
+        .filter(|name| is_known(name) && is_selectable(census, name))
         .map(|name| place_on(facts, name, summary))
         .collect()
 }
@@ -239,7 +243,7 @@ pub(super) fn correct(
     value: Architectures<'_>,
     census: &Census,
 ) -> Vec<Remedy> {
-    let correction = value.corrected(&census.workload);
+    let correction = corrected(value, &census.workload);
     let supported = supported(facts, template);
     let fit = supported.map(|set| (set, fit(set, &census.workload, &correction.value)));
     match fit {
@@ -388,7 +392,7 @@ pub(super) fn list_architectures(
         return list_workload(facts, template, census, summary);
     };
     let value = Architectures(template.architectures.as_deref().unwrap_or_default());
-    let correction = value.corrected(&census.workload);
+    let correction = corrected(value, &census.workload);
     match fit(supported, &census.workload, &correction.value) {
         Fit::Wrong(value) | Fit::Partial(value) => set_supported(facts, template, census, value),
         Fit::Right => set_corrected(facts, template, census, correction),
@@ -475,7 +479,7 @@ pub(super) fn remove_annotation(facts: &Facts<'_>, template: &Template<'_>) -> R
 /// regardless of whether the import is on.
 pub(super) fn has_known_architectures(census: &Census) -> bool {
     let mut all = census.workload.keys().chain(&census.control_plane);
-    all.all(|name| is_accepted_by_ssp(name))
+    all.all(|name| is_known(name))
 }
 
 /// The path of a template's image.

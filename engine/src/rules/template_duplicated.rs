@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kubernetes::text::quote;
+
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny, check);
 

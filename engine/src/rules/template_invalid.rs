@@ -1,13 +1,14 @@
 //! See `template-invalid.md`.
 
+use kubernetes::text::quote;
+use operators::hco::golden_image::{Invalid, invalid};
+use operators::hco::template::{ENABLE, Template};
+
 use super::remedies;
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::golden_image::{Invalid, invalid};
-use crate::hyperconverged::{ENABLE, Template};
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-invalid", Level::Deny, check);
 

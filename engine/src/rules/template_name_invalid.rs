@@ -1,12 +1,13 @@
 //! See `template-name-invalid.md`.
 
+use kubernetes::name::is_dns1123_subdomain;
+use kubernetes::text::quote;
+use operators::hco::import::Import;
+
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
-use crate::import::Import;
-use crate::name::is_dns1123_subdomain;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::quote;
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny, check);
 

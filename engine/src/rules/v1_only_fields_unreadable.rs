@@ -1,11 +1,12 @@
 //! See `v1-only-fields-unreadable.md`.
 
-use crate::edit::Edits;
+use kubernetes::edit::Edits;
+use kubernetes::text::escape;
+
 use crate::facts::Facts;
 use crate::findings::{Finding, Findings, Identity};
 use crate::remedy::Remedy;
 use crate::rule::{Level, Rule};
-use crate::text::escape;
 
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", Level::Deny, check);
 

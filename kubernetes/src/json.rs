@@ -12,25 +12,25 @@ use std::fmt;
 use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub(crate) use json_stream::Kind;
+pub use json_stream::Kind;
 
 use crate::path::{FieldPath, Segment};
 use crate::sorted;
 
 /// A value as it is written in the document, without surrounding whitespace. Its syntax is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Json<'a>(&'a str);
+pub struct Json<'a>(&'a str);
 
 impl<'a> Json<'a> {
     /// A whole document.
     ///
     /// The error describes the problem and its position.
-    pub(crate) fn parse(document: &'a [u8]) -> Result<Self, serde_json::Error> {
+    pub fn parse(document: &'a [u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice::<&RawValue>(document).map(|raw| Self(raw.get()))
     }
 
     /// The type of the value, determined by its first character.
-    pub(crate) fn kind(self) -> Kind {
+    pub fn kind(self) -> Kind {
         match self.0.bytes().next() {
             Some(b'n') | None => Kind::Null,
             Some(b't' | b'f') => Kind::Boolean,
@@ -42,19 +42,19 @@ impl<'a> Json<'a> {
     }
 
     /// The text as it is written in the document.
-    pub(crate) fn text(self) -> &'a str {
+    pub fn text(self) -> &'a str {
         self.0
     }
 
     /// The members of an object in their order, including duplicate keys; `None` if the value is not an object.
-    pub(crate) fn members(self) -> Option<Vec<(Cow<'a, str>, Self)>> {
+    pub fn members(self) -> Option<Vec<(Cow<'a, str>, Self)>> {
         serde_json::Deserializer::from_str(self.0)
             .deserialize_map(Members)
             .ok()
     }
 
     /// The items of a list; `None` if the value is not a list.
-    pub(crate) fn items(self) -> Option<Vec<Self>> {
+    pub fn items(self) -> Option<Vec<Self>> {
         let items: Vec<&RawValue> = serde_json::from_str(self.0).ok()?;
         Some(items.into_iter().map(|raw| Self(raw.get())).collect())
     }
@@ -117,10 +117,11 @@ fn string(quoted: &str) -> Option<Cow<'_, str>> {
 
 /// A value of an unexpected type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WrongType<'a> {
+pub struct WrongType<'a> {
     path: FieldPath,
     expected: Kind,
-    pub(crate) found: Json<'a>,
+    /// The value.
+    pub found: Json<'a>,
 }
 
 impl fmt::Display for WrongType<'_> {
@@ -138,8 +139,9 @@ impl fmt::Display for WrongType<'_> {
 ///
 /// Looking up a field never fails, so that two objects can be compared before any value is read. If a parent
 /// is not an object, reading a field below it fails.
+#[must_use]
 #[derive(Debug)]
-pub(crate) struct Object<'a> {
+pub struct Object<'a> {
     path: FieldPath,
     missing: Missing,
     members: Result<Vec<(Cow<'a, str>, Json<'a>)>, WrongType<'a>>,
@@ -147,12 +149,12 @@ pub(crate) struct Object<'a> {
 
 impl<'a> Object<'a> {
     /// The object of a whole document.
-    pub(crate) fn root(json: Json<'a>) -> Self {
+    pub fn root(json: Json<'a>) -> Self {
         Field::root(json).object()
     }
 
     /// The field with this name.
-    pub(crate) fn field(&self, key: &'static str) -> Field<'a> {
+    pub fn field(&self, key: &'static str) -> Field<'a> {
         self.field_where(key, |name| name == key)
     }
 
@@ -160,7 +162,7 @@ impl<'a> Object<'a> {
     ///
     /// MIRRORS: Go encoding/json, foldName: in addition to ASCII letters, the long s (U+017F) folds to s and the
     /// Kelvin sign (U+212A) to k.
-    pub(crate) fn field_of_any_case(&self, key: &'static str) -> Field<'a> {
+    pub fn field_of_any_case(&self, key: &'static str) -> Field<'a> {
         let fold = |character: char| match character {
             '\u{17f}' => 's',
             '\u{212a}' => 'k',
@@ -183,19 +185,19 @@ impl<'a> Object<'a> {
     }
 
     /// The string of an entry in a map of strings. Go reads null as an empty string.
-    pub(crate) fn entry(&self, key: &'static str) -> Result<Option<String>, WrongType<'a>> {
+    pub fn entry(&self, key: &'static str) -> Result<Option<String>, WrongType<'a>> {
         let field = self.field(key);
         let is_there = matches!(field.value, Ok(Some(_)));
         Ok(field.string()?.or_else(|| is_there.then(String::new)))
     }
 
     /// The object in the field with this name; an empty object if the field is absent.
-    pub(crate) fn object(&self, key: &'static str) -> Self {
+    pub fn object(&self, key: &'static str) -> Self {
         self.field(key).object()
     }
 
     /// All fields; of several equal keys, only the last one.
-    pub(crate) fn fields(&self) -> Result<BTreeMap<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
+    pub fn fields(&self) -> Result<BTreeMap<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
         let members = self.members.as_ref().map_err(Clone::clone)?;
         Ok(sorted::map(members.iter().map(|(key, value)| {
             let field = Field {
@@ -211,25 +213,27 @@ impl<'a> Object<'a> {
 
 /// How many parents of a field are missing, and whether the first missing one is null.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Missing {
-    pub(crate) count: usize,
-    pub(crate) is_null: bool,
+pub struct Missing {
+    /// The number of items.
+    pub count: usize,
+    /// Whether the list is null.
+    pub is_null: bool,
 }
 
 /// A field: its path, and its value if it has one. An error if a parent is not an object.
 #[derive(Debug, Clone)]
-pub(crate) struct Field<'a> {
+pub struct Field<'a> {
     parent: FieldPath,
     /// `None` for a whole document.
     segment: Option<Segment>,
     /// The parents of the field that are missing.
-    pub(crate) missing: Missing,
+    pub missing: Missing,
     value: Result<Option<Json<'a>>, WrongType<'a>>,
 }
 
 impl<'a> Field<'a> {
     /// A value that does not belong to an object.
-    pub(crate) fn root(json: Json<'a>) -> Self {
+    pub fn root(json: Json<'a>) -> Self {
         Self {
             value: Ok(Some(json)),
             ..Self::nowhere()
@@ -237,7 +241,7 @@ impl<'a> Field<'a> {
     }
 
     /// A field that does not belong to an object.
-    pub(crate) fn nowhere() -> Self {
+    pub fn nowhere() -> Self {
         Self {
             parent: FieldPath::default(),
             segment: None,
@@ -247,7 +251,7 @@ impl<'a> Field<'a> {
     }
 
     /// The path of the field.
-    pub(crate) fn path(&self) -> FieldPath {
+    pub fn path(&self) -> FieldPath {
         match &self.segment {
             Some(segment) => self.parent.below(segment),
             None => self.parent.clone(),
@@ -255,7 +259,7 @@ impl<'a> Field<'a> {
     }
 
     /// An item of a list.
-    pub(crate) fn item(list: &FieldPath, index: usize, value: Option<Json<'a>>) -> Self {
+    pub fn item(list: &FieldPath, index: usize, value: Option<Json<'a>>) -> Self {
         Self {
             parent: list.clone(),
             segment: Some(Segment::Index(index)),
@@ -265,27 +269,27 @@ impl<'a> Field<'a> {
     }
 
     /// The text of the value, which can be null.
-    pub(crate) fn text(&self) -> Option<Json<'a>> {
+    pub fn text(&self) -> Option<Json<'a>> {
         self.value.as_ref().ok().copied().flatten()
     }
 
     /// Whether the field has the value null, which a JSON Patch has to replace.
-    pub(crate) fn is_null(&self) -> bool {
+    pub fn is_null(&self) -> bool {
         self.text().is_some_and(|json| json.kind() == Kind::Null)
     }
 
     /// The value, if there is one; null counts as absent.
-    pub(crate) fn json(&self) -> Option<Json<'a>> {
+    pub fn json(&self) -> Option<Json<'a>> {
         self.text().filter(|json| json.kind() != Kind::Null)
     }
 
     /// Whether the field has a value.
-    pub(crate) fn is_present(&self) -> bool {
+    pub fn is_present(&self) -> bool {
         self.json().is_some()
     }
 
     /// The object in the field; an empty object if the field is absent.
-    pub(crate) fn object(&self) -> Object<'a> {
+    pub fn object(&self) -> Object<'a> {
         let members = self.read(Kind::Object, Json::members);
         Object {
             path: self.path(),
@@ -323,18 +327,18 @@ impl<'a> Field<'a> {
     }
 
     /// Reads a string.
-    pub(crate) fn string(&self) -> Result<Option<String>, WrongType<'a>> {
+    pub fn string(&self) -> Result<Option<String>, WrongType<'a>> {
         self.read(Kind::String, |json| string(json.0).map(Cow::into_owned))
     }
 
     /// Reads a boolean.
-    pub(crate) fn boolean(&self) -> Result<Option<bool>, WrongType<'a>> {
+    pub fn boolean(&self) -> Result<Option<bool>, WrongType<'a>> {
         self.read(Kind::Boolean, |json| serde_json::from_str(json.0).ok())
     }
 
     /// Reads each item of a list, with its index; `None` if the field is absent. Go reads a null item as an
     /// empty value.
-    pub(crate) fn list<T>(
+    pub fn list<T>(
         &self,
         mut read: impl FnMut(usize, Field<'a>) -> Result<T, WrongType<'a>>,
     ) -> Result<Option<Vec<T>>, WrongType<'a>> {
@@ -354,7 +358,7 @@ impl<'a> Field<'a> {
     }
 
     /// Reads a list of strings.
-    pub(crate) fn strings(&self) -> Result<Option<Vec<String>>, WrongType<'a>> {
+    pub fn strings(&self) -> Result<Option<Vec<String>>, WrongType<'a>> {
         self.list(|_, item| Ok(item.string()?.unwrap_or_default()))
     }
 }
@@ -378,7 +382,7 @@ impl PartialEq for Field<'_> {
 /// A JSON text as Go reads it: half of a surrogate pair becomes U+FFFD. `serde_json` rejects it.
 ///
 /// MIRRORS: Go encoding/json, unquote.
-pub(crate) fn with_whole_characters(text: &str) -> String {
+pub fn with_whole_characters(text: &str) -> String {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, escape)) = rest.split_once('\\') {

@@ -3,27 +3,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::architecture::Architectures;
-use crate::hyperconverged::{Enable, HyperConverged, Registry, Source, Template};
-use crate::sorted;
+use kubernetes::sorted;
+
+use crate::hco::architectures::Architectures;
+use crate::hco::hyperconverged::HyperConverged;
+use crate::hco::template::{Enable, Registry, Source, Template};
 
 /// The templates that HCO ships, by name.
-pub(crate) type CommonTemplates = BTreeMap<String, CommonTemplate>;
+pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
 
 /// What is known about a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CommonTemplate {
+pub struct CommonTemplate {
     /// `None` if it is unknown.
-    pub(crate) registry: Option<Registry>,
-    pub(crate) annotation: CommonAnnotation,
+    pub registry: Option<Registry>,
+    /// Its architectures annotation.
+    pub annotation: CommonAnnotation,
 }
 
 /// The architectures annotation of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum CommonAnnotation {
+pub enum CommonAnnotation {
     /// The annotation is unknown, so no rule judges it.
     Unknown,
+    /// HCO ships none.
     Absent,
+    /// HCO ships this one.
     Value(String),
 }
 
@@ -49,7 +54,7 @@ const SHIPPED: [(&str, &str, &str); 3] = [
 
 /// The common templates of this cluster: those in the status, else those in the settings, else those that upstream
 /// ships.
-pub(crate) fn common_templates(
+pub fn common_templates(
     hco: &HyperConverged<'_>,
     setting: Option<&BTreeMap<String, String>>,
 ) -> CommonTemplates {
@@ -94,16 +99,18 @@ pub(crate) fn common_templates(
 
 /// A golden image that HCO keeps.
 #[derive(Debug, Clone)]
-pub(crate) struct GoldenImage<'a> {
-    pub(crate) name: &'a str,
+pub struct GoldenImage<'a> {
+    /// The name of its template.
+    pub name: &'a str,
     /// The entry of the spec; `None` if HCO adds the image by itself.
-    pub(crate) template: Option<&'a Template<'a>>,
-    pub(crate) annotation: Annotation<'a>,
+    pub template: Option<&'a Template<'a>>,
+    /// The architectures annotation that HCO reads.
+    pub annotation: Annotation<'a>,
 }
 
 impl<'a> GoldenImage<'a> {
     /// The image of a template whose own annotation counts.
-    pub(crate) fn of_spec(template: &'a Template<'a>) -> Self {
+    pub fn of_spec(template: &'a Template<'a>) -> Self {
         Self {
             name: &template.name,
             template: Some(template),
@@ -114,17 +121,18 @@ impl<'a> GoldenImage<'a> {
 
 /// The architectures annotation that applies to an image while the import is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Annotation<'a> {
+pub enum Annotation<'a> {
     /// The one in the spec.
     Spec(Option<&'a str>),
     /// The annotation that HCO ships, regardless of the spec.
     Shipped(Option<&'a str>),
+    /// Nothing is known about it.
     Unknown,
 }
 
 impl<'a> Annotation<'a> {
     /// The value that HCO reads, if HCO reads the annotation and its value is known.
-    pub(crate) fn value(self) -> Option<Architectures<'a>> {
+    pub fn value(self) -> Option<Architectures<'a>> {
         match self {
             Self::Spec(value) | Self::Shipped(value) => value.map(Architectures),
             Self::Unknown => None,
@@ -144,7 +152,7 @@ impl<'a> From<&'a CommonAnnotation> for Annotation<'a> {
 
 /// Why HCO cannot use a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Invalid<'a> {
+pub enum Invalid<'a> {
     /// The enable annotation is neither true nor false.
     Enable(&'a str),
     /// The template is enabled and has no spec.
@@ -158,7 +166,7 @@ pub(crate) enum Invalid<'a> {
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go,
 /// validateDataImportCronTemplates; controllers/handlers/golden-images/golden_images.go,
 /// customizeCommonDictAnnotations, which dereferences the source unchecked.
-pub(crate) fn invalid<'a>(
+pub fn invalid<'a>(
     template: &'a Template<'_>,
     hco: &HyperConverged<'_>,
     common: &CommonTemplates,
@@ -179,7 +187,7 @@ pub(crate) fn invalid<'a>(
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, getCommonDicts, customizeCommonDICT, getCustomDicts.
-pub(crate) fn golden_images<'a>(
+pub fn golden_images<'a>(
     hco: &'a HyperConverged<'a>,
     common: &'a CommonTemplates,
 ) -> Vec<GoldenImage<'a>> {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::Census;
-use crate::placement::{LabelKeys, LabelValues, Matcher, Placement};
-use crate::sorted;
+use kubernetes::placement::{LabelKeys, LabelValues, Matcher, Placement};
+use kubernetes::sorted;
 
 /// One census for each placement. A reader of the list fills in [`Tally::node`] and calls [`Tally::count`],
 /// node by node.

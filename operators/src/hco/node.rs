@@ -15,7 +15,7 @@ pub use self::error::ListError;
 pub use self::tally::{Node, Tally};
 
 use self::error::Problem;
-use crate::placement::Placement;
+use kubernetes::placement::Placement;
 
 /// The architectures of a cluster, for one placement. Nodes that report no architecture are not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -242,7 +242,7 @@ mod tests {
     use rstest::rstest;
 
     use super::{Census, census};
-    use crate::placement::Placement;
+    use kubernetes::placement::Placement;
 
     const WORKER: &str = r#"{"metadata":{"name":"w","labels":{"node-role.kubernetes.io/worker":""}},
         "status":{"nodeInfo":{"architecture":"amd64"}}}"#;

@@ -3,11 +3,11 @@
 
 use serde::Serialize;
 
-use crate::json::{Field, Json, Kind, Object, WrongType, with_whole_characters};
-use crate::text::is_same_in_lower_case;
+use kubernetes::json::{Field, Json, Kind, Object, WrongType, with_whole_characters};
+use kubernetes::text::is_same_in_lower_case;
 
 /// The name of the feature gate, and of the field that replaces it.
-pub(crate) const GATE: &str = "enableMultiArchBootImageImport";
+pub const GATE: &str = "enableMultiArchBootImageImport";
 
 /// The multi-architecture import, as HCO resolves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -20,7 +20,8 @@ pub enum Import {
 }
 
 impl Import {
-    pub(crate) fn name(self) -> &'static str {
+    /// As in the audit annotation.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Enabled => "enabled",
             Self::Disabled => "disabled",
@@ -40,13 +41,13 @@ impl From<bool> for Import {
 
 /// The fields of an object that determine the import.
 #[derive(Debug)]
-pub(crate) struct ImportFields {
+pub struct ImportFields {
     /// v1's field, v1beta1's feature gate.
-    pub(crate) field: Option<bool>,
+    pub field: Option<bool>,
     /// v1's list of feature gates.
-    pub(crate) gates: Vec<Gate>,
+    pub gates: Vec<Gate>,
     /// The v1 fields that v1beta1 stores in an annotation; an error if HCO's conversion cannot read it.
-    pub(crate) v1_only: Result<V1Only, UnreadableV1Only>,
+    pub v1_only: Result<V1Only, UnreadableV1Only>,
 }
 
 impl ImportFields {
@@ -56,7 +57,7 @@ impl ImportFields {
     /// controllers/handlers/golden-images/golden_images.go, `IsMultiArchEnabled`;
     /// api/v1beta1/conversion.go, restoreV1OnlyFields and convertMultiArchV1beta1FGToV1: an explicit gate of
     /// v1beta1 becomes the field, so it takes precedence over the annotation.
-    pub(crate) fn resolve(&self) -> Import {
+    pub fn resolve(&self) -> Import {
         let v1_only = self.v1_only.as_ref().ok();
         self.field
             .or_else(|| v1_only?.enabled)
@@ -71,7 +72,7 @@ impl ImportFields {
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
     /// mutateFieldAndFGOnUpdate and dropFeatureGate.
-    pub(crate) fn resolve_update(&self, old: &Self) -> Import {
+    pub fn resolve_update(&self, old: &Self) -> Import {
         let Some(gate) = self.gate() else {
             return self.resolve();
         };
@@ -90,7 +91,7 @@ impl ImportFields {
     ///
     /// MIRRORS: as above, and mutateFieldAndFGOnCreate. On an update an absent field reads as off: removing the
     /// field while the gate is enabled is denied too.
-    pub(crate) fn contradicts_itself(&self, old: Option<&Self>) -> bool {
+    pub fn contradicts_itself(&self, old: Option<&Self>) -> bool {
         let Some(gate) = self.gate() else {
             return false;
         };
@@ -115,7 +116,7 @@ impl ImportFields {
     }
 
     /// The index of the gate in v1's list; the first entry counts.
-    pub(crate) fn gate_index(&self) -> Option<usize> {
+    pub fn gate_index(&self) -> Option<usize> {
         self.gates.iter().position(|gate| gate.is_import)
     }
 }
@@ -131,15 +132,17 @@ fn gate(gates: &[Gate]) -> Option<bool> {
 
 /// An entry of v1's list of feature gates.
 #[derive(Debug)]
-pub(crate) struct Gate {
-    pub(crate) name: String,
-    pub(crate) enabled: bool,
+pub struct Gate {
+    /// Its name, as it is written.
+    pub name: String,
+    /// Whether its state is Enabled, or missing.
+    pub enabled: bool,
     /// Whether it is the feature gate for the import, in any letter case.
     ///
     /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index.
-    pub(crate) is_import: bool,
+    pub is_import: bool,
     /// Whether the key `name` has the same letter case as in the API.
-    pub(crate) has_plain_key: bool,
+    pub has_plain_key: bool,
 }
 
 impl Gate {
@@ -147,7 +150,7 @@ impl Gate {
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
     /// recoverBadFeatureGates.
-    pub(crate) fn list<'a>(field: &Field<'a>) -> Result<Vec<Self>, WrongType<'a>> {
+    pub fn list<'a>(field: &Field<'a>) -> Result<Vec<Self>, WrongType<'a>> {
         let is_empty_object = field.json().is_some_and(|json| {
             json.kind() == Kind::Object && json.members().is_some_and(|members| members.is_empty())
         });
@@ -177,19 +180,19 @@ impl Gate {
 
 /// What the annotation `hco.kubevirt.io/v1-only-fields` contains about the import.
 #[derive(Debug, Default)]
-pub(crate) struct V1Only {
+pub struct V1Only {
     enabled: Option<bool>,
     gates: Vec<Gate>,
 }
 
 /// Why HCO's conversion cannot read the annotation.
 #[derive(Debug)]
-pub(crate) struct UnreadableV1Only(pub(crate) String);
+pub struct UnreadableV1Only(pub String);
 
 impl V1Only {
     /// MIRRORS: hyperconverged-cluster-operator api/v1beta1/conversion.go, restoreV1OnlyFields and
     /// v1OnlyFields: one value of the wrong type makes the conversion of the whole object fail.
-    pub(crate) fn parse(annotation: Option<&str>) -> Result<Self, UnreadableV1Only> {
+    pub fn parse(annotation: Option<&str>) -> Result<Self, UnreadableV1Only> {
         let Some(annotation) = annotation.filter(|annotation| !annotation.is_empty()) else {
             return Ok(Self::default());
         };

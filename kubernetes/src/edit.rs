@@ -13,16 +13,21 @@ use crate::value::Value;
 
 /// One change to an object.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Edit {
-    pub(crate) path: FieldPath,
-    pub(crate) change: Change,
+pub struct Edit {
+    /// Where.
+    pub path: FieldPath,
+    /// What.
+    pub change: Change,
 }
 
 /// The operation at the path of an edit.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Change {
+pub enum Change {
+    /// Adds a key to a map, or an item to a list.
     Add(Value),
+    /// Replaces the value.
     Replace(Value),
+    /// Removes the value.
     Remove,
 }
 
@@ -41,7 +46,7 @@ pub struct Operation {
 impl Edit {
     /// Whether applying the edit twice differs from applying it once: it empties a parent, inserts another item, or
     /// has nothing to remove.
-    pub(crate) fn is_once_only(&self) -> bool {
+    pub fn is_once_only(&self) -> bool {
         let is_item = matches!(self.path.segments().last(), Some(Segment::Index(_)));
         match self.change {
             Change::Add(_) => is_item || self.adds_a_parent(),
@@ -51,7 +56,7 @@ impl Edit {
     }
 
     /// Whether the edit only adds a parent for another edit.
-    pub(crate) fn adds_a_parent(&self) -> bool {
+    pub fn adds_a_parent(&self) -> bool {
         match &self.change {
             Change::Add(value) | Change::Replace(value) => value.is_empty(),
             Change::Remove => false,
@@ -59,7 +64,7 @@ impl Edit {
     }
 
     /// The string that the edit sets.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match &self.change {
             Change::Add(value) | Change::Replace(value) => value.as_str(),
             Change::Remove => None,
@@ -67,7 +72,7 @@ impl Edit {
     }
 
     /// The operation of a JSON Patch.
-    pub(crate) fn operation(&self) -> Operation {
+    pub fn operation(&self) -> Operation {
         let (op, value) = match &self.change {
             Change::Add(value) => ("add", Some(value.clone())),
             Change::Replace(value) => ("replace", Some(value.clone())),
@@ -82,15 +87,16 @@ impl Edit {
 }
 
 /// Edits of one object.
+#[must_use]
 #[derive(Debug, Default)]
-pub(crate) struct Edits {
+pub struct Edits {
     edits: Vec<Edit>,
 }
 
 impl Edits {
     /// Sets a field. Separate edits add missing parent objects, so that nothing that
     /// exists is replaced.
-    pub(crate) fn set(mut self, field: &Field<'_>, value: impl Into<Value>) -> Self {
+    pub fn set(mut self, field: &Field<'_>, value: impl Into<Value>) -> Self {
         let path = field.path();
         let mut parents = Vec::new();
         let mut parent = path.parent();
@@ -114,17 +120,17 @@ impl Edits {
     }
 
     /// Adds a value that does not exist.
-    pub(crate) fn add(self, path: FieldPath, value: impl Into<Value>) -> Self {
+    pub fn add(self, path: FieldPath, value: impl Into<Value>) -> Self {
         self.with(path, Change::Add(value.into()))
     }
 
     /// Replaces a value that exists.
-    pub(crate) fn replace(self, path: FieldPath, value: impl Into<Value>) -> Self {
+    pub fn replace(self, path: FieldPath, value: impl Into<Value>) -> Self {
         self.with(path, Change::Replace(value.into()))
     }
 
     /// Removes a field that exists.
-    pub(crate) fn remove(self, path: FieldPath) -> Self {
+    pub fn remove(self, path: FieldPath) -> Self {
         self.with(path, Change::Remove)
     }
 
@@ -133,16 +139,14 @@ impl Edits {
         self
     }
 
-    pub(crate) fn finish(self) -> Vec<Edit> {
+    /// The edits, in the order in which they are applied.
+    pub fn finish(self) -> Vec<Edit> {
         self.edits
     }
 }
 
 /// The object after the edits; `None` if one of them cannot be applied.
-pub(crate) fn apply<'e>(
-    object: Json<'_>,
-    edits: impl IntoIterator<Item = &'e Edit>,
-) -> Option<String> {
+pub fn apply<'e>(object: Json<'_>, edits: impl IntoIterator<Item = &'e Edit>) -> Option<String> {
     let mut tree = Tree::Text(object);
     for edit in edits {
         tree.apply(&edit.path.segments(), &edit.change)?;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const SHOWN: usize = 48;
 
 /// A user's value in backticks, with control and direction characters escaped, shortened to a maximum length.
-pub(crate) fn quote(value: &str) -> String {
+pub fn quote(value: &str) -> String {
     let mut text = String::with_capacity(SHOWN + 2);
     text.push('`');
     for (shown, character) in value.chars().enumerate() {
@@ -55,7 +55,7 @@ pub fn is_invisible(character: char) -> bool {
 }
 
 /// Shortens a line to at most `limit` bytes, at a character boundary, with an ellipsis.
-pub(crate) fn cut(mut line: String, limit: usize) -> String {
+pub fn cut(mut line: String, limit: usize) -> String {
     const ELLIPSIS: char = '…';
     if line.len() > limit {
         let mut end = limit.saturating_sub(ELLIPSIS.len_utf8());
@@ -69,7 +69,7 @@ pub(crate) fn cut(mut line: String, limit: usize) -> String {
 }
 
 /// The end of a text, preceded by an ellipsis if the text is longer than `limit` bytes.
-pub(crate) fn end(text: &str, limit: usize) -> String {
+pub fn end(text: &str, limit: usize) -> String {
     let mut start = text.len().saturating_sub(limit);
     while !text.is_char_boundary(start) {
         start += 1;
@@ -80,7 +80,7 @@ pub(crate) fn end(text: &str, limit: usize) -> String {
 
 /// A value as a word for programs: every byte outside `A-Za-z0-9._-` as `%XX`, truncated at
 /// `limit` bytes and never inside a `%XX`.
-pub(crate) fn percent_encode(value: &str, limit: usize) -> String {
+pub fn percent_encode(value: &str, limit: usize) -> String {
     let mut word = String::new();
     for byte in value.bytes() {
         let plain = byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
@@ -97,7 +97,7 @@ pub(crate) fn percent_encode(value: &str, limit: usize) -> String {
 }
 
 /// `a, b, c and 4 more`: at most `shown` of the items.
-pub(crate) fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
+pub fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
     let mut text = String::new();
     for (index, item) in items.iter().take(shown).enumerate() {
         if index > 0 {
@@ -116,12 +116,12 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
 /// MIRRORS: strings.ToLower, unicode.ToLower. Of all characters outside ASCII only two have a lower
 /// case in ASCII: İ (U+0130) and the Kelvin sign (U+212A). The others stay unchanged, because they
 /// are not equal to an ASCII character in any case, so the module does not need case tables.
-pub(crate) fn ascii_lower(value: &str) -> String {
+pub fn ascii_lower(value: &str) -> String {
     value.chars().map(lower).collect()
 }
 
 /// Whether two texts are the same in lower case.
-pub(crate) fn is_same_in_lower_case(one: &str, other: &str) -> bool {
+pub fn is_same_in_lower_case(one: &str, other: &str) -> bool {
     one.chars().map(lower).eq(other.chars().map(lower))
 }
 
@@ -134,7 +134,7 @@ fn lower(character: char) -> char {
 }
 
 /// Edit distance (Levenshtein) in lower case, or `None` if it is more than `most`.
-pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
+pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let other: Vec<char> = other.chars().map(lower).collect();
     // A longer word cannot be that similar.
     let one: Vec<char> = one
@@ -173,7 +173,7 @@ pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
 }
 
 /// The most similar candidate, if one is similar enough to be the intended word.
-pub(crate) fn nearest<'a>(written: &str, candidates: &[&'a str]) -> Option<&'a str> {
+pub fn nearest<'a>(written: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let most = candidate.len().div_ceil(3);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::json::{Json, Object};
-use crate::sorted;
+use kubernetes::json::{Json, Object};
+use kubernetes::sorted;
 
 /// What the policy can ask about images. The default methods are for a host that does not read images.
 pub trait Registry {
@@ -72,7 +72,7 @@ impl Image {
     }
 
     /// Whether the image is named by its digest.
-    pub(crate) fn has_digest(&self) -> bool {
+    pub fn has_digest(&self) -> bool {
         self.name.contains('@')
     }
 
@@ -98,10 +98,7 @@ impl Image {
 }
 
 /// The same for an image, given by its reference.
-pub(crate) fn architectures(
-    image: &str,
-    registry: &dyn Registry,
-) -> Result<BTreeSet<String>, String> {
+pub fn architectures(image: &str, registry: &dyn Registry) -> Result<BTreeSet<String>, String> {
     let architectures = match read(&registry.manifest(image)?, of_index)? {
         Some(architectures) => Some(architectures),
         None => read(&registry.manifest_and_config(image)?, of_config)?,

@@ -1,55 +1,56 @@
 //! A HyperConverged of either version, reduced to the fields that are judged: one view for all rules.
 
-mod affinity;
-mod template;
-
 use std::collections::BTreeMap;
 
-pub(crate) use self::template::{
-    ARCHITECTURES, ENABLE, Enable, Registry, Source, StatusTemplate, Template,
+use kubernetes::json::{Field, Json, Object, WrongType};
+use kubernetes::placement::{
+    Placement, REQUIRED, SelectorError, check_required, node_affinity, node_selector,
 };
 
-use crate::import::{GATE, Gate, ImportFields, V1Only};
-use crate::json::{Field, Json, Object, WrongType};
-use crate::placement::{Placement, SelectorError, check_required};
-use crate::request::Version;
+use crate::hco::api_version::ApiVersion;
+use crate::hco::import::{GATE, Gate, ImportFields, V1Only};
+use crate::hco::template::{StatusTemplate, Template};
 
 /// The annotation in which HCO's conversion stores the fields that only v1 has.
 const V1_ONLY: &str = "hco.kubevirt.io/v1-only-fields";
-/// The part of a node affinity that the scheduler enforces.
-pub(crate) const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
-/// The part of a node affinity that the scheduler only prefers.
-pub(crate) const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
 /// The fields that are judged, independent of the API version. Two objects in which these fields are equal
 /// get the same verdict.
 #[derive(Debug, PartialEq)]
-pub(crate) struct JudgedFields<'a> {
+pub struct JudgedFields<'a> {
     /// v1's field of the import, v1beta1's feature gate.
-    pub(crate) import: Field<'a>,
+    pub import: Field<'a>,
     /// v1's list of feature gates.
-    pub(crate) gates: Field<'a>,
-    pub(crate) v1_only: Field<'a>,
-    pub(crate) common_import: Field<'a>,
-    pub(crate) templates: Field<'a>,
+    pub gates: Field<'a>,
+    /// The annotation in which v1beta1 stores the fields of v1.
+    pub v1_only: Field<'a>,
+    /// Whether HCO imports the golden images that it ships.
+    pub common_import: Field<'a>,
+    /// The list of templates.
+    pub templates: Field<'a>,
     /// The placement of the workloads.
-    pub(crate) node_selector: Field<'a>,
-    pub(crate) node_affinity: Field<'a>,
+    pub node_selector: Field<'a>,
+    /// The node affinity of the workloads.
+    pub node_affinity: Field<'a>,
     /// The required node affinity of the infrastructure.
-    pub(crate) infra_required: Field<'a>,
-    pub(crate) patches: Patches<Field<'a>>,
+    pub infra_required: Field<'a>,
+    /// The jsonpatch annotations.
+    pub patches: Patches<Field<'a>>,
 }
 
 /// One value for each jsonpatch annotation: those of SSP, KubeVirt, and CDI.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Patches<T> {
-    pub(crate) ssp: T,
-    pub(crate) kubevirt: T,
-    pub(crate) cdi: T,
+pub struct Patches<T> {
+    /// `ssp.kubevirt.io/jsonpatch`.
+    pub ssp: T,
+    /// `kubevirt.kubevirt.io/jsonpatch`.
+    pub kubevirt: T,
+    /// `containerizeddataimporter.kubevirt.io/jsonpatch`.
+    pub cdi: T,
 }
 
 impl<'a> JudgedFields<'a> {
-    fn of(object: &Object<'a>, version: Version) -> Self {
+    fn of(object: &Object<'a>, version: ApiVersion) -> Self {
         let spec = object.object("spec");
         let annotations = object.object("metadata").object("annotations");
         let patches = Patches {
@@ -58,7 +59,7 @@ impl<'a> JudgedFields<'a> {
             cdi: annotations.field("containerizeddataimporter.kubevirt.io/jsonpatch"),
         };
         match version {
-            Version::V1beta1 => {
+            ApiVersion::V1beta1 => {
                 let workloads = spec.object("workloads").object("nodePlacement");
                 let infra = spec.object("infra").object("nodePlacement");
                 Self {
@@ -76,7 +77,7 @@ impl<'a> JudgedFields<'a> {
                     patches,
                 }
             }
-            Version::V1 => {
+            ApiVersion::V1 => {
                 let sources = spec.object("workloadSources");
                 let placements = spec.object("deployment").object("nodePlacements");
                 let workload = placements.object("workload");
@@ -102,14 +103,15 @@ impl<'a> JudgedFields<'a> {
 
 /// A HyperConverged as it was sent: its fields are located, but no value is read.
 #[derive(Debug)]
-pub(crate) struct Sent<'a> {
-    version: Version,
+pub struct Sent<'a> {
+    version: ApiVersion,
     object: Object<'a>,
     judged: JudgedFields<'a>,
 }
 
 impl<'a> Sent<'a> {
-    pub(crate) fn new(json: Json<'a>, version: Version) -> Self {
+    /// Locates the fields of an object.
+    pub fn new(json: Json<'a>, version: ApiVersion) -> Self {
         let object = Object::root(json);
         Self {
             version,
@@ -119,18 +121,18 @@ impl<'a> Sent<'a> {
     }
 
     /// Whether the object is being deleted. Then only its finalizers matter.
-    pub(crate) fn is_being_deleted(&self) -> bool {
+    pub fn is_being_deleted(&self) -> bool {
         let timestamp = self.object.object("metadata").field("deletionTimestamp");
         matches!(timestamp.string(), Ok(Some(timestamp)) if !timestamp.is_empty())
     }
 
     /// Whether everything that is judged is the same in another object.
-    pub(crate) fn is_judged_like(&self, other: &Self) -> bool {
+    pub fn is_judged_like(&self, other: &Self) -> bool {
         self.version == other.version && self.judged == other.judged
     }
 
     /// Reads the fields that the rules need.
-    pub(crate) fn read(self) -> Result<HyperConverged<'a>, WrongType<'a>> {
+    pub fn read(self) -> Result<HyperConverged<'a>, WrongType<'a>> {
         let Self {
             version,
             object,
@@ -155,9 +157,9 @@ impl<'a> Sent<'a> {
                 .unwrap_or_default(),
             placement: Placement::parse(
                 labels(&judged.node_selector)?,
-                affinity::node_affinity(&judged.node_affinity)?,
+                node_affinity(&judged.node_affinity)?,
             ),
-            infra_errors: affinity::node_selector(&judged.infra_required)?
+            infra_errors: node_selector(&judged.infra_required)?
                 .as_ref()
                 .map(check_required)
                 .unwrap_or_default(),
@@ -179,28 +181,35 @@ impl<'a> Sent<'a> {
 }
 
 /// The `apiVersion` of an object, if it is present and readable.
-pub(crate) fn api_version(object: Json<'_>) -> Option<String> {
+pub fn api_version(object: Json<'_>) -> Option<String> {
     Object::root(object).field("apiVersion").string().ok()?
 }
 
 /// The fields of a HyperConverged that the rules need.
 #[derive(Debug)]
-pub(crate) struct HyperConverged<'a> {
-    pub(crate) version: Version,
+pub struct HyperConverged<'a> {
+    /// The version in which it was sent.
+    pub version: ApiVersion,
     /// The paths of the fields.
-    pub(crate) fields: JudgedFields<'a>,
-    pub(crate) name: String,
-    pub(crate) namespace: String,
-    pub(crate) import: ImportFields,
+    pub fields: JudgedFields<'a>,
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// What determines the multi-architecture import.
+    pub import: ImportFields,
     /// Whether HCO imports the golden images that it ships.
-    pub(crate) imports_common: bool,
-    pub(crate) templates: Vec<Template<'a>>,
+    pub imports_common: bool,
+    /// The entries of dataImportCronTemplates.
+    pub templates: Vec<Template<'a>>,
     /// The placement of the workloads.
-    pub(crate) placement: Placement,
+    pub placement: Placement,
     /// What Kubernetes' parser rejects in the affinity of the infrastructure. HCO does not place workloads by it.
-    pub(crate) infra_errors: Vec<SelectorError>,
-    pub(crate) patches: Patches<Option<String>>,
-    pub(crate) status_templates: Vec<StatusTemplate>,
+    pub infra_errors: Vec<SelectorError>,
+    /// The jsonpatch annotations.
+    pub patches: Patches<Option<String>>,
+    /// The common templates in the status.
+    pub status_templates: Vec<StatusTemplate>,
 }
 
 fn labels<'a>(field: &Field<'a>) -> Result<BTreeMap<String, String>, WrongType<'a>> {

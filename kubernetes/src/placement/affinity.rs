@@ -5,11 +5,15 @@ use k8s_openapi::api::core::v1::{
     NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm,
 };
 
-use super::{PREFERRED, REQUIRED};
 use crate::json::{Field, WrongType};
 
+/// The part of a node affinity that the scheduler enforces.
+pub const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+/// The part of a node affinity that the scheduler only prefers.
+pub const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+
 /// Reads a node affinity. The weights of preferred terms stay zero, because no rule uses them.
-pub(super) fn node_affinity<'a>(field: &Field<'a>) -> Result<Option<NodeAffinity>, WrongType<'a>> {
+pub fn node_affinity<'a>(field: &Field<'a>) -> Result<Option<NodeAffinity>, WrongType<'a>> {
     let affinity = field.object();
     let preferred = affinity.field(PREFERRED).list(|_, item| {
         Ok(PreferredSchedulingTerm {
@@ -27,7 +31,7 @@ pub(super) fn node_affinity<'a>(field: &Field<'a>) -> Result<Option<NodeAffinity
 }
 
 /// Reads a node selector.
-pub(super) fn node_selector<'a>(field: &Field<'a>) -> Result<Option<NodeSelector>, WrongType<'a>> {
+pub fn node_selector<'a>(field: &Field<'a>) -> Result<Option<NodeSelector>, WrongType<'a>> {
     let terms = field
         .clone()
         .object()

@@ -11,8 +11,9 @@ use crate::text::escape;
 /// It is displayed as users write it, `spec.dataImportCronTemplates[0].metadata.annotations[a.b/c]`, and
 /// [`FieldPath::pointer`] is the same path as a JSON pointer. A path shares its parents with other paths, so it
 /// is cheap to extend and to clone.
+#[must_use]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct FieldPath(Option<Rc<Link>>);
+pub struct FieldPath(Option<Rc<Link>>);
 
 /// The last step comes first, because different paths usually differ there.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,35 +24,37 @@ struct Link {
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Segment {
+pub enum Segment {
+    /// A key of a map.
     Key(Cow<'static, str>),
+    /// The position in a list.
     Index(usize),
 }
 
 impl FieldPath {
     /// The path of a field of the object.
-    pub(crate) fn of(keys: &[&'static str]) -> Self {
+    pub fn of(keys: &[&'static str]) -> Self {
         keys.iter()
             .fold(Self::default(), |path, key| path.key(*key))
     }
 
     /// The path of a member of this object.
-    pub(crate) fn key(&self, key: impl Into<Cow<'static, str>>) -> Self {
+    pub fn key(&self, key: impl Into<Cow<'static, str>>) -> Self {
         self.below(&Segment::Key(key.into()))
     }
 
     /// The path of a nested member of this object.
-    pub(crate) fn keys(&self, keys: &[&'static str]) -> Self {
+    pub fn keys(&self, keys: &[&'static str]) -> Self {
         keys.iter().fold(self.clone(), |path, key| path.key(*key))
     }
 
     /// The path of an item of this list.
-    pub(crate) fn index(&self, index: usize) -> Self {
+    pub fn index(&self, index: usize) -> Self {
         self.below(&Segment::Index(index))
     }
 
     /// The path one step below this one.
-    pub(crate) fn below(&self, segment: &Segment) -> Self {
+    pub fn below(&self, segment: &Segment) -> Self {
         Self(Some(Rc::new(Link {
             segment: segment.clone(),
             parent: self.clone(),
@@ -59,12 +62,12 @@ impl FieldPath {
     }
 
     /// The path of the object or list that contains this field; `None` for the whole object.
-    pub(crate) fn parent(&self) -> Option<&Self> {
+    pub fn parent(&self) -> Option<&Self> {
         self.0.as_deref().map(|link| &link.parent)
     }
 
     /// The steps from the object to the field.
-    pub(crate) fn segments(&self) -> Vec<&Segment> {
+    pub fn segments(&self) -> Vec<&Segment> {
         let mut segments = Vec::new();
         let mut path = self;
         while let Some(link) = &path.0 {
@@ -76,7 +79,7 @@ impl FieldPath {
     }
 
     /// The path as a JSON pointer (RFC 6901).
-    pub(crate) fn pointer(&self) -> String {
+    pub fn pointer(&self) -> String {
         let mut pointer = String::new();
         for segment in self.segments() {
             pointer.push('/');

@@ -5,12 +5,12 @@ const SUBDOMAIN_MAX: usize = 253;
 const LABEL_MAX: usize = 63;
 
 /// MIRRORS: k8s.io/apimachinery pkg/api/validate/content/dns.go, `IsDNS1123Subdomain`.
-pub(crate) fn is_dns1123_subdomain(name: &str) -> bool {
+pub fn is_dns1123_subdomain(name: &str) -> bool {
     name.len() <= SUBDOMAIN_MAX && name.split('.').all(is_label_of_any_length)
 }
 
 /// MIRRORS: k8s.io/apimachinery pkg/api/validate/content/dns.go, `IsDNS1123Label`.
-pub(crate) fn is_dns1123_label(name: &str) -> bool {
+pub fn is_dns1123_label(name: &str) -> bool {
     name.len() <= LABEL_MAX && is_label_of_any_length(name)
 }
 

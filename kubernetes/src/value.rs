@@ -20,13 +20,13 @@ pub enum Value {
 
 impl Value {
     /// An object with these members.
-    pub(crate) fn object<const N: usize>(members: [(&'static str, Self); N]) -> Self {
+    pub fn object<const N: usize>(members: [(&'static str, Self); N]) -> Self {
         let members = members.into_iter();
         Self::Object(members.map(|(key, value)| (key.into(), value)).collect())
     }
 
     /// The text of a string.
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
             _ => None,
@@ -34,7 +34,7 @@ impl Value {
     }
 
     /// Whether it is an empty list or an empty object.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         match self {
             Self::List(items) => items.is_empty(),
             Self::Object(members) => members.is_empty(),

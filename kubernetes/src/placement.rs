@@ -1,5 +1,6 @@
 //! A node placement: which nodes it selects, and what Kubernetes rejects in it.
 
+mod affinity;
 mod label;
 mod label_values;
 mod matcher;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
 
+pub use self::affinity::{PREFERRED, REQUIRED, node_affinity, node_selector};
 pub use self::label_values::{LabelKeys, LabelValues};
 pub use self::matcher::Matcher;
 
@@ -20,7 +22,7 @@ use self::term::{Term, names_any_of, parse_terms};
 use crate::path::FieldPath;
 
 /// The node label with the architecture.
-pub(crate) const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
+pub const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
 /// The most requirements that are compared with each node: far more than an affinity needs, because a requirement can
 /// list many values.
 ///
@@ -83,7 +85,8 @@ impl Placement {
     }
 
     /// The same placement, with a nodeSelector that also requires an architecture.
-    pub(crate) fn on(&self, architecture: &str) -> Self {
+    #[must_use]
+    pub fn on(&self, architecture: &str) -> Self {
         let mut placement = self.clone();
         let label = ARCHITECTURE_LABEL.to_owned();
         placement
@@ -127,7 +130,7 @@ impl Placement {
     }
 
     /// Whether the required affinity is too long to be compared with thousands of nodes.
-    pub(crate) fn is_too_long(&self) -> bool {
+    pub fn is_too_long(&self) -> bool {
         self.is_too_long
     }
 
@@ -154,7 +157,8 @@ pub fn check_required(selector: &NodeSelector) -> Vec<SelectorError> {
 /// A requirement of a node affinity that Kubernetes rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorError {
-    pub(crate) place: Place,
+    /// Where the requirement is.
+    pub place: Place,
     /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. It identifies the error, so it is neither
     /// shortened nor escaped.
     pub requirement: Arc<str>,
@@ -164,17 +168,20 @@ pub struct SelectorError {
 
 /// The position of an error in a required node affinity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     term: usize,
-    pub(crate) list: List,
+    /// The list of the term.
+    pub list: List,
     requirement: usize,
     part: Part,
 }
 
 /// A list of requirements of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum List {
+pub enum List {
+    /// `matchExpressions`.
     Expressions,
+    /// `matchFields`.
     Fields,
 }
 
@@ -190,7 +197,7 @@ enum Part {
 impl SelectorError {
     /// The path in the format of Kubernetes: `nodeSelectorTerms[0].matchExpressions[1].values[0]`, relative to the
     /// required affinity.
-    pub(crate) fn path(&self, required: &FieldPath) -> FieldPath {
+    pub fn path(&self, required: &FieldPath) -> FieldPath {
         let Place {
             term,
             list,

@@ -1,24 +1,28 @@
 //! The entries of dataImportCronTemplates, in the spec and in the status.
 
-use crate::json::{Field, Json, WrongType};
-use crate::text::ascii_lower;
+use kubernetes::json::{Field, Json, WrongType};
+use kubernetes::text::ascii_lower;
 
 /// The annotation with the architectures of a template's image.
-pub(crate) const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
+pub const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
 /// The annotation that enables or disables a template.
-pub(crate) const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
+pub const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
 
 /// An entry of dataImportCronTemplates.
 #[derive(Debug)]
-pub(crate) struct Template<'a> {
-    pub(crate) index: usize,
+pub struct Template<'a> {
+    /// Its position in the list.
+    pub index: usize,
     /// The entry itself, for remedies.
-    pub(crate) json: Option<Json<'a>>,
-    pub(crate) name: String,
+    pub json: Option<Json<'a>>,
+    /// Its name.
+    pub name: String,
     /// The architectures annotation.
-    pub(crate) architectures: Option<String>,
-    pub(crate) enable: Enable,
-    pub(crate) source: Source,
+    pub architectures: Option<String>,
+    /// The enable annotation.
+    pub enable: Enable,
+    /// Where its image comes from.
+    pub source: Source,
 }
 
 /// The enable annotation.
@@ -26,9 +30,10 @@ pub(crate) struct Template<'a> {
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// isDataImportCronTemplateEnabled; pkg/webhooks/validator/validator.go, validateDataImportCronTemplates.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Enable {
+pub enum Enable {
     /// Absent, or true in any letter case.
     Enabled,
+    /// False in any letter case.
     Disabled,
     /// Neither true nor false: HCO's webhook denies the template.
     Invalid(String),
@@ -36,19 +41,20 @@ pub(crate) enum Enable {
 
 /// Where the image of a template comes from.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub enum Source {
     /// The template has no spec.
     NoSpec,
     /// There is a spec, but no `spec.template.spec.source`, which HCO requires for a common template.
     Missing,
     /// A source that is not a registry.
     Other,
+    /// A registry.
     Registry(Box<Registry>),
 }
 
 impl<'a> Template<'a> {
     /// Reads an entry of the list.
-    pub(crate) fn read(index: usize, item: &Field<'a>) -> Result<Self, WrongType<'a>> {
+    pub fn read(index: usize, item: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let template = item.object();
         let metadata = template.object("metadata");
         let annotations = metadata.object("annotations");
@@ -71,7 +77,7 @@ impl<'a> Template<'a> {
     }
 
     /// Whether HCO creates a golden image from the template.
-    pub(crate) fn is_enabled(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         self.enable == Enable::Enabled
     }
 }
@@ -96,7 +102,7 @@ impl Source {
     }
 
     /// The registry, if the image comes from one.
-    pub(crate) fn registry(&self) -> Option<&Registry> {
+    pub fn registry(&self) -> Option<&Registry> {
         match self {
             Self::Registry(registry) => Some(registry),
             Self::NoSpec | Self::Missing | Self::Other => None,
@@ -108,8 +114,9 @@ impl Source {
 ///
 /// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataVolumeSourceRegistry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Registry {
-    pub(crate) url: Option<String>,
+pub struct Registry {
+    /// For example `docker://quay.io/containerdisks/fedora:latest`.
+    pub url: Option<String>,
     image_stream: Option<String>,
     pull_method: Option<String>,
     secret_ref: Option<String>,
@@ -118,7 +125,8 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    pub(crate) fn at(url: &str) -> Self {
+    /// A registry with a URL and nothing else.
+    pub fn at(url: &str) -> Self {
         Self {
             url: Some(url.to_owned()),
             ..Self::default()
@@ -146,16 +154,20 @@ impl Registry {
 
 /// A common template as HCO's status shows it.
 #[derive(Debug)]
-pub(crate) struct StatusTemplate {
-    pub(crate) name: String,
-    pub(crate) modified: bool,
-    pub(crate) registry: Option<Registry>,
-    pub(crate) architectures: Option<String>,
+pub struct StatusTemplate {
+    /// Its name.
+    pub name: String,
+    /// Whether the spec overrides it.
+    pub modified: bool,
+    /// Its registry, as the status shows it.
+    pub registry: Option<Registry>,
+    /// Its architectures, before HCO filtered them.
+    pub architectures: Option<String>,
 }
 
 impl StatusTemplate {
     /// Reads an entry of the status; `None` if it is not a common template.
-    pub(crate) fn read<'a>(index: usize, item: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+    pub fn read<'a>(index: usize, item: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let status = item.object().object("status");
         let is_common = status.field("commonTemplate").boolean()?;
         let modified = status.field("modified").boolean()?;

@@ -1,0 +1,91 @@
+//! The admission request, as the host sends it.
+
+use crate::json::{Field, WrongType};
+
+/// What the user asks the API server to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// CREATE.
+    Create,
+    /// UPDATE.
+    Update,
+    /// DELETE and CONNECT: there is no object to judge.
+    Other,
+}
+
+/// The group, version, and kind of an object.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct GroupVersionKind {
+    /// For example `hco.kubevirt.io`; empty for the core group.
+    pub group: String,
+    /// For example `v1beta1`.
+    pub version: String,
+    /// For example `HyperConverged`.
+    pub kind: String,
+}
+
+/// One admission request.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// The operation.
+    pub operation: Operation,
+    /// `None` if the request names no kind. No API server sends this.
+    pub kind: Option<GroupVersionKind>,
+    /// For example `status`; empty for the object itself.
+    pub sub_resource: String,
+    /// The namespace; empty if the request does not name one.
+    pub namespace: String,
+    /// The name; empty if the request does not name one.
+    pub name: String,
+    /// The object after the request.
+    pub object: Field<'a>,
+    /// The object before an update.
+    pub old_object: Field<'a>,
+}
+
+impl<'a> Request<'a> {
+    /// Reads a request.
+    ///
+    /// # Errors
+    ///
+    /// The first field of the wrong type.
+    pub fn read(field: &Field<'a>) -> Result<Self, WrongType<'a>> {
+        let request = field.object();
+        let text = |key| Ok::<_, WrongType<'a>>(request.field(key).string()?.unwrap_or_default());
+        // The host's own type uses camel case, the SDK's type snake case.
+        let sub_resource = match text("subResource")? {
+            camel if camel.is_empty() => text("sub_resource")?,
+            camel => camel,
+        };
+        Ok(Self {
+            operation: match text("operation")?.as_str() {
+                "DELETE" | "CONNECT" => Operation::Other,
+                "UPDATE" => Operation::Update,
+                // An unknown operation is judged like a CREATE.
+                _ => Operation::Create,
+            },
+            // The audit scanner writes the kind into the resource field, so only the kind is used.
+            kind: GroupVersionKind::read(&request.field("kind"))?,
+            sub_resource,
+            namespace: text("namespace")?,
+            name: text("name")?,
+            object: request.field("object"),
+            old_object: request.field("oldObject"),
+        })
+    }
+}
+
+impl GroupVersionKind {
+    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+        if !field.is_present() {
+            return Ok(None);
+        }
+        let kind = field.object();
+        let text = |key| Ok::<_, WrongType<'a>>(kind.field(key).string()?.unwrap_or_default());
+        Ok(Some(Self {
+            group: text("group")?,
+            version: text("version")?,
+            kind: text("kind")?,
+        }))
+    }
+}

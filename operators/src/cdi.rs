@@ -1,0 +1,3 @@
+//! CDI: the images that it imports.
+
+pub mod image;

@@ -1,0 +1,9 @@
+//! HCO: what it reads from a HyperConverged, which golden images it makes of it, and which nodes count.
+
+pub mod api_version;
+pub mod architectures;
+pub mod golden_image;
+pub mod hyperconverged;
+pub mod import;
+pub mod node;
+pub mod template;

@@ -1,0 +1,55 @@
+//! The versions of the HyperConverged API.
+
+use kubernetes::request::GroupVersionKind;
+
+/// The API group of HyperConverged.
+const GROUP: &str = "hco.kubevirt.io";
+/// The kind.
+const KIND: &str = "HyperConverged";
+
+/// Whether a request is about a HyperConverged of any version.
+pub fn is_hyperconverged(kind: &GroupVersionKind) -> bool {
+    kind.group == GROUP && kind.kind == KIND
+}
+
+/// A version of HyperConverged that the policy knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApiVersion {
+    /// `hco.kubevirt.io/v1beta1`.
+    V1beta1,
+    /// `hco.kubevirt.io/v1`, which HCO serves since 1.18.
+    V1,
+}
+
+impl ApiVersion {
+    /// The version of an object, from its `apiVersion` and the request's kind.
+    ///
+    /// The API server makes both equal; offline, one of them may be missing. An unknown version is
+    /// rejected, regardless of which of them names it.
+    pub fn of(api_version: Option<&str>, kind: &str) -> Option<Self> {
+        let Some(api_version) = api_version else {
+            return Self::parse(kind);
+        };
+        if !kind.is_empty() {
+            Self::parse(kind)?;
+        }
+        let version = api_version.strip_prefix(GROUP)?.strip_prefix('/')?;
+        Self::parse(version)
+    }
+
+    fn parse(version: &str) -> Option<Self> {
+        match version {
+            "v1beta1" => Some(Self::V1beta1),
+            "v1" => Some(Self::V1),
+            _ => None,
+        }
+    }
+
+    /// As in an `apiVersion`, without the group.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V1beta1 => "v1beta1",
+            Self::V1 => "v1",
+        }
+    }
+}

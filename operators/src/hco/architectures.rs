@@ -1,0 +1,44 @@
+//! The annotation that lists the architectures of an image.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kubernetes::sorted;
+
+/// The value of an architectures annotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Architectures<'a>(pub &'a str);
+
+impl<'a> Architectures<'a> {
+    /// The entries as HCO reads them: split at commas, nothing trimmed.
+    pub fn entries(self) -> impl Iterator<Item = &'a str> {
+        self.0.split(',')
+    }
+
+    /// The workload architectures that HCO finds among the entries.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
+    /// removeUnsupportedArchs: the comparison is exact, and an entry that is not equal to a workload architecture is
+    /// dropped silently.
+    pub fn supported(self, workload: &BTreeMap<String, usize>) -> BTreeSet<&str> {
+        let entries = self.entries().filter(|entry| !entry.is_empty());
+        let names = entries.filter_map(|entry| workload.get_key_value(entry));
+        sorted::set(names.map(|(name, _)| name.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn the_comparison_with_the_nodes_is_exact() {
+        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
+        let supported = |value| Architectures(value).supported(&workload);
+        assert_eq!(supported("amd64, arm64"), BTreeSet::from(["amd64"]));
+        assert_eq!(supported("AMD64"), BTreeSet::new());
+        assert_eq!(supported(""), BTreeSet::new());
+    }
+}

@@ -1,0 +1,10 @@
+//! What KubeVirt's operators do with an object and the nodes of a cluster, one module for each operator: mirrors of
+//! their Go code, without settings, rules, or sentences.
+//!
+//! HCO is the HyperConverged Cluster Operator, SSP the Scheduling, Scale and Performance operator, CDI the Containerized
+//! Data Importer.
+#![forbid(unsafe_code)]
+
+pub mod cdi;
+pub mod hco;
+pub mod ssp;

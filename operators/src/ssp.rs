@@ -1,0 +1,3 @@
+//! SSP: which architectures it supports.
+
+pub mod architecture;
