@@ -7,4 +7,5 @@
 
 pub mod cdi;
 pub mod hco;
+pub mod kubevirt;
 pub mod ssp;

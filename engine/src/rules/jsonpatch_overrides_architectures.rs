@@ -5,12 +5,8 @@ use kubernetes::path::FieldPath;
 use kubernetes::text::quote;
 
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule =
-    Rule::about_object("jsonpatch-overrides-architectures", Level::Warn, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 const IN_SSP: [&str; 3] = [
     "/spec/enableMultipleArchitectures",
@@ -26,7 +22,7 @@ const IN_CDI: [&str; 1] = ["/spec/workload"];
 /// HCO applies the patch to the values that it sets, so the other rules' findings about these values are not certain.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let sent = &facts.hco.fields.patches;
     let patches = &facts.hco.patches;
     for (field, patch, resource, fields) in [
@@ -50,7 +46,7 @@ fn check_patch(
     let finding = |fact: String, advice: &str| Finding {
         path: path.clone(),
         fact,
-        remedies: vec![Remedy::advice(advice)],
+        fixes: vec![Fix::advice(advice)],
     };
     let text = with_whole_characters(patch);
     let Some(operations) = operations(&text) else {

@@ -6,23 +6,17 @@ use kubernetes::placement::{List, SelectorError};
 use kubernetes::text::quote;
 
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the required
 /// affinity of the workloads and of the infrastructure; no preferred terms, no nodeSelector.
 ///
 /// DIVERGES: HCO has no limit for the length of an affinity.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let fields = &facts.hco.fields;
     let placement = &facts.hco.placement;
     let workloads = fields.node_affinity.path().key(REQUIRED);
-    if placement.is_too_long() {
-        add(findings, "workloads", &workloads, None);
-    }
     for error in placement.errors() {
         add(findings, "workloads", &workloads, Some(error));
     }
@@ -49,12 +43,12 @@ fn add(
     findings.add(identity, || describe(required, error));
 }
 
-fn describe(required: &FieldPath, error: Option<&SelectorError>) -> Finding {
+fn describe(required: &FieldPath, error: Option<&SelectorError>) -> Finding<'static> {
     let Some(error) = error else {
         return Finding {
             path: required.clone(),
             fact: "The affinity has more than 250 requirements: the policy does not compare it with the nodes.".to_owned(),
-            remedies: vec![Remedy::advice(
+            fixes: vec![Fix::advice(
                 "shorten the affinity; one requirement can list many values",
             )],
         };
@@ -70,7 +64,7 @@ fn describe(required: &FieldPath, error: Option<&SelectorError>) -> Finding {
             quote(&error.requirement),
             error.reason
         ),
-        remedies: vec![Remedy::advice(format!(
+        fixes: vec![Fix::advice(format!(
             "correct the requirement, for example {example}"
         ))],
     }

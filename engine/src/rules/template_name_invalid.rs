@@ -5,11 +5,8 @@ use kubernetes::text::quote;
 use operators::hco::import::Import;
 
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 /// The maximum length of a DataImportCron's name, and the suffix that SSP adds for each architecture: `-amd64`.
 const LONGEST: usize = 63;
@@ -19,7 +16,7 @@ const SUFFIX: usize = 6;
 /// internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch, for the suffix.
 /// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go for the length. The API server
 /// rejects a name that is not a DNS-1123 subdomain.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for template in facts.hco.templates.iter().filter(|it| it.is_enabled()) {
         let is_annotated = template
             .architectures
@@ -49,7 +46,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                     quote(name)
                 )
             },
-            remedies: vec![Remedy::advice(format!(
+            fixes: vec![Fix::advice(format!(
                 "use at most {longest} lowercase letters, digits, `-`, and `.`, and begin and end with a letter or digit, for example my-image-cron"
             ))],
         });
