@@ -101,12 +101,6 @@ impl<'a> Facts<'a> {
         self.census().filter(|census| !census.workload.is_empty())
     }
 
-    /// The same, if a rule asked for the nodes.
-    pub(crate) fn workload_if_read(&self) -> Option<&'a Census> {
-        let census = self.census_if_read();
-        census.filter(|census| !census.workload.is_empty())
-    }
-
     /// Why the nodes cannot be read, if a rule asked for them.
     pub(crate) fn nodes_error(&self) -> Option<&'a NodesError> {
         self.nodes.error()

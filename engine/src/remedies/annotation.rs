@@ -42,7 +42,7 @@ impl Remedies<'_, '_> {
     pub(super) fn correct(&self, template: &Template<'_>) -> Vec<Remedy> {
         let none = Census::default();
         let census = self.facts.census_if_read().unwrap_or(&none);
-        let correction = self.corrected(template, census);
+        let correction = intended(template, census);
         match self.fit(template, &census.workload, &correction.value) {
             Some(Fit::Wrong(value)) => vec![self.set_supported(template, census, value)],
             // Adding architectures is a decision, which the repair `normalise` does not make.
@@ -60,13 +60,13 @@ impl Remedies<'_, '_> {
 
     /// List the workload architectures that the image supports. If the image is not looked up, only a person knows them.
     pub(super) fn list(&self, template: &Template<'_>, summary: &str) -> Remedy {
-        let Some(census) = self.facts.workload_if_read() else {
-            return Remedy::advice(format!(
-                "{summary} with the architectures of the image, for example {ARCHITECTURES}: \"amd64,arm64\""
-            ));
-        };
-        let correction = self.corrected(template, census);
+        let none = Census::default();
+        let census = self.facts.census_if_read().unwrap_or(&none);
+        let correction = intended(template, census);
         match self.fit(template, &census.workload, &correction.value) {
+            None if census.workload.is_empty() => Remedy::advice(format!(
+                "{summary} with the architectures of the image, for example {ARCHITECTURES}: \"amd64,arm64\""
+            )),
             None => self.list_workload(template, census, summary),
             Some(Fit::Wrong(value) | Fit::Partial(value)) => {
                 self.set_supported(template, census, value)
@@ -159,11 +159,6 @@ impl Remedies<'_, '_> {
         self.facts.architectures_of(&image)?.ok()
     }
 
-    fn corrected(&self, template: &Template<'_>, census: &Census) -> Correction {
-        let value = template.architectures.as_deref().unwrap_or_default();
-        corrected(Architectures(value), &census.workload)
-    }
-
     fn set_corrected(
         &self,
         template: &Template<'_>,
@@ -247,6 +242,12 @@ impl Remedies<'_, '_> {
         let annotations = template.object().object("metadata").object("annotations");
         edits.set(&annotations.field(name), value)
     }
+}
+
+/// The intended value of a template's annotation.
+fn intended(template: &Template<'_>, census: &Census) -> Correction {
+    let value = template.architectures.as_deref().unwrap_or_default();
+    corrected(Architectures(value), &census.workload)
 }
 
 /// How a value agrees with an image that supports these architectures.

@@ -1,6 +1,7 @@
 //! Enable the import.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use kubernetes::edit::Edits;
 use kubernetes::json::Kind;
@@ -56,7 +57,9 @@ impl Remedies<'_, '_> {
                 " (HCO 1.19 and later read the field; earlier versions read the feature gate)";
         }
         if version.is_known && !version.hco.has_finished_import() {
-            summary += &format!(
+            // Writing to a String cannot fail.
+            let _ = write!(
+                summary,
                 " (Alpha in HCO {}; Technology Preview in OpenShift Virtualization)",
                 version.hco
             );

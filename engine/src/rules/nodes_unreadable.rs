@@ -35,11 +35,9 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             }
             (NodesError::List(error), _) => (
                 format!(", because the node list is invalid: {}", escape(error, 160)),
-                Fix::advice(if error.contains("too long") {
-                    "correct or delete the node"
-                } else {
-                    "see the log of the policy-server, which reads the list from the API server"
-                }),
+                Fix::advice(
+                    "see the log of the policy-server, which reads the list from the API server",
+                ),
             ),
         };
         Finding {

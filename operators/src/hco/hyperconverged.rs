@@ -186,7 +186,7 @@ impl<'a> Sent<'a> {
 
 /// The version of HCO in a status, in its own numbering or in that of OpenShift Virtualization.
 ///
-/// MIRRORS: hyperconverged-cluster-operator controllers/hyperconverged/hyperconverged_controller.go, `hcoVersionName`
+/// MIRRORS: hyperconverged-cluster-operator `controllers/hyperconverged/hyperconverged_controller.go`, `hcoVersionName`
 /// and `UpdateVersion`.
 fn operator_version(status: &Object<'_>) -> Option<String> {
     let versions = status.field("versions").list(|_, item| {
