@@ -14,6 +14,18 @@ pub fn is_dns1123_label(name: &str) -> bool {
     name.len() <= LABEL_MAX && is_label_of_any_length(name)
 }
 
+/// MIRRORS: k8s.io/apimachinery pkg/api/validate/content/kube.go, `IsLabelValue`.
+pub fn is_label_value(value: &str) -> bool {
+    let alphanumeric = |byte: &u8| byte.is_ascii_alphanumeric();
+    let bytes = value.as_bytes();
+    value.len() <= LABEL_MAX
+        && bytes
+            .iter()
+            .all(|byte| alphanumeric(byte) || b"-_.".contains(byte))
+        && bytes.first().is_none_or(alphanumeric)
+        && bytes.last().is_none_or(alphanumeric)
+}
+
 /// The labels of a subdomain may be longer than a separate label: only the total length is checked.
 fn is_label_of_any_length(label: &str) -> bool {
     let alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

@@ -1,0 +1,63 @@
+//! The storage of an import.
+
+use kubernetes::json::{Object, WrongType};
+use kubernetes::quantity::Quantity;
+
+use crate::cdi::data_import_cron::Refusal;
+use crate::cdi::data_import_cron::source::Source;
+
+/// Why CDI rejects the storage.
+///
+/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-validate.go, validateDataVolumeSpec,
+/// validateStorageSize, validateStorageClassName.
+pub(super) fn refused<'a>(
+    volume: &Object<'a>,
+    source: &Source,
+) -> Result<Option<Refusal>, WrongType<'a>> {
+    const MODES: [&str; 4] = [
+        "ReadWriteOnce",
+        "ReadOnlyMany",
+        "ReadWriteMany",
+        "ReadWriteOncePod",
+    ];
+    let (pvc, storage) = (volume.field("pvc"), volume.field("storage"));
+    let claim = match (pvc.is_present(), storage.is_present()) {
+        (false, false) => return Ok(Some(Refusal::StorageMissing)),
+        (true, true) => return Ok(Some(Refusal::StorageDuplicate)),
+        (true, false) => pvc.object(),
+        (false, true) => storage.object(),
+    };
+    let size = claim
+        .object("resources")
+        .object("requests")
+        .field("storage");
+    match size.json() {
+        Some(size) => {
+            let size = Quantity::read(size).and_then(|size| size.value());
+            match size.unwrap_or_default() {
+                ..=0 => return Ok(Some(Refusal::SizeNotPositive)),
+                1..0x10_0000 => return Ok(Some(Refusal::SizeTooSmall)),
+                _ => {}
+            }
+        }
+        None if pvc.is_present() || !source.is_clone => return Ok(Some(Refusal::SizeMissing)),
+        None => {}
+    }
+    let class = claim.field("storageClassName").string()?;
+    if class.is_some_and(|class| class.len() > 253) {
+        return Ok(Some(Refusal::StorageClassTooLong));
+    }
+    let modes = claim.field("accessModes").strings()?.unwrap_or_default();
+    if pvc.is_present() && modes.is_empty() {
+        return Ok(Some(Refusal::AccessModeMissing));
+    }
+    if pvc.is_present() && modes.len() > 1 {
+        return Ok(Some(Refusal::AccessModesMultiple));
+    }
+    if let Some(unknown) = modes.iter().find(|mode| !MODES.contains(&mode.as_str())) {
+        return Ok(Some(Refusal::AccessModeUnknown(unknown.clone())));
+    }
+    let is_populated =
+        claim.field("dataSource").is_present() || claim.field("dataSourceRef").is_present();
+    Ok(is_populated.then_some(Refusal::ExternallyPopulated))
+}
