@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use kubernetes::sorted;
+
 use super::architecture::Architecture;
 use super::bundle;
 
@@ -80,6 +82,8 @@ pub struct LostCron {
     pub cron: Cron,
     /// The DataSource that it would manage.
     pub data_source: Key,
+    /// Whether SSP drops it for a DataSource that points to another. Else a later cron takes its place.
+    pub is_dropped: bool,
 }
 
 /// What SSP wants.
@@ -117,10 +121,18 @@ impl Wanted {
         wanted
     }
 
-    /// The cron that takes the place of a lost one; `None` if SSP drops all of them for a DataSource that points to
-    /// another.
-    pub fn winner(&self, lost: &LostCron) -> Option<&Cron> {
-        self.crons.get(&lost.data_source)
+    /// For each lost cron, the template whose cron takes its place, even if SSP drops that one as well; `None` if it is
+    /// dropped itself.
+    pub fn lost_to(&self) -> impl Iterator<Item = (&LostCron, Option<usize>)> {
+        let dropped = self.lost.iter().filter(|lost| lost.is_dropped);
+        let dropped: BTreeMap<&Key, &Cron> =
+            sorted::map(dropped.map(|lost| (&lost.data_source, &lost.cron)));
+        self.lost.iter().map(move |lost| {
+            let last = self.crons.get(&lost.data_source);
+            let last = last.or_else(|| dropped.get(&lost.data_source).copied());
+            let to = last.filter(|_| !lost.is_dropped);
+            (lost, to.map(|cron| cron.template))
+        })
     }
 
     /// MIRRORS: getCronsByDataSource, getCronsByDataSourceMultiArch, addToCronMap.
@@ -173,6 +185,7 @@ impl Wanted {
             self.lost.push(LostCron {
                 cron,
                 data_source: key,
+                is_dropped: false,
             });
         }
     }
@@ -231,6 +244,7 @@ impl Wanted {
                 self.lost.push(LostCron {
                     cron,
                     data_source: key,
+                    is_dropped: true,
                 });
             }
         }
