@@ -1,8 +1,8 @@
 //! The forecast: what SSP, CDI, and KubeVirt make of a HyperConverged on the nodes of a cluster.
 
-//TMP mod changes;
+mod changes;
 mod handed_over;
-//TMP mod state;
+mod state;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,9 +21,11 @@ use crate::kubevirt::default_architecture::default_architecture;
 use crate::ssp::architecture::{Architecture, Cluster, Unusable};
 use crate::ssp::data_sources::{self as ssp, Key, Wanted};
 
-//TMP pub use self::changes::{Changes, CronChanges, DataSourceChanges, Images, Retarget, changes};
+pub use self::changes::{
+    Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes,
+};
 pub use self::handed_over::HandedOver;
-//TMP pub use self::state::{Image, Objects, State};
+pub use self::state::{Disk, State};
 
 /// The minor number of HCO's version 1.N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

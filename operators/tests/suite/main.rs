@@ -11,6 +11,7 @@
     reason = "a test that panics is a test that fails"
 )]
 
+mod changes;
 mod cluster;
 mod forecast;
 
