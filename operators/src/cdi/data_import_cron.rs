@@ -4,12 +4,14 @@
 //! `DataImportCron`.
 
 pub mod schedule;
-pub mod source;
-pub mod spec;
-pub mod storage;
+mod source;
+mod spec;
+mod storage;
+mod time_zone;
+mod url;
 
-use kubernetes::json::WrongType;
-use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain, is_label_value};
+use kubernetes::json::{Object, WrongType};
+use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name};
 
 use crate::cdi::data_import_cron::schedule::Schedule;
 use crate::cdi::data_import_cron::source::Source;
@@ -79,6 +81,12 @@ pub enum Refusal {
     DataSourceLabelTooLong,
     /// The managedDataSource contains a character that the value of a label cannot have.
     DataSourceLabelInvalid,
+    /// A label that the template itself has.
+    LabelInvalid(String),
+    /// The key of an annotation that the template itself has.
+    AnnotationInvalid(String),
+    /// The annotations have more than 256 KiB.
+    AnnotationsTooLong,
     /// Its name has more than 63 characters.
     NameTooLong,
     /// The source is neither a registry nor a PVC.
@@ -93,6 +101,8 @@ pub enum Refusal {
     SizeNotPositive,
     /// The size is less than 1 MiB.
     SizeTooSmall,
+    /// The size is not a quantity. HCO cannot read such a template.
+    SizeInvalid,
     /// There is no size, and the source does not have one either.
     SizeMissing,
     /// The name of the storage class has more than 253 characters.
@@ -142,7 +152,10 @@ impl Refusal {
             | Self::NameTooLongForObject
             | Self::NamespaceInvalid
             | Self::DataSourceLabelTooLong
-            | Self::DataSourceLabelInvalid => RefusedBy::ApiServer,
+            | Self::DataSourceLabelInvalid
+            | Self::LabelInvalid(_)
+            | Self::AnnotationInvalid(_)
+            | Self::AnnotationsTooLong => RefusedBy::ApiServer,
             _ => RefusedBy::Webhook,
         }
     }
@@ -190,6 +203,8 @@ pub enum Polling {
 /// What CDI makes of a spec, whatever the names are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecVerdict {
+    /// Why the API server rejects the labels or annotations, from [`examine_metadata`].
+    pub metadata_refused: Option<Refusal>,
     /// The first reason for which CDI's webhook rejects the spec. The name is checked before it, and the
     /// managedDataSource after it.
     pub refused: Option<Refusal>,
@@ -220,25 +235,86 @@ pub struct Verdict {
 ///
 /// A field has another type, which HCO's schema rejects.
 pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
-    let volume = spec.template.object().object("spec");
+    let volume = spec.volume();
     let source = Source::read(&volume)?;
-    let refused = source.refused_as_missing();
-    let refused = match refused {
-        Some(refused) => Some(refused),
-        None => spec::unsettable(&volume)?,
-    };
-    let refused = match refused {
-        Some(refused) => Some(refused),
-        None => storage::refused(&volume, &source)?,
-    };
-    let schedule = Schedule::of(&spec.schedule);
-    let refused = refused.or_else(|| source.refused());
-    let refused = refused.or_else(|| spec.refused(&schedule));
+    let unsettable = unsettable_field(&volume)?;
+    let storage = storage::examine(&volume, &source)?;
+    let schedule = Schedule::read(&spec.schedule);
+    let refused = source
+        .examine_kind()
+        .or(unsettable.map(Refusal::FieldUnsettable))
+        .or(storage)
+        .or_else(|| source.examine())
+        .or_else(|| examine_rest(spec, schedule));
     Ok(SpecVerdict {
+        metadata_refused: None,
         refused,
         needs_cron_job: source.needs_cron_job(),
         schedule,
     })
+}
+
+/// The first field that a `DataImportCron` cannot set.
+fn unsettable_field<'a>(volume: &Object<'a>) -> Result<Option<&'static str>, WrongType<'a>> {
+    let content_type = volume.field("contentType").string()?;
+    let checkpoints = volume.field("checkpoints").list(|_, _| Ok(()))?;
+    let is_set = [
+        ("sourceRef", volume.field("sourceRef").is_present()),
+        (
+            "contentType",
+            content_type.is_some_and(|content_type| !content_type.is_empty()),
+        ),
+        (
+            "checkpoints",
+            checkpoints.is_some_and(|checkpoints| !checkpoints.is_empty()),
+        ),
+        (
+            "finalCheckpoint",
+            volume.field("finalCheckpoint").boolean()? == Some(true),
+        ),
+    ];
+    let mut set = is_set.into_iter().filter(|(_, is_set)| *is_set);
+    Ok(set.next().map(|(field, _)| field))
+}
+
+/// What CDI checks after the `DataVolume` of an import.
+fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Refusal> {
+    if schedule == Schedule::Invalid {
+        return Some(Refusal::ScheduleInvalid);
+    }
+    if spec.imports_to_keep.is_some_and(|number| number < 0) {
+        return Some(Refusal::ImportsToKeepNegative);
+    }
+    match spec.garbage_collect.as_deref() {
+        None | Some("Never" | "Outdated") => None,
+        Some(other) => Some(Refusal::GarbageCollectUnknown(other.to_owned())),
+    }
+}
+
+/// Examines the labels and annotations of a template, which SSP copies.
+///
+/// MIRRORS: ssp-operator internal/common/labels.go and annotations.go; k8s.io/apimachinery
+/// pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor` and `ValidateAnnotations`.
+///
+/// # Errors
+///
+/// A field has another type, which HCO's schema rejects.
+pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Refusal>, WrongType<'a>> {
+    /// The size of all annotations.
+    const ANNOTATIONS_MAX: usize = 256 << 10;
+    for (key, value) in metadata.object("labels").fields()? {
+        if !is_qualified_name(&key) || !is_label_value(&value.string()?.unwrap_or_default()) {
+            return Ok(Some(Refusal::LabelInvalid(key.into_owned())));
+        }
+    }
+    let mut size = 0;
+    for (key, value) in metadata.object("annotations").fields()? {
+        if !is_qualified_name(&key.to_ascii_lowercase()) {
+            return Ok(Some(Refusal::AnnotationInvalid(key.into_owned())));
+        }
+        size += key.len() + value.string()?.unwrap_or_default().len();
+    }
+    Ok((size > ANNOTATIONS_MAX).then_some(Refusal::AnnotationsTooLong))
 }
 
 /// Examines what depends on names, and with it the whole `DataImportCron`.
@@ -247,6 +323,7 @@ pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
 /// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, Admit.
 pub fn examine_names(cron: &Cron<'_>, spec: &SpecVerdict) -> Verdict {
     let refused = object_refused(cron)
+        .or_else(|| spec.metadata_refused.clone())
         .or_else(|| (cron.name.len() > NAME_MAX).then_some(Refusal::NameTooLong))
         .or_else(|| spec.refused.clone())
         .or_else(|| match cron.managed_data_source.len() {
@@ -263,14 +340,14 @@ pub fn examine_names(cron: &Cron<'_>, spec: &SpecVerdict) -> Verdict {
         };
     }
     let mut never_runs = Vec::new();
-    let polling = match (&spec.schedule, spec.needs_cron_job) {
+    let polling = match (spec.schedule, spec.needs_cron_job) {
         (Schedule::Empty, _) => {
             never_runs.push(NeverRuns::ScheduleEmpty);
             Polling::None
         }
         (_, false) => Polling::Controller,
         (schedule, true) => {
-            if *schedule == Schedule::WithTimeZone {
+            if schedule == Schedule::WithTimeZone {
                 never_runs.push(NeverRuns::TimeZone);
             }
             if cron.name.len() > POLLED_NAME_MAX {

@@ -52,26 +52,26 @@ impl HcoDefault {
 /// 10Gi equals 10240Mi; labels, annotations and the order of fields do not count.
 pub fn is_same_spec(one: &Cron<'_>, other: &Cron<'_>) -> bool {
     one.managed_data_source == other.managed_data_source
-        && one.platform_architecture == other.platform_architecture
-        && one.spec.schedule == other.spec.schedule
-        && one.spec.retention_policy == other.spec.retention_policy
-        && one.spec.imports_to_keep == other.spec.imports_to_keep
-        && one.spec.garbage_collect == other.spec.garbage_collect
-        && one.spec.template == other.spec.template
+        && platform_architecture(one) == platform_architecture(other)
+        && one.spec.is_equal(other.spec)
 }
 
-/// Whether two `DataImportCron`s import into the same disk, as long as the image at their URL is the same: with
-/// [`Retention::All`], the new one finds the disk of the old one.
+/// The architecture that the importer is asked for.
+fn platform_architecture(cron: &Cron<'_>) -> Option<String> {
+    match cron.platform_architecture {
+        Some(architecture) if cron.spec.has_registry() => Some(architecture.to_owned()),
+        _ => cron.spec.platform_architecture(),
+    }
+}
+
+/// Whether two `DataImportCron`s import into the same disk, as long as the image has not changed: after
+/// [`Retention::All`], the new one finds the disk of the old one, and imports nothing.
 ///
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume: the name
-/// of the disk consists of the managedDataSource and the digest of the image.
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume and
+/// createDvName: the name of the disk consists of the managedDataSource and the digest of the image, whatever its
+/// architecture is.
 pub fn is_same_disk(one: &Cron<'_>, other: &Cron<'_>) -> bool {
-    let source = |cron: &Cron<'_>| {
-        let volume = cron.spec.template.object().object("spec");
-        let registry = volume.object("source").object("registry");
-        registry.field("url").string().ok().flatten()
-    };
     one.namespace == other.namespace
         && one.managed_data_source == other.managed_data_source
-        && source(one) == source(other)
+        && one.spec.origin() == other.spec.origin()
 }

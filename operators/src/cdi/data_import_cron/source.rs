@@ -2,7 +2,7 @@
 
 use kubernetes::json::{Object, WrongType};
 
-use crate::cdi::data_import_cron::Refusal;
+use crate::cdi::data_import_cron::{Refusal, url};
 
 /// The kinds of sources that a `DataVolume` can have.
 const KINDS: [&str; 10] = [
@@ -68,18 +68,18 @@ impl Source {
     }
 
     /// A `DataImportCron` imports from a registry or clones a PVC.
-    pub(super) fn refused_as_missing(&self) -> Option<Refusal> {
+    pub(super) fn examine_kind(&self) -> Option<Refusal> {
         (self.registry.is_none() && self.pvc.is_none()).then_some(Refusal::SourceMissing)
     }
 
     /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/util.go, validateNumberOfSources and
     /// validateDataVolumeSourceRegistry; datavolume-validate.go, validateDataVolumeSpec.
-    pub(super) fn refused(&self) -> Option<Refusal> {
+    pub(super) fn examine(&self) -> Option<Refusal> {
         if self.kinds > 1 {
             return Some(Refusal::SourcesMultiple);
         }
         if let Some(registry) = &self.registry {
-            return registry.refused();
+            return registry.examine();
         }
         let pvc = self.pvc.as_ref()?;
         (pvc.namespace.is_empty() || pvc.name.is_empty()).then_some(Refusal::PvcIncomplete)
@@ -95,15 +95,15 @@ impl Source {
 }
 
 impl Registry {
-    fn refused(&self) -> Option<Refusal> {
+    fn examine(&self) -> Option<Refusal> {
         if self.url.is_some() == self.image_stream.is_some() {
             return Some(Refusal::UrlOrImageStream);
         }
         if let Some(url) = &self.url {
-            let scheme = url.split_once(':').map(|(scheme, _)| scheme);
-            let scheme = scheme.map(str::to_ascii_lowercase);
-            if !matches!(scheme.as_deref(), Some("docker" | "oci-archive")) {
-                return Some(Refusal::UrlScheme(url.clone()));
+            match url::scheme(url).as_deref() {
+                None => return Some(Refusal::UrlInvalid(url.clone())),
+                Some("docker" | "oci-archive") => {}
+                Some(_) => return Some(Refusal::UrlScheme(url.clone())),
             }
         }
         let pull_method = self.pull_method.as_deref();

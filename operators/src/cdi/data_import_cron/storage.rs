@@ -10,7 +10,7 @@ use crate::cdi::data_import_cron::source::Source;
 ///
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-validate.go, validateDataVolumeSpec,
 /// validateStorageSize, validateStorageClassName.
-pub(super) fn refused<'a>(
+pub(super) fn examine<'a>(
     volume: &Object<'a>,
     source: &Source,
 ) -> Result<Option<Refusal>, WrongType<'a>> {
@@ -31,13 +31,10 @@ pub(super) fn refused<'a>(
         .object("resources")
         .object("requests")
         .field("storage");
-    match size.json() {
+    match size.text().map(Quantity::read) {
         Some(size) => {
-            let size = Quantity::read(size).and_then(|size| size.value());
-            match size.unwrap_or_default() {
-                ..=0 => return Ok(Some(Refusal::SizeNotPositive)),
-                1..0x10_0000 => return Ok(Some(Refusal::SizeTooSmall)),
-                _ => {}
+            if let Some(refusal) = examine_size(size) {
+                return Ok(Some(refusal));
             }
         }
         None if pvc.is_present() || !source.is_clone => return Ok(Some(Refusal::SizeMissing)),
@@ -60,4 +57,16 @@ pub(super) fn refused<'a>(
     let is_populated =
         claim.field("dataSource").is_present() || claim.field("dataSourceRef").is_present();
     Ok(is_populated.then_some(Refusal::ExternallyPopulated))
+}
+
+/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-validate.go, validateStorageSize: Go reads a
+/// size of more than 64 bits as zero, without calling it zero.
+fn examine_size(size: Option<Quantity>) -> Option<Refusal> {
+    const SMALLEST: i64 = 1 << 20;
+    match size.map(Quantity::value) {
+        None => Some(Refusal::SizeInvalid),
+        Some(Some(..=0)) => Some(Refusal::SizeNotPositive),
+        Some(Some(..SMALLEST) | None) => Some(Refusal::SizeTooSmall),
+        Some(Some(_)) => None,
+    }
 }
