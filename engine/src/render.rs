@@ -16,7 +16,7 @@ use operators::hco::api_version::ApiVersion;
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
 use operators::hco::node::Census;
-use operators::kubevirt::default_architecture;
+use operators::kubevirt::default_architecture::default_architecture;
 use operators::ssp::architecture::is_known;
 
 use crate::catalogue::NODES_UNREADABLE;

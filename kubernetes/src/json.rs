@@ -336,6 +336,11 @@ impl<'a> Field<'a> {
         self.read(Kind::Boolean, |json| serde_json::from_str(json.0).ok())
     }
 
+    /// Reads an integer.
+    pub fn integer(&self) -> Result<Option<i64>, WrongType<'a>> {
+        self.read(Kind::Number, |json| serde_json::from_str(json.0).ok())
+    }
+
     /// Reads each item of a list, with its index; `None` if the field is absent. Go reads a null item as an
     /// empty value.
     pub fn list<T>(

@@ -7,6 +7,7 @@ pub mod json;
 pub mod name;
 pub mod path;
 pub mod placement;
+pub mod quantity;
 pub mod request;
 pub mod sorted;
 pub mod text;

@@ -1,3 +1,6 @@
-//! CDI: the images that it imports.
+//! CDI: the `DataImportCron`s that it rejects, never runs, or imports anew, and the images that it imports.
 
+pub mod data_import_cron;
+pub mod data_source;
 pub mod image;
+pub mod retention;

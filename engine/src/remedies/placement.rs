@@ -3,7 +3,7 @@
 use kubernetes::edit::Edits;
 use kubernetes::placement::ARCHITECTURE_LABEL;
 use operators::hco::node::Census;
-use operators::kubevirt::default_architecture;
+use operators::kubevirt::default_architecture::default_architecture;
 use operators::ssp::architecture::is_known;
 
 use super::Remedies;

@@ -1,6 +1,6 @@
 //! The syntax of label keys and values, as Kubernetes validates it in selectors.
 
-use crate::name::is_dns1123_subdomain;
+use crate::name::{is_dns1123_subdomain, is_qualified_name_of_any_length as is_name};
 
 /// The longest name part of a key, and the longest value, in bytes.
 const NAME_MAX: usize = 63;
@@ -50,16 +50,6 @@ pub(super) fn value_error(value: &str) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// Whether a string has only letters and digits, and `-`, `_`, and `.` between them.
-fn is_name(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    bytes.first().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
 // rstest and wasm-bindgen-test cannot be combined. In wasm, the conformance samples test this.

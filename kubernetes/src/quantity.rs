@@ -1,0 +1,284 @@
+//! Quantities, such as the size of a disk.
+
+use crate::json::{Field, Json, Kind};
+
+/// Quantities are stored in parts of this size.
+const NANOS: i128 = 1_000_000_000;
+
+/// A quantity, exact to nine decimal places. Values that no computer has are cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quantity {
+    nanos: i128,
+}
+
+impl Quantity {
+    /// Reads a quantity: a string, or a number. Go reads null as zero.
+    pub fn read(json: Json<'_>) -> Option<Self> {
+        match json.kind() {
+            Kind::Null => Some(Self { nanos: 0 }),
+            Kind::String => Self::parse(&Field::root(json).string().ok()??),
+            Kind::Number => Self::parse(json.text()),
+            Kind::Boolean | Kind::List | Kind::Object => None,
+        }
+    }
+
+    /// Parses a quantity; `None` if Kubernetes cannot read it.
+    ///
+    /// MIRRORS: k8s.io/apimachinery pkg/api/resource/quantity.go, `ParseQuantity`: a value is rounded away from zero to
+    /// nine decimal places, and one with a binary suffix is at most the largest 64-bit integer.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (is_negative, text) = match text.strip_prefix('-') {
+            Some(text) => (true, text),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let (number, suffix) = text.split_at_checked(end.unwrap_or(text.len()))?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if fraction.contains('.') || whole.len() + fraction.len() == 0 {
+            return None;
+        }
+        let suffix = Suffix::parse(suffix)?;
+        let mut amount = Amount::default();
+        for digit in whole.bytes() {
+            amount.push(digit, Place::Whole);
+        }
+        for digit in fraction.bytes() {
+            amount.push(digit, Place::Fraction);
+        }
+        let nanos = amount.nanos(suffix);
+        Some(Self {
+            nanos: if is_negative { -nanos } else { nanos },
+        })
+    }
+
+    /// The value as an integer, rounded away from zero; `None` if it does not fit into 64 bits.
+    ///
+    /// MIRRORS: k8s.io/apimachinery pkg/api/resource/quantity.go, `Value`.
+    pub fn value(self) -> Option<i64> {
+        let rest = self.nanos % NANOS;
+        i64::try_from(self.nanos / NANOS + rest.signum()).ok()
+    }
+}
+
+/// The factor that a suffix stands for.
+#[derive(Debug, Clone, Copy)]
+enum Suffix {
+    /// A power of ten.
+    Decimal(i64),
+    /// A power of two.
+    Binary(u32),
+}
+
+impl Suffix {
+    /// MIRRORS: k8s.io/apimachinery pkg/api/resource/suffix.go, interpret.
+    fn parse(suffix: &str) -> Option<Self> {
+        Some(match suffix {
+            "n" => Self::Decimal(-9),
+            "u" => Self::Decimal(-6),
+            "m" => Self::Decimal(-3),
+            "" => Self::Decimal(0),
+            "k" => Self::Decimal(3),
+            "M" => Self::Decimal(6),
+            "G" => Self::Decimal(9),
+            "T" => Self::Decimal(12),
+            "P" => Self::Decimal(15),
+            "E" => Self::Decimal(18),
+            "Ki" => Self::Binary(10),
+            "Mi" => Self::Binary(20),
+            "Gi" => Self::Binary(30),
+            "Ti" => Self::Binary(40),
+            "Pi" => Self::Binary(50),
+            "Ei" => Self::Binary(60),
+            _ => {
+                let exponent = suffix.strip_prefix(['e', 'E'])?;
+                Self::Decimal(i64::from(exponent.parse::<i32>().ok()?))
+            }
+        })
+    }
+}
+
+/// Whether a digit is left or right of the point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Whole,
+    Fraction,
+}
+
+/// The digits of a number.
+///
+/// DIVERGES: Go keeps all digits. Here, only the first twenty count, and whether one of the others is not zero.
+#[derive(Debug, Default)]
+struct Amount {
+    digits: u128,
+    /// The power of ten that the digits are multiplied with.
+    exponent: i64,
+    /// Whether something is cut off.
+    has_rest: bool,
+}
+
+impl Amount {
+    fn push(&mut self, digit: u8, place: Place) {
+        /// With twenty digits, a product with the largest suffix has 128 bits.
+        const LARGEST: u128 = 10_u128.pow(19);
+        let digit = digit.saturating_sub(b'0');
+        if self.digits < LARGEST {
+            self.digits = self.digits * 10 + u128::from(digit);
+            self.exponent -= i64::from(place == Place::Fraction);
+        } else {
+            self.has_rest |= digit > 0;
+            self.exponent += i64::from(place == Place::Whole);
+        }
+    }
+
+    fn nanos(self, suffix: Suffix) -> i128 {
+        let (factor, exponent) = match suffix {
+            Suffix::Decimal(exponent) => (1, exponent),
+            Suffix::Binary(power) => (1 << power, 0),
+        };
+        let (mut nanos, mut has_rest) = (self.digits.saturating_mul(factor), self.has_rest);
+        let mut exponent = self.exponent + exponent + 9;
+        while exponent < 0 && nanos > 0 {
+            has_rest |= nanos % 10 > 0;
+            nanos /= 10;
+            exponent += 1;
+        }
+        while exponent > 0 && nanos > 0 && nanos < u128::MAX {
+            nanos = nanos.saturating_mul(10);
+            exponent -= 1;
+        }
+        let nanos = nanos.saturating_add(u128::from(has_rest));
+        let nanos = i128::try_from(nanos).unwrap_or(i128::MAX);
+        match suffix {
+            Suffix::Binary(_) => nanos.min(i128::from(i64::MAX) * NANOS),
+            Suffix::Decimal(_) => nanos,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn value(text: &str) -> Option<i64> {
+        Quantity::parse(text).unwrap().value()
+    }
+
+    #[test]
+    fn every_suffix_has_its_factor() {
+        for (text, expected) in [
+            ("0", 0),
+            ("7", 7),
+            ("+7", 7),
+            ("-7", -7),
+            ("007", 7),
+            ("7.", 7),
+            ("1k", 1_000),
+            ("1M", 1_000_000),
+            ("1G", 1_000_000_000),
+            ("1T", 1_000_000_000_000),
+            ("1P", 1_000_000_000_000_000),
+            ("1E", 1_000_000_000_000_000_000),
+            ("1Ki", 1 << 10),
+            ("1Mi", 1 << 20),
+            ("1Gi", 1 << 30),
+            ("1Ti", 1 << 40),
+            ("1Pi", 1 << 50),
+            ("1Ei", 1 << 60),
+            ("1.5Gi", 3 << 29),
+            ("0.5Mi", 1 << 19),
+            ("1e3", 1_000),
+            ("1E3", 1_000),
+            ("1e+3", 1_000),
+            ("5000e-3", 5),
+            ("5000m", 5),
+            ("5000000u", 5),
+            ("5000000000n", 5),
+        ] {
+            assert_eq!(value(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fraction_is_rounded_away_from_zero() {
+        for (text, expected) in [
+            (".5", 1),
+            ("-.5", -1),
+            ("1048575.5", 1_048_576),
+            ("1n", 1),
+            ("0.1n", 1),
+            ("1e-30", 1),
+            ("-1e-2147483648", -1),
+            ("0.00000000000000000000000000000000000000001", 1),
+            ("0.00000000000000000000000000000000000000000", 0),
+            ("1.0000000000000000000000000000000000000", 1),
+            ("1.0000000000000000000000000000000000001", 2),
+        ] {
+            assert_eq!(value(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_is_none_or_the_largest() {
+        assert_eq!(value("9223372036854775807"), Some(i64::MAX));
+        assert_eq!(value("8Ei"), Some(i64::MAX));
+        assert_eq!(value("99999999999999999999Ei"), Some(i64::MAX));
+        for text in [
+            "9223372036854775808",
+            "10E",
+            "1e2147483647",
+            &"9".repeat(99),
+        ] {
+            assert_eq!(value(text), None, "{text}");
+        }
+        assert_eq!(value("0e2147483647"), Some(0));
+    }
+
+    #[test]
+    fn equal_quantities_can_be_written_differently() {
+        let parse = Quantity::parse;
+        assert_eq!(parse("10Gi"), parse("10240Mi"));
+        assert_eq!(parse("1.50Gi"), parse("1536Mi"));
+        assert_eq!(parse("1e1"), parse("10"));
+        assert_ne!(parse("10Gi"), parse("10G"));
+        assert_ne!(parse("1n"), parse("2n"));
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_not_read() {
+        for text in [
+            "",
+            "-",
+            ".",
+            "Gi",
+            "1.2.3",
+            "1Zi",
+            "1gi",
+            "1 Gi",
+            " 1",
+            "1e",
+            "1e1.5",
+            "1ee3",
+            "--1",
+            "1e99999999999",
+            "0x10",
+            "1_0",
+        ] {
+            assert_eq!(Quantity::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn json_has_quantities_as_strings_or_numbers() {
+        let read = |text: &str| Quantity::read(Json::parse(text.as_bytes()).unwrap());
+        let mebi = Quantity::parse("1Mi");
+        assert_eq!(read(r#""1Mi""#), mebi);
+        assert_eq!(read("1048576"), mebi);
+        assert_eq!(read("null"), Quantity::parse("0"));
+        for text in ["true", "[]", "{}", r#""x""#] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

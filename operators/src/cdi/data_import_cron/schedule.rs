@@ -1,0 +1,370 @@
+//! Schedules, as CDI reads them.
+
+use kubernetes::text::ascii_lower;
+
+use crate::cdi::data_import_cron::time_zone;
+
+/// What CDI makes of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// The image is never polled.
+    Empty,
+    /// Valid.
+    Valid,
+    /// Valid for CDI, but a `CronJob` cannot have a time zone in it.
+    WithTimeZone,
+    /// CDI rejects it.
+    Invalid,
+}
+
+impl Schedule {
+    /// Reads a schedule.
+    ///
+    /// MIRRORS: robfig/cron v3.0.1 parser.go, `ParseStandard`. Without a blank behind the time zone, it panics, so that
+    /// the webhook fails, and with it the request.
+    pub fn read(schedule: &str) -> Self {
+        if schedule.is_empty() {
+            return Self::Empty;
+        }
+        let has_time_zone = schedule.starts_with("TZ=") || schedule.starts_with("CRON_TZ=");
+        if !has_time_zone {
+            return if is_valid(schedule) {
+                Self::Valid
+            } else {
+                Self::Invalid
+            };
+        }
+        match schedule.split_once(' ') {
+            Some((zone, schedule))
+                if zone
+                    .split_once('=')
+                    .is_some_and(|(_, name)| time_zone::is_known(name))
+                    && is_valid(schedule.trim()) =>
+            {
+                Self::WithTimeZone
+            }
+            _ => Self::Invalid,
+        }
+    }
+}
+
+/// A descriptor, or five fields.
+fn is_valid(schedule: &str) -> bool {
+    if schedule.starts_with('@') {
+        return is_descriptor(schedule);
+    }
+    let mut fields = schedule.split_whitespace();
+    let are_valid = BOUNDS
+        .iter()
+        .all(|bounds| fields.next().is_some_and(|field| bounds.are_met(field)));
+    are_valid && fields.next().is_none()
+}
+
+/// MIRRORS: robfig/cron v3.0.1 parser.go, parseDescriptor.
+fn is_descriptor(descriptor: &str) -> bool {
+    match descriptor.strip_prefix("@every ") {
+        Some(duration) => is_duration(duration),
+        None => [
+            "@yearly",
+            "@annually",
+            "@monthly",
+            "@weekly",
+            "@daily",
+            "@midnight",
+            "@hourly",
+        ]
+        .contains(&descriptor),
+    }
+}
+
+/// The numbers that a field can have, and names for them.
+struct Bounds {
+    first: u64,
+    last: u64,
+    /// In the order of their numbers, from the first on.
+    names: &'static [&'static str],
+}
+
+/// MIRRORS: robfig/cron v3.0.1 spec.go: minutes, hours, days of the month, months, and days of the week.
+const BOUNDS: [Bounds; 5] = [
+    Bounds {
+        first: 0,
+        last: 59,
+        names: &[],
+    },
+    Bounds {
+        first: 0,
+        last: 23,
+        names: &[],
+    },
+    Bounds {
+        first: 1,
+        last: 31,
+        names: &[],
+    },
+    Bounds {
+        first: 1,
+        last: 12,
+        names: &[
+            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+        ],
+    },
+    Bounds {
+        first: 0,
+        last: 6,
+        names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
+    },
+];
+
+impl Bounds {
+    /// MIRRORS: robfig/cron v3.0.1 parser.go, getField: empty ranges between commas are ignored.
+    fn are_met(&self, field: &str) -> bool {
+        let mut ranges = field.split(',').filter(|range| !range.is_empty());
+        ranges.all(|range| self.is_range(range).is_some())
+    }
+
+    /// MIRRORS: robfig/cron v3.0.1 parser.go, getRange: behind a star, the rest of the range is ignored.
+    fn is_range(&self, range: &str) -> Option<()> {
+        let (range, step) = match range.split_once('/') {
+            Some((range, step)) => (range, Some(number(step)?)),
+            None => (range, None),
+        };
+        let (low, high) = match range.split_once('-') {
+            Some((low, high)) => (low, Some(high)),
+            None => (range, None),
+        };
+        if ["*", "?"].contains(&low) {
+            return (step != Some(0)).then_some(());
+        }
+        let first = self.number_or_name(low)?;
+        let last = match high {
+            Some(high) => self.number_or_name(high)?,
+            None if step.is_some() => self.last,
+            None => first,
+        };
+        (self.first <= first && first <= last && last <= self.last && step != Some(0)).then_some(())
+    }
+
+    fn number_or_name(&self, text: &str) -> Option<u64> {
+        let name = ascii_lower(text);
+        let named = (self.first..).zip(self.names);
+        let mut named = named.filter(|(_, known)| **known == name);
+        named
+            .next()
+            .map(|(number, _)| number)
+            .or_else(|| number(text))
+    }
+}
+
+/// MIRRORS: robfig/cron v3.0.1 parser.go, mustParseInt; Go strconv, `Atoi`: a sign is part of a number.
+fn number(text: &str) -> Option<u64> {
+    let number: i64 = text.parse().ok()?;
+    u64::try_from(number).ok()
+}
+
+/// MIRRORS: Go time, `ParseDuration`.
+///
+/// DIVERGES: a fraction does not count against the largest duration, which is 292 years.
+fn is_duration(text: &str) -> bool {
+    const LARGEST: u64 = 1 << 63;
+    let (is_negative, mut rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if rest.is_empty() || rest == "0" {
+        return !rest.is_empty();
+    }
+    let mut nanoseconds: u64 = 0;
+    while !rest.is_empty() {
+        let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let Some((number, behind)) = number_end.and_then(|end| rest.split_at_checked(end)) else {
+            return false;
+        };
+        let unit_end = behind.find(|c: char| c.is_ascii_digit() || c == '.');
+        let (unit, behind) = behind
+            .split_at_checked(unit_end.unwrap_or(behind.len()))
+            .unwrap_or((behind, ""));
+        let unit: u64 = match unit {
+            "ns" => 1,
+            "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ => return false,
+        };
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if fraction.contains('.') || whole.len() + fraction.len() == 0 {
+            return false;
+        }
+        let whole: Option<u64> = match whole {
+            "" => Some(0),
+            whole => whole.parse().ok(),
+        };
+        let sum = whole
+            .and_then(|whole| whole.checked_mul(unit))
+            .and_then(|part| nanoseconds.checked_add(part));
+        match sum {
+            Some(sum @ ..=LARGEST) => nanoseconds = sum,
+            _ => return false,
+        }
+        rest = behind;
+    }
+    is_negative || nanoseconds < LARGEST
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[track_caller]
+    fn are(expected: Schedule, schedules: &[&str]) {
+        for schedule in schedules {
+            assert_eq!(Schedule::read(schedule), expected, "{schedule}");
+        }
+    }
+
+    #[test]
+    fn five_fields_with_lists_ranges_steps_and_names_are_valid() {
+        are(
+            Schedule::Valid,
+            &[
+                "0 */12 * * *",
+                "  0\t3\u{a0}* * *  ",
+                "0,30 0-6,22 1-31 jan-Dec SUN-sat",
+                "? ? ? ? ?",
+                "7/12 3/5 * * *",
+                "1-59/2 * * * *",
+                "*/99 * * * *",
+                "*-x-y/3 * * * *",
+                ", ,1, * * *",
+                "+5 * * * *",
+                "0 0 31 2 *",
+                "0 0 * MAR mon",
+            ],
+        );
+    }
+
+    #[test]
+    fn other_numbers_of_fields_and_values_out_of_bounds_are_not_valid() {
+        are(
+            Schedule::Invalid,
+            &[
+                " ",
+                "0 3 * *",
+                "0 0 3 * * *",
+                "60 * * * *",
+                "0 24 * * *",
+                "0 0 0 * *",
+                "0 0 32 * *",
+                "0 0 * 0 *",
+                "0 0 * 13 *",
+                "0 0 * * 7",
+                "5-1 * * * *",
+                "0-60 * * * *",
+                "*/0 * * * *",
+                "*/-1 * * * *",
+                "*/ * * * *",
+                "1/2/3 * * * *",
+                "*/1/2 * * * *",
+                "1-2-3 * * * *",
+                "-5 * * * *",
+                "5- * * * *",
+                "x * * * *",
+                "1.5 * * * *",
+                "0 0 L * *",
+                "0 0 * * 1#2",
+                "0 jan * * *",
+                "0 0 * sun *",
+                "99999999999999999999 * * * *",
+                "H 3 * * *",
+                "every day",
+            ],
+        );
+    }
+
+    #[test]
+    fn descriptors_are_written_exactly_so() {
+        are(
+            Schedule::Valid,
+            &[
+                "@yearly",
+                "@annually",
+                "@monthly",
+                "@weekly",
+                "@daily",
+                "@midnight",
+                "@hourly",
+                "@every 1h30m",
+                "@every -1.5h",
+                "@every .5s",
+                "@every 5.s",
+                "@every 0",
+                "@every -0",
+                "@every 1ns2us3\u{b5}s4\u{3bc}s5ms",
+                "@every 9223372036854775807ns",
+                "@every -9223372036854775808ns",
+            ],
+        );
+        are(
+            Schedule::Invalid,
+            &[
+                "@",
+                "@reboot",
+                "@Daily",
+                "@daily ",
+                " @daily",
+                "@every",
+                "@every ",
+                "@every 5",
+                "@every +",
+                "@every -+1h",
+                "@every 1d",
+                "@every 1h 30m",
+                "@every  1h",
+                "@every h",
+                "@every .h",
+                "@every 1.2.3h",
+                "@every 9223372036854775808ns",
+                "@every 9999999999999999999h",
+                "@every 2562048h",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_time_zone_needs_a_known_name_and_a_blank_behind_it() {
+        are(
+            Schedule::WithTimeZone,
+            &[
+                "TZ=UTC 0 4 * * *",
+                "CRON_TZ=Europe/Prague 0 3 * * *",
+                "TZ= 0 4 * * *",
+                "TZ=Local @daily",
+                "TZ=UTC   @every 1h  ",
+            ],
+        );
+        are(
+            Schedule::Invalid,
+            &[
+                "CRON_TZ=Nowhere/City 0 3 * * *",
+                "TZ=UTC",
+                "TZ=UTC ",
+                "TZ=UTC\t0 4 * * *",
+                "TZ=UTC 0 4 * *",
+                "tz=UTC 0 4 * * *",
+                " TZ=UTC 0 4 * * *",
+                "TZ=UTC TZ=UTC 0 4 * * *",
+                "XTZ=UTC 0 4 * * *",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_empty_schedule_never_comes() {
+        are(Schedule::Empty, &[""]);
+    }
+}

@@ -1,0 +1,213 @@
+//! The spec of a `DataImportCron`, as a template has it and as HCO completes it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use kubernetes::json::{Field, Object, WrongType};
+use kubernetes::quantity::Quantity;
+
+/// The spec of a `DataImportCron`.
+///
+/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataImportCronSpec`.
+#[derive(Debug, Clone)]
+pub struct Spec<'a> {
+    /// When the image is polled.
+    pub schedule: String,
+    /// The template's managedDataSource, without a suffix.
+    pub managed_data_source: String,
+    /// What happens to the imports when the `DataImportCron` is deleted.
+    pub retention_policy: Option<String>,
+    /// How many imports CDI keeps.
+    pub imports_to_keep: Option<i64>,
+    /// Whether CDI deletes old imports.
+    pub garbage_collect: Option<String>,
+    /// The account of the pods of an import.
+    pub service_account_name: Option<String>,
+    /// The `DataVolume` of an import.
+    pub template: Field<'a>,
+}
+
+impl<'a> Spec<'a> {
+    /// Reads the field `spec` of a template.
+    ///
+    /// # Errors
+    ///
+    /// A field has another type, which HCO's schema rejects.
+    pub fn read(spec: &Object<'a>) -> Result<Self, WrongType<'a>> {
+        let managed_data_source = spec.field("managedDataSource").string()?;
+        Ok(Self {
+            schedule: spec.field("schedule").string()?.unwrap_or_default(),
+            managed_data_source: managed_data_source.unwrap_or_default(),
+            retention_policy: spec.field("retentionPolicy").string()?,
+            imports_to_keep: spec.field("importsToKeep").integer()?,
+            garbage_collect: spec.field("garbageCollect").string()?,
+            service_account_name: spec.field("serviceAccountName").string()?,
+            template: spec.field("template"),
+        })
+    }
+
+    /// The spec of the `DataVolume` of an import.
+    pub(super) fn volume(&self) -> Object<'a> {
+        self.template.object().object("spec")
+    }
+
+    /// Whether two specs are equal, except for their managedDataSource and the platform of a registry source, which SSP
+    /// changes.
+    ///
+    /// MIRRORS: k8s.io/apimachinery pkg/api/equality/semantic.go, `Semantic`: equal quantities can be written
+    /// differently, and an empty list or map is the same as none.
+    ///
+    /// DIVERGES: fields that CDI does not support in a `DataImportCron`, and label selectors, are equal if they are
+    /// written alike. The metadata of the template do not count, because CDI's schema removes them.
+    pub(crate) fn is_equal(&self, other: &Self) -> bool {
+        self.schedule == other.schedule
+            && self.retention_policy == other.retention_policy
+            && self.imports_to_keep == other.imports_to_keep
+            && self.garbage_collect == other.garbage_collect
+            && self.service_account_name == other.service_account_name
+            && are_equal(TEMPLATE, &self.template.object(), &other.template.object())
+    }
+
+    /// The architecture of the platform that the template itself requires.
+    pub(crate) fn platform_architecture(&self) -> Option<String> {
+        let registry = self.volume().object("source").object("registry");
+        let platform = registry.field("platform");
+        let architecture = platform.object().field("architecture").string();
+        platform
+            .is_present()
+            .then(|| architecture.ok().flatten().unwrap_or_default())
+    }
+
+    /// The URL, the image stream, or the PVC (its namespace and name) that the disk is imported from.
+    pub(crate) fn origin(&self) -> [Option<String>; 4] {
+        let source = self.volume().object("source");
+        let (registry, pvc) = (source.object("registry"), source.object("pvc"));
+        [
+            registry.field("url"),
+            registry.field("imageStream"),
+            pvc.field("namespace"),
+            pvc.field("name"),
+        ]
+        .map(|field| field.string().ok().flatten())
+    }
+
+    /// Whether the image comes from a registry.
+    pub(crate) fn has_registry(&self) -> bool {
+        self.volume()
+            .object("source")
+            .field("registry")
+            .is_present()
+    }
+}
+
+/// How Go stores a field, and so when two values of it are equal.
+enum Shape {
+    /// A pointer: an empty value differs from none. Also for fields that are compared as they are written.
+    Pointer,
+    /// An empty value, list, or map is the same as none.
+    Plain,
+    /// A map of quantities.
+    Quantities,
+    /// An object, which is the same as none if it is empty.
+    Struct(&'static [(&'static str, Shape)]),
+    /// A pointer to an object.
+    PointerTo(&'static [(&'static str, Shape)]),
+}
+
+use Shape::{Plain, Pointer, PointerTo, Quantities, Struct};
+
+/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataVolume` and `DataVolumeSpec`.
+const TEMPLATE: &[(&str, Shape)] = &[
+    ("apiVersion", Plain),
+    ("kind", Plain),
+    (
+        "spec",
+        Struct(&[
+            (
+                "source",
+                PointerTo(&[
+                    ("http", Pointer),
+                    ("s3", Pointer),
+                    ("gcs", Pointer),
+                    ("registry", PointerTo(REGISTRY)),
+                    ("pvc", PointerTo(&[("namespace", Plain), ("name", Plain)])),
+                    ("upload", Pointer),
+                    ("blank", Pointer),
+                    ("imageio", Pointer),
+                    ("vddk", Pointer),
+                    ("snapshot", Pointer),
+                ]),
+            ),
+            ("sourceRef", Pointer),
+            ("pvc", PointerTo(CLAIM)),
+            ("storage", PointerTo(CLAIM)),
+            ("priorityClassName", Plain),
+            ("serviceAccountName", Plain),
+            ("contentType", Plain),
+            ("checkpoints", Plain),
+            ("finalCheckpoint", Plain),
+            ("preallocation", Pointer),
+        ]),
+    ),
+];
+
+/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataVolumeSourceRegistry`, without the
+/// platform.
+const REGISTRY: &[(&str, Shape)] = &[
+    ("url", Pointer),
+    ("imageStream", Pointer),
+    ("pullMethod", Pointer),
+    ("secretRef", Pointer),
+    ("certConfigMap", Pointer),
+];
+
+/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `StorageSpec`; k8s.io/api core/v1/types.go,
+/// `PersistentVolumeClaimSpec`.
+const CLAIM: &[(&str, Shape)] = &[
+    ("accessModes", Plain),
+    ("selector", Pointer),
+    (
+        "resources",
+        Struct(&[("limits", Quantities), ("requests", Quantities)]),
+    ),
+    ("volumeName", Plain),
+    ("storageClassName", Pointer),
+    ("volumeMode", Pointer),
+    ("dataSource", Pointer),
+    ("dataSourceRef", Pointer),
+    ("volumeAttributesClassName", Pointer),
+];
+
+fn are_equal(
+    shapes: &'static [(&'static str, Shape)],
+    one: &Object<'_>,
+    other: &Object<'_>,
+) -> bool {
+    shapes.iter().all(|(key, shape)| {
+        let (one, other) = (one.field(key), other.field(key));
+        match shape {
+            Pointer => one == other,
+            Plain => is_empty(&one) && is_empty(&other) || one == other,
+            Quantities => quantities(&one) == quantities(&other),
+            Struct(shapes) => are_equal(shapes, &one.object(), &other.object()),
+            PointerTo(shapes) => {
+                one.is_present() == other.is_present()
+                    && are_equal(shapes, &one.object(), &other.object())
+            }
+        }
+    })
+}
+
+fn is_empty(field: &Field<'_>) -> bool {
+    field
+        .json()
+        .is_none_or(|json| [r#""""#, "false", "[]", "{}"].contains(&json.text()))
+}
+
+/// The entries of a map of quantities. One that cannot be read is equal to another one that cannot be read.
+fn quantities<'a>(map: &Field<'a>) -> BTreeMap<Cow<'a, str>, Option<Quantity>> {
+    let entries = map.object().fields().unwrap_or_default().into_iter();
+    entries
+        .map(|(key, field)| (key, field.text().and_then(Quantity::read)))
+        .collect()
+}

@@ -1,0 +1,227 @@
+//! URLs, as Go reads them.
+
+use std::net::Ipv6Addr;
+
+/// The scheme of a URL in lower case, empty if it has none; `None` if Go cannot parse the URL.
+///
+/// MIRRORS: Go 1.26 net/url, `Parse`.
+pub(super) fn scheme(url: &str) -> Option<String> {
+    let (url, fragment) = url.split_once('#').unwrap_or((url, ""));
+    if url.bytes().any(|byte| byte.is_ascii_control()) || !has_valid_escapes(fragment) {
+        return None;
+    }
+    if url == "*" {
+        return Some(String::new());
+    }
+    let (scheme, rest) = split_scheme(url)?;
+    let (rest, _query) = rest.split_once('?').unwrap_or((rest, ""));
+    if !rest.starts_with('/') {
+        let first = rest.split_once('/').map_or(rest, |(first, _)| first);
+        return (!scheme.is_empty() || !first.contains(':')).then_some(scheme);
+    }
+    let path = match rest.strip_prefix("//") {
+        Some(behind) if !scheme.is_empty() || !behind.starts_with('/') => {
+            let (authority, path) = behind.split_once('/').unwrap_or((behind, ""));
+            if !is_authority(&scheme, authority) {
+                return None;
+            }
+            path
+        }
+        _ => rest,
+    };
+    has_valid_escapes(path).then_some(scheme)
+}
+
+/// MIRRORS: Go net/url, getScheme.
+fn split_scheme(url: &str) -> Option<(String, &str)> {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    match url.split_once(':') {
+        Some(("", _)) => None,
+        Some((scheme, rest))
+            if scheme.bytes().all(is_known)
+                && scheme.starts_with(|c: char| c.is_ascii_alphabetic()) =>
+        {
+            Some((scheme.to_ascii_lowercase(), rest))
+        }
+        _ => Some((String::new(), url)),
+    }
+}
+
+/// MIRRORS: Go net/url, parseAuthority.
+fn is_authority(scheme: &str, authority: &str) -> bool {
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (user, host),
+        None => ("", authority),
+    };
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
+    is_host(scheme, host) && user.bytes().all(is_known) && has_valid_escapes(user)
+}
+
+/// MIRRORS: Go net/url, parseHost.
+fn is_host(scheme: &str, host: &str) -> bool {
+    let is_port = |port: &str| {
+        let digits = port.strip_prefix(':');
+        port.is_empty()
+            || digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if host.contains('[') {
+        let literal = host.strip_prefix('[').filter(|rest| !rest.contains('['));
+        let Some((address, port)) = literal.and_then(|literal| literal.rsplit_once(']')) else {
+            return false;
+        };
+        return is_port(port) && is_address(address);
+    }
+    let is_strict = matches!(scheme, "http" | "https");
+    let port = if is_strict {
+        host.find(':')
+    } else {
+        host.rfind(':')
+    };
+    let port = port.and_then(|at| host.get(at..)).unwrap_or_default();
+    is_port(port) && has_host_characters(host)
+}
+
+/// An address between brackets. Behind `%25`, there is a zone.
+fn is_address(address: &str) -> bool {
+    let (address, zone) = match address.split_once("%25") {
+        Some((address, zone)) => (address, Some(zone)),
+        None => (address, None),
+    };
+    let is_zone = zone.is_none_or(|zone| {
+        // What can be escaped are characters that a host can have, blanks, and percent signs.
+        !zone.is_empty()
+            && unescaped(zone).is_some_and(|bytes| {
+                bytes.into_iter().all(|(byte, is_escaped)| {
+                    if is_escaped && !byte.is_ascii() {
+                        return false;
+                    }
+                    is_host_byte(byte) || is_escaped && b" %".contains(&byte)
+                })
+            })
+    });
+    is_zone && address.parse::<Ipv6Addr>().is_ok()
+}
+
+/// MIRRORS: Go net/url, unescape with encodeHost: only bytes outside ASCII, and percent signs, can be escaped.
+fn has_host_characters(host: &str) -> bool {
+    unescaped(host).is_some_and(|bytes| {
+        bytes.into_iter().all(|(byte, is_escaped)| {
+            if is_escaped {
+                !byte.is_ascii() || byte == b'%'
+            } else {
+                is_host_byte(byte)
+            }
+        })
+    })
+}
+
+fn is_host_byte(byte: u8) -> bool {
+    !byte.is_ascii() || byte.is_ascii_alphanumeric() || b"!$&'()*+,;=:[]<>\"-_.~".contains(&byte)
+}
+
+/// Whether two hexadecimal digits follow every percent sign.
+fn has_valid_escapes(text: &str) -> bool {
+    unescaped(text).is_some()
+}
+
+/// The bytes of a text, and whether each is escaped; `None` if an escape is not valid.
+fn unescaped(text: &str) -> Option<Vec<(u8, bool)>> {
+    let mut bytes = text.bytes();
+    let mut unescaped = Vec::new();
+    while let Some(byte) = bytes.next() {
+        let mut digit = || char::from(bytes.next()?).to_digit(16);
+        unescaped.push(if byte == b'%' {
+            let value = (digit()? << 4) | digit()?;
+            (u8::try_from(value).ok()?, true)
+        } else {
+            (byte, false)
+        });
+    }
+    Some(unescaped)
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn the_scheme_is_what_go_reads() {
+        for (url, expected) in [
+            ("docker://quay.io/x:latest", "docker"),
+            ("DOCKER://quay.io/x", "docker"),
+            ("docker:quay.io/x", "docker"),
+            ("docker:", "docker"),
+            ("docker:/x", "docker"),
+            ("docker:///x", "docker"),
+            ("docker://", "docker"),
+            ("docker://quay.io:/x", "docker"),
+            ("docker://quay.io/a b", "docker"),
+            ("docker://quay.io/x?%zz", "docker"),
+            ("docker://quay.io/x#\n", "docker"),
+            ("docker://a:1:2/x", "docker"),
+            ("docker://ü/x", "docker"),
+            ("docker://%c3%bc/x", "docker"),
+            ("docker://user:p@ss@quay.io/x", "docker"),
+            ("docker://[fd00::1]:5000/x", "docker"),
+            ("docker://[fe80::1%25en%200]/x", "docker"),
+            ("docker://[::ffff:1.2.3.4]/x", "docker"),
+            ("docker:a:b%zz", "docker"),
+            ("oci-archive://x", "oci-archive"),
+            ("a+b-c.1:x", "a+b-c.1"),
+            ("//quay.io/x", ""),
+            ("///a:b/x", ""),
+            ("quay.io:5000/x", "quay.io"),
+            ("quay.io/x:latest", ""),
+            ("quay.io/x", ""),
+            ("docker", ""),
+            ("", ""),
+            ("*", ""),
+            ("?a:b", ""),
+            ("http://quay.io:80/x", "http"),
+        ] {
+            assert_eq!(scheme(url).as_deref(), Some(expected), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_go_cannot_parse_has_no_scheme() {
+        for url in [
+            ":x",
+            "1docker://x",
+            " docker://quay.io/x",
+            "doc ker://quay.io/x",
+            "\u{fc}:x",
+            "docker://quay.io/x\n",
+            "docker://quay.io/\u{7f}",
+            "docker://quay.io:port/x",
+            "docker://a b/c",
+            "docker://a\\b/c",
+            "docker://a{b/c",
+            "docker://%zz",
+            "docker://%20/x",
+            "docker://quay.io/%",
+            "docker://quay.io/%2",
+            "docker://quay.io/x#%g0",
+            "docker://u ser@quay.io/x",
+            "docker://\u{fc}@quay.io/x",
+            "docker://u%g0@quay.io/x",
+            "docker://[::1",
+            "docker://a[::1]/x",
+            "docker://[[::1]/x",
+            "docker://[]/x",
+            "docker://[1.2.3.4]/x",
+            "docker://[::1]x/x",
+            "docker://[::1]:x/x",
+            "docker://[::1%25]/x",
+            "docker://[::1%25%01]/x",
+            "docker://[::1%25%c3%bc]/x",
+            "docker://[::1%en0]/x",
+            "http://a:1:2/x",
+        ] {
+            assert_eq!(scheme(url), None, "{url}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The `DataSource`s that SSP creates itself.
+
+use kubernetes::name::{is_dns1123_subdomain, is_label_value};
+
+/// Why the API server rejects a `DataSource`. SSP then creates no `DataImportCron` at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has no name.
+    NameMissing,
+    /// Its name is not a DNS subdomain.
+    NameInvalid,
+    /// Its name has more than 253 characters.
+    NameTooLong,
+    /// The name of its `DataImportCron` is too long for a label.
+    CronLabelTooLong,
+    /// The name of its `DataImportCron` contains a character that the value of a label cannot have.
+    CronLabelInvalid,
+}
+
+/// Examines the name of a `DataSource` and that of its `DataImportCron`, which SSP sets as the label
+/// `cdi.kubevirt.io/dataImportCron` of the `DataSource`s that it creates for its own VM templates.
+///
+/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource; k8s.io/apimachinery
+/// pkg/api/validation/objectmeta.go, `ValidateObjectMeta`.
+pub fn examine_names(name: &str, cron: Option<&str>) -> Option<Refusal> {
+    match name.len() {
+        0 => return Some(Refusal::NameMissing),
+        254.. => return Some(Refusal::NameTooLong),
+        _ if !is_dns1123_subdomain(name) => return Some(Refusal::NameInvalid),
+        _ => {}
+    }
+    let cron = cron?;
+    if cron.len() > 63 {
+        return Some(Refusal::CronLabelTooLong);
+    }
+    (!is_label_value(cron)).then_some(Refusal::CronLabelInvalid)
+}

@@ -1,0 +1,171 @@
+//! What changes in a cluster from one object, or one set of nodes, to another.
+
+use std::collections::BTreeSet;
+
+use super::state::{Disk, State};
+use super::{Forecast, Refused};
+use crate::ssp::data_sources::Key;
+
+/// What changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The crons; `None` where two crons with one name replace each other without end.
+    pub crons: Option<CronChanges>,
+    /// The DataSources of the whole cluster.
+    pub data_sources: DataSourceChanges,
+    /// The disks.
+    pub disks: DiskChanges,
+    /// The DataSources that have a disk before and after, but not until the new import is done.
+    pub empty_meanwhile: BTreeSet<Key>,
+    /// The DataSources that had a disk and do not have one any more.
+    pub lost_image: BTreeSet<Key>,
+}
+
+/// What becomes of the crons.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CronChanges {
+    /// New ones.
+    pub created: BTreeSet<Key>,
+    /// Those that are gone.
+    pub deleted: BTreeSet<Key>,
+    /// Those that were deleted and created again.
+    pub recreated: BTreeSet<Key>,
+    /// All others.
+    pub unchanged: BTreeSet<Key>,
+}
+
+/// What becomes of the DataSources.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DataSourceChanges {
+    /// New ones.
+    pub created: BTreeSet<Key>,
+    /// Those that are gone.
+    pub deleted: BTreeSet<Key>,
+    /// Those that point to another DataSource than before.
+    pub retargeted: Vec<Retarget>,
+    /// Those that were deleted and created again.
+    pub recreated: BTreeSet<Key>,
+    /// All others.
+    pub unchanged: BTreeSet<Key>,
+}
+
+/// A DataSource that points to another one than before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retarget {
+    /// The DataSource.
+    pub key: Key,
+    /// The DataSource to which it pointed; `None` if it had a disk of its own.
+    pub from: Option<String>,
+    /// The DataSource to which it points; `None` if it has a disk of its own.
+    pub to: Option<String>,
+}
+
+/// What becomes of the disks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DiskChanges {
+    /// Those that stay.
+    pub kept: BTreeSet<Disk>,
+    /// Those that are gone.
+    pub deleted: BTreeSet<Disk>,
+    /// Those that are imported, for the first time or again.
+    pub imported: BTreeSet<Disk>,
+    /// Those that no DataSource uses in the end.
+    pub leftover: BTreeSet<Disk>,
+}
+
+/// What changes in a cluster if it becomes what a forecast says. An object that is refused changes nothing.
+pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Refused<'_>>) -> Changes {
+    let mut state = before.clone();
+    let way = after.map(|after| state.reconcile(after)).ok();
+    let is_settled = after.map_or(true, |after| after.same_name.is_empty());
+    let way = way.unwrap_or_else(|| super::state::Way {
+        filled_meanwhile: before.filled(),
+        ..super::state::Way::default()
+    });
+    let mut crons = CronChanges::default();
+    for key in state.crons.keys() {
+        let set = if !before.crons.contains_key(key) {
+            &mut crons.created
+        } else if way.deleted_crons.contains(key) {
+            &mut crons.recreated
+        } else {
+            &mut crons.unchanged
+        };
+        set.insert(key.clone());
+    }
+    for key in before.crons.keys() {
+        if !state.crons.contains_key(key) {
+            crons.deleted.insert(key.clone());
+        }
+    }
+    let mut sources = DataSourceChanges::default();
+    for (key, source) in &state.sources {
+        let Some(old) = before.sources.get(key) else {
+            sources.created.insert(key.clone());
+            continue;
+        };
+        let is_retargeted = old.points_to != source.points_to;
+        let is_recreated = way.deleted_sources.contains(key);
+        if is_retargeted {
+            sources.retargeted.push(Retarget {
+                key: key.clone(),
+                from: old.points_to.clone(),
+                to: source.points_to.clone(),
+            });
+        }
+        if is_recreated {
+            sources.recreated.insert(key.clone());
+        }
+        if !is_retargeted && !is_recreated {
+            sources.unchanged.insert(key.clone());
+        }
+    }
+    for key in before.sources.keys() {
+        if !state.sources.contains_key(key) {
+            sources.deleted.insert(key.clone());
+        }
+    }
+    let (filled_before, filled_after) = (before.filled(), state.filled());
+    let both = filled_before.intersection(&filled_after);
+    let meanwhile = both.filter(|key| !way.filled_meanwhile.contains(*key));
+    let mut empty_meanwhile = BTreeSet::new();
+    empty_meanwhile.extend(meanwhile.cloned());
+    let mut lost_image = BTreeSet::new();
+    lost_image.extend(filled_before.difference(&filled_after).cloned());
+    Changes {
+        crons: is_settled.then_some(crons),
+        data_sources: sources,
+        disks: disks(before, &state, way.imported),
+        empty_meanwhile,
+        lost_image,
+    }
+}
+
+fn disks(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
+    let used: BTreeSet<&Disk> = {
+        let mut used = BTreeSet::new();
+        used.extend(
+            after
+                .sources
+                .values()
+                .filter_map(|source| source.disk.as_ref()),
+        );
+        used
+    };
+    let mut changes = DiskChanges::default();
+    for disk in after.disks.keys() {
+        if before.disks.contains_key(disk) && !imported.contains(disk) {
+            changes.kept.insert(disk.clone());
+        }
+        if !used.contains(disk) {
+            changes.leftover.insert(disk.clone());
+        }
+    }
+    for disk in before.disks.keys() {
+        if !after.disks.contains_key(disk) {
+            changes.deleted.insert(disk.clone());
+        }
+    }
+    changes.imported = imported;
+    changes
+}

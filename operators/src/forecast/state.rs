@@ -1,0 +1,385 @@
+//! What is in a cluster: crons, DataSources, and disks; and what SSP and CDI do to it, until nothing changes any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kubernetes::sorted;
+
+use super::{CreatedBy, Cron, Forecast};
+use crate::cdi::data_import_cron as cdi;
+use crate::cdi::retention::{Retention, is_same_spec};
+use crate::ssp::data_sources::Key;
+
+/// The crons, DataSources, and disks of golden images.
+#[derive(Debug, Clone, Default)]
+pub struct State<'a> {
+    pub(super) crons: BTreeMap<Key, CronState<'a>>,
+    pub(super) sources: BTreeMap<Key, SourceState>,
+    pub(super) disks: BTreeMap<Disk, DiskState>,
+    /// Counts imports, so that the oldest ones are known.
+    uses: usize,
+}
+
+/// A disk: CDI names it after the DataSource and the digest of the image. The digest is not known here: two disks are the
+/// same if the source of their image is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Disk {
+    /// Its namespace, and the name of the DataSource that it was imported for.
+    pub data_source: Key,
+    /// The source of its image.
+    pub source: String,
+}
+
+/// A cron that is there.
+#[derive(Debug, Clone)]
+pub(super) struct CronState<'a> {
+    pub(super) cron: cdi::Cron<'a>,
+    pub(super) has_unknown_schedule: bool,
+    pub(super) imports: bool,
+    pub(super) has_data_source: bool,
+}
+
+/// A DataSource that is there.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SourceState {
+    pub(super) points_to: Option<String>,
+    pub(super) disk: Option<Disk>,
+    /// Whether SSP deletes it when it is not wanted any more.
+    pub(super) is_of_ssp: bool,
+    /// The label with the name of its cron.
+    pub(super) cron: Option<String>,
+    /// The label for CDI's clean-up.
+    pub(super) is_cleaned_up: bool,
+}
+
+/// A disk that is there.
+#[derive(Debug, Clone)]
+pub(super) struct DiskState {
+    /// The label with the name of its cron.
+    pub(super) cron: String,
+    /// The label for CDI's clean-up.
+    pub(super) is_cleaned_up: bool,
+    pub(super) last_use: usize,
+}
+
+/// What happened on the way to a new state.
+#[derive(Debug, Default)]
+pub(super) struct Way {
+    /// The crons that were deleted, and maybe created again.
+    pub(super) deleted_crons: BTreeSet<Key>,
+    /// The DataSources that were deleted, and maybe created again.
+    pub(super) deleted_sources: BTreeSet<Key>,
+    /// The disks that were imported.
+    pub(super) imported: BTreeSet<Disk>,
+    /// The DataSources that had a disk before the first new import was done.
+    pub(super) filled_meanwhile: BTreeSet<Key>,
+}
+
+impl<'a> State<'a> {
+    /// What SSP and CDI make of a cluster without golden images.
+    pub fn of(forecast: &'a Forecast<'a>) -> Self {
+        let mut state = Self::default();
+        state.reconcile(forecast);
+        state
+    }
+
+    /// SSP deletes and creates, CDI cleans up, SSP creates again what it has to replace, and CDI imports. In a cluster CDI
+    /// can see a cron that SSP has replaced too late to clean up after the old one; this is the usual order.
+    pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> Way {
+        let mut way = Way::default();
+        let reaches_crons = self.put_sources(forecast);
+        if reaches_crons {
+            self.delete_sources(forecast, &mut way);
+            self.replace_crons(forecast, &mut way);
+        }
+        self.clean_up(&mut way);
+        self.put_sources(forecast);
+        if reaches_crons {
+            self.create_crons(forecast);
+        }
+        way.filled_meanwhile = self.filled();
+        self.import(&mut way);
+        way
+    }
+
+    /// Creates and changes the DataSources of SSP. Returns whether all are accepted: the first one that is rejected ends
+    /// SSP's reconcile. It creates the DataSources of the bundle in a random order, so that all of them get there
+    /// sooner or later, then the pointers of the templates, in the order of these.
+    ///
+    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
+    fn put_sources(&mut self, forecast: &Forecast<'_>) -> bool {
+        let sources = forecast.data_sources.iter();
+        let mut is_accepted = true;
+        for (key, source) in sources.filter(|(_, source)| source.by == CreatedBy::Bundle) {
+            if source.refused.is_some() {
+                is_accepted = false;
+                continue;
+            }
+            let cron = source.cron.and_then(|index| forecast.crons.get(index));
+            self.put_source(key, source.points_to.as_deref(), cron);
+        }
+        for name in &forecast.pointers {
+            let key = Key::new(forecast.golden_namespace, name.as_str());
+            let source = forecast.data_sources.get(&key);
+            match source {
+                Some(source) if is_accepted && source.refused.is_none() => {
+                    self.put_source(&key, source.points_to.as_deref(), None);
+                }
+                _ => is_accepted = false,
+            }
+        }
+        is_accepted
+    }
+
+    fn put_source(&mut self, key: &Key, points_to: Option<&str>, cron: Option<&Cron>) {
+        let source = self.sources.entry(key.clone()).or_default();
+        source.is_of_ssp = true;
+        source.cron = cron.map(|cron| cron.key.name.clone());
+        if cron.is_none() {
+            // A DataSource without a cron is for a PVC of its own name, which nobody has uploaded.
+            source.points_to = points_to.map(str::to_owned);
+            source.disk = None;
+        }
+    }
+
+    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources.
+    fn delete_sources(&mut self, forecast: &Forecast<'_>, way: &mut Way) {
+        self.sources.retain(|key, source| {
+            let wanted = forecast.data_sources.get(key);
+            let is_kept =
+                !source.is_of_ssp || wanted.is_some_and(|wanted| wanted.by != CreatedBy::Cdi);
+            if !is_kept {
+                way.deleted_sources.insert(key.clone());
+            }
+            is_kept
+        });
+    }
+
+    /// Creates the crons that are missing and deletes those with another spec, then those that are not wanted any more.
+    /// A cron that is rejected ends SSP's reconcile before that.
+    ///
+    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataImportCrons;
+    /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
+    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, way: &mut Way) {
+        let mut is_stopped = false;
+        for cron in &forecast.crons {
+            let is_rejected = cron.verdict.refused.is_some();
+            let Some(new) = CronState::of(forecast, cron) else {
+                continue;
+            };
+            match self.crons.get(&cron.key) {
+                Some(old) if old.is_same(&new) => is_stopped |= is_rejected,
+                Some(_) => {
+                    self.crons.remove(&cron.key);
+                    way.deleted_crons.insert(cron.key.clone());
+                }
+                None if is_rejected => is_stopped = true,
+                None => {
+                    self.crons.insert(cron.key.clone(), new);
+                }
+            }
+        }
+        if is_stopped {
+            return;
+        }
+        let wanted: BTreeSet<&Key> = sorted::set(forecast.crons.iter().map(|cron| &cron.key));
+        self.crons.retain(|key, _| {
+            let is_kept = wanted.contains(key);
+            if !is_kept {
+                way.deleted_crons.insert(key.clone());
+            }
+            is_kept
+        });
+    }
+
+    /// Creates the crons that were deleted because of their spec.
+    fn create_crons(&mut self, forecast: &'a Forecast<'a>) {
+        let accepted = forecast
+            .crons
+            .iter()
+            .filter(|cron| cron.verdict.refused.is_none());
+        for cron in accepted {
+            if !self.crons.contains_key(&cron.key)
+                && let Some(new) = CronState::of(forecast, cron)
+            {
+                self.crons.insert(cron.key.clone(), new);
+            }
+        }
+    }
+
+    /// What CDI does when a cron is deleted.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
+    fn clean_up(&mut self, way: &mut Way) {
+        let deleted = &way.deleted_crons;
+        let is_deleted = |namespace: &str, cron: &str| deleted.contains(&Key::new(namespace, cron));
+        let gone = &mut way.deleted_sources;
+        self.sources.retain(|key, source| {
+            let cron = source.cron.as_deref().filter(|_| source.is_cleaned_up);
+            let is_kept = !cron.is_some_and(|cron| is_deleted(&key.namespace, cron));
+            if !is_kept {
+                gone.insert(key.clone());
+            }
+            is_kept
+        });
+        self.disks.retain(|disk, state| {
+            !state.is_cleaned_up || !is_deleted(&disk.data_source.namespace, &state.cron)
+        });
+    }
+
+    /// What CDI does for the crons that are there. Each import succeeds.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, shouldReconcileCron, update,
+    /// updateDataSource, createImportDataVolume.
+    fn import(&mut self, way: &mut Way) {
+        let mut by_cron: BTreeMap<Key, Vec<Disk>> = BTreeMap::new();
+        for (disk, state) in &self.disks {
+            let cron = Key::new(&disk.data_source.namespace, state.cron.as_str());
+            by_cron.entry(cron).or_default().push(disk.clone());
+        }
+        for (key, cron) in &self.crons {
+            if !cron.has_data_source {
+                continue;
+            }
+            let managed = Key::new(&key.namespace, cron.cron.managed_data_source);
+            let is_cleaned_up = Retention::of(cron.cron.spec) == Retention::None;
+            let manager = match self.sources.get(&managed) {
+                None => Some(&key.name),
+                Some(source) => source.cron.as_ref(),
+            };
+            let is_managed = manager == Some(&key.name);
+            if let Some(manager) = manager.filter(|_| !is_managed) {
+                let other = self.crons.get(&Key::new(&key.namespace, manager.as_str()));
+                let other = other.map(|other| other.cron.managed_data_source);
+                if other == Some(cron.cron.managed_data_source) {
+                    continue;
+                }
+            }
+            let disk = cron.imports.then(|| Disk {
+                data_source: managed.clone(),
+                source: image_source(&cron.cron),
+            });
+            if let Some(disk) = &disk {
+                self.uses += 1;
+                let state = self.disks.entry(disk.clone()).or_insert_with(|| {
+                    way.imported.insert(disk.clone());
+                    DiskState {
+                        cron: String::new(),
+                        is_cleaned_up: false,
+                        last_use: 0,
+                    }
+                });
+                state.last_use = self.uses;
+                state.is_cleaned_up |= is_cleaned_up;
+                state.cron.clone_from(&key.name);
+                let mut old = by_cron.remove(key).unwrap_or_default();
+                old.retain(|old| old != disk);
+                collect_garbage(&mut self.disks, &cron.cron, &key.name, old);
+            }
+            if is_managed {
+                let source = self.sources.entry(managed).or_default();
+                source.cron = Some(key.name.clone());
+                source.is_cleaned_up |= is_cleaned_up;
+                if disk.is_some() {
+                    source.points_to = None;
+                    source.disk = disk;
+                }
+            }
+        }
+    }
+
+    /// The DataSources that have a disk, their own one or the one of the DataSource that they point to.
+    pub(super) fn filled(&self) -> BTreeSet<Key> {
+        let has_disk = |source: &SourceState| {
+            let disk = source.disk.as_ref().filter(|_| source.points_to.is_none());
+            disk.is_some_and(|disk| self.disks.contains_key(disk))
+        };
+        let filled = self
+            .sources
+            .iter()
+            .filter(|(key, source)| match &source.points_to {
+                None => has_disk(source),
+                Some(target) => {
+                    let target = Key::new(&key.namespace, target.as_str());
+                    self.sources.get(&target).is_some_and(has_disk)
+                }
+            });
+        sorted::set(filled.map(|(key, _)| key.clone()))
+    }
+}
+
+impl<'a> CronState<'a> {
+    fn of(forecast: &'a Forecast<'a>, cron: &'a Cron) -> Option<Self> {
+        let template = forecast.templates.get(cron.template)?;
+        Some(Self {
+            cron: forecast.cdi_cron(cron)?,
+            has_unknown_schedule: template.has_unknown_schedule,
+            imports: cron.imports(),
+            has_data_source: cron.has_data_source(),
+        })
+    }
+
+    /// Whether SSP leaves it as it is. A schedule that is not known is taken to be the same.
+    fn is_same(&self, new: &Self) -> bool {
+        if self.has_unknown_schedule == new.has_unknown_schedule {
+            return is_same_spec(&self.cron, &new.cron);
+        }
+        let mut spec = new.cron.spec.clone();
+        spec.schedule.clone_from(&self.cron.spec.schedule);
+        let new = cdi::Cron {
+            spec: &spec,
+            ..new.cron
+        };
+        is_same_spec(&self.cron, &new)
+    }
+}
+
+/// Deletes the oldest disks of a cron, besides the one that it has just imported.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
+fn collect_garbage(
+    disks: &mut BTreeMap<Disk, DiskState>,
+    cron: &cdi::Cron<'_>,
+    name: &str,
+    old: Vec<Disk>,
+) {
+    const IMPORTS_TO_KEEP: i64 = 3;
+    if !matches!(
+        cron.spec.garbage_collect.as_deref(),
+        None | Some("Outdated")
+    ) {
+        return;
+    }
+    let keep = cron.spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
+    let keep = usize::try_from(keep).unwrap_or_default().saturating_sub(1);
+    let mut by_use = BTreeMap::new();
+    for disk in old {
+        match disks.get(&disk) {
+            Some(state) if state.cron == name => {
+                by_use.insert((state.last_use, disk), ());
+            }
+            // Another cron has taken it.
+            _ => {}
+        }
+    }
+    let excess = by_use.len().saturating_sub(keep);
+    for (_, disk) in by_use.into_keys().take(excess) {
+        disks.remove(&disk);
+    }
+}
+
+/// The source of a cron's image, without the platform and the pull method, which do not change its digest.
+fn image_source(cron: &cdi::Cron<'_>) -> String {
+    let source = cron.spec.template.object().object("spec").object("source");
+    let registry = source.object("registry");
+    let text = |field: kubernetes::json::Field<'_>| field.string().ok().flatten();
+    if let Some(url) = text(registry.field("url")) {
+        return url;
+    }
+    if let Some(stream) = text(registry.field("imageStream")) {
+        return ["imageStream ", &stream].concat();
+    }
+    let pvc = source.object("pvc");
+    let namespace = text(pvc.field("namespace")).unwrap_or_default();
+    let name = text(pvc.field("name")).unwrap_or_default();
+    ["pvc ", &namespace, "/", &name].concat()
+}

@@ -1,0 +1,111 @@
+//! The changes, against what the operators' own code makes of generated updates.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use operators::forecast::{Disk, State, changes};
+use operators::ssp::data_sources::Key;
+use serde_json::{Value, json};
+
+use super::cluster::Texts;
+use super::forecast::{self, Difference, UNREADABLE, strings};
+use super::rows;
+
+const SAMPLE: &[u8] = include_bytes!("data/chain-pairs-sample.jsonl.gz");
+
+#[test]
+fn the_changes_agree_with_the_operators() {
+    let left_out = RefCell::default();
+    rows::all_agree("chain-pairs", SAMPLE, |row| {
+        forecast::differences(compare(row), &left_out)
+    });
+    forecast::print(&left_out);
+}
+
+fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
+    let before = Texts::new(&row["before"], &row["nodesBefore"]);
+    let after = Texts::new(&row["after"], &row["nodesAfter"]);
+    let (Some(before), Some(after)) = (before.cluster(), after.cluster()) else {
+        return Ok(Some(UNREADABLE));
+    };
+    let expected = &row["expected"];
+    for (cluster, side) in [(&before, "before"), (&after, "after")] {
+        if let Some(class) = forecast::compare(cluster, &expected[side])? {
+            return Ok(Some(class));
+        }
+    }
+    let (before, after) = (before.forecast(), after.forecast());
+    let state = before.as_ref().map(State::of).unwrap_or_default();
+    // An object that contradicts itself is HCO's to refuse, and not in the forecast.
+    let is_refused = !expected["after"]["error"].is_null();
+    let after = after.as_ref().ok().filter(|_| !is_refused);
+    let refused = operators::forecast::Refused::ByHco;
+    let changes = changes(&state, after.ok_or(&refused));
+
+    let crons = changes.crons.as_ref().unwrap();
+    let sources = &changes.data_sources;
+    let retargeted: Vec<_> = sources
+        .retargeted
+        .iter()
+        .map(|it| json!({"name": it.key.to_string(), "from": it.from, "to": it.to}))
+        .collect();
+    let columns = [
+        ("crons", "created", names(&crons.created)),
+        ("crons", "deleted", names(&crons.deleted)),
+        ("crons", "recreated", names(&crons.recreated)),
+        ("crons", "unchanged", names(&crons.unchanged)),
+        ("dataSources", "created", names(&sources.created)),
+        ("dataSources", "deleted", names(&sources.deleted)),
+        ("dataSources", "recreated", names(&sources.recreated)),
+        ("dataSources", "retargeted", json!(retargeted)),
+        ("images", "kept", disks(&changes.disks.kept)),
+        ("images", "deleted", disks(&changes.disks.deleted)),
+        ("images", "imported", disks(&changes.disks.imported)),
+        ("images", "leftover", disks(&changes.disks.leftover)),
+        ("emptyMeanwhile", "", names(&changes.empty_meanwhile)),
+        ("lostImage", "", names(&changes.lost_image)),
+    ];
+    for (column, set, ours) in columns {
+        let theirs = if set.is_empty() {
+            &expected[column]
+        } else {
+            &expected[column][set]
+        };
+        let theirs = if column == "images" {
+            without_digests(theirs)
+        } else {
+            theirs.clone()
+        };
+        if ours != theirs {
+            return Err((column, format!("{set}: theirs {theirs}, ours {ours}")));
+        }
+    }
+    let unchanged = strings(&expected["dataSources"]["unchanged"]);
+    let ours: BTreeSet<_> = sources.unchanged.iter().map(ToString::to_string).collect();
+    if let Some(missing) = unchanged.into_iter().find(|name| !ours.contains(*name)) {
+        return Err(("dataSources", format!("unchanged: {missing}")));
+    }
+    Ok(None)
+}
+
+fn names(keys: &BTreeSet<Key>) -> Value {
+    json!(keys.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+fn disks(disks: &BTreeSet<Disk>) -> Value {
+    json!(
+        disks
+            .iter()
+            .map(|disk| disk.data_source.to_string())
+            .collect::<Vec<_>>()
+    )
+}
+
+fn without_digests(disks: &Value) -> Value {
+    let mut names: Vec<_> = strings(disks)
+        .into_iter()
+        .map(|name| name.rsplit_once('-').unwrap().0)
+        .collect();
+    names.sort_unstable();
+    json!(names)
+}
