@@ -49,7 +49,30 @@ rules! {
     TEMPLATE_DUPLICATED = Rule::about_templates("template-duplicated", Level::Deny);
     TEMPLATE_INVALID = Rule::about_templates("template-invalid", Level::Deny);
     TEMPLATE_NAME_INVALID = Rule::about_templates("template-name-invalid", Level::Deny)
-        .about_golden_images();
+        .about_golden_images()
+        .reading(Reads::Forecast);
+    DATA_IMPORT_CRON_REJECTED = Rule::about_templates("data-import-cron-rejected", Level::Deny)
+        .about_golden_images()
+        .reading(Reads::Forecast);
+    SCHEDULE_NEVER_RUNS = Rule::about_templates("schedule-never-runs", Level::Deny)
+        .about_golden_images()
+        .reading(Reads::Forecast);
+    DATA_SOURCE_SHARED = Rule::about_templates("data-source-shared", Level::Deny)
+        .about_golden_images()
+        .reading(Reads::Forecast);
+    BOOT_SOURCE_EMPTY = Rule::about_templates("boot-source-empty", Level::Warn)
+        .about_golden_images()
+        .reading(Reads::Forecast);
+    BOOT_SOURCE_REPLACED = Rule::about_object("boot-source-replaced", Level::Warn)
+        .about_golden_images()
+        .exempt_from_ratchet()
+        .reading(Reads::Forecast);
+    BOOT_SOURCE_REMOVED = Rule::about_object("boot-source-removed", Level::Warn)
+        .about_golden_images()
+        .exempt_from_ratchet()
+        .reading(Reads::Forecast);
+    DEFAULT_ARCHITECTURE_CHANGES = Rule::about_object("default-architecture-changes", Level::Warn)
+        .exempt_from_ratchet();
     V1_ONLY_FIELDS_UNREADABLE = Rule::about_object("v1-only-fields-unreadable", Level::Deny);
     JSONPATCH_OVERRIDES_ARCHITECTURES =
         Rule::about_object("jsonpatch-overrides-architectures", Level::Warn);

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use kubernetes::path::FieldPath;
+use operators::forecast::{Changes, Forecast, Given, Refused};
 use operators::hco::architectures::Architectures;
 use operators::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
 use operators::hco::hyperconverged::HyperConverged;
@@ -12,6 +13,7 @@ use operators::hco::node::Census;
 use operators::hco::template::{ARCHITECTURES, Template};
 
 use crate::images::{self, Images};
+use crate::jsonpatch;
 use crate::nodes::{Nodes, NodesError, Slot};
 use crate::version::Version;
 
@@ -26,11 +28,30 @@ pub(crate) struct Facts<'a> {
     pub(crate) golden_images: Vec<GoldenImage<'a>>,
     pub(crate) nodes: &'a Nodes<'a>,
     /// The nodes for this object's placement.
-    slot: Slot,
+    pub(crate) slot: Slot,
     /// The nodes that count if this object has no workload architectures: for the object before an update, those of the
     /// new one.
-    instead: Slot,
+    pub(crate) instead: Slot,
     pub(crate) images: Images<'a>,
+    /// The namespace of golden images.
+    pub(crate) golden_namespace: &'a str,
+    /// What the operators behind HCO will make of the object.
+    pub(crate) outlook: Outlook<'a>,
+    /// What the update changes in the cluster.
+    pub(crate) changes: Option<&'a Changes>,
+}
+
+/// A forecast, or who refuses the object.
+pub(crate) type Prediction<'a> = Result<Forecast<'a>, Refused<'a>>;
+
+/// What is known about what the operators behind HCO will make of an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Outlook<'a> {
+    /// Nothing: the nodes were not read, there are no golden images, or a patch changes what SSP gets.
+    Unknown,
+    /// HCO or SSP refuses the object, so that everything stays as it was.
+    Refused(&'a Refused<'a>),
+    Known(&'a Forecast<'a>),
 }
 
 impl<'a> Facts<'a> {
@@ -40,6 +61,7 @@ impl<'a> Facts<'a> {
         version: &'a Version,
         common: &'a CommonTemplates,
         nodes: &'a Nodes<'a>,
+        golden_namespace: &'a str,
     ) -> Self {
         let slot = nodes.slot(&hco.placement);
         Self {
@@ -56,6 +78,42 @@ impl<'a> Facts<'a> {
             slot,
             instead: slot,
             images: Images::NotWanted,
+            golden_namespace,
+            outlook: Outlook::Unknown,
+            changes: None,
+        }
+    }
+
+    /// What SSP, CDI, and KubeVirt will make of the object. `None` if the nodes were not read, or if a patch changes what
+    /// SSP gets.
+    pub(crate) fn forecast(&self) -> Option<Prediction<'a>> {
+        let census = self.census_if_read()?;
+        if jsonpatch::overrides(self.hco.patches.ssp.as_deref(), &jsonpatch::IN_SSP) {
+            return None;
+        }
+        Some(Forecast::new(&Given {
+            hco: self.hco,
+            import: self.import,
+            common: self.common,
+            golden_namespace: self.golden_namespace,
+            version: self.version.hco,
+            census,
+        }))
+    }
+
+    /// The same object with its forecast.
+    pub(crate) fn with_forecast<'b>(&self, forecast: Option<&'b Prediction<'b>>) -> Facts<'b>
+    where
+        'a: 'b,
+    {
+        Facts {
+            golden_images: self.golden_images.clone(),
+            outlook: match forecast {
+                None => Outlook::Unknown,
+                Some(Err(refused)) => Outlook::Refused(refused),
+                Some(Ok(forecast)) => Outlook::Known(forecast),
+            },
+            ..*self
         }
     }
 
@@ -67,15 +125,11 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The same object with the import on and these golden images.
-    pub(crate) fn with_import<'b>(&self, golden_images: Vec<GoldenImage<'b>>) -> Facts<'b>
-    where
-        'a: 'b,
-    {
-        Facts {
-            import: Import::Enabled,
-            golden_images,
-            ..*self
+    /// The forecast, if there is one.
+    pub(crate) fn known_forecast(&self) -> Option<&'a Forecast<'a>> {
+        match self.outlook {
+            Outlook::Known(forecast) => Some(forecast),
+            Outlook::Unknown | Outlook::Refused(_) => None,
         }
     }
 
@@ -93,6 +147,11 @@ impl<'a> Facts<'a> {
         own.filter(|census| !census.workload.is_empty() || self.slot == self.instead)
             .or_else(|| self.nodes.peek(self.instead))
             .or(own)
+    }
+
+    /// The nodes for the object's own placement, if a rule asked for them.
+    pub(crate) fn own_census_if_read(&self) -> Option<&'a Census> {
+        self.nodes.peek(self.slot)
     }
 
     /// The nodes, for rules that compare with the workload architectures: also `None` if there are no workload
@@ -142,6 +201,14 @@ impl<'a> Facts<'a> {
     /// The path of a template's architectures annotation.
     pub(crate) fn architectures_path(&self, template: &Template<'_>) -> FieldPath {
         self.annotation_path(template, ARCHITECTURES)
+    }
+
+    /// The path of a template by its index, or of the field because of which HCO adds it.
+    pub(crate) fn path_of_index(&self, index: Option<usize>) -> FieldPath {
+        match index {
+            Some(index) => self.hco.fields.templates.path().index(index),
+            None => self.hco.fields.common_import.path(),
+        }
     }
 
     /// The path of a template's image.

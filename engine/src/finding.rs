@@ -222,11 +222,30 @@ impl<'a, 's> Findings<'a, 's> {
 
     /// Adds a finding. It is described only if the report shows it.
     pub(crate) fn add(&mut self, identity: Identity<'a>, describe: impl FnOnce() -> Finding<'a>) {
+        if let Some(outcome) = self.outcome(&identity) {
+            self.add_with(outcome, identity, describe);
+        }
+    }
+
+    /// Adds a finding that is a warning at most, because the object alone does not prove it.
+    pub(crate) fn add_doubt(
+        &mut self,
+        identity: Identity<'a>,
+        describe: impl FnOnce() -> Finding<'a>,
+    ) {
+        if let Some(outcome) = self.outcome(&identity) {
+            self.add_with(outcome.max(Outcome::Warn), identity, describe);
+        }
+    }
+
+    fn add_with(
+        &mut self,
+        outcome: Outcome,
+        identity: Identity<'a>,
+        describe: impl FnOnce() -> Finding<'a>,
+    ) {
         /// The limit of findings of a rule and outcome that are kept in full. The others are counted.
         const SHOWN: usize = 128;
-        let Some(outcome) = self.outcome(&identity) else {
-            return;
-        };
         if self.keep != Keep::Descriptions {
             if self.keep == Keep::Identities || outcome == Outcome::Deny {
                 self.identities.insert(identity);

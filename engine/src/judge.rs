@@ -1,18 +1,17 @@
 //! From a request to a report: what is judged, and what is accepted at once.
 
-use std::cell::OnceCell;
-
 use kubernetes::json::{Field, Json, Object};
 use kubernetes::placement::REQUIRED;
 use kubernetes::request::{Operation, Request};
 use operators::hco::api_version::{ApiVersion, is_hyperconverged};
 use operators::hco::golden_image;
 use operators::hco::hyperconverged::{self, HyperConverged, Sent};
+use operators::hco::version::HcoVersion;
 
 use crate::cluster::Cluster;
 use crate::facts::Facts;
 use crate::images::Registries;
-use crate::judgement;
+use crate::judgement::{self, Policy};
 use crate::nodes::Nodes;
 use crate::render::{self, Detail, ObjectName};
 use crate::repair::{self, Plan, Step};
@@ -166,62 +165,90 @@ impl Case<'_> {
             placements.into_iter().flatten(),
         );
         let registries = Registries::new(self.cluster);
-        let judge = |hco: &HyperConverged<'_>, made: &[Step], obstacle: Option<&str>| {
-            self.judge(hco, &nodes, &registries, made, obstacle)
-        };
-        let (report, plan) = judge(hco, &[], None);
+        let judge =
+            |object: Json<'_>, hco: &HyperConverged<'_>, obstacle: Option<&str>, made: &[Step]| {
+                self.judge(object, hco, &nodes, &registries, obstacle, made)
+            };
+        let (report, plan) = judge(object, hco, None, &[]);
         if nodes.lacked_by_length() {
             let path = hco.fields.node_affinity.path().key(REQUIRED);
             return render::placement_too_long(&self.name, &path);
         }
-        match repair::repair(object, self.api_version, plan, |hco, made| {
-            judge(hco, made, None)
-        }) {
+        let repaired = repair::repair(object, self.api_version, plan, |object, hco, made| {
+            judge(object, hco, None, made)
+        });
+        match repaired {
             Ok(Some(repaired)) => repaired,
             Ok(None) => report,
-            Err(obstacle) => judge(hco, &[], Some(&obstacle)).0,
+            Err(obstacle) => judge(object, hco, Some(&obstacle), &[]).0,
         }
     }
 
     /// Judges the object after the repairs in these steps, and plans the next steps.
     fn judge(
         &self,
+        object: Json<'_>,
         hco: &HyperConverged<'_>,
         nodes: &Nodes<'_>,
         registries: &Registries<'_>,
-        made: &[Step],
         obstacle: Option<&str>,
+        made: &[Step],
     ) -> (Report, Plan) {
         let settings = self.settings;
         let common =
             |object| golden_image::common_templates(object, settings.common_templates.as_ref());
         let common_before = self.old.map(common);
-        let before = self
-            .old
-            .zip(common_before.as_ref())
-            .map(|(old, common)| Facts::new(old, None, &self.version, common, nodes).before(hco));
+        let namespace = self.golden_namespace(hco);
+        let facts =
+            |hco, old, common| Facts::new(hco, old, &self.version, common, nodes, namespace);
+        let before = self.old.zip(common_before.as_ref());
+        let before = before.map(|(old, common)| facts(old, None, common).before(hco));
         let common = common(hco);
-        let lookups = OnceCell::new();
-        let mut facts = Facts::new(hco, before.as_ref(), &self.version, &common, nodes);
+        let facts = Facts::new(
+            hco,
+            before.as_ref(),
+            &self.version,
+            &common,
+            nodes,
+            namespace,
+        );
         nodes.open();
-        let has_golden_images = self.has_golden_images(hco);
-        let judged = judgement::judge(
-            &mut facts,
+        let policy = Policy {
             settings,
-            has_golden_images,
+            has_golden_images: self.has_golden_images(hco),
             registries,
-            &lookups,
-        );
-        let report = render::judged(
-            &self.name,
-            &facts,
-            settings,
-            &judged,
-            made,
-            obstacle,
-            self.detail,
-        );
-        (report, Plan::new(&facts, settings, &judged))
+            is_complete: self.detail == Detail::Everything,
+        };
+        judgement::judge(&facts, object, policy, |facts, judged| {
+            let report = render::judged(
+                &self.name,
+                facts,
+                settings,
+                judged,
+                made,
+                obstacle,
+                self.detail,
+            );
+            (report, Plan::new(facts, settings, judged))
+        })
+    }
+
+    /// The namespace of golden images.
+    ///
+    /// MIRRORS: ssp-operator internal/constants.go, `GoldenImagesNamespace`, which OpenShift Virtualization changes.
+    fn golden_namespace(&self, hco: &HyperConverged<'_>) -> &str {
+        const UPSTREAM: &str = "kubevirt-os-images";
+        const OPENSHIFT: &str = "openshift-virtualization-os-images";
+        let old = self.old.and_then(|old| old.status_version.as_deref());
+        match old.or(hco.status_version.as_deref()) {
+            Some(version) if HcoVersion::is_openshift_virtualization(version) => OPENSHIFT,
+            Some(_) => UPSTREAM,
+            None => self
+                .settings
+                .golden_images_namespace
+                .as_deref()
+                .unwrap_or(UPSTREAM),
+        }
     }
 
     /// Whether HCO deploys golden images.

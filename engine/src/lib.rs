@@ -22,6 +22,7 @@ mod facts;
 mod finding;
 mod fix;
 mod images;
+mod jsonpatch;
 mod judge;
 mod judgement;
 mod nodes;

@@ -5,6 +5,7 @@ mod annotation;
 mod import;
 mod placement;
 
+use kubernetes::json::Json;
 use operators::ssp::architecture::knows_all;
 use std::cell::OnceCell;
 
@@ -19,6 +20,8 @@ use crate::settings::Settings;
 /// The object whose findings are to be resolved.
 pub(crate) struct Remedies<'r, 'a> {
     facts: &'r Facts<'a>,
+    /// The object as it was sent.
+    object: Json<'r>,
     settings: &'r Settings,
     /// The remedy that enables the import. It is cached because several rules propose it, and it needs a second judgement.
     enable_import: OnceCell<Remedy>,
@@ -28,11 +31,17 @@ pub(crate) struct Remedies<'r, 'a> {
 
 impl<'r, 'a> Remedies<'r, 'a> {
     /// `rules` are those with a finding.
-    pub(crate) fn new(facts: &'r Facts<'a>, settings: &'r Settings, rules: &[&str]) -> Self {
+    pub(crate) fn new(
+        facts: &'r Facts<'a>,
+        object: Json<'r>,
+        settings: &'r Settings,
+        rules: &[&str],
+    ) -> Self {
         let census = facts.census_if_read();
         let is_import_disabled = rules.contains(&MULTI_ARCH_IMPORT_DISABLED.id);
         Self {
             facts,
+            object,
             settings,
             enable_import: OnceCell::new(),
             needs_import: is_import_disabled && census.is_some_and(knows_all),

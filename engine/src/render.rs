@@ -2,6 +2,7 @@
 
 mod audit;
 mod fix;
+mod forecast;
 mod message;
 mod warnings;
 
@@ -137,6 +138,7 @@ pub(crate) fn judged(
         [judged] if judged.rule.id == NODES_UNREADABLE.id => Some(INTERNAL_ERROR),
         _ => Some(FORBIDDEN),
     };
+    let is_report = detail == Detail::Everything;
     let census = facts.census_if_read();
     let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
     let mut done = Vec::new();
@@ -158,8 +160,11 @@ pub(crate) fn judged(
             .map(str::to_owned),
         multi_arch_import: Some(facts.import),
         templates: census
-            .filter(|_| detail == Detail::Everything)
+            .filter(|_| is_report)
             .map(|census| templates(facts, census)),
+        forecast: forecast::forecast(facts).filter(|_| is_report),
+        forecast_before: facts.old.and_then(forecast::forecast).filter(|_| is_report),
+        changes: facts.changes.map(forecast::changes).filter(|_| is_report),
         repairs: repairs.iter().map(Step::warning).collect(),
         not_checked: facts.images.not_checked(),
         more_findings: rules.iter().map(Written::omitted).sum(),

@@ -189,7 +189,7 @@ pub(crate) fn repair(
     object: Json<'_>,
     version: ApiVersion,
     mut plan: Plan,
-    judge: impl Fn(&HyperConverged<'_>, &[Step]) -> (Report, Plan),
+    judge: impl Fn(Json<'_>, &HyperConverged<'_>, &[Step]) -> (Report, Plan),
 ) -> Result<Option<Report>, String> {
     /// More than the number of repairs that can make others necessary.
     const PASSES: usize = 8;
@@ -213,9 +213,10 @@ pub(crate) fn repair(
             .ok_or("No repair was applied: the changes cannot be applied to the object.")?;
         made.extend(plan.steps);
         let sent = Json::parse(object.as_bytes()).ok();
-        let hco = sent.and_then(|object| Sent::new(object, version).read().ok());
-        let hco = hco.ok_or("No repair was applied: the repaired object cannot be read.")?;
-        let (judged, next) = judge(&hco, &made);
+        let read = sent.and_then(|json| Some((json, Sent::new(json, version).read().ok()?)));
+        let (json, hco) =
+            read.ok_or("No repair was applied: the repaired object cannot be read.")?;
+        let (judged, next) = judge(json, &hco, &made);
         (report, plan) = (Some(judged), next);
     }
     Err("No repair was applied: each repair made another repair necessary.".to_owned())
@@ -284,7 +285,7 @@ mod tests {
         let object = br#"{"metadata":{"name":"x"}}"#;
         let after = |passes: usize| {
             let object = Json::parse(object).unwrap();
-            repair(object, ApiVersion::V1beta1, plan(), |_, made| {
+            repair(object, ApiVersion::V1beta1, plan(), |_, _, made| {
                 let is_last = made.len() == passes;
                 let next = if is_last { Plan::default() } else { plan() };
                 (Report::accepted(), next)

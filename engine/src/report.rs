@@ -36,6 +36,13 @@ pub struct Report {
     /// The architectures on which VMs boot from each golden image, those of the spec first; `None` if no nodes were
     /// read, or if they are not requested.
     pub templates: Option<Vec<TemplateReport>>,
+    /// What the operators behind HCO will make of the object; `None` if no nodes were read, if HCO or SSP refuses the
+    /// object, if there are no golden images, or if the report is not requested.
+    pub forecast: Option<ForecastReport>,
+    /// The same for the object before the update.
+    pub forecast_before: Option<ForecastReport>,
+    /// What the update changes in the cluster.
+    pub changes: Option<ChangesReport>,
     /// The findings: by rule in the order of the table, then by position in the object.
     pub findings: Vec<FindingReport>,
     /// The number of findings that are not in the list.
@@ -75,6 +82,103 @@ pub enum Boot {
     DoesNotBoot,
     /// The object does not contain this information.
     Unknown,
+}
+
+/// What SSP and CDI make of an object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ForecastReport {
+    /// The DataImportCrons that SSP wants.
+    pub crons: Vec<CronReport>,
+    /// The DataSources that belong to a template.
+    pub data_sources: Vec<DataSourceReport>,
+    /// The templates of which SSP drops or overwrites a DataImportCron.
+    pub lost: Vec<String>,
+    /// What stops SSP: `data-source`, `data-import-cron`, or `same-name`.
+    pub stopped: Option<&'static str>,
+}
+
+/// A DataImportCron.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CronReport {
+    /// The name of its template.
+    pub template: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The architecture of its suffix; empty without one.
+    pub architecture: String,
+    /// The DataSource that it manages.
+    pub managed_data_source: String,
+    /// Why it is rejected.
+    pub rejected: Option<String>,
+    /// Why it never imports an image although it is accepted.
+    pub never_runs: Option<&'static str>,
+}
+
+/// A DataSource.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DataSourceReport {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The DataSource that it points to.
+    pub points_to: Option<String>,
+    /// Its label with an architecture; empty without one.
+    pub architecture_label: String,
+    /// Whether a disk will be behind it; `None` if SSP never settles.
+    pub filled: Option<bool>,
+}
+
+/// What an update changes in the cluster; names are `namespace/name`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangesReport {
+    /// The DataImportCrons; `None` where two of one name replace each other without end.
+    pub crons: Option<CronChangesReport>,
+    /// The DataSources of the whole cluster.
+    pub data_sources: DataSourceChangesReport,
+    /// The DataSources that have a disk before and after, but not until the import is done.
+    pub empty_meanwhile: Vec<String>,
+    /// The DataSources that had a disk, and will not have one.
+    pub lost_image: Vec<String>,
+}
+
+/// What becomes of the DataImportCrons.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CronChangesReport {
+    /// New ones.
+    pub created: Vec<String>,
+    /// Those that are gone.
+    pub deleted: Vec<String>,
+    /// Those that are deleted and created again.
+    pub recreated: Vec<String>,
+}
+
+/// What becomes of the DataSources.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DataSourceChangesReport {
+    /// New ones.
+    pub created: Vec<String>,
+    /// Those that are gone.
+    pub deleted: Vec<String>,
+    /// Those that point to another DataSource than before.
+    pub retargeted: Vec<RetargetReport>,
+}
+
+/// A DataSource that points to another one than before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RetargetReport {
+    /// The DataSource.
+    pub name: String,
+    /// The DataSource to which it pointed; `None` if it had a disk of its own.
+    pub from: Option<String>,
+    /// The DataSource to which it points; `None` if it has a disk of its own.
+    pub to: Option<String>,
 }
 
 /// A finding, and its outcome.
@@ -124,6 +228,9 @@ impl Report {
             default_architecture: None,
             multi_arch_import: None,
             templates: None,
+            forecast: None,
+            forecast_before: None,
+            changes: None,
             findings: Vec::new(),
             more_findings: 0,
             repairs: Vec::new(),

@@ -55,6 +55,8 @@ pub enum Ratchet {
 pub enum Reads {
     /// The object, and the nodes if it asks for them.
     Object,
+    /// What the operators behind HCO will make of the object.
+    Forecast,
     /// The nodes, but only if another rule has asked for them.
     NodesOfOthers,
     /// The images in their registries.

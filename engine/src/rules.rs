@@ -10,8 +10,14 @@ mod architectures_missing;
 mod architectures_partial;
 mod architectures_unsupported;
 mod architectures_untidy;
+mod boot_source_empty;
+mod boot_source_removed;
+mod boot_source_replaced;
 mod cluster_architecture_unknown;
 mod control_plane_architecture_differs;
+mod data_import_cron_rejected;
+mod data_source_shared;
+mod default_architecture_changes;
 mod image_architectures_mismatch;
 mod image_unreadable;
 mod import_contradiction;
@@ -22,6 +28,7 @@ mod no_workload_nodes;
 mod nodes_unreadable;
 mod placement_invalid;
 mod placement_only_preferred;
+mod schedule_never_runs;
 mod template_duplicated;
 mod template_invalid;
 mod template_name_invalid;
@@ -79,6 +86,22 @@ pub(crate) static CHECKS: &[(&Rule, Check)] = &[
     (
         &catalogue::TEMPLATE_NAME_INVALID,
         template_name_invalid::check,
+    ),
+    (
+        &catalogue::DATA_IMPORT_CRON_REJECTED,
+        data_import_cron_rejected::check,
+    ),
+    (&catalogue::SCHEDULE_NEVER_RUNS, schedule_never_runs::check),
+    (&catalogue::DATA_SOURCE_SHARED, data_source_shared::check),
+    (&catalogue::BOOT_SOURCE_EMPTY, boot_source_empty::check),
+    (
+        &catalogue::BOOT_SOURCE_REPLACED,
+        boot_source_replaced::check,
+    ),
+    (&catalogue::BOOT_SOURCE_REMOVED, boot_source_removed::check),
+    (
+        &catalogue::DEFAULT_ARCHITECTURE_CHANGES,
+        default_architecture_changes::check,
     ),
     (
         &catalogue::V1_ONLY_FIELDS_UNREADABLE,

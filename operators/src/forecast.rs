@@ -373,6 +373,11 @@ impl<'a> Forecast<'a> {
         sorted::set(lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name)))
     }
 
+    /// A DataSource of the cluster.
+    pub fn source(&self, namespace: &str, name: &str) -> Option<&DataSource> {
+        self.data_sources.get(&Key::new(namespace, name))
+    }
+
     /// The architecture of the platform of a cron's registry, empty if it has none.
     pub fn platform(&self, cron: &Cron) -> String {
         let Some(template) = self.templates.get(cron.template) else {

@@ -3,25 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use kubernetes::edit::Edits;
-use kubernetes::json::Kind;
+use kubernetes::edit::{self, Edit, Edits};
+use kubernetes::json::{Json, Kind};
 use kubernetes::text;
 use kubernetes::value::Value;
+use operators::forecast::{self, State};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
-use operators::hco::golden_image::{Annotation, GoldenImage};
-use operators::hco::hyperconverged::HyperConverged;
+use operators::hco::golden_image::Annotation;
+use operators::hco::hyperconverged::{HyperConverged, Sent};
 use operators::hco::import::{GATE, Gate};
 use operators::hco::template::{ARCHITECTURES, Template};
+
+use operators::ssp::data_sources::Key;
 
 use super::Remedies;
 use super::annotation::Fit;
 use crate::architecture::corrected;
 use crate::catalogue::ARCHITECTURES_MISSING;
+use crate::facts::Facts;
 use crate::finding::Identities;
 use crate::remedy::{Remedy, Repair, merge_command};
 use crate::rules::CHECKS;
 use crate::version::Version;
+use crate::words::boot_sources;
 
 impl Remedies<'_, '_> {
     /// Enable the import, and in the same change correct the annotations that HCO then reads. Complete only if the import
@@ -37,8 +42,7 @@ impl Remedies<'_, '_> {
         let corrections = self.corrections();
         let is_all = corrections.is_some();
         let corrections = corrections.unwrap_or_default();
-        let revealed = self.revealed(&corrections);
-        let is_flag_alone = is_all && corrections.is_empty() && revealed.is_empty();
+        let has_corrections = !corrections.is_empty();
         let mut edits = set_import(hco, facts.version);
         for (template, value) in corrections {
             edits = match value {
@@ -46,6 +50,18 @@ impl Remedies<'_, '_> {
                 None => edits.remove(facts.architectures_path(template)),
             };
         }
+        let edits = edits.finish();
+        let Some(Consequences { revealed, lost }) = self.consequences(&edits) else {
+            return Remedy::advice("enable the multi-architecture import");
+        };
+        if !lost.is_empty() {
+            let keys: BTreeSet<&Key> = lost.iter().collect();
+            return Remedy::advice(format!(
+                "do not enable the multi-architecture import without a node of each architecture: {} would have no disk any more",
+                boot_sources(&keys)
+            ));
+        }
+        let is_flag_alone = is_all && !has_corrections && revealed.is_empty();
 
         let mut summary = "enable the multi-architecture import".to_owned();
         let version = facts.version;
@@ -74,7 +90,7 @@ impl Remedies<'_, '_> {
         }
         let command = (is_flag_alone && is_field_alone)
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
-        Remedy::edits(summary, edits.finish())
+        Remedy::edits(summary, edits)
             .complete_if(is_all && revealed.is_empty() && !self.skips_images())
             .with_command(command)
             .with_repair(Repair::EnableImport)
@@ -120,24 +136,26 @@ impl Remedies<'_, '_> {
         Some(corrections)
     }
 
-    /// The rules that deny the object with the import on and these corrections for a reason that they do not deny it
-    /// for now. If there are none, the remedy is complete.
-    fn revealed(&self, corrections: &[(&Template<'_>, Option<String>)]) -> BTreeSet<&'static str> {
+    /// What happens to the object with these edits, judged a second time; `None` if they cannot be applied.
+    fn consequences(&self, edits: &[Edit]) -> Option<Consequences> {
         let facts = self.facts;
-        let mut corrections = corrections.iter().peekable();
-        let images = facts.golden_images.iter().map(|image| {
-            let is_it = |(template, _): &&(&Template<'_>, _)| {
-                image.template.is_some_and(|it| std::ptr::eq(it, *template))
-            };
-            match corrections.next_if(is_it) {
-                Some((_, Some(value))) => GoldenImage {
-                    annotation: Annotation::Spec(Some(value)),
-                    ..image.clone()
-                },
-                _ => image.clone(),
-            }
-        });
-        let after = facts.with_import(images.collect());
+        let object = edit::apply(self.object, edits)?;
+        let object = Json::parse(object.as_bytes()).ok()?;
+        let hco = Sent::new(object, facts.hco.version).read().ok()?;
+        let after = Facts {
+            images: facts.images,
+            ..Facts::new(
+                &hco,
+                facts.old,
+                facts.version,
+                facts.common,
+                facts.nodes,
+                facts.golden_namespace,
+            )
+        };
+        let is_known = facts.known_forecast().is_some();
+        let forecast = after.forecast().filter(|_| is_known);
+        let after = after.with_forecast(forecast.as_ref());
         let mut revealed = BTreeSet::new();
         for (rule, check) in CHECKS {
             let before = Identities::denials(rule, *check, facts, self.settings);
@@ -146,8 +164,22 @@ impl Remedies<'_, '_> {
                 revealed.insert(rule.id);
             }
         }
-        revealed
+        let state = facts.known_forecast().map(State::of);
+        let changes = state.zip(after.known_forecast());
+        let changes = changes.map(|(before, after)| forecast::changes(&before, Ok(after)));
+        Some(Consequences {
+            revealed,
+            lost: changes.map(|it| it.lost_image).unwrap_or_default(),
+        })
     }
+}
+
+/// What follows from enabling the import.
+struct Consequences {
+    /// The rules that deny the object then for a reason that they do not deny it for now.
+    revealed: BTreeSet<&'static str>,
+    /// The boot sources that have no disk any more.
+    lost: BTreeSet<Key>,
 }
 
 /// Sets the field for the import, or in v1 the feature gate, whichever the version of HCO reads. If the version is
