@@ -80,7 +80,6 @@ pub fn changes<'a>(
 ) -> Changes {
     let mut state = before.clone();
     let way = after.map(|after| state.reconcile(after)).ok();
-    let is_settled = after.map_or(true, |after| after.same_name.is_empty());
     let way = way.unwrap_or_else(|| super::state::Way {
         filled_meanwhile: before.filled(),
         ..super::state::Way::default()
@@ -136,7 +135,7 @@ pub fn changes<'a>(
     let mut lost_image = BTreeSet::new();
     lost_image.extend(filled_before.difference(&filled_after).cloned());
     Changes {
-        crons: is_settled.then_some(crons),
+        crons: (!state.never_settles).then_some(crons),
         data_sources: sources,
         disks: disks(before, &state, way.imported),
         empty_meanwhile,

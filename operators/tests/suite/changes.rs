@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use operators::forecast::{Disk, State, changes};
+use operators::cdi::data_import_cron::Polling;
+use operators::forecast::{Changes, Cron, Disk, Forecast, State, changes};
 use operators::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
@@ -42,9 +43,15 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let refused = operators::forecast::Refused::ByHco;
     let changes = changes(&state, after.ok_or(&refused));
 
-    let crons = changes.crons.as_ref().unwrap();
+    let Some(crons) = &changes.crons else {
+        return match expected["crons"].is_null() {
+            true => Ok(None),
+            false => Err(("crons", "they never settle".to_owned())),
+        };
+    };
     let sources = &changes.data_sources;
     let retargeted: Vec<_> = sources.retargeted.iter().map(|it| json!({"name": it.key.to_string(), "from": it.from, "to": it.to})).collect();
+    let lags = lags(&changes, after);
     let columns = [
         ("crons", "created", names(&crons.created)),
         ("crons", "deleted", names(&crons.deleted)),
@@ -62,6 +69,9 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         ("lostImage", "", names(&changes.lost_image)),
     ];
     for (column, set, ours) in columns {
+        if lags.is_some() && column != "crons" && !["created", "deleted"].contains(&set) {
+            continue;
+        }
         let theirs = if set.is_empty() { &expected[column] } else { &expected[column][set] };
         let theirs = if column == "images" { without_digests(theirs) } else { theirs.clone() };
         if ours != theirs {
@@ -70,10 +80,34 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     }
     let unchanged = strings(&expected["dataSources"]["unchanged"]);
     let ours: BTreeSet<_> = sources.unchanged.iter().map(ToString::to_string).collect();
+    if lags.is_some() {
+        return Ok(lags);
+    }
     if let Some(missing) = unchanged.into_iter().find(|name| !ours.contains(*name)) {
         return Err(("dataSources", format!("unchanged: {missing}")));
     }
     Ok(None)
+}
+
+/// Why disks differ in a row whose controllers took turns until no object changed: there CDI had not begun all imports.
+fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str> {
+    let crons = after.map(|after| after.crons.iter()).into_iter().flatten();
+    let created = &changes.crons.as_ref()?.created;
+    let mut created = crons.filter(|cron| created.contains(&cron.key));
+    let is_by_pod = |cron: &Cron| {
+        let template = &after.unwrap().templates[cron.template];
+        let volume = template.spec.template.object().object("spec");
+        let registry = volume.object("source").object("registry");
+        cron.verdict.polling == Some(Polling::Controller) && registry.field("url").is_present()
+    };
+    if created.any(is_by_pod) {
+        return Some("a new cron with node pull, for which CDI first runs a pod");
+    }
+    let disks = &changes.disks;
+    if disks.imported.intersection(&disks.leftover).next().is_some() {
+        return Some("a new cron imports for a DataSource that it may not change");
+    }
+    None
 }
 
 fn names(keys: &BTreeSet<Key>) -> Value {

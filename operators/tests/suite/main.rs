@@ -12,3 +12,4 @@ mod cluster;
 mod data_import_crons;
 mod forecast;
 mod rows;
+mod virtual_machines;
