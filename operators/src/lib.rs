@@ -6,5 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cdi;
+pub mod forecast;
 pub mod hco;
+pub mod kubevirt;
 pub mod ssp;

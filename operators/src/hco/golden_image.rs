@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kubernetes::sorted;
+use kubernetes::value::Value;
 
 use crate::hco::architectures::Architectures;
 use crate::hco::hyperconverged::HyperConverged;
@@ -19,6 +20,49 @@ pub struct CommonTemplate {
     pub registry: Option<Registry>,
     /// Its architectures annotation.
     pub annotation: CommonAnnotation,
+    /// Its spec as JSON.
+    pub spec: CommonSpec,
+}
+
+/// The spec of a template that HCO ships.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommonSpec {
+    /// As the status shows it.
+    Status(String),
+    /// As upstream ships it, or made from the name and the URL of the template. The schedule is not known: HCO
+    /// chooses it for each cluster.
+    BuiltIn(String),
+    /// Only the name is known.
+    Unknown,
+}
+
+impl CommonSpec {
+    /// The text of the spec, if it is known.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Status(text) | Self::BuiltIn(text) => Some(text),
+            Self::Unknown => None,
+        }
+    }
+
+    fn built_in(name: &str, url: &str) -> Self {
+        let managed = name.strip_suffix("-image-cron").unwrap_or(name);
+        let size = if managed == "fedora" { "5Gi" } else { "10Gi" };
+        let requests = Value::object([("storage", size.into())]);
+        let resources = Value::object([("requests", requests)]);
+        let registry = Value::object([("url", url.into())]);
+        let volume = Value::object([
+            ("source", Value::object([("registry", registry)])),
+            ("storage", Value::object([("resources", resources)])),
+        ]);
+        let spec = Value::object([
+            ("garbageCollect", "Outdated".into()),
+            ("managedDataSource", managed.into()),
+            ("schedule", "0 */12 * * *".into()),
+            ("template", Value::object([("spec", volume)])),
+        ]);
+        Self::BuiltIn(spec.to_string())
+    }
 }
 
 /// The architectures annotation of a template that HCO ships.
@@ -58,19 +102,20 @@ pub fn common_templates(
     hco: &HyperConverged<'_>,
     setting: Option<&BTreeMap<String, String>>,
 ) -> CommonTemplates {
-    let known = |url: &str, annotation| CommonTemplate {
+    let known = |name: &str, url: &str, annotation| CommonTemplate {
         registry: Some(Registry::at(url)),
         annotation,
+        spec: CommonSpec::built_in(name, url),
     };
     let mut table: CommonTemplates = match setting {
         Some(setting) => sorted::map(
             setting
                 .iter()
-                .map(|(name, url)| (name.clone(), known(url, CommonAnnotation::Unknown))),
+                .map(|(name, url)| (name.clone(), known(name, url, CommonAnnotation::Unknown))),
         ),
         None => sorted::map(SHIPPED.map(|(name, url, value)| {
             let annotation = CommonAnnotation::Value(value.to_owned());
-            (name.to_owned(), known(url, annotation))
+            (name.to_owned(), known(name, url, annotation))
         })),
     };
     for template in &hco.status_templates {
@@ -81,6 +126,7 @@ pub fn common_templates(
                 .or_insert(CommonTemplate {
                     registry: None,
                     annotation: CommonAnnotation::Unknown,
+                    spec: CommonSpec::Unknown,
                 });
         } else {
             let annotation = template.architectures.clone();
@@ -90,6 +136,10 @@ pub fn common_templates(
                     registry: Some(template.registry.clone().unwrap_or_default()),
                     annotation: annotation
                         .map_or(CommonAnnotation::Absent, CommonAnnotation::Value),
+                    spec: template
+                        .spec
+                        .clone()
+                        .map_or(CommonSpec::Unknown, CommonSpec::Status),
                 },
             );
         }

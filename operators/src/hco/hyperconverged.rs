@@ -13,6 +13,7 @@ use crate::hco::template::{StatusTemplate, Template};
 
 /// The annotation in which HCO's conversion stores the fields that only v1 has.
 const V1_ONLY: &str = "hco.kubevirt.io/v1-only-fields";
+const COMMON_NAMESPACE: &str = "commonBootImageNamespace";
 
 /// The fields that are judged, independent of the API version. Two objects in which these fields are equal
 /// get the same verdict.
@@ -26,6 +27,8 @@ pub struct JudgedFields<'a> {
     pub v1_only: Field<'a>,
     /// Whether HCO imports the golden images that it ships.
     pub common_import: Field<'a>,
+    /// The namespace of the golden images that HCO ships.
+    pub common_namespace: Field<'a>,
     /// The list of templates.
     pub templates: Field<'a>,
     /// The placement of the workloads.
@@ -67,6 +70,7 @@ impl<'a> JudgedFields<'a> {
                     gates: Field::nowhere(),
                     v1_only: annotations.field(V1_ONLY),
                     common_import: spec.field("enableCommonBootImageImport"),
+                    common_namespace: spec.field(COMMON_NAMESPACE),
                     templates: spec.field("dataImportCronTemplates"),
                     node_selector: workloads.field("nodeSelector"),
                     node_affinity: workloads.object("affinity").field("nodeAffinity"),
@@ -87,6 +91,7 @@ impl<'a> JudgedFields<'a> {
                     gates: spec.field("featureGates"),
                     v1_only: Field::nowhere(),
                     common_import: sources.field("enableCommonBootImageImport"),
+                    common_namespace: sources.field(COMMON_NAMESPACE),
                     templates: sources.field("dataImportCronTemplates"),
                     node_selector: workload.field("nodeSelector"),
                     node_affinity: workload.object("affinity").field("nodeAffinity"),
@@ -150,7 +155,9 @@ impl<'a> Sent<'a> {
                 gates: Gate::list(&judged.gates)?,
                 v1_only: V1Only::parse(v1_only.as_deref()),
             },
+            is_stored: metadata.field("uid").is_present(),
             imports_common: judged.common_import.boolean()?.unwrap_or(true),
+            common_namespace: judged.common_namespace.string()?.unwrap_or_default(),
             templates: judged
                 .templates
                 .list(|index, item| Template::read(index, &item))?
@@ -198,8 +205,12 @@ pub struct HyperConverged<'a> {
     pub namespace: String,
     /// What determines the multi-architecture import.
     pub import: ImportFields,
+    /// Whether the API server has given it a UID: then HCO's mutating webhook has seen it as well.
+    pub is_stored: bool,
     /// Whether HCO imports the golden images that it ships.
     pub imports_common: bool,
+    /// The namespace of the golden images that HCO ships, unless the spec lists them; empty if HCO chooses it.
+    pub common_namespace: String,
     /// The entries of dataImportCronTemplates.
     pub templates: Vec<Template<'a>>,
     /// The placement of the workloads.

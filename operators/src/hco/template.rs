@@ -163,6 +163,8 @@ pub struct StatusTemplate {
     pub registry: Option<Registry>,
     /// Its architectures, before HCO filtered them.
     pub architectures: Option<String>,
+    /// Its spec, as it is written.
+    pub spec: Option<String>,
 }
 
 impl StatusTemplate {
@@ -176,6 +178,7 @@ impl StatusTemplate {
             return Ok(None);
         }
         let template = Template::read(index, item)?;
+        let spec = item.object().field("spec").json();
         Ok(Some(Self {
             name: template.name,
             modified: modified.unwrap_or(false),
@@ -184,6 +187,7 @@ impl StatusTemplate {
             architectures: original
                 .filter(|original| !original.is_empty())
                 .or(template.architectures),
+            spec: spec.map(|spec| spec.text().to_owned()),
         }))
     }
 }

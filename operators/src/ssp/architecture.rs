@@ -1,4 +1,6 @@
-//! The architectures that SSP supports.
+//! The architectures that SSP supports, and those that it reads from the cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The architectures that the SSP operator supports. SSP gets the golden images from HCO.
 ///
@@ -8,4 +10,96 @@ pub const KNOWN: [&str; 3] = ["amd64", "arm64", "s390x"];
 /// Whether the SSP operator supports an architecture.
 pub fn is_known(name: &str) -> bool {
     KNOWN.contains(&name)
+}
+
+/// An architecture that SSP supports. They are ordered by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Architecture {
+    /// `amd64`.
+    Amd64,
+    /// `arm64`.
+    Arm64,
+    /// `s390x`.
+    S390x,
+}
+
+impl Architecture {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Amd64, Self::Arm64, Self::S390x];
+
+    /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+
+    /// As in Go: `amd64`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Amd64 => "amd64",
+            Self::Arm64 => "arm64",
+            Self::S390x => "s390x",
+        }
+    }
+
+    /// The name of an object for this architecture: the name and a suffix.
+    pub fn suffixed(self, name: &str) -> String {
+        [name, "-", self.name()].concat()
+    }
+}
+
+/// The architectures of the cluster as HCO gives them to SSP, each list sorted.
+#[derive(Debug, Clone, Copy)]
+pub struct Cluster<'a> {
+    /// Those of the control-plane nodes.
+    pub control_plane: &'a BTreeSet<String>,
+    /// Those of the workload nodes, with the number of nodes.
+    pub workload: &'a BTreeMap<String, usize>,
+}
+
+/// Why SSP cannot use the architectures of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unusable<'a> {
+    /// The multi-architecture import is on, and no node has an architecture.
+    None,
+    /// SSP does not support this architecture of a node.
+    Unknown(&'a str),
+}
+
+impl<'a> Cluster<'a> {
+    /// The architectures in SSP's order: those of the control planes first. With the import off, only the first one.
+    ///
+    /// SSP's webhook checks all architectures, whether the import is on or off. Without any, and with the import off, SSP
+    /// takes the one that it runs on itself, for which amd64 stands here.
+    ///
+    /// MIRRORS: ssp-operator webhooks/ssp_webhook.go, validateCluster; internal/architecture/architecture.go,
+    /// `GetSSPArchs`.
+    pub fn architectures(self, is_multi_arch: bool) -> Result<Vec<Architecture>, Unusable<'a>> {
+        let known = |name: &'a String| Architecture::parse(name).ok_or(Unusable::Unknown(name));
+        let workload = self
+            .workload
+            .keys()
+            .map(known)
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut architectures = self
+            .control_plane
+            .iter()
+            .map(known)
+            .collect::<Result<Vec<_>, _>>()?;
+        for architecture in workload {
+            if !architectures.contains(&architecture) {
+                architectures.push(architecture);
+            }
+        }
+        if architectures.is_empty() {
+            return if is_multi_arch {
+                Err(Unusable::None)
+            } else {
+                Ok(vec![Architecture::Amd64])
+            };
+        }
+        if !is_multi_arch {
+            architectures.truncate(1);
+        }
+        Ok(architectures)
+    }
 }

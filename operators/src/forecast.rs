@@ -1,0 +1,529 @@
+//! The forecast: what SSP, CDI, and KubeVirt make of a HyperConverged on the nodes of a cluster.
+
+//TMP mod changes;
+mod handed_over;
+//TMP mod state;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use kubernetes::sorted;
+
+use crate::cdi::data_import_cron::{self, Polling, Refusal, SpecVerdict, Verdict, examine_spec};
+use crate::cdi::data_source;
+use crate::hco::golden_image::{CommonTemplates, invalid};
+use crate::hco::hyperconverged::HyperConverged;
+use crate::hco::import::Import;
+use crate::hco::node::Census;
+use crate::kubevirt::default_architecture::default_architecture;
+use crate::ssp::architecture::{Architecture, Cluster, Unusable};
+use crate::ssp::data_sources::{self as ssp, Key, Wanted};
+
+//TMP pub use self::changes::{Changes, CronChanges, DataSourceChanges, Images, Retarget, changes};
+pub use self::handed_over::HandedOver;
+//TMP pub use self::state::{Image, Objects, State};
+
+/// The minor number of HCO's version 1.N.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HcoVersion(pub u32);
+
+impl HcoVersion {
+    /// The first version that completes the retention of templates.
+    pub const COMPLETES_TEMPLATES: Self = Self(18);
+    /// The first version that sets KubeVirt's default architecture.
+    pub const SETS_DEFAULT_ARCHITECTURE: Self = Self(18);
+}
+
+/// What a forecast follows from.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// The object.
+    pub hco: &'a HyperConverged<'a>,
+    /// The multi-architecture import, as HCO resolves it.
+    pub import: Import,
+    /// The templates that HCO ships.
+    pub common: &'a CommonTemplates,
+    /// The namespace in which SSP creates the DataSources of golden images.
+    pub golden_namespace: &'a str,
+    /// The version of HCO.
+    pub version: HcoVersion,
+    /// The nodes.
+    pub census: &'a Census,
+}
+
+/// Who refuses what, so that everything stays as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused<'a> {
+    /// HCO refuses the HyperConverged, or fails to reconcile it.
+    ByHco,
+    /// The API server refuses the SSP object, because of the contentType of this template.
+    ContentType(&'a str),
+    /// SSP's webhook refuses the architectures.
+    Architectures(Unusable<'a>),
+    /// SSP's webhook refuses a template without a name.
+    NameMissing,
+}
+
+/// A DataImportCron that SSP wants.
+#[derive(Debug, Clone)]
+pub struct Cron {
+    /// The index of its template in [`Forecast::templates`].
+    pub template: usize,
+    /// Its namespace and name.
+    pub key: Key,
+    /// The architecture of its suffix.
+    pub architecture: Option<Architecture>,
+    /// The DataSource that it manages.
+    pub managed_data_source: String,
+    /// Whether it is rejected, and whether it ever imports an image.
+    pub verdict: Verdict,
+}
+
+/// A cron that is missing because of another template.
+#[derive(Debug, Clone)]
+pub struct Lost {
+    /// The cron. Its verdict is not known.
+    pub template: usize,
+    /// Its namespace and name.
+    pub key: Key,
+    /// The architecture of its suffix.
+    pub architecture: Option<Architecture>,
+    /// The DataSource that it would manage.
+    pub managed_data_source: String,
+    /// The template whose cron takes its place; `None` if SSP drops it for a DataSource that points to another.
+    pub to: Option<usize>,
+}
+
+/// Who creates a DataSource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreatedBy {
+    /// SSP, for a VM template of its bundle.
+    Bundle,
+    /// SSP, so that the name without a suffix can be used.
+    Pointer,
+    /// CDI, for its cron.
+    Cdi,
+}
+
+/// A DataSource.
+#[derive(Debug, Clone)]
+pub struct DataSource {
+    /// Who creates it.
+    pub by: CreatedBy,
+    /// The DataSource that it points to, in the same namespace.
+    pub points_to: Option<String>,
+    /// Its label with an architecture, empty if it has none.
+    pub architecture_label: Cow<'static, str>,
+    /// The index of the cron that manages it in [`Forecast::crons`].
+    pub cron: Option<usize>,
+    /// Why the API server rejects it.
+    pub refused: Option<data_source::Refusal>,
+    /// Whether a disk will be behind it; `None` if SSP never settles, because two crons have the same name.
+    pub filled: Option<bool>,
+}
+
+/// What stops SSP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// A DataSource is rejected: SSP creates no cron at all.
+    DataSource,
+    /// A cron is rejected: SSP creates the other ones, and deletes none that is not wanted any more.
+    DataImportCron,
+    /// Two crons have the same name: SSP deletes and creates them in turn.
+    SameName,
+}
+
+impl Stopped {
+    /// As in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DataSource => "data-source",
+            Self::DataImportCron => "data-import-cron",
+            Self::SameName => "same-name",
+        }
+    }
+}
+
+/// What the operators make of an object.
+#[derive(Debug)]
+pub struct Forecast<'a> {
+    /// Whether the multi-architecture import is on.
+    pub import: Import,
+    /// The architectures for which SSP creates VM templates and DataSources, in its order.
+    pub architectures: Vec<Architecture>,
+    /// The default architecture that HCO sets for KubeVirt; empty if it sets none.
+    pub default_architecture: &'a str,
+    /// The namespace in which SSP creates the DataSources of golden images.
+    pub golden_namespace: &'a str,
+    /// The templates that HCO hands over to SSP, by name.
+    pub templates: Vec<HandedOver<'a>>,
+    /// The crons that SSP wants, by template and name.
+    pub crons: Vec<Cron>,
+    /// All DataSources of the cluster.
+    pub data_sources: BTreeMap<Key, DataSource>,
+    /// The names of the DataSources that SSP creates for templates of the spec, in its order.
+    pointers: Vec<String>,
+    /// The crons that are missing because of another template, by template and name.
+    pub lost: Vec<Lost>,
+    /// The names that several crons with different DataSources have.
+    pub same_name: BTreeSet<Key>,
+    /// What stops SSP.
+    pub stopped: Option<Stopped>,
+}
+
+impl<'a> Forecast<'a> {
+    /// What the operators make of an object, or who refuses it.
+    ///
+    /// Whether the object contradicts itself about the import is not looked at: that depends on the object before.
+    ///
+    /// # Errors
+    ///
+    /// HCO or SSP refuses the whole object. Then everything stays as it was.
+    pub fn new(given: &Given<'a>) -> Result<Self, Refused<'a>> {
+        if is_refused_by_hco(given.hco, given.common) {
+            return Err(Refused::ByHco);
+        }
+        let templates = handed_over::handed_over(given).map_err(|_| Refused::ByHco)?;
+        let mut verdicts = Vec::with_capacity(templates.len());
+        for template in &templates {
+            verdicts.push(examine_spec(&template.spec).map_err(|_| Refused::ByHco)?);
+        }
+        let refused = templates
+            .iter()
+            .find(|template| has_unknown_content(template));
+        if let Some(template) = refused {
+            return Err(Refused::ContentType(template.name));
+        }
+        let cluster = Cluster {
+            control_plane: &given.census.control_plane,
+            workload: &given.census.workload,
+        };
+        let is_multi_arch = given.import == Import::Enabled;
+        let architectures = cluster
+            .architectures(is_multi_arch)
+            .map_err(Refused::Architectures)?;
+        if templates.iter().any(|template| template.name.is_empty()) {
+            return Err(Refused::NameMissing);
+        }
+        let handed: Vec<_> = templates.iter().map(HandedOver::for_ssp).collect();
+        let wanted = Wanted::new(
+            &handed,
+            &architectures,
+            is_multi_arch,
+            given.golden_namespace,
+        );
+        let lost = lost(&wanted);
+        let crons = crons(&wanted, &templates, &verdicts);
+        let sets_default = given.version >= HcoVersion::SETS_DEFAULT_ARCHITECTURE;
+        let default = default_architecture(given.census).filter(|_| sets_default);
+        let mut forecast = Self {
+            import: given.import,
+            architectures,
+            default_architecture: default.unwrap_or_default(),
+            golden_namespace: given.golden_namespace,
+            same_name: same_names(&crons),
+            templates,
+            crons,
+            data_sources: BTreeMap::new(),
+            pointers: wanted
+                .pointers
+                .iter()
+                .map(|(name, _)| name.clone())
+                .collect(),
+            lost,
+            stopped: None,
+        };
+        forecast.add_data_sources(&wanted);
+        forecast.stopped = forecast.find_stop();
+        Ok(forecast)
+    }
+
+    /// Adds the DataSources of SSP, then those of CDI.
+    fn add_data_sources(&mut self, wanted: &Wanted) {
+        let by_key: BTreeMap<(&str, &str), usize> = sorted::map(
+            self.crons
+                .iter()
+                .enumerate()
+                .map(|(index, cron)| (cron.data_source(), index)),
+        );
+        let golden = self.golden_namespace;
+        let mut sources = BTreeMap::new();
+        for (name, source) in &wanted.bundle_sources {
+            let (points_to, label, cron) = match source {
+                ssp::DataSource::Pointer(to) => (Some(to.clone()), None, None),
+                ssp::DataSource::Own { label } => {
+                    (None, *label, by_key.get(&(golden, name)).copied())
+                }
+            };
+            let managing = cron.and_then(|index| self.crons.get(index));
+            let label_of_cron = managing
+                .filter(|cron| cron.has_data_source())
+                .and_then(|cron| self.label_of(cron));
+            let label = label.map(|label| Cow::Borrowed(label.name()));
+            sources.insert(
+                Key::new(golden, name.as_str()),
+                DataSource {
+                    by: CreatedBy::Bundle,
+                    points_to,
+                    architecture_label: label_of_cron.or(label).unwrap_or_default(),
+                    cron,
+                    refused: data_source::examine_names(
+                        name,
+                        managing.map(|cron| cron.key.name.as_str()),
+                    ),
+                    filled: None,
+                },
+            );
+        }
+        for (name, to) in &wanted.pointers {
+            sources.insert(
+                Key::new(golden, name.as_str()),
+                DataSource {
+                    by: CreatedBy::Pointer,
+                    points_to: Some(to.clone()),
+                    architecture_label: Cow::Borrowed(""),
+                    cron: None,
+                    refused: data_source::examine_names(name, None),
+                    filled: None,
+                },
+            );
+        }
+        // SSP's client does not send an object without a name, so nothing after it is reached.
+        let is_nameless =
+            |source: &DataSource| source.refused == Some(data_source::Refusal::NameMissing);
+        let reaches_crons = !sources.values().any(is_nameless);
+        if self.same_name.is_empty() {
+            for (index, cron) in self.crons.iter().enumerate() {
+                let (namespace, name) = cron.data_source();
+                let key = Key::new(namespace, name);
+                if reaches_crons && cron.has_data_source() && !sources.contains_key(&key) {
+                    let source = DataSource {
+                        by: CreatedBy::Cdi,
+                        points_to: None,
+                        architecture_label: self.label_of(cron).unwrap_or_default(),
+                        cron: Some(index),
+                        refused: None,
+                        filled: None,
+                    };
+                    sources.insert(key, source);
+                }
+            }
+            self.fill(&mut sources, reaches_crons);
+        }
+        self.data_sources = sources;
+    }
+
+    /// Says which DataSources have a disk. CDI follows one pointer.
+    fn fill(&self, sources: &mut BTreeMap<Key, DataSource>, reaches_crons: bool) {
+        for source in sources.values_mut() {
+            let cron = source.cron.and_then(|index| self.crons.get(index));
+            let is_imported = reaches_crons && cron.is_some_and(Cron::imports);
+            source.filled = Some(source.refused.is_none() && is_imported);
+        }
+        let pointers: Vec<(Key, bool)> = sources
+            .iter()
+            .filter_map(|(key, source)| {
+                let target = Key::new(&key.namespace, source.points_to.as_deref()?);
+                let target = sources.get(&target);
+                let is_filled = source.refused.is_none()
+                    && target.is_some_and(|target| {
+                        target.points_to.is_none() && target.filled == Some(true)
+                    });
+                Some((key.clone(), is_filled))
+            })
+            .collect();
+        for (key, is_filled) in pointers {
+            if let Some(source) = sources.get_mut(&key) {
+                source.filled = Some(is_filled);
+            }
+        }
+    }
+
+    /// The label with an architecture that a cron gives to its DataSource.
+    fn label_of(&self, cron: &Cron) -> Option<Cow<'static, str>> {
+        if let Some(architecture) = cron.architecture {
+            return Some(Cow::Borrowed(architecture.name()));
+        }
+        let template = self.templates.get(cron.template)?;
+        template.architecture_label.clone().map(Cow::Owned)
+    }
+
+    fn find_stop(&self) -> Option<Stopped> {
+        let mut sources = self.data_sources.values();
+        if sources.any(|source| source.refused.is_some()) {
+            return Some(Stopped::DataSource);
+        }
+        let mut crons = self.crons.iter();
+        if crons.any(|cron| cron.verdict.refused.is_some()) {
+            return Some(Stopped::DataImportCron);
+        }
+        (!self.same_name.is_empty()).then_some(Stopped::SameName)
+    }
+
+    /// The DataSources whose name, or the name of whose target, is a managedDataSource that SSP was given, with or
+    /// without the suffix of an architecture.
+    pub fn of_templates(&self) -> impl Iterator<Item = (&Key, &DataSource)> {
+        let managed = self.templates.iter();
+        let managed: BTreeSet<&str> =
+            sorted::set(managed.map(|template| template.spec.managed_data_source.as_str()));
+        self.data_sources.iter().filter(move |(key, source)| {
+            let names = [Some(key.name.as_str()), source.points_to.as_deref()];
+            names.into_iter().flatten().any(|name| {
+                let unsuffixed = Architecture::ALL.into_iter().filter_map(|architecture| {
+                    name.strip_suffix(architecture.name())?.strip_suffix('-')
+                });
+                unsuffixed.chain([name]).any(|name| managed.contains(name))
+            })
+        })
+    }
+
+    /// The names of the templates of which at least one cron is missing because of another template.
+    pub fn lost_templates(&self) -> BTreeSet<&str> {
+        let lost = self.lost.iter();
+        sorted::set(lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name)))
+    }
+
+    /// The architecture of the platform of a cron's registry, empty if it has none.
+    pub fn platform(&self, cron: &Cron) -> String {
+        let Some(template) = self.templates.get(cron.template) else {
+            return String::new();
+        };
+        let volume = template.spec.template.object().object("spec");
+        let registry = volume.object("source").field("registry");
+        match cron.architecture {
+            Some(architecture) if registry.is_present() => architecture.name().to_owned(),
+            _ => {
+                let platform = registry.object().object("platform");
+                let own = platform.field("architecture").string().ok().flatten();
+                own.unwrap_or_default()
+            }
+        }
+    }
+
+    /// The cron as CDI sees it.
+    pub fn cdi_cron<'f>(&'f self, cron: &'f Cron) -> Option<data_import_cron::Cron<'f>> {
+        let template = self.templates.get(cron.template)?;
+        Some(template.cdi_cron(cron.key_parts(), cron.architecture))
+    }
+}
+
+/// Whether HCO's webhook refuses an object, or its reconcile fails.
+///
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateHyperConverged.
+fn is_refused_by_hco(hco: &HyperConverged<'_>, common: &CommonTemplates) -> bool {
+    let mut names = BTreeSet::new();
+    !hco.placement.errors().is_empty()
+        || !hco.infra_errors.is_empty()
+        || hco.import.v1_only.is_err()
+        || hco.templates.iter().any(|template| {
+            invalid(template, hco, common).is_some() || !names.insert(template.name.as_str())
+        })
+}
+
+/// Whether the schema of SSP refuses the contentType of a template.
+fn has_unknown_content(template: &HandedOver<'_>) -> bool {
+    let volume = template.spec.template.object().object("spec");
+    let content = volume.field("contentType").string().ok().flatten();
+    content.is_some_and(|content| !["", "kubevirt", "archive"].contains(&content.as_str()))
+}
+
+fn lost(wanted: &Wanted) -> Vec<Lost> {
+    let lost = wanted.lost_to().map(|(lost, to)| Lost {
+        template: lost.cron.template,
+        key: Key::new(&lost.data_source.namespace, lost.cron.name.as_str()),
+        architecture: lost.cron.architecture,
+        managed_data_source: lost.data_source.name.clone(),
+        to,
+    });
+    let by_name = lost.map(|lost| ((lost.template, lost.key.clone()), lost));
+    sorted::map(by_name).into_values().collect()
+}
+
+/// The crons by template and name, examined.
+fn crons(wanted: &Wanted, templates: &[HandedOver<'_>], verdicts: &[SpecVerdict]) -> Vec<Cron> {
+    let crons = wanted.crons.iter().filter_map(|(source, cron)| {
+        let template = templates.get(cron.template)?;
+        let verdict = verdicts.get(cron.template)?;
+        let names = (&*source.namespace, &*cron.name, &*source.name);
+        let verdict =
+            data_import_cron::examine_names(&template.cdi_cron(names, cron.architecture), verdict);
+        let key = Key::new(&source.namespace, cron.name.as_str());
+        // Two crons of one template have different names, but for those whose name is invalid.
+        let order = (cron.template, key.clone(), source.name.clone());
+        let cron = Cron {
+            template: cron.template,
+            key,
+            architecture: cron.architecture,
+            managed_data_source: source.name.clone(),
+            verdict,
+        };
+        Some((order, cron))
+    });
+    sorted::map(crons).into_values().collect()
+}
+
+fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
+    let mut names = BTreeSet::new();
+    let same = crons.iter().filter(|cron| !names.insert(&cron.key));
+    sorted::set(same.map(|cron| cron.key.clone()))
+}
+
+impl HandedOver<'_> {
+    fn for_ssp(&self) -> ssp::Template<'_> {
+        ssp::Template {
+            name: self.name,
+            namespace: &self.namespace,
+            managed_data_source: &self.spec.managed_data_source,
+            architectures: self.architectures.clone(),
+        }
+    }
+
+    /// A cron of the template, by its namespace, its name, and its DataSource.
+    fn cdi_cron<'f>(
+        &'f self,
+        (namespace, name, managed_data_source): (&'f str, &'f str, &'f str),
+        architecture: Option<Architecture>,
+    ) -> data_import_cron::Cron<'f> {
+        data_import_cron::Cron {
+            name,
+            namespace,
+            managed_data_source,
+            platform_architecture: architecture.map(Architecture::name),
+            data_source_label: architecture.map(|_| self.spec.managed_data_source.as_str()),
+            spec: &self.spec,
+        }
+    }
+}
+
+impl Cron {
+    /// The namespace and the name of the DataSource that it manages.
+    pub fn data_source(&self) -> (&str, &str) {
+        (&self.key.namespace, &self.managed_data_source)
+    }
+
+    fn key_parts(&self) -> (&str, &str, &str) {
+        (
+            &self.key.namespace,
+            &self.key.name,
+            &self.managed_data_source,
+        )
+    }
+
+    /// Whether it is accepted and imports an image.
+    pub fn imports(&self) -> bool {
+        matches!(
+            self.verdict.polling,
+            Some(Polling::CronJob | Polling::Controller)
+        )
+    }
+
+    /// Whether CDI creates its DataSource, or changes the one that is there. Before, CDI creates the CronJob.
+    fn has_data_source(&self) -> bool {
+        self.imports() || self.verdict.polling == Some(Polling::None)
+    }
+
+    /// Why it is rejected.
+    pub fn refused(&self) -> Option<&Refusal> {
+        self.verdict.refused.as_ref()
+    }
+}

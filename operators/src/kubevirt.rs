@@ -1,0 +1,4 @@
+//! KubeVirt: its default architecture, and what a VirtualMachine gets.
+
+pub mod default_architecture;
+pub mod virtual_machine;

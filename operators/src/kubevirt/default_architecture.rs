@@ -1,0 +1,22 @@
+//! The default architecture of VMs, as HCO sets it for KubeVirt.
+
+use crate::hco::node::Census;
+
+/// The default architecture; `None` if no workload node has an architecture. HCO then writes an empty one, and KubeVirt
+/// keeps what it had.
+///
+/// HCO sets it since 1.18, whether the multi-architecture import is on or off.
+///
+/// MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/nodeinfo.go, `Architectures.set`;
+/// controllers/handlers/kubevirt.go, `NewKubeVirt`.
+pub fn default_architecture(census: &Census) -> Option<&str> {
+    let first = census.control_plane.first();
+    if let Some(first) = first.filter(|first| census.workload.contains_key(*first)) {
+        return Some(first);
+    }
+    let most = census.workload.values().max()?;
+    let mut workload = census.workload.iter();
+    workload
+        .find(|(_, count)| *count == most)
+        .map(|(name, _)| name.as_str())
+}

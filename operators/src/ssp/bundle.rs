@@ -1,0 +1,59 @@
+//! The VM templates that SSP ships, and the DataSources that they name.
+
+use super::architecture::Architecture::{self, Amd64, Arm64, S390x};
+
+/// A DataSource that VM templates name, and the architectures of these templates.
+#[derive(Debug)]
+pub struct BundleSource {
+    /// The name of the DataSource.
+    pub name: &'static str,
+    /// The architectures, sorted.
+    pub architectures: &'static [Architecture],
+}
+
+/// The DataSources of the common templates bundle v0.35.0, sorted by name.
+///
+/// MIRRORS: ssp-operator internal/template-bundle/bundle.go, `CollectDataSources`, for the bundle that
+/// data/common-templates-bundle of the release holds.
+pub const SOURCES: [BundleSource; 14] = [
+    of("centos-stream9", &[Amd64, Arm64, S390x]),
+    of("centos6", &[Amd64]),
+    of("fedora", &[Amd64, Arm64, S390x]),
+    of("opensuse", &[Amd64]),
+    of("rhel7", &[Amd64]),
+    of("rhel8", &[Amd64, S390x]),
+    of("rhel9", &[Amd64, Arm64, S390x]),
+    of("ubuntu", &[Amd64, Arm64, S390x]),
+    of("win10", &[Amd64]),
+    of("win11", &[Amd64]),
+    of("win2k16", &[Amd64]),
+    of("win2k19", &[Amd64]),
+    of("win2k22", &[Amd64]),
+    of("win2k25", &[Amd64]),
+];
+
+const fn of(name: &'static str, architectures: &'static [Architecture]) -> BundleSource {
+    BundleSource {
+        name,
+        architectures,
+    }
+}
+
+/// The DataSource of the bundle with this name.
+pub fn source(name: &str) -> Option<&'static BundleSource> {
+    SOURCES.iter().find(|source| source.name == name)
+}
+
+/// How many VM templates the bundle has for an architecture.
+///
+/// With the import off, SSP makes those of the first architecture of the cluster; with the import on, those of all
+/// its architectures.
+///
+/// MIRRORS: ssp-operator internal/operands/common-templates/reconcile.go, filterTemplates.
+pub fn vm_templates(architecture: Architecture) -> usize {
+    match architecture {
+        Amd64 => 90,
+        Arm64 => 35,
+        S390x => 47,
+    }
+}

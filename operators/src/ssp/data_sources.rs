@@ -1,0 +1,265 @@
+//! The DataImportCrons and DataSources that SSP wants.
+//!
+//! A DataImportCron belongs to the DataSource that it manages: SSP keeps its crons by the namespace and the name of
+//! that DataSource, so that of two crons for one DataSource the later one wins, without an error.
+//!
+//! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use kubernetes::sorted;
+
+use super::architecture::Architecture;
+use super::bundle;
+
+/// A template as SSP gets it from HCO, which sorts them by name.
+#[derive(Debug, Clone)]
+pub struct Template<'a> {
+    /// Its name, which is the name of its cron, before the suffix of an architecture.
+    pub name: &'a str,
+    /// The namespace of its crons; the one for golden images if it is empty.
+    pub namespace: &'a str,
+    /// The DataSource that its cron manages, before the suffix of an architecture.
+    pub managed_data_source: &'a str,
+    /// The architectures in its annotation, in their order; `None` without an annotation.
+    pub architectures: Option<Vec<Architecture>>,
+}
+
+/// The name of an object in a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Key {
+    /// The key of an object.
+    pub fn new(namespace: &str, name: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.into(),
+        }
+    }
+}
+
+/// As in a report: `namespace/name`.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// A DataImportCron that SSP wants.
+#[derive(Debug, Clone)]
+pub struct Cron {
+    /// The index of its template.
+    pub template: usize,
+    /// Its name.
+    pub name: String,
+    /// The architecture of its suffix, which is also the platform of its registry.
+    pub architecture: Option<Architecture>,
+}
+
+/// A DataSource that SSP wants, in the namespace for golden images.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DataSource {
+    /// It points to another DataSource.
+    Pointer(String),
+    /// It holds an image of its own, if a cron imports one.
+    Own {
+        /// The architecture label that SSP gives it.
+        label: Option<Architecture>,
+    },
+}
+
+/// A cron that SSP makes of a template alone, but not of all of them together.
+#[derive(Debug, Clone)]
+pub struct LostCron {
+    /// The cron.
+    pub cron: Cron,
+    /// The DataSource that it would manage.
+    pub data_source: Key,
+    /// Whether SSP drops it for a DataSource that points to another. Else a later cron takes its place.
+    pub is_dropped: bool,
+}
+
+/// What SSP wants.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// The crons, by the DataSource that they manage.
+    pub crons: BTreeMap<Key, Cron>,
+    /// The DataSources in the namespace for golden images that belong to VM templates of the bundle.
+    pub bundle_sources: BTreeMap<String, DataSource>,
+    /// The other ones, each of which points to another, in the order in which SSP makes them.
+    pub pointers: Vec<(String, String)>,
+    /// The crons that are not there.
+    pub lost: Vec<LostCron>,
+}
+
+impl Wanted {
+    /// What SSP makes of the templates.
+    ///
+    /// `architectures` are those of the cluster in SSP's order, only the first one with the import off.
+    pub fn new(
+        templates: &[Template<'_>],
+        architectures: &[Architecture],
+        is_multi_arch: bool,
+        golden_namespace: &str,
+    ) -> Self {
+        let mut wanted = Self::default();
+        for (index, template) in templates.iter().enumerate() {
+            wanted.add_crons(
+                index,
+                template,
+                architectures,
+                is_multi_arch,
+                golden_namespace,
+            );
+        }
+        wanted.add_bundle_sources(architectures, is_multi_arch);
+        if is_multi_arch {
+            wanted.add_pointers(templates, architectures);
+            wanted.drop_crons_of_pointers(golden_namespace);
+        }
+        wanted
+    }
+
+    /// For each lost cron, the template whose cron takes its place, even if SSP drops that one as well; `None` if it is
+    /// dropped itself.
+    pub fn lost_to(&self) -> impl Iterator<Item = (&LostCron, Option<usize>)> {
+        let dropped = self.lost.iter().filter(|lost| lost.is_dropped);
+        let dropped: BTreeMap<&Key, &Cron> =
+            sorted::map(dropped.map(|lost| (&lost.data_source, &lost.cron)));
+        self.lost.iter().map(move |lost| {
+            let last = self.crons.get(&lost.data_source);
+            let last = last.or_else(|| dropped.get(&lost.data_source).copied());
+            let to = last.filter(|_| !lost.is_dropped);
+            (lost, to.map(|cron| cron.template))
+        })
+    }
+
+    /// MIRRORS: getCronsByDataSource, getCronsByDataSourceMultiArch, addToCronMap.
+    fn add_crons(
+        &mut self,
+        index: usize,
+        template: &Template<'_>,
+        architectures: &[Architecture],
+        is_multi_arch: bool,
+        golden_namespace: &str,
+    ) {
+        let namespace = match template.namespace {
+            "" => golden_namespace,
+            namespace => namespace,
+        };
+        let managed = template.managed_data_source;
+        let annotated = template.architectures.as_ref().filter(|_| is_multi_arch);
+        let Some(annotated) = annotated else {
+            let default = bundle::source(managed)
+                .filter(|_| is_multi_arch)
+                .and_then(|source| first_common(architectures, source.architectures));
+            let managed =
+                default.map_or_else(|| managed.to_owned(), |default| default.suffixed(managed));
+            let cron = Cron {
+                template: index,
+                name: template.name.to_owned(),
+                architecture: None,
+            };
+            self.add_cron(Key::new(namespace, managed), cron);
+            return;
+        };
+        for architecture in Architecture::ALL {
+            if !annotated.contains(&architecture) || !architectures.contains(&architecture) {
+                continue;
+            }
+            let cron = Cron {
+                template: index,
+                name: architecture.suffixed(template.name),
+                architecture: Some(architecture),
+            };
+            let key = Key::new(namespace, architecture.suffixed(managed));
+            self.add_cron(key, cron);
+        }
+    }
+
+    fn add_cron(&mut self, key: Key, cron: Cron) {
+        if let Some(cron) = self.crons.insert(key.clone(), cron) {
+            self.lost.push(LostCron {
+                cron,
+                data_source: key,
+                is_dropped: false,
+            });
+        }
+    }
+
+    /// MIRRORS: getDataSourceInfos, getDataSourceInfosMultiArch.
+    fn add_bundle_sources(&mut self, architectures: &[Architecture], is_multi_arch: bool) {
+        for source in &bundle::SOURCES {
+            let Some(default) = first_common(architectures, source.architectures) else {
+                continue;
+            };
+            let name = source.name.to_owned();
+            if !is_multi_arch {
+                let own = DataSource::Own { label: None };
+                self.bundle_sources.insert(name, own);
+                continue;
+            }
+            let pointer = DataSource::Pointer(default.suffixed(&name));
+            self.bundle_sources.insert(name, pointer);
+            for architecture in source.architectures {
+                if architectures.contains(architecture) {
+                    let own = DataSource::Own {
+                        label: Some(*architecture),
+                    };
+                    self.bundle_sources
+                        .insert(architecture.suffixed(source.name), own);
+                }
+            }
+        }
+    }
+
+    /// MIRRORS: addDataSourceReferenceForCrons, which compares names regardless of the namespace.
+    fn add_pointers(&mut self, templates: &[Template<'_>], architectures: &[Architecture]) {
+        let mut seen = BTreeSet::new();
+        for template in templates {
+            let name = template.managed_data_source;
+            if seen.contains(name) || self.bundle_sources.contains_key(name) {
+                continue;
+            }
+            let annotated = template.architectures.as_deref().unwrap_or_default();
+            if let Some(default) = first_common(architectures, annotated) {
+                seen.insert(name);
+                self.pointers
+                    .push((name.to_owned(), default.suffixed(name)));
+            }
+        }
+    }
+
+    /// MIRRORS: getDataSourcesAndCrons: a DataSource that is not updated automatically has no cron.
+    fn drop_crons_of_pointers(&mut self, golden_namespace: &str) {
+        let of_bundle = self.bundle_sources.iter();
+        let of_bundle = of_bundle.filter(|(_, source)| matches!(source, DataSource::Pointer(_)));
+        let of_bundle = of_bundle.map(|(name, _)| name);
+        let names = of_bundle.chain(self.pointers.iter().map(|(name, _)| name));
+        for name in names {
+            let key = Key::new(golden_namespace, name.as_str());
+            if let Some(cron) = self.crons.remove(&key) {
+                self.lost.push(LostCron {
+                    cron,
+                    data_source: key,
+                    is_dropped: true,
+                });
+            }
+        }
+    }
+}
+
+/// The first architecture of the cluster among these.
+///
+/// MIRRORS: getDefaultDataSourceArch.
+fn first_common(architectures: &[Architecture], among: &[Architecture]) -> Option<Architecture> {
+    let mut architectures = architectures.iter().copied();
+    architectures.find(|architecture| among.contains(architecture))
+}

@@ -1,0 +1,66 @@
+//! The cluster of a row: an object and its nodes, as the model gets them.
+
+use kubernetes::json::Json;
+use operators::forecast::{Forecast, Given, HcoVersion, Refused};
+use operators::hco::api_version::ApiVersion;
+use operators::hco::golden_image::{CommonTemplates, common_templates};
+use operators::hco::hyperconverged::{HyperConverged, Sent};
+use operators::hco::import::Import;
+use operators::hco::node::{Census, census};
+use serde_json::{Value, json};
+
+/// The version that made the corpora: HCO main.
+pub(super) const MAIN: HcoVersion = HcoVersion(20);
+pub(super) const GOLDEN: &str = "kubevirt-os-images";
+
+/// An object and its nodes as text.
+pub(super) struct Texts {
+    hco: String,
+    nodes: String,
+    version: ApiVersion,
+}
+
+impl Texts {
+    pub(super) fn new(hco: &Value, nodes: &Value) -> Self {
+        let version = hco["apiVersion"].as_str().unwrap();
+        Self {
+            hco: hco.to_string(),
+            nodes: json!({"kind": "NodeList", "items": nodes}).to_string(),
+            version: ApiVersion::of(Some(version), "").unwrap(),
+        }
+    }
+
+    pub(super) fn cluster(&self) -> Option<Cluster<'_>> {
+        let json = Json::parse(self.hco.as_bytes()).unwrap();
+        let hco = Sent::new(json, self.version).read().ok()?;
+        let census = census(self.nodes.as_bytes(), &[&hco.placement])
+            .unwrap()
+            .remove(0);
+        Some(Cluster {
+            common: common_templates(&hco, None),
+            import: hco.import.resolve(),
+            census,
+            hco,
+        })
+    }
+}
+
+pub(super) struct Cluster<'a> {
+    pub(super) hco: HyperConverged<'a>,
+    pub(super) common: CommonTemplates,
+    pub(super) import: Import,
+    pub(super) census: Census,
+}
+
+impl<'a> Cluster<'a> {
+    pub(super) fn forecast(&'a self) -> Result<Forecast<'a>, Refused<'a>> {
+        Forecast::new(&Given {
+            hco: &self.hco,
+            import: self.import,
+            common: &self.common,
+            golden_namespace: GOLDEN,
+            version: MAIN,
+            census: &self.census,
+        })
+    }
+}

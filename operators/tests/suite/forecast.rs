@@ -1,0 +1,249 @@
+//! The forecast, against what the operators' own code makes of generated objects.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use operators::cdi::data_import_cron::{Polling, RefusedBy};
+use operators::cdi::data_source;
+use operators::forecast::{CreatedBy, Forecast, Refused, Stopped};
+use operators::hco::import::Import;
+use operators::ssp::architecture::Architecture;
+use operators::ssp::bundle;
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, Texts};
+use super::{Difference, all_agree, corpus, string, strings};
+
+#[test]
+fn the_corpus_agrees_with_the_operators() {
+    corpus("chain", agree);
+}
+
+fn agree(compressed: impl Read) -> (usize, BTreeMap<&'static str, usize>) {
+    all_agree(compressed, |row| {
+        let texts = Texts::new(&row["hco"], &row["nodes"]);
+        let Some(cluster) = texts.cluster() else {
+            return if row["schemaError"].is_null() {
+                Err(("schemaError", "the object cannot be read".to_owned()))
+            } else {
+                Ok(Some("not readable, as the schema says"))
+            };
+        };
+        compare(&cluster, &row["expected"])
+    })
+}
+
+/// Compares a forecast with the columns of a row.
+pub(super) fn compare<'a>(
+    cluster: &'a Cluster<'a>,
+    expected: &Value,
+) -> Result<Option<&'static str>, Difference> {
+    let error = &expected["error"];
+    let at = string(&error["at"]);
+    let stage = string(&error["stage"]);
+    if at == "mutating-webhook-patch" {
+        return Ok(Some(
+            "HCO's mutating webhook fails, and writes a patch that does not apply",
+        ));
+    }
+    if at == "mutating-webhook" {
+        return match cluster.hco.import.contradicts_itself(None) {
+            true => Ok(None),
+            false => Err(("error", "no contradiction".to_owned())),
+        };
+    }
+    let forecast = match (cluster.forecast(), stage) {
+        (Ok(forecast), "") => forecast,
+        (Ok(_), _) => return Err(("error", format!("nobody refuses it: {error}"))),
+        (Err(Refused::ByHco), "hco") => return Ok(None),
+        (Err(Refused::ContentType(_)), "ssp-webhook") if at == "schema" => return Ok(None),
+        (Err(Refused::Architectures(_) | Refused::NameMissing), "ssp-webhook")
+            if at == "validating-webhook" =>
+        {
+            return Ok(None);
+        }
+        (Err(refused), _) => return Err(("error", format!("{refused:?}, not {error}"))),
+    };
+    compare_forecast(&forecast, expected).map(|()| None)
+}
+
+fn compare_forecast(forecast: &Forecast<'_>, expected: &Value) -> Result<(), Difference> {
+    let columns = [
+        ("multiArch", json!(forecast.import == Import::Enabled)),
+        ("sspArchitectures", json!(names(&forecast.architectures))),
+        ("defaultArchitecture", json!(forecast.default_architecture)),
+        ("vmTemplates", vm_templates(&forecast.architectures)),
+        ("crons", crons(forecast)),
+        ("lost", json!(forecast.lost_templates())),
+        ("lostCrons", lost_crons(forecast)),
+        (
+            "sameName",
+            json!(
+                forecast
+                    .same_name
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+            ),
+        ),
+        ("stopped", json!(forecast.stopped.map(Stopped::name))),
+        ("dataSources", data_sources(forecast, expected)),
+        (
+            "dataSourcesTotal",
+            json!(
+                forecast
+                    .data_sources
+                    .values()
+                    .filter(|source| source.by != CreatedBy::Cdi)
+                    .count()
+            ),
+        ),
+    ];
+    for (column, ours) in columns {
+        let theirs = match column {
+            "crons" => crons_of_row(&expected[column]),
+            "lostCrons" => lost_crons_of_row(&expected[column]),
+            "dataSources" => data_sources_of_row(&expected[column]),
+            _ => expected[column].clone(),
+        };
+        if sorted(&ours) != sorted(&theirs) {
+            return Err((column, describe(&ours, &theirs)));
+        }
+    }
+    Ok(())
+}
+
+/// The rows order some lists otherwise.
+fn sorted(list: &Value) -> Value {
+    let mut list = list.clone();
+    if let Some(items) = list.as_array_mut() {
+        items.sort_by_key(ToString::to_string);
+    }
+    list
+}
+
+/// The items that only one side has.
+fn describe(ours: &Value, theirs: &Value) -> String {
+    match (ours.as_array(), theirs.as_array()) {
+        (Some(ours), Some(theirs)) => {
+            let missing: Vec<_> = theirs.iter().filter(|it| !ours.contains(it)).collect();
+            let additional: Vec<_> = ours.iter().filter(|it| !theirs.contains(it)).collect();
+            let first =
+                |items: Vec<&Value>| items.first().map_or_else(String::new, ToString::to_string);
+            format!("theirs {}, ours {}", first(missing), first(additional))
+        }
+        _ => format!("theirs {theirs}, ours {ours}"),
+    }
+}
+
+fn names(architectures: &[Architecture]) -> Vec<&'static str> {
+    architectures.iter().map(|it| it.name()).collect()
+}
+
+fn vm_templates(architectures: &[Architecture]) -> Value {
+    let counts = architectures
+        .iter()
+        .map(|it| (it.name().to_owned(), json!(bundle::vm_templates(*it))));
+    Value::Object(counts.collect())
+}
+
+fn crons(forecast: &Forecast<'_>) -> Value {
+    let mut sources = forecast.data_sources.values();
+    let settles = forecast.same_name.is_empty()
+        && !sources.any(|source| source.refused == Some(data_source::Refusal::NameMissing));
+    let crons = forecast.crons.iter().map(|cron| {
+        let verdict = &cron.verdict;
+        let refused_by = cron.refused().map(|refusal| match refusal.by() {
+            RefusedBy::ApiServer => "api-server",
+            RefusedBy::Webhook => "cdi-webhook",
+        });
+        let polling = verdict
+            .polling
+            .filter(|_| settles)
+            .map(|polling| match polling {
+                Polling::CronJob => "cron-job",
+                Polling::Controller => "controller",
+                Polling::None => "none",
+                Polling::Refused => "refused",
+            });
+        json!({
+            "template": forecast.templates[cron.template].name,
+            "name": cron.key.name,
+            "namespace": cron.key.namespace,
+            "architecture": cron.architecture.map_or("", Architecture::name),
+            "platform": forecast.platform(cron),
+            "managedDataSource": cron.managed_data_source,
+            "refusedBy": refused_by,
+            "polling": polling,
+            "firstImportRefused": settles && verdict.first_import_refused,
+        })
+    });
+    Value::Array(crons.collect())
+}
+
+fn crons_of_row(crons: &Value) -> Value {
+    let crons = crons.as_array().unwrap().iter().cloned().map(|mut cron| {
+        let members = cron.as_object_mut().unwrap();
+        members.remove("refused");
+        members.remove("pollingRefused");
+        let is_refused = members["firstImportRefused"].is_string();
+        members.insert("firstImportRefused".to_owned(), json!(is_refused));
+        cron
+    });
+    Value::Array(crons.collect())
+}
+
+fn lost_crons(forecast: &Forecast<'_>) -> Value {
+    let name = |index: usize| forecast.templates[index].name;
+    let lost = forecast.lost.iter().map(|lost| {
+        json!({
+            "template": name(lost.template),
+            "name": lost.key.name,
+            "namespace": lost.key.namespace,
+            "managedDataSource": lost.managed_data_source,
+            "to": lost.to.map(name),
+        })
+    });
+    Value::Array(lost.collect())
+}
+
+/// The architecture of a lost cron is the one of its label there, which a template can set itself.
+fn lost_crons_of_row(lost: &Value) -> Value {
+    let lost = lost.as_array().unwrap().iter().cloned().map(|mut cron| {
+        cron.as_object_mut().unwrap().remove("architecture");
+        cron
+    });
+    Value::Array(lost.collect())
+}
+
+fn data_sources(forecast: &Forecast<'_>, expected: &Value) -> Value {
+    let sources = forecast.of_templates().map(|(key, source)| {
+        let mut row = json!({
+            "name": key.name,
+            "namespace": key.namespace,
+            "by": if source.by == CreatedBy::Cdi { "cdi" } else { "ssp" },
+            "pointsTo": source.points_to,
+            "architectureLabel": source.architecture_label,
+            "cron": source.cron.map_or("", |index| forecast.crons[index].key.name.as_str()),
+            "refused": source.refused.is_some(),
+        });
+        if strings(&expected["sameName"]).is_empty() {
+            row["filled"] = json!(source.filled);
+        }
+        row
+    });
+    Value::Array(sources.collect())
+}
+
+fn data_sources_of_row(sources: &Value) -> Value {
+    let sources = sources
+        .as_array()
+        .unwrap()
+        .iter()
+        .cloned()
+        .map(|mut source| {
+            source["refused"] = json!(source["refused"].is_string());
+            source
+        });
+    Value::Array(sources.collect())
+}
