@@ -9,9 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kubernetes::sorted;
 
-use crate::cdi::data_import_cron::{
-    self, Polling, Refusal, SpecVerdict, Verdict, examine_spec,
-};
+use crate::cdi::data_import_cron::{self, Polling, Refusal, SpecVerdict, Verdict, examine_spec};
 use crate::cdi::data_source;
 use crate::hco::golden_image::{CommonTemplates, invalid};
 use crate::hco::hyperconverged::HyperConverged;
@@ -192,7 +190,9 @@ impl<'a> Forecast<'a> {
         for template in &templates {
             verdicts.push(examine_spec(&template.spec).map_err(|_| Refused::ByHco)?);
         }
-        let refused = templates.iter().find(|template| has_unknown_content(template));
+        let refused = templates
+            .iter()
+            .find(|template| has_unknown_content(template));
         if let Some(template) = refused {
             return Err(Refused::ContentType(template.name));
         }
@@ -227,7 +227,11 @@ impl<'a> Forecast<'a> {
             templates,
             crons,
             data_sources: BTreeMap::new(),
-            pointers: wanted.pointers.iter().map(|(name, _)| name.clone()).collect(),
+            pointers: wanted
+                .pointers
+                .iter()
+                .map(|(name, _)| name.clone())
+                .collect(),
             lost,
             stopped: None,
         };
@@ -287,9 +291,8 @@ impl<'a> Forecast<'a> {
             );
         }
         // SSP's client does not send an object without a name, so nothing after it is reached.
-        let is_nameless = |source: &DataSource| {
-            source.refused == Some(data_source::Refusal::NameMissing)
-        };
+        let is_nameless =
+            |source: &DataSource| source.refused == Some(data_source::Refusal::NameMissing);
         let reaches_crons = !sources.values().any(is_nameless);
         if self.same_name.is_empty() {
             for (index, cron) in self.crons.iter().enumerate() {
@@ -371,9 +374,7 @@ impl<'a> Forecast<'a> {
                 let unsuffixed = Architecture::ALL.into_iter().filter_map(|architecture| {
                     name.strip_suffix(architecture.name())?.strip_suffix('-')
                 });
-                unsuffixed
-                    .chain([name])
-                    .any(|name| managed.contains(name))
+                unsuffixed.chain([name]).any(|name| managed.contains(name))
             })
         })
     }

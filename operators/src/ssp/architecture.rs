@@ -75,7 +75,11 @@ impl<'a> Cluster<'a> {
     /// `GetSSPArchs`.
     pub fn architectures(self, is_multi_arch: bool) -> Result<Vec<Architecture>, Unusable<'a>> {
         let known = |name: &'a String| Architecture::parse(name).ok_or(Unusable::Unknown(name));
-        let workload = self.workload.keys().map(known).collect::<Result<Vec<_>, _>>()?;
+        let workload = self
+            .workload
+            .keys()
+            .map(known)
+            .collect::<Result<Vec<_>, _>>()?;
         let mut architectures = self
             .control_plane
             .iter()

@@ -111,7 +111,13 @@ impl Wanted {
     ) -> Self {
         let mut wanted = Self::default();
         for (index, template) in templates.iter().enumerate() {
-            wanted.add_crons(index, template, architectures, is_multi_arch, golden_namespace);
+            wanted.add_crons(
+                index,
+                template,
+                architectures,
+                is_multi_arch,
+                golden_namespace,
+            );
         }
         wanted.add_bundle_sources(architectures, is_multi_arch);
         if is_multi_arch {
@@ -154,10 +160,8 @@ impl Wanted {
             let default = bundle::source(managed)
                 .filter(|_| is_multi_arch)
                 .and_then(|source| first_common(architectures, source.architectures));
-            let managed = default.map_or_else(
-                || managed.to_owned(),
-                |default| default.suffixed(managed),
-            );
+            let managed =
+                default.map_or_else(|| managed.to_owned(), |default| default.suffixed(managed));
             let cron = Cron {
                 template: index,
                 name: template.name.to_owned(),
@@ -227,7 +231,8 @@ impl Wanted {
             let annotated = template.architectures.as_deref().unwrap_or_default();
             if let Some(default) = first_common(architectures, annotated) {
                 seen.insert(name);
-                self.pointers.push((name.to_owned(), default.suffixed(name)));
+                self.pointers
+                    .push((name.to_owned(), default.suffixed(name)));
             }
         }
     }

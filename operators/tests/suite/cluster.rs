@@ -33,7 +33,9 @@ impl Texts {
     pub(super) fn cluster(&self) -> Option<Cluster<'_>> {
         let json = Json::parse(self.hco.as_bytes()).unwrap();
         let hco = Sent::new(json, self.version).read().ok()?;
-        let census = census(self.nodes.as_bytes(), &[&hco.placement]).unwrap().remove(0);
+        let census = census(self.nodes.as_bytes(), &[&hco.placement])
+            .unwrap()
+            .remove(0);
         Some(Cluster {
             common: common_templates(&hco, None),
             import: hco.import.resolve(),

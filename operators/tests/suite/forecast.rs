@@ -1,7 +1,7 @@
 //! The forecast, against what the operators' own code makes of generated objects.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use operators::cdi::data_import_cron::{Polling, RefusedBy};
 use operators::cdi::data_source;
@@ -12,52 +12,28 @@ use operators::ssp::bundle;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Texts};
-use super::rows;
-
-/// What a row and the model disagree about: the column, and how it differs.
-pub(super) type Difference = (&'static str, String);
+use super::{Difference, all_agree, corpus, string, strings};
 
 const SAMPLE: &[u8] = include_bytes!("data/chain-sample.jsonl.gz");
 
 #[test]
 fn the_forecasts_agree_with_the_operators() {
-    let left_out = RefCell::default();
-    rows::all_agree("chain", SAMPLE, |row| {
+    agree(SAMPLE);
+    corpus("chain", agree);
+}
+
+fn agree(compressed: impl Read) -> (usize, BTreeMap<&'static str, usize>) {
+    all_agree(compressed, |row| {
         let texts = Texts::new(&row["hco"], &row["nodes"]);
-        let result = match texts.cluster() {
+        match texts.cluster() {
             Some(cluster) => compare(&cluster, &row["expected"]),
             None => Ok(Some(UNREADABLE)),
-        };
-        differences(result, &left_out)
-    });
-    print(&left_out);
-}
-
-/// The rows that are left out, by the reason.
-pub(super) type LeftOut = RefCell<BTreeMap<&'static str, usize>>;
-
-pub(super) const UNREADABLE: &str = "a type that HCO's schema refuses";
-
-pub(super) fn differences(
-    result: Result<Option<&'static str>, Difference>,
-    left_out: &LeftOut,
-) -> Vec<String> {
-    match result {
-        Ok(None) => Vec::new(),
-        Ok(Some(class)) => {
-            *left_out.borrow_mut().entry(class).or_default() += 1;
-            Vec::new()
         }
-        Err((column, fact)) => vec![format!("{column}: {fact}")],
-    }
+    })
 }
 
-#[expect(clippy::print_stderr, reason = "rows that are not compared must be seen")]
-pub(super) fn print(left_out: &LeftOut) {
-    for (class, count) in &*left_out.borrow() {
-        eprintln!("left out: {count} rows: {class}");
-    }
-}
+/// Rows that are left out.
+pub(super) const UNREADABLE: &str = "a type that HCO's schema refuses";
 
 /// Compares a forecast with the columns of a row.
 pub(super) fn compare<'a>(
@@ -68,7 +44,9 @@ pub(super) fn compare<'a>(
     let at = string(&error["at"]);
     let stage = string(&error["stage"]);
     if at == "mutating-webhook-patch" {
-        return Ok(Some("HCO's mutating webhook fails, and writes a patch that does not apply"));
+        return Ok(Some(
+            "HCO's mutating webhook fails, and writes a patch that does not apply",
+        ));
     }
     if at == "mutating-webhook" {
         return match cluster.hco.import.contradicts_itself(None) {
@@ -102,7 +80,13 @@ fn compare_forecast(forecast: &Forecast<'_>, expected: &Value) -> Result<(), Dif
         ("lostCrons", lost_crons(forecast)),
         (
             "sameName",
-            json!(forecast.same_name.iter().map(ToString::to_string).collect::<Vec<_>>()),
+            json!(
+                forecast
+                    .same_name
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+            ),
         ),
         ("stopped", json!(forecast.stopped.map(Stopped::name))),
         ("dataSources", data_sources(forecast, expected)),
@@ -146,7 +130,8 @@ fn describe(ours: &Value, theirs: &Value) -> String {
         (Some(ours), Some(theirs)) => {
             let missing: Vec<_> = theirs.iter().filter(|it| !ours.contains(it)).collect();
             let additional: Vec<_> = ours.iter().filter(|it| !theirs.contains(it)).collect();
-            let first = |items: Vec<&Value>| items.first().map_or_else(String::new, ToString::to_string);
+            let first =
+                |items: Vec<&Value>| items.first().map_or_else(String::new, ToString::to_string);
             format!("theirs {}, ours {}", first(missing), first(additional))
         }
         _ => format!("theirs {theirs}, ours {ours}"),
@@ -158,7 +143,9 @@ fn names(architectures: &[Architecture]) -> Vec<&'static str> {
 }
 
 fn vm_templates(architectures: &[Architecture]) -> Value {
-    let counts = architectures.iter().map(|it| (it.name().to_owned(), json!(bundle::vm_templates(*it))));
+    let counts = architectures
+        .iter()
+        .map(|it| (it.name().to_owned(), json!(bundle::vm_templates(*it))));
     Value::Object(counts.collect())
 }
 
@@ -172,12 +159,15 @@ fn crons(forecast: &Forecast<'_>) -> Value {
             RefusedBy::ApiServer => "api-server",
             RefusedBy::Webhook => "cdi-webhook",
         });
-        let polling = verdict.polling.filter(|_| settles).map(|polling| match polling {
-            Polling::CronJob => "cron-job",
-            Polling::Controller => "controller",
-            Polling::None => "none",
-            Polling::Refused => "refused",
-        });
+        let polling = verdict
+            .polling
+            .filter(|_| settles)
+            .map(|polling| match polling {
+                Polling::CronJob => "cron-job",
+                Polling::Controller => "controller",
+                Polling::None => "none",
+                Polling::Refused => "refused",
+            });
         json!({
             "template": forecast.templates[cron.template].name,
             "name": cron.key.name,
@@ -248,18 +238,14 @@ fn data_sources(forecast: &Forecast<'_>, expected: &Value) -> Value {
 }
 
 fn data_sources_of_row(sources: &Value) -> Value {
-    let sources = sources.as_array().unwrap().iter().cloned().map(|mut source| {
-        source["refused"] = json!(source["refused"].is_string());
-        source
-    });
+    let sources = sources
+        .as_array()
+        .unwrap()
+        .iter()
+        .cloned()
+        .map(|mut source| {
+            source["refused"] = json!(source["refused"].is_string());
+            source
+        });
     Value::Array(sources.collect())
-}
-
-pub(super) fn strings(value: &Value) -> Vec<&str> {
-    let values = value.as_array().into_iter().flatten();
-    values.filter_map(Value::as_str).collect()
-}
-
-fn string(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
