@@ -74,10 +74,7 @@ pub struct DiskChanges {
 }
 
 /// What changes in a cluster if it becomes what a forecast says. An object that is refused changes nothing.
-pub fn changes<'a>(
-    before: &State<'a>,
-    after: Result<&'a Forecast<'a>, &Refused<'_>>,
-) -> Changes {
+pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Refused<'_>>) -> Changes {
     let mut state = before.clone();
     let way = after.map(|after| state.reconcile(after)).ok();
     let way = way.unwrap_or_else(|| super::state::Way {
@@ -146,7 +143,12 @@ pub fn changes<'a>(
 fn disks(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
     let used: BTreeSet<&Disk> = {
         let mut used = BTreeSet::new();
-        used.extend(after.sources.values().filter_map(|source| source.disk.as_ref()));
+        used.extend(
+            after
+                .sources
+                .values()
+                .filter_map(|source| source.disk.as_ref()),
+        );
         used
     };
     let mut changes = DiskChanges::default();

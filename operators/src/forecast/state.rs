@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kubernetes::sorted;
 
-use super::{CreatedBy, Cron, Forecast};
+use super::objects::{Objects, RealCron};
+use super::{CreatedBy, Cron, Forecast, Yield};
 use crate::cdi::data_import_cron as cdi;
 use crate::cdi::retention::{Retention, is_same_spec};
 use crate::ssp::data_sources::Key;
@@ -19,16 +20,21 @@ pub struct State<'a> {
     uses: usize,
     /// Whether two crons with one name replace each other without end.
     pub(super) never_settles: bool,
+    /// The disks that no cron has imported, by their names.
+    uploaded: BTreeMap<Key, Disk>,
 }
 
 /// A disk: CDI names it after the DataSource and the digest of the image. The digest is not known here: two disks are the
 /// same if the source of their image is.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createDvName.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Disk {
-    /// Its namespace, and the name of the DataSource that it was imported for.
+    /// Its namespace, and the name of the DataSource that it was imported for; its own name if no cron is known that
+    /// imported it.
     pub data_source: Key,
     /// The source of its image.
-    pub source: String,
+    pub origin: [Option<String>; 4],
 }
 
 /// A cron that is there.
@@ -36,8 +42,8 @@ pub struct Disk {
 pub(super) struct CronState<'a> {
     pub(super) cron: cdi::Cron<'a>,
     pub(super) has_unknown_schedule: bool,
-    pub(super) imports: bool,
-    pub(super) has_data_source: bool,
+    pub(super) is_of_ssp: bool,
+    pub(super) yields: Yield,
     /// What it has imported.
     pub(super) disk: Option<Disk>,
 }
@@ -86,6 +92,72 @@ impl<'a> State<'a> {
         state
     }
 
+    /// The same with the objects that are really there. What was not read stays as it is.
+    #[must_use]
+    pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
+        let mut names = BTreeMap::new();
+        if let Some(crons) = &objects.crons {
+            self.crons = sorted::map(crons.iter().map(|(key, cron)| {
+                let cron = CronState::real(key, cron);
+                (key.clone(), cron)
+            }));
+            for (key, cron) in crons {
+                let disk = self.crons.get(key).and_then(|state| state.disk.clone());
+                if let (Some(name), Some(disk)) = (&cron.disk, disk) {
+                    names.insert(Key::new(&key.namespace, name.as_str()), disk);
+                }
+            }
+        }
+        if let Some(disks) = &objects.disks {
+            self.disks.clear();
+            for (key, real) in disks {
+                let disk = names.get(key).cloned().unwrap_or_else(|| Disk {
+                    data_source: key.clone(),
+                    origin: [const { None }; 4],
+                });
+                if real.cron.is_empty() {
+                    self.uploaded.insert(key.clone(), disk.clone());
+                }
+                names.insert(key.clone(), disk.clone());
+                let state = DiskState {
+                    cron: real.cron.clone(),
+                    is_cleaned_up: real.is_cleaned_up,
+                    last_use: 0,
+                };
+                self.disks.insert(disk, state);
+            }
+        }
+        if let Some(sources) = &objects.sources {
+            self.sources = sorted::map(sources.iter().map(|(key, real)| {
+                let disk = real.disk.as_deref();
+                let disk = disk.and_then(|name| names.get(&Key::new(&key.namespace, name)));
+                let source = SourceState {
+                    points_to: real.points_to.clone(),
+                    disk: disk.cloned(),
+                    is_of_ssp: real.is_of_ssp,
+                    cron: real.cron.clone(),
+                    is_cleaned_up: real.is_cleaned_up,
+                };
+                (key.clone(), source)
+            }));
+        }
+        if objects.disks.is_none() {
+            self.assume_disks();
+        }
+        self
+    }
+
+    /// Where the disks were not read: each cron that has imported one still has it.
+    fn assume_disks(&mut self) {
+        for (key, cron) in &self.crons {
+            if let Some(disk) = &cron.disk {
+                let state = self.disks.entry(disk.clone()).or_default();
+                state.cron.clone_from(&key.name);
+                state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
+            }
+        }
+    }
+
     /// SSP deletes and creates, CDI cleans up, SSP creates again what it has to replace, and CDI imports. In a cluster CDI
     /// can see a cron that SSP has replaced too late to clean up after the old one; this is the usual order.
     pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> Way {
@@ -115,7 +187,11 @@ impl<'a> State<'a> {
     /// A DataSource that the same operator deletes and creates at once is not away for a while.
     fn note_absent(&self, removed: &BTreeSet<Key>, absent: &mut BTreeSet<Key>) {
         let removed = removed.iter();
-        absent.extend(removed.filter(|key| !self.sources.contains_key(key)).cloned());
+        absent.extend(
+            removed
+                .filter(|key| !self.sources.contains_key(key))
+                .cloned(),
+        );
     }
 
     /// Creates and changes the DataSources of SSP. Returns whether all are accepted: the first one that is rejected ends
@@ -132,7 +208,11 @@ impl<'a> State<'a> {
                 continue;
             }
             let cron = source.cron.and_then(|index| forecast.crons.get(index));
-            self.put_source(key, source.points_to.as_deref(), cron);
+            self.put_source(
+                key,
+                source.points_to.as_deref(),
+                cron.filter(|cron| !self.is_uploaded(cron)),
+            );
         }
         for name in &forecast.pointers {
             let key = Key::new(forecast.golden_namespace, name.as_str());
@@ -147,14 +227,28 @@ impl<'a> State<'a> {
         is_accepted
     }
 
+    /// Whether a disk with the name of a cron's DataSource was uploaded. SSP then makes no cron, unless the DataSource
+    /// already has one.
+    ///
+    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, dataSourceAutoUpdateEnabled.
+    fn is_uploaded(&self, cron: &Cron) -> bool {
+        let (namespace, name) = cron.data_source();
+        let key = Key::new(namespace, name);
+        let source = self.sources.get(&key);
+        self.uploaded.contains_key(&key) && source.is_none_or(|source| source.cron.is_none())
+    }
+
     fn put_source(&mut self, key: &Key, points_to: Option<&str>, cron: Option<&Cron>) {
         let source = self.sources.entry(key.clone()).or_default();
         source.is_of_ssp = true;
         source.cron = cron.map(|cron| cron.key.name.clone());
         if cron.is_none() {
-            // A DataSource without a cron is for a PVC of its own name, which nobody has uploaded.
+            // A DataSource without a cron is for a PVC of its own name.
             source.points_to = points_to.map(str::to_owned);
-            source.disk = None;
+            source.disk = match points_to {
+                Some(_) => None,
+                None => self.uploaded.get(key).cloned(),
+            };
         }
     }
 
@@ -162,8 +256,8 @@ impl<'a> State<'a> {
     fn delete_sources(&mut self, forecast: &Forecast<'_>, removed: &mut BTreeSet<Key>) {
         self.sources.retain(|key, source| {
             let wanted = forecast.data_sources.get(key);
-            let is_kept = !source.is_of_ssp
-                || wanted.is_some_and(|wanted| wanted.by != CreatedBy::Cdi);
+            let is_kept =
+                !source.is_of_ssp || wanted.is_some_and(|wanted| wanted.by != CreatedBy::Cdi);
             if !is_kept {
                 removed.insert(key.clone());
             }
@@ -178,7 +272,11 @@ impl<'a> State<'a> {
     /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
     fn replace_crons(&mut self, forecast: &'a Forecast<'a>, deleted: &mut BTreeSet<Key>) {
         let mut is_stopped = false;
-        for cron in &forecast.crons {
+        let crons = forecast.crons.iter();
+        let crons: Vec<&Cron> = crons
+            .filter(|cron| !self.is_dropped(forecast, cron))
+            .collect();
+        for cron in &crons {
             let is_rejected = cron.verdict.refused.is_some();
             let Some(new) = CronState::of(forecast, cron) else {
                 continue;
@@ -200,9 +298,9 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
             return;
         }
-        let wanted: BTreeSet<&Key> = sorted::set(forecast.crons.iter().map(|cron| &cron.key));
-        self.crons.retain(|key, _| {
-            let is_kept = wanted.contains(key);
+        let wanted: BTreeSet<&Key> = sorted::set(crons.iter().map(|cron| &cron.key));
+        self.crons.retain(|key, cron| {
+            let is_kept = !cron.is_of_ssp || wanted.contains(key);
             if !is_kept {
                 deleted.insert(key.clone());
             }
@@ -210,11 +308,26 @@ impl<'a> State<'a> {
         });
     }
 
+    /// Whether SSP makes no cron because its disk was uploaded.
+    fn is_dropped(&self, forecast: &Forecast<'_>, cron: &Cron) -> bool {
+        let (namespace, name) = cron.data_source();
+        !self.uploaded.is_empty()
+            && forecast
+                .data_sources
+                .get(&Key::new(namespace, name))
+                .is_some_and(|source| source.by == CreatedBy::Bundle)
+            && self.is_uploaded(cron)
+    }
+
     /// Creates the crons that were deleted because of their spec.
     fn create_crons(&mut self, forecast: &'a Forecast<'a>) {
-        let accepted = forecast.crons.iter().filter(|cron| cron.verdict.refused.is_none());
+        let accepted = forecast
+            .crons
+            .iter()
+            .filter(|cron| cron.verdict.refused.is_none());
         for cron in accepted {
-            if !self.crons.contains_key(&cron.key)
+            if !self.is_dropped(forecast, cron)
+                && !self.crons.contains_key(&cron.key)
                 && let Some(new) = CronState::of(forecast, cron)
             {
                 self.crons.insert(cron.key.clone(), new);
@@ -271,7 +384,7 @@ impl<'a> State<'a> {
     fn attach(&mut self) {
         for (key, cron) in &self.crons {
             let managed = self.managed(key, &cron.cron);
-            let Some((managed, true)) = managed.filter(|_| cron.has_data_source) else {
+            let Some((managed, true)) = managed.filter(|_| cron.yields != Yield::Nothing) else {
                 continue;
             };
             let source = self.sources.entry(managed).or_default();
@@ -290,10 +403,11 @@ impl<'a> State<'a> {
     fn drop_kept_by_none(&mut self) {
         for cron in self.crons.values_mut() {
             let spec = cron.cron.spec;
-            if collects_garbage(spec) && spec.imports_to_keep == Some(0) {
-                if let Some(disk) = cron.disk.take() {
-                    self.disks.remove(&disk);
-                }
+            if collects_garbage(spec)
+                && spec.imports_to_keep == Some(0)
+                && let Some(disk) = cron.disk.take()
+            {
+                self.disks.remove(&disk);
             }
         }
     }
@@ -309,7 +423,7 @@ impl<'a> State<'a> {
         }
         let mut disks = Vec::new();
         for (key, cron) in &self.crons {
-            if !cron.imports || cron.disk.is_some() {
+            if cron.yields != Yield::Disk || cron.disk.is_some() {
                 continue;
             }
             let Some((managed, _)) = self.managed(key, &cron.cron) else {
@@ -317,7 +431,7 @@ impl<'a> State<'a> {
             };
             let disk = Disk {
                 data_source: managed,
-                source: image_source(&cron.cron),
+                origin: cron.cron.spec.origin(),
             };
             self.uses += 1;
             let state = self.disks.entry(disk.clone()).or_insert_with(|| {
@@ -348,7 +462,10 @@ impl<'a> State<'a> {
         let pointers = self.sources.iter().filter_map(|(key, source)| {
             let target = Key::new(&key.namespace, source.points_to.as_deref()?);
             let target = self.sources.get(&target)?;
-            let disk = target.disk.as_ref().filter(|_| target.points_to.is_none())?;
+            let disk = target
+                .disk
+                .as_ref()
+                .filter(|_| target.points_to.is_none())?;
             self.disks.get(disk)?.is_cleaned_up.then(|| key.clone())
         });
         let pointers: Vec<Key> = pointers.collect();
@@ -365,15 +482,16 @@ impl<'a> State<'a> {
             let disk = source.disk.as_ref().filter(|_| source.points_to.is_none());
             disk.is_some_and(|disk| self.disks.contains_key(disk))
         };
-        let filled = self.sources.iter().filter(|(key, source)| {
-            match &source.points_to {
+        let filled = self
+            .sources
+            .iter()
+            .filter(|(key, source)| match &source.points_to {
                 None => has_disk(source),
                 Some(target) => {
                     let target = Key::new(&key.namespace, target.as_str());
                     self.sources.get(&target).is_some_and(has_disk)
                 }
-            }
-        });
+            });
         sorted::set(filled.map(|(key, _)| key.clone()))
     }
 }
@@ -384,10 +502,36 @@ impl<'a> CronState<'a> {
         Some(Self {
             cron: forecast.cdi_cron(cron)?,
             has_unknown_schedule: template.has_unknown_schedule,
-            imports: cron.imports(),
-            has_data_source: cron.has_data_source(),
+            is_of_ssp: true,
+            yields: cron.yields(),
             disk: None,
         })
+    }
+
+    fn real(key: &'a Key, real: &'a RealCron<'a>) -> Self {
+        let cron = cdi::Cron {
+            name: &key.name,
+            namespace: &key.namespace,
+            managed_data_source: &real.spec.managed_data_source,
+            platform_architecture: None,
+            data_source_label: None,
+            spec: &real.spec,
+        };
+        let has_schedule = !real.spec.schedule.is_empty();
+        Self {
+            cron,
+            has_unknown_schedule: false,
+            is_of_ssp: real.is_of_ssp,
+            yields: if real.disk.is_some() || has_schedule {
+                Yield::Disk
+            } else {
+                Yield::DataSource
+            },
+            disk: real.disk.as_ref().map(|_| Disk {
+                data_source: Key::new(&key.namespace, real.spec.managed_data_source.as_str()),
+                origin: real.spec.origin(),
+            }),
+        }
     }
 
     /// Whether SSP leaves it as it is. A schedule that is not known is taken to be the same.
@@ -420,39 +564,22 @@ fn collect_garbage(
     }
     let keep = cron.spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
     let keep = usize::try_from(keep).unwrap_or_default().saturating_sub(1);
-    let mut by_use = BTreeMap::new();
+    let mut by_use = BTreeSet::new();
     for disk in old {
         match disks.get(&disk) {
             Some(state) if state.cron == name => {
-                by_use.insert((state.last_use, disk), ());
+                by_use.insert((state.last_use, disk));
             }
             // Another cron has taken it.
             _ => {}
         }
     }
     let excess = by_use.len().saturating_sub(keep);
-    for (_, disk) in by_use.into_keys().take(excess) {
+    for (_, disk) in by_use.into_iter().take(excess) {
         disks.remove(&disk);
     }
 }
 
 fn collects_garbage(spec: &cdi::Spec<'_>) -> bool {
     matches!(spec.garbage_collect.as_deref(), None | Some("Outdated"))
-}
-
-/// The source of a cron's image, without the platform and the pull method, which do not change its digest.
-fn image_source(cron: &cdi::Cron<'_>) -> String {
-    let source = cron.spec.template.object().object("spec").object("source");
-    let registry = source.object("registry");
-    let text = |field: kubernetes::json::Field<'_>| field.string().ok().flatten();
-    if let Some(url) = text(registry.field("url")) {
-        return url;
-    }
-    if let Some(stream) = text(registry.field("imageStream")) {
-        return ["imageStream ", &stream].concat();
-    }
-    let pvc = source.object("pvc");
-    let namespace = text(pvc.field("namespace")).unwrap_or_default();
-    let name = text(pvc.field("name")).unwrap_or_default();
-    ["pvc ", &namespace, "/", &name].concat()
 }

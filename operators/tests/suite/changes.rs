@@ -45,13 +45,18 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let changes = changes(&state, after.ok_or(&refused));
 
     let Some(crons) = &changes.crons else {
-        return match expected["crons"].is_null() {
-            true => Ok(None),
-            false => Err(("crons", "they never settle".to_owned())),
+        return if expected["crons"].is_null() {
+            Ok(None)
+        } else {
+            Err(("crons", "they never settle".to_owned()))
         };
     };
     let sources = &changes.data_sources;
-    let retargeted: Vec<_> = sources.retargeted.iter().map(|it| json!({"name": it.key.to_string(), "from": it.from, "to": it.to})).collect();
+    let retargeted: Vec<_> = sources
+        .retargeted
+        .iter()
+        .map(|it| json!({"name": it.key.to_string(), "from": it.from, "to": it.to}))
+        .collect();
     let lags = lags(&changes, after);
     let columns = [
         ("crons", "created", names(&crons.created)),
@@ -73,8 +78,16 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         if lags.is_some() && column != "crons" && !["created", "deleted"].contains(&set) {
             continue;
         }
-        let theirs = if set.is_empty() { &expected[column] } else { &expected[column][set] };
-        let theirs = if column == "images" { without_digests(theirs) } else { theirs.clone() };
+        let theirs = if set.is_empty() {
+            &expected[column]
+        } else {
+            &expected[column][set]
+        };
+        let theirs = if column == "images" {
+            without_digests(theirs)
+        } else {
+            theirs.clone()
+        };
         if ours != theirs {
             return Err((column, format!("{set}: theirs {theirs}, ours {ours}")));
         }
@@ -105,7 +118,12 @@ fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str>
         return Some("a new cron with node pull, for which CDI first runs a pod");
     }
     let disks = &changes.disks;
-    if disks.imported.intersection(&disks.leftover).next().is_some() {
+    if disks
+        .imported
+        .intersection(&disks.leftover)
+        .next()
+        .is_some()
+    {
         return Some("a new cron imports for a DataSource that it may not change");
     }
     None
@@ -116,11 +134,19 @@ fn names(keys: &BTreeSet<Key>) -> Value {
 }
 
 fn disks(disks: &BTreeSet<Disk>) -> Value {
-    json!(disks.iter().map(|disk| disk.data_source.to_string()).collect::<Vec<_>>())
+    json!(
+        disks
+            .iter()
+            .map(|disk| disk.data_source.to_string())
+            .collect::<Vec<_>>()
+    )
 }
 
 fn without_digests(disks: &Value) -> Value {
-    let mut names: Vec<_> = strings(disks).into_iter().map(|name| name.rsplit_once('-').unwrap().0).collect();
+    let mut names: Vec<_> = strings(disks)
+        .into_iter()
+        .map(|name| name.rsplit_once('-').unwrap().0)
+        .collect();
     names.sort_unstable();
     json!(names)
 }

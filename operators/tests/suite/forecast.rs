@@ -49,9 +49,10 @@ pub(super) fn compare<'a>(
         ));
     }
     if at == "mutating-webhook" {
-        return match cluster.hco.import.contradicts_itself(None) {
-            true => Ok(None),
-            false => Err(("error", "no contradiction".to_owned())),
+        return if cluster.hco.import.contradicts_itself(None) {
+            Ok(None)
+        } else {
+            Err(("error", "no contradiction".to_owned()))
         };
     }
     let forecast = match (cluster.forecast(), stage) {

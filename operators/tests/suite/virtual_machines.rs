@@ -28,7 +28,9 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let machine = VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap();
     let sources = data_sources(&row["dataSources"]);
     let (architecture, reason) = machine.resolve(default(row), |namespace, name| {
-        sources.get(&(namespace.to_owned(), name.to_owned())).cloned()
+        sources
+            .get(&(namespace.to_owned(), name.to_owned()))
+            .cloned()
     });
     let is_cross = row["featureGates"] == json!(["CrossArchitectureVirtualization"]);
     let launcher = machine.launcher(&architecture, is_cross);
@@ -40,7 +42,11 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         .keys()
         .find(|key| key.starts_with(VM_ARCHITECTURE));
     let columns = [
-        ("architecture", json!(architecture), &expected["architecture"]),
+        (
+            "architecture",
+            json!(architecture),
+            &expected["architecture"],
+        ),
         ("reason", json!(reason.name()), &expected["reason"]),
         (
             "kubernetes.io/arch",
@@ -59,16 +65,17 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         ),
     ];
     match columns.iter().find(|(_, ours, theirs)| ours != *theirs) {
-        Some((column, ours, theirs)) => {
-            Err((column, format!("theirs {theirs}, ours {ours}")))
-        }
+        Some((column, ours, theirs)) => Err((column, format!("theirs {theirs}, ours {ours}"))),
         None => Ok(None),
     }
 }
 
 /// Without a default of its own, KubeVirt takes the architecture that virt-operator runs on: here amd64.
 fn default(row: &Value) -> &str {
-    let defaults = [&row["defaultArchitecture"], &row["statusDefaultArchitecture"]];
+    let defaults = [
+        &row["defaultArchitecture"],
+        &row["statusDefaultArchitecture"],
+    ];
     let mut defaults = defaults.iter().filter_map(|it| it.as_str());
     defaults.find(|it| !it.is_empty()).unwrap_or("amd64")
 }
@@ -85,7 +92,10 @@ fn data_sources(list: &Value) -> BTreeMap<(String, String), DataSource> {
                 .is_object()
                 .then(|| (text(&target["namespace"]), text(&target["name"]))),
         };
-        ((text(&metadata["namespace"]), text(&metadata["name"])), source)
+        (
+            (text(&metadata["namespace"]), text(&metadata["name"])),
+            source,
+        )
     });
     sources.collect()
 }
