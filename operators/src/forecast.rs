@@ -2,6 +2,7 @@
 
 mod changes;
 mod handed_over;
+mod objects;
 mod state;
 
 use std::borrow::Cow;
@@ -22,6 +23,7 @@ use crate::ssp::data_sources::{self as ssp, Key, Wanted};
 
 pub use self::changes::{Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes};
 pub use self::handed_over::HandedOver;
+pub use self::objects::Objects;
 pub use self::state::{Disk, State};
 
 /// What a forecast follows from.
@@ -67,6 +69,15 @@ pub struct Cron {
     pub managed_data_source: String,
     /// Whether it is rejected, and whether it ever imports an image.
     pub verdict: Verdict,
+}
+
+/// How far CDI gets with a cron.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Yield {
+    Nothing,
+    /// It manages a DataSource, and imports nothing.
+    DataSource,
+    Disk,
 }
 
 /// A cron that is missing because of another template.
@@ -176,7 +187,11 @@ impl<'a> Forecast<'a> {
         let templates = handed_over::handed_over(given).map_err(|_| Refused::ByHco)?;
         let mut verdicts = Vec::with_capacity(templates.len());
         for template in &templates {
-            verdicts.push(examine_spec(&template.spec).map_err(|_| Refused::ByHco)?);
+            let mut verdict = examine_spec(&template.spec).map_err(|_| Refused::ByHco)?;
+            verdict
+                .metadata_refused
+                .clone_from(&template.metadata_refused);
+            verdicts.push(verdict);
         }
         let refused = templates
             .iter()
@@ -247,7 +262,7 @@ impl<'a> Forecast<'a> {
             };
             let managing = cron.and_then(|index| self.crons.get(index));
             let label_of_cron = managing
-                .filter(|cron| cron.has_data_source())
+                .filter(|cron| cron.yields() != Yield::Nothing)
                 .and_then(|cron| self.label_of(cron));
             let label = label.map(|label| Cow::Borrowed(label.name()));
             sources.insert(
@@ -286,7 +301,7 @@ impl<'a> Forecast<'a> {
             for (index, cron) in self.crons.iter().enumerate() {
                 let (namespace, name) = cron.data_source();
                 let key = Key::new(namespace, name);
-                if reaches_crons && cron.has_data_source() && !sources.contains_key(&key) {
+                if reaches_crons && cron.yields() != Yield::Nothing && !sources.contains_key(&key) {
                     let source = DataSource {
                         by: CreatedBy::Cdi,
                         points_to: None,
@@ -307,7 +322,8 @@ impl<'a> Forecast<'a> {
     fn fill(&self, sources: &mut BTreeMap<Key, DataSource>, reaches_crons: bool) {
         for source in sources.values_mut() {
             let cron = source.cron.and_then(|index| self.crons.get(index));
-            let is_imported = reaches_crons && cron.is_some_and(Cron::imports);
+            let is_imported =
+                reaches_crons && cron.is_some_and(|cron| cron.yields() == Yield::Disk);
             source.filled = Some(source.refused.is_none() && is_imported);
         }
         let pointers: Vec<(Key, bool)> = sources
@@ -504,17 +520,13 @@ impl Cron {
         )
     }
 
-    /// Whether it is accepted and imports an image.
-    pub fn imports(&self) -> bool {
-        matches!(
-            self.verdict.polling,
-            Some(Polling::CronJob | Polling::Controller)
-        )
-    }
-
-    /// Whether CDI creates its DataSource, or changes the one that is there. Before, CDI creates the CronJob.
-    fn has_data_source(&self) -> bool {
-        self.imports() || self.verdict.polling == Some(Polling::None)
+    /// How far CDI gets with it. It creates the `CronJob` first, then the DataSource, then it imports.
+    fn yields(&self) -> Yield {
+        match self.verdict.polling {
+            Some(Polling::CronJob | Polling::Controller) => Yield::Disk,
+            Some(Polling::None) => Yield::DataSource,
+            Some(Polling::Refused) | None => Yield::Nothing,
+        }
     }
 
     /// Why it is rejected.

@@ -3,6 +3,7 @@
 //! What depends on the spec is examined once for each template, and what depends on names once for each
 //! `DataImportCron`.
 
+mod refusal;
 pub mod schedule;
 mod source;
 mod spec;
@@ -13,6 +14,7 @@ mod url;
 use kubernetes::json::{Object, WrongType};
 use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name};
 
+pub use crate::cdi::data_import_cron::refusal::{Cause, Refusal, RefusedBy};
 use crate::cdi::data_import_cron::schedule::Schedule;
 use crate::cdi::data_import_cron::source::Source;
 pub use crate::cdi::data_import_cron::spec::Spec;
@@ -44,136 +46,6 @@ pub struct Cron<'a> {
     pub data_source_label: Option<&'a str>,
     /// The spec of its template.
     pub spec: &'a Spec<'a>,
-}
-
-/// Who rejects a `DataImportCron`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusedBy {
-    /// The API server, before any webhook is called.
-    ApiServer,
-    /// CDI's validating webhook.
-    Webhook,
-}
-
-/// What of a template causes a refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// The name of the template.
-    Name,
-    /// The template's managedDataSource.
-    ManagedDataSource,
-    /// Anything else.
-    Other,
-}
-
-/// Why a `DataImportCron` is rejected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// It has no name.
-    NameMissing,
-    /// Its name is not a DNS subdomain.
-    NameInvalid,
-    /// Its name has more than 253 characters.
-    NameTooLongForObject,
-    /// Its namespace is not a DNS label, so no such namespace exists.
-    NamespaceInvalid,
-    /// The managedDataSource is too long for the label that SSP sets to it.
-    DataSourceLabelTooLong,
-    /// The managedDataSource contains a character that the value of a label cannot have.
-    DataSourceLabelInvalid,
-    /// A label that the template itself has.
-    LabelInvalid(String),
-    /// The key of an annotation that the template itself has.
-    AnnotationInvalid(String),
-    /// The annotations have more than 256 KiB.
-    AnnotationsTooLong,
-    /// Its name has more than 63 characters.
-    NameTooLong,
-    /// The source is neither a registry nor a PVC.
-    SourceMissing,
-    /// A field is set that only a `DataVolume` can have: sourceRef, contentType, checkpoints, or finalCheckpoint.
-    FieldUnsettable(&'static str),
-    /// There is neither `storage` nor `pvc`.
-    StorageMissing,
-    /// There are both `storage` and `pvc`.
-    StorageDuplicate,
-    /// The size is zero or negative.
-    SizeNotPositive,
-    /// The size is less than 1 MiB.
-    SizeTooSmall,
-    /// The size is not a quantity. HCO cannot read such a template.
-    SizeInvalid,
-    /// There is no size, and the source does not have one either.
-    SizeMissing,
-    /// The name of the storage class has more than 253 characters.
-    StorageClassTooLong,
-    /// `pvc` without an access mode.
-    AccessModeMissing,
-    /// `pvc` with more than one access mode.
-    AccessModesMultiple,
-    /// An access mode that Kubernetes does not have.
-    AccessModeUnknown(String),
-    /// The claim has a data source of its own, and the template a source as well.
-    ExternallyPopulated,
-    /// The source has more than one kind.
-    SourcesMultiple,
-    /// The registry has both a URL and an image stream, or neither.
-    UrlOrImageStream,
-    /// The URL cannot be parsed.
-    UrlInvalid(String),
-    /// The scheme of the URL is neither docker nor oci-archive.
-    UrlScheme(String),
-    /// The pull method is neither pod nor node.
-    PullMethodUnknown(String),
-    /// The name of the image stream is empty.
-    ImageStreamEmpty,
-    /// An image stream with another pull method than node.
-    ImageStreamWithoutNode,
-    /// The PVC has no name or no namespace.
-    PvcIncomplete,
-    /// The schedule is not a valid cron expression.
-    ScheduleInvalid,
-    /// importsToKeep is negative.
-    ImportsToKeepNegative,
-    /// garbageCollect is neither Never nor Outdated.
-    GarbageCollectUnknown(String),
-    /// The managedDataSource is empty.
-    ManagedDataSourceMissing,
-    /// The managedDataSource has more than 63 characters.
-    ManagedDataSourceTooLong,
-}
-
-impl Refusal {
-    /// Who rejects the `DataImportCron`.
-    pub fn by(&self) -> RefusedBy {
-        match self {
-            Self::NameMissing
-            | Self::NameInvalid
-            | Self::NameTooLongForObject
-            | Self::NamespaceInvalid
-            | Self::DataSourceLabelTooLong
-            | Self::DataSourceLabelInvalid
-            | Self::LabelInvalid(_)
-            | Self::AnnotationInvalid(_)
-            | Self::AnnotationsTooLong => RefusedBy::ApiServer,
-            _ => RefusedBy::Webhook,
-        }
-    }
-
-    /// What of the template causes it.
-    pub fn cause(&self) -> Cause {
-        match self {
-            Self::NameMissing
-            | Self::NameInvalid
-            | Self::NameTooLongForObject
-            | Self::NameTooLong => Cause::Name,
-            Self::DataSourceLabelTooLong
-            | Self::DataSourceLabelInvalid
-            | Self::ManagedDataSourceMissing
-            | Self::ManagedDataSourceTooLong => Cause::ManagedDataSource,
-            _ => Cause::Other,
-        }
-    }
 }
 
 /// Why an accepted `DataImportCron` never imports an image.
@@ -326,7 +198,7 @@ pub fn examine_names(cron: &Cron<'_>, spec: &SpecVerdict) -> Verdict {
         .or_else(|| spec.metadata_refused.clone())
         .or_else(|| (cron.name.len() > NAME_MAX).then_some(Refusal::NameTooLong))
         .or_else(|| spec.refused.clone())
-        .or_else(|| match cron.managed_data_source.len() {
+        .or(match cron.managed_data_source.len() {
             0 => Some(Refusal::ManagedDataSourceMissing),
             1..=NAME_MAX => None,
             _ => Some(Refusal::ManagedDataSourceTooLong),
@@ -388,4 +260,348 @@ fn object_refused(cron: &Cron<'_>) -> Option<Refusal> {
         return Some(Refusal::DataSourceLabelTooLong);
     }
     (!is_label_value(label)).then_some(Refusal::DataSourceLabelInvalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use kubernetes::json::Json;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    const VALID: &str = r#"{"schedule": "@daily", "managedDataSource": "x", "template": {"spec": {
+        "source": {"registry": {"url": "docker://quay.io/x"}},
+        "storage": {"resources": {"requests": {"storage": "1Gi"}}}}}}"#;
+
+    #[derive(Clone, Copy)]
+    struct Names<'a> {
+        name: &'a str,
+        managed_data_source: &'a str,
+        label: Option<&'a str>,
+    }
+
+    const NAMES: Names<'_> = Names {
+        name: "x",
+        managed_data_source: "x",
+        label: None,
+    };
+
+    fn verdict(spec: &str, metadata: &str, names: Names<'_>) -> Verdict {
+        let object = |text| Object::root(Json::parse(text).unwrap());
+        let spec = Spec::read(&object(spec.as_bytes())).unwrap();
+        let mut verdict = examine_spec(&spec).unwrap();
+        verdict.metadata_refused = examine_metadata(&object(metadata.as_bytes())).unwrap();
+        let cron = Cron {
+            name: names.name,
+            namespace: "kubevirt-os-images",
+            managed_data_source: names.managed_data_source,
+            platform_architecture: None,
+            data_source_label: names.label,
+            spec: &spec,
+        };
+        examine_names(&cron, &verdict)
+    }
+
+    fn refused(spec: &str) -> Option<Refusal> {
+        verdict(spec, "{}", NAMES).refused
+    }
+
+    #[test]
+    fn of_several_reasons_the_first_one_of_the_operators_is_reported() {
+        // Each replacement corrects the reason before it.
+        let mut spec = r#"{"schedule": "x", "managedDataSource": "", "importsToKeep": -1, "garbageCollect": "x",
+            "template": {"spec": {"source": {"vddk": {}, "http": {}}, "finalCheckpoint": true, "checkpoints": [{}],
+            "contentType": "archive", "sourceRef": {}}}}"#
+            .to_owned();
+        for (reason, from, to) in [
+            (Refusal::SourceMissing, r#""vddk": {}"#, r#""registry": {}"#),
+            (
+                Refusal::FieldUnsettable("sourceRef"),
+                r#", "sourceRef": {}"#,
+                "",
+            ),
+            (
+                Refusal::FieldUnsettable("contentType"),
+                r#""archive""#,
+                r#""""#,
+            ),
+            (Refusal::FieldUnsettable("checkpoints"), "[{}]", "[]"),
+            (Refusal::FieldUnsettable("finalCheckpoint"), "true", "false"),
+            (
+                Refusal::StorageMissing,
+                r#""checkpoints": []"#,
+                r#""checkpoints": [], "pvc": {}"#,
+            ),
+            (
+                Refusal::SizeMissing,
+                r#""pvc": {}"#,
+                r#""pvc": {}, "storage": {}"#,
+            ),
+            (Refusal::StorageDuplicate, r#", "storage": {}"#, ""),
+            (
+                Refusal::SizeMissing,
+                r#""pvc": {}"#,
+                r#""pvc": {"resources": {"requests": {"storage": "-1Gi"}}}"#,
+            ),
+            (Refusal::SizeNotPositive, "-1Gi", "1e1.5"),
+            (Refusal::SizeInvalid, "1e1.5", "1023.9Ki"),
+            (
+                Refusal::SizeTooSmall,
+                r#""1023.9Ki"}}"#,
+                r#""1024Ki"}}, "storageClassName": "LONG""#,
+            ),
+            (Refusal::StorageClassTooLong, "LONG", ""),
+            (
+                Refusal::AccessModeMissing,
+                r#""pvc": {"#,
+                r#""pvc": {"accessModes": ["RWO", "RWX"], "dataSource": {}, "#,
+            ),
+            (Refusal::AccessModesMultiple, r#", "RWX""#, ""),
+            (
+                Refusal::AccessModeUnknown("RWO".to_owned()),
+                "RWO",
+                "ReadWriteOncePod",
+            ),
+            (Refusal::ExternallyPopulated, r#""dataSource": {}, "#, ""),
+            (Refusal::SourcesMultiple, r#", "http": {}"#, ""),
+            (
+                Refusal::UrlOrImageStream,
+                r#""registry": {"#,
+                r#""registry": {"url": ":", "pullMethod": "", "imageStream": """#,
+            ),
+            (Refusal::UrlOrImageStream, r#", "imageStream": """#, ""),
+            (Refusal::UrlInvalid(":".to_owned()), r#"":""#, r#""x""#),
+            (
+                Refusal::UrlScheme("x".to_owned()),
+                r#""url": "x""#,
+                r#""url": "OCI-archive:x""#,
+            ),
+            (
+                Refusal::PullMethodUnknown(String::new()),
+                r#""pullMethod": """#,
+                r#""pullMethod": "pod""#,
+            ),
+            (
+                Refusal::ScheduleInvalid,
+                r#""schedule": "x""#,
+                r#""schedule": """#,
+            ),
+            (Refusal::ImportsToKeepNegative, "-1", "0"),
+            (
+                Refusal::GarbageCollectUnknown("x".to_owned()),
+                r#""garbageCollect": "x""#,
+                r#""garbageCollect": "Never""#,
+            ),
+        ] {
+            let long = spec.replace("LONG", &"x".repeat(254));
+            assert_eq!(refused(&long), Some(reason), "{spec}");
+            assert!(spec.contains(from), "{from} in {spec}");
+            spec = spec.replacen(from, to, 1);
+        }
+        assert_eq!(refused(&spec), None, "{spec}");
+    }
+
+    #[test]
+    fn a_pvc_or_an_image_stream_has_rules_of_its_own() {
+        let with = |source: &str| {
+            let spec = VALID.replace(r#"{"registry": {"url": "docker://quay.io/x"}}"#, source);
+            verdict(&spec, "{}", NAMES)
+        };
+        for (source, refusal) in [
+            (r#"{"pvc": {"name": "x"}}"#, Refusal::PvcIncomplete),
+            (r#"{"pvc": {"namespace": "x"}}"#, Refusal::PvcIncomplete),
+            (
+                r#"{"registry": {"imageStream": ""}}"#,
+                Refusal::ImageStreamEmpty,
+            ),
+            (
+                r#"{"registry": {"imageStream": "x"}}"#,
+                Refusal::ImageStreamWithoutNode,
+            ),
+            (
+                r#"{"registry": {"imageStream": "x", "pullMethod": "pod"}}"#,
+                Refusal::ImageStreamWithoutNode,
+            ),
+            (
+                r#"{"registry": {"url": "docker:x"}, "pvc": {}}"#,
+                Refusal::SourcesMultiple,
+            ),
+        ] {
+            assert_eq!(with(source).refused, Some(refusal), "{source}");
+        }
+        for source in [
+            r#"{"pvc": {"name": "x", "namespace": "x"}}"#,
+            r#"{"registry": {"imageStream": "x", "pullMethod": "node"}}"#,
+            r#"{"registry": {"url": "docker:x", "pullMethod": "node"}}"#,
+        ] {
+            assert_eq!(with(source).polling, Some(Polling::Controller), "{source}");
+        }
+        // A cloned PVC has a size of its own.
+        let cloned = r#"{"schedule": "", "managedDataSource": "x", "template": {"spec": {
+            "source": {"pvc": {"name": "x", "namespace": "x"}}, "storage": {}}}}"#;
+        assert_eq!(refused(cloned), None);
+        let claim = cloned.replace(r#""storage""#, r#""pvc""#);
+        assert_eq!(refused(&claim), Some(Refusal::SizeMissing));
+    }
+
+    #[test]
+    fn metadata_is_checked_before_the_spec_and_the_data_source_after_it() {
+        let (valid, invalid) = (VALID, "{}");
+        let long = "x".repeat(64);
+        let names = |name, managed_data_source, label| Names {
+            name,
+            managed_data_source,
+            label,
+        };
+        let bad = r#"{"labels": {"a": "b c"}}"#;
+        for (spec, metadata, names, refusal) in [
+            (invalid, bad, names("", "", None), Refusal::NameMissing),
+            (
+                invalid,
+                bad,
+                names(&"x".repeat(254), "", None),
+                Refusal::NameTooLongForObject,
+            ),
+            (invalid, bad, names("X", "", None), Refusal::NameInvalid),
+            (
+                invalid,
+                bad,
+                names(&long, &long, Some(&long)),
+                Refusal::DataSourceLabelTooLong,
+            ),
+            (
+                invalid,
+                bad,
+                names(&long, "", Some("-")),
+                Refusal::DataSourceLabelInvalid,
+            ),
+            (
+                invalid,
+                bad,
+                names(&long, "", None),
+                Refusal::LabelInvalid("a".to_owned()),
+            ),
+            (
+                invalid,
+                r#"{"labels": {"/a": ""}}"#,
+                NAMES,
+                Refusal::LabelInvalid("/a".to_owned()),
+            ),
+            (
+                invalid,
+                r#"{"annotations": {"a b": ""}}"#,
+                NAMES,
+                Refusal::AnnotationInvalid("a b".to_owned()),
+            ),
+            (invalid, "{}", names(&long, "", None), Refusal::NameTooLong),
+            (invalid, "{}", names("x", "", None), Refusal::SourceMissing),
+            (
+                valid,
+                r#"{"labels": {"a": ""}, "annotations": {"A.B/c": "any value"}}"#,
+                names("x", "", None),
+                Refusal::ManagedDataSourceMissing,
+            ),
+            (
+                valid,
+                "{}",
+                names("x", &long, None),
+                Refusal::ManagedDataSourceTooLong,
+            ),
+        ] {
+            let refused = verdict(spec, metadata, names).refused;
+            assert_eq!(refused, Some(refusal), "{spec}, {metadata}");
+        }
+    }
+
+    #[test]
+    fn annotations_have_at_most_256_kibibytes() {
+        let refused = |length: usize| {
+            let value = "x".repeat(length);
+            let metadata = format!(r#"{{"annotations": {{"key": "{value}"}}}}"#);
+            verdict(VALID, &metadata, NAMES).refused
+        };
+        assert_eq!(refused((256 << 10) - 3), None);
+        assert_eq!(refused((256 << 10) - 2), Some(Refusal::AnnotationsTooLong));
+    }
+
+    #[test]
+    fn a_namespace_is_a_dns_label() {
+        let spec = Spec::read(&Object::root(Json::parse(VALID.as_bytes()).unwrap())).unwrap();
+        let examined = examine_spec(&spec).unwrap();
+        let cron = Cron {
+            name: "x",
+            namespace: "a.b",
+            managed_data_source: "x",
+            platform_architecture: None,
+            data_source_label: None,
+            spec: &spec,
+        };
+        let refused = examine_names(&cron, &examined).refused;
+        assert_eq!(refused, Some(Refusal::NamespaceInvalid));
+    }
+
+    #[test]
+    fn the_name_of_a_cron_job_has_52_characters_and_its_schedule_no_time_zone() {
+        let with = |schedule: &str, length: usize| {
+            let spec = VALID.replace("@daily", schedule);
+            let name = "x".repeat(length);
+            let verdict = verdict(
+                &spec,
+                "{}",
+                Names {
+                    name: &name,
+                    ..NAMES
+                },
+            );
+            (
+                verdict.polling.unwrap(),
+                verdict.never_runs,
+                verdict.first_import_refused,
+            )
+        };
+        let zone = "TZ=UTC @daily";
+        let (too_long, time_zone) = (NeverRuns::NameTooLong, NeverRuns::TimeZone);
+        for (schedule, length, polling, never_runs, first_import_refused) in [
+            ("@daily", 42, Polling::CronJob, vec![], false),
+            ("@daily", 43, Polling::CronJob, vec![], true),
+            ("@daily", 44, Polling::Refused, vec![too_long], false),
+            (zone, 43, Polling::Refused, vec![time_zone], false),
+            (zone, 44, Polling::Refused, vec![time_zone, too_long], false),
+            ("", 44, Polling::None, vec![NeverRuns::ScheduleEmpty], false),
+        ] {
+            assert_eq!(
+                with(schedule, length),
+                (polling, never_runs, first_import_refused),
+                "{schedule} {length}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_names_are_the_fault_of_the_template_name_or_its_data_source() {
+        assert_eq!(Refusal::NameTooLong.cause(), Cause::Name);
+        assert_eq!(
+            Refusal::DataSourceLabelInvalid.cause(),
+            Cause::ManagedDataSource
+        );
+        assert_eq!(Refusal::StorageClassTooLong.cause(), Cause::Other);
+        assert_eq!(Refusal::NameTooLong.by(), RefusedBy::Webhook);
+        assert_eq!(Refusal::NameInvalid.by(), RefusedBy::ApiServer);
+    }
+
+    #[test]
+    fn a_field_of_another_type_is_an_error() {
+        for spec in [
+            r#"{"schedule": 1}"#,
+            r#"{"importsToKeep": "1"}"#,
+            r#"{"template": {"spec": {"source": {"registry": {"url": 1}}}}}"#,
+            r#"{"template": []}"#,
+            r#"{"template": {"spec": {"storage": {"accessModes": ""}, "source": {"pvc": {}}}}}"#,
+        ] {
+            let object = Object::root(Json::parse(spec.as_bytes()).unwrap());
+            let examined = Spec::read(&object).and_then(|spec| examine_spec(&spec).map(drop));
+            assert!(examined.is_err(), "{spec}");
+        }
+    }
 }

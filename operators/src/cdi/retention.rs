@@ -75,3 +75,230 @@ pub fn is_same_disk(one: &Cron<'_>, other: &Cron<'_>) -> bool {
         && one.managed_data_source == other.managed_data_source
         && one.spec.origin() == other.spec.origin()
 }
+
+#[cfg(test)]
+mod tests {
+    use kubernetes::json::{Json, Object};
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn spec(text: &str) -> Spec<'_> {
+        Spec::read(&Object::root(Json::parse(text.as_bytes()).unwrap())).unwrap()
+    }
+
+    fn cron<'a>(spec: &'a Spec<'a>) -> Cron<'a> {
+        Cron {
+            name: "x",
+            namespace: "os-images",
+            managed_data_source: &spec.managed_data_source,
+            platform_architecture: None,
+            data_source_label: None,
+            spec,
+        }
+    }
+
+    fn are_same(one: &str, other: &str) -> bool {
+        is_same_spec(&cron(&spec(one)), &cron(&spec(other)))
+    }
+
+    /// A spec with this `DataVolume`.
+    fn of_volume(volume: &str) -> String {
+        format!(
+            r#"{{"schedule": "@daily", "managedDataSource": "x", "template": {{"spec": {volume}}}}}"#
+        )
+    }
+
+    #[test]
+    fn only_the_policy_none_deletes_disks() {
+        for (text, retention) in [
+            (r#"{"retentionPolicy": "None"}"#, Retention::None),
+            (r#"{"retentionPolicy": "All"}"#, Retention::All),
+            (r#"{"retentionPolicy": "Forever"}"#, Retention::All),
+            (r#"{"retentionPolicy": "none"}"#, Retention::All),
+            (r#"{"retentionPolicy": ""}"#, Retention::All),
+            ("{}", Retention::All),
+        ] {
+            assert_eq!(Retention::of(&spec(text)), retention, "{text}");
+        }
+    }
+
+    #[test]
+    fn hco_completes_only_what_is_not_set() {
+        let complete = |default: HcoDefault, text| {
+            let mut spec = spec(text);
+            default.complete(&mut spec);
+            (spec.retention_policy, spec.imports_to_keep)
+        };
+        let none = || Some("None".to_owned());
+        assert_eq!(complete(HcoDefault::KeepNone, "{}"), (none(), Some(1)));
+        assert_eq!(complete(HcoDefault::Nothing, "{}"), (None, None));
+        assert_eq!(
+            complete(
+                HcoDefault::KeepNone,
+                r#"{"retentionPolicy": "All", "importsToKeep": 3}"#
+            ),
+            (Some("All".to_owned()), Some(3))
+        );
+        // Null is the same as absent.
+        assert_eq!(
+            complete(
+                HcoDefault::KeepNone,
+                r#"{"retentionPolicy": null, "importsToKeep": 0}"#
+            ),
+            (none(), Some(0))
+        );
+    }
+
+    #[test]
+    fn every_field_of_a_spec_counts() {
+        let base = "{}";
+        for other in [
+            r#"{"schedule": "@daily"}"#,
+            r#"{"managedDataSource": "x"}"#,
+            r#"{"retentionPolicy": "All"}"#,
+            r#"{"importsToKeep": 3}"#,
+            r#"{"garbageCollect": "Never"}"#,
+            r#"{"serviceAccountName": "x"}"#,
+            r#"{"template": {"kind": "x"}}"#,
+        ] {
+            assert!(!are_same(base, other), "{other}");
+        }
+        for other in [
+            r#"{"schedule": "", "managedDataSource": "", "garbageCollect": null, "unknown": 1}"#,
+            r#"{"template": {"metadata": {"name": "x"}, "spec": {}, "kind": ""}}"#,
+        ] {
+            assert!(are_same(base, other), "{other}");
+        }
+    }
+
+    #[test]
+    fn volumes_are_compared_as_go_stores_them() {
+        for (one, other, expected) in [
+            // Quantities by their value, in any order.
+            (
+                r#"{"storage": {"resources": {"requests": {"storage": "10Gi", "x": 1}}}}"#,
+                r#"{"storage": {"resources": {"requests": {"x": "1000m", "storage": "10240Mi"}}}}"#,
+                true,
+            ),
+            (
+                r#"{"storage": {"resources": {"requests": {"storage": "10Gi"}}}}"#,
+                r#"{"storage": {"resources": {"requests": {"storage": "11Gi"}}}}"#,
+                false,
+            ),
+            (
+                r#"{"storage": {"resources": {"requests": {"storage": "10Gi"}}}}"#,
+                r#"{"storage": {"resources": {"limits": {"storage": "10Gi"}}}}"#,
+                false,
+            ),
+            // Without a pointer, empty is the same as absent.
+            (
+                r#"{"storage": {"resources": {"requests": {}}, "accessModes": [], "volumeName": ""}}"#,
+                r#"{"storage": {}}"#,
+                true,
+            ),
+            (
+                r#"{"checkpoints": [], "finalCheckpoint": false, "contentType": ""}"#,
+                "{}",
+                true,
+            ),
+            // With one, it is not.
+            (r#"{"storage": {}}"#, "{}", false),
+            (r#"{"storage": {}}"#, r#"{"pvc": {}}"#, false),
+            (
+                r#"{"storage": {"storageClassName": ""}}"#,
+                r#"{"storage": {}}"#,
+                false,
+            ),
+            (r#"{"preallocation": false}"#, "{}", false),
+            (r#"{"source": {"blank": {}}}"#, r#"{"source": {}}"#, false),
+            (
+                r#"{"source": {"registry": {}}}"#,
+                r#"{"source": {}}"#,
+                false,
+            ),
+            (
+                r#"{"source": {"registry": {"url": ""}}}"#,
+                r#"{"source": {"registry": {}}}"#,
+                false,
+            ),
+            (
+                r#"{"source": {"registry": {"url": "a", "pullMethod": "pod"}}}"#,
+                r#"{"source": {"registry": {"pullMethod": "pod", "url": "a", "unknown": 1}}}"#,
+                true,
+            ),
+            (
+                r#"{"source": {"pvc": {"name": "x", "namespace": "y"}}}"#,
+                r#"{"source": {"pvc": {"namespace": "y", "name": "z"}}}"#,
+                false,
+            ),
+            // A list has an order.
+            (
+                r#"{"storage": {"accessModes": ["ReadWriteOnce", "ReadWriteMany"]}}"#,
+                r#"{"storage": {"accessModes": ["ReadWriteMany", "ReadWriteOnce"]}}"#,
+                false,
+            ),
+        ] {
+            let same = are_same(&of_volume(one), &of_volume(other));
+            assert_eq!(same, expected, "{one}, {other}");
+        }
+    }
+
+    #[test]
+    fn the_platform_is_that_of_ssp_or_that_of_the_template() {
+        let url = r#"{"source": {"registry": {"url": "a"}}}"#;
+        let arm64 =
+            r#"{"source": {"registry": {"url": "a", "platform": {"architecture": "arm64"}}}}"#;
+        let empty = r#"{"source": {"registry": {"url": "a", "platform": {}}}}"#;
+        let pvc = r#"{"source": {"pvc": {"name": "a", "namespace": "b"}}}"#;
+        let are_same = |one: &str, platform: Option<&str>, other: &str| {
+            let (one, other) = (of_volume(one), of_volume(other));
+            let (one, other) = (spec(&one), spec(&other));
+            let with_platform = Cron {
+                platform_architecture: platform,
+                ..cron(&one)
+            };
+            is_same_spec(&with_platform, &cron(&other))
+        };
+        assert!(are_same(url, Some("arm64"), arm64));
+        assert!(are_same(empty, Some("arm64"), arm64));
+        assert!(!are_same(arm64, Some("amd64"), arm64));
+        assert!(!are_same(url, None, arm64));
+        assert!(!are_same(url, None, empty));
+        assert!(are_same(pvc, Some("arm64"), pvc));
+    }
+
+    #[test]
+    fn a_disk_is_found_again_by_its_data_source_and_its_image() {
+        let url = of_volume(r#"{"source": {"registry": {"url": "a"}}}"#);
+        let other_url = of_volume(r#"{"source": {"registry": {"url": "b"}}}"#);
+        let node_pull =
+            of_volume(r#"{"source": {"registry": {"url": "a", "pullMethod": "node"}}}"#);
+        let stream = of_volume(r#"{"source": {"registry": {"imageStream": "a"}}}"#);
+        let pvc = of_volume(r#"{"source": {"pvc": {"name": "a", "namespace": "b"}}}"#);
+        let [url, other_url, node_pull, stream, pvc] =
+            [&url, &other_url, &node_pull, &stream, &pvc].map(|text| spec(text));
+        let first = cron(&url);
+        assert!(is_same_disk(&first, &cron(&node_pull)));
+        for other in [&other_url, &stream, &pvc] {
+            assert!(!is_same_disk(&first, &cron(other)));
+        }
+        let arm64 = Cron {
+            platform_architecture: Some("arm64"),
+            name: "other",
+            ..first
+        };
+        assert!(is_same_disk(&first, &arm64));
+        let suffixed = Cron {
+            managed_data_source: "x-arm64",
+            ..first
+        };
+        assert!(!is_same_disk(&first, &suffixed));
+        let elsewhere = Cron {
+            namespace: "other",
+            ..first
+        };
+        assert!(!is_same_disk(&first, &elsewhere));
+    }
+}

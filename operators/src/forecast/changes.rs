@@ -77,7 +77,6 @@ pub struct DiskChanges {
 pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Refused<'_>>) -> Changes {
     let mut state = before.clone();
     let way = after.map(|after| state.reconcile(after)).ok();
-    let is_settled = after.map_or(true, |after| after.same_name.is_empty());
     let way = way.unwrap_or_else(|| super::state::Way {
         filled_meanwhile: before.filled(),
         ..super::state::Way::default()
@@ -133,7 +132,7 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Refused<
     let mut lost_image = BTreeSet::new();
     lost_image.extend(filled_before.difference(&filled_after).cloned());
     Changes {
-        crons: is_settled.then_some(crons),
+        crons: (!state.never_settles).then_some(crons),
         data_sources: sources,
         disks: disks(before, &state, way.imported),
         empty_meanwhile,

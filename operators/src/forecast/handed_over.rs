@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kubernetes::json::{Json, Object, WrongType};
 
-use crate::cdi::data_import_cron::Spec;
+use crate::cdi::data_import_cron::{Refusal, Spec, examine_metadata};
 use crate::cdi::retention::HcoDefault;
 use crate::forecast::Given;
 use crate::hco::golden_image::{Annotation, CommonSpec, GoldenImage, golden_images};
@@ -25,6 +25,8 @@ pub struct HandedOver<'a> {
     pub architectures: Option<Vec<Architecture>>,
     /// The label with an architecture that the template itself gives to its crons.
     pub architecture_label: Option<String>,
+    /// Why the API server rejects its labels or annotations.
+    pub metadata_refused: Option<Refusal>,
     /// Its spec, completed by HCO.
     pub spec: Spec<'a>,
     /// Whether the schedule is the one that HCO chooses for the cluster, which only the status shows.
@@ -73,12 +75,18 @@ impl<'a> HandedOver<'a> {
         } else {
             HcoDefault::Nothing
         };
+        let mut metadata_refused = None;
         let (mut spec, namespace, architecture_label) = if let Some(json) = json {
             let template = Object::root(json);
             let metadata = template.object("metadata");
+            metadata_refused = examine_metadata(&metadata)?;
             let label = match common {
                 // HCO keeps the labels of its own template.
-                Some(_) => None,
+                Some(_) => {
+                    metadata_refused = metadata_refused
+                        .filter(|refusal| !matches!(refusal, Refusal::LabelInvalid(_)));
+                    None
+                }
                 None => metadata.object("labels").entry(DATA_SOURCE_ARCHITECTURE)?,
             };
             let namespace = metadata.field("namespace").string()?;
@@ -105,6 +113,7 @@ impl<'a> HandedOver<'a> {
             namespace,
             architectures,
             architecture_label,
+            metadata_refused,
             spec,
             has_unknown_schedule: has_unknown_schedule
                 && !matches!(common, Some(CommonSpec::Status(_))),

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kubernetes::sorted;
 
-use super::{CreatedBy, Cron, Forecast};
+use super::objects::{Objects, RealCron};
+use super::{CreatedBy, Cron, Forecast, Yield};
 use crate::cdi::data_import_cron as cdi;
 use crate::cdi::retention::{Retention, is_same_spec};
 use crate::ssp::data_sources::Key;
@@ -17,16 +18,23 @@ pub struct State<'a> {
     pub(super) disks: BTreeMap<Disk, DiskState>,
     /// Counts imports, so that the oldest ones are known.
     uses: usize,
+    /// Whether two crons with one name replace each other without end.
+    pub(super) never_settles: bool,
+    /// The disks that no cron has imported, by their names.
+    uploaded: BTreeMap<Key, Disk>,
 }
 
 /// A disk: CDI names it after the DataSource and the digest of the image. The digest is not known here: two disks are the
 /// same if the source of their image is.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createDvName.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Disk {
-    /// Its namespace, and the name of the DataSource that it was imported for.
+    /// Its namespace, and the name of the DataSource that it was imported for; its own name if no cron is known that
+    /// imported it.
     pub data_source: Key,
     /// The source of its image.
-    pub source: String,
+    pub origin: [Option<String>; 4],
 }
 
 /// A cron that is there.
@@ -34,8 +42,10 @@ pub struct Disk {
 pub(super) struct CronState<'a> {
     pub(super) cron: cdi::Cron<'a>,
     pub(super) has_unknown_schedule: bool,
-    pub(super) imports: bool,
-    pub(super) has_data_source: bool,
+    pub(super) is_of_ssp: bool,
+    pub(super) yields: Yield,
+    /// What it has imported.
+    pub(super) disk: Option<Disk>,
 }
 
 /// A DataSource that is there.
@@ -52,7 +62,7 @@ pub(super) struct SourceState {
 }
 
 /// A disk that is there.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct DiskState {
     /// The label with the name of its cron.
     pub(super) cron: String,
@@ -66,7 +76,7 @@ pub(super) struct DiskState {
 pub(super) struct Way {
     /// The crons that were deleted, and maybe created again.
     pub(super) deleted_crons: BTreeSet<Key>,
-    /// The DataSources that were deleted, and maybe created again.
+    /// The DataSources that were away, and maybe still are.
     pub(super) deleted_sources: BTreeSet<Key>,
     /// The disks that were imported.
     pub(super) imported: BTreeSet<Disk>,
@@ -82,23 +92,106 @@ impl<'a> State<'a> {
         state
     }
 
+    /// The same with the objects that are really there. What was not read stays as it is.
+    #[must_use]
+    pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
+        let mut names = BTreeMap::new();
+        if let Some(crons) = &objects.crons {
+            self.crons = sorted::map(crons.iter().map(|(key, cron)| {
+                let cron = CronState::real(key, cron);
+                (key.clone(), cron)
+            }));
+            for (key, cron) in crons {
+                let disk = self.crons.get(key).and_then(|state| state.disk.clone());
+                if let (Some(name), Some(disk)) = (&cron.disk, disk) {
+                    names.insert(Key::new(&key.namespace, name.as_str()), disk);
+                }
+            }
+        }
+        if let Some(disks) = &objects.disks {
+            self.disks.clear();
+            for (key, real) in disks {
+                let disk = names.get(key).cloned().unwrap_or_else(|| Disk {
+                    data_source: key.clone(),
+                    origin: [const { None }; 4],
+                });
+                if real.cron.is_empty() {
+                    self.uploaded.insert(key.clone(), disk.clone());
+                }
+                names.insert(key.clone(), disk.clone());
+                let state = DiskState {
+                    cron: real.cron.clone(),
+                    is_cleaned_up: real.is_cleaned_up,
+                    last_use: 0,
+                };
+                self.disks.insert(disk, state);
+            }
+        }
+        if let Some(sources) = &objects.sources {
+            self.sources = sorted::map(sources.iter().map(|(key, real)| {
+                let disk = real.disk.as_deref();
+                let disk = disk.and_then(|name| names.get(&Key::new(&key.namespace, name)));
+                let source = SourceState {
+                    points_to: real.points_to.clone(),
+                    disk: disk.cloned(),
+                    is_of_ssp: real.is_of_ssp,
+                    cron: real.cron.clone(),
+                    is_cleaned_up: real.is_cleaned_up,
+                };
+                (key.clone(), source)
+            }));
+        }
+        if objects.disks.is_none() {
+            self.assume_disks();
+        }
+        self
+    }
+
+    /// Where the disks were not read: each cron that has imported one still has it.
+    fn assume_disks(&mut self) {
+        for (key, cron) in &self.crons {
+            if let Some(disk) = &cron.disk {
+                let state = self.disks.entry(disk.clone()).or_default();
+                state.cron.clone_from(&key.name);
+                state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
+            }
+        }
+    }
+
     /// SSP deletes and creates, CDI cleans up, SSP creates again what it has to replace, and CDI imports. In a cluster CDI
     /// can see a cron that SSP has replaced too late to clean up after the old one; this is the usual order.
     pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> Way {
         let mut way = Way::default();
+        let mut removed = BTreeSet::new();
+        self.never_settles |= !forecast.same_name.is_empty();
         let reaches_crons = self.put_sources(forecast);
         if reaches_crons {
-            self.delete_sources(forecast, &mut way);
-            self.replace_crons(forecast, &mut way);
+            self.delete_sources(forecast, &mut removed);
+            self.replace_crons(forecast, &mut way.deleted_crons);
         }
-        self.clean_up(&mut way);
+        self.note_absent(&removed, &mut way.deleted_sources);
+        self.clean_up(&way.deleted_crons, &mut removed);
+        self.attach();
+        self.note_absent(&removed, &mut way.deleted_sources);
         self.put_sources(forecast);
         if reaches_crons {
             self.create_crons(forecast);
         }
+        self.attach();
+        self.drop_kept_by_none();
         way.filled_meanwhile = self.filled();
-        self.import(&mut way);
+        self.import(&mut way.imported);
         way
+    }
+
+    /// A DataSource that the same operator deletes and creates at once is not away for a while.
+    fn note_absent(&self, removed: &BTreeSet<Key>, absent: &mut BTreeSet<Key>) {
+        let removed = removed.iter();
+        absent.extend(
+            removed
+                .filter(|key| !self.sources.contains_key(key))
+                .cloned(),
+        );
     }
 
     /// Creates and changes the DataSources of SSP. Returns whether all are accepted: the first one that is rejected ends
@@ -115,7 +208,11 @@ impl<'a> State<'a> {
                 continue;
             }
             let cron = source.cron.and_then(|index| forecast.crons.get(index));
-            self.put_source(key, source.points_to.as_deref(), cron);
+            self.put_source(
+                key,
+                source.points_to.as_deref(),
+                cron.filter(|cron| !self.is_uploaded(cron)),
+            );
         }
         for name in &forecast.pointers {
             let key = Key::new(forecast.golden_namespace, name.as_str());
@@ -130,25 +227,39 @@ impl<'a> State<'a> {
         is_accepted
     }
 
+    /// Whether a disk with the name of a cron's DataSource was uploaded. SSP then makes no cron, unless the DataSource
+    /// already has one.
+    ///
+    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, dataSourceAutoUpdateEnabled.
+    fn is_uploaded(&self, cron: &Cron) -> bool {
+        let (namespace, name) = cron.data_source();
+        let key = Key::new(namespace, name);
+        let source = self.sources.get(&key);
+        self.uploaded.contains_key(&key) && source.is_none_or(|source| source.cron.is_none())
+    }
+
     fn put_source(&mut self, key: &Key, points_to: Option<&str>, cron: Option<&Cron>) {
         let source = self.sources.entry(key.clone()).or_default();
         source.is_of_ssp = true;
         source.cron = cron.map(|cron| cron.key.name.clone());
         if cron.is_none() {
-            // A DataSource without a cron is for a PVC of its own name, which nobody has uploaded.
+            // A DataSource without a cron is for a PVC of its own name.
             source.points_to = points_to.map(str::to_owned);
-            source.disk = None;
+            source.disk = match points_to {
+                Some(_) => None,
+                None => self.uploaded.get(key).cloned(),
+            };
         }
     }
 
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources.
-    fn delete_sources(&mut self, forecast: &Forecast<'_>, way: &mut Way) {
+    fn delete_sources(&mut self, forecast: &Forecast<'_>, removed: &mut BTreeSet<Key>) {
         self.sources.retain(|key, source| {
             let wanted = forecast.data_sources.get(key);
             let is_kept =
                 !source.is_of_ssp || wanted.is_some_and(|wanted| wanted.by != CreatedBy::Cdi);
             if !is_kept {
-                way.deleted_sources.insert(key.clone());
+                removed.insert(key.clone());
             }
             is_kept
         });
@@ -159,9 +270,13 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataImportCrons;
     /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
-    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, way: &mut Way) {
+    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, deleted: &mut BTreeSet<Key>) {
         let mut is_stopped = false;
-        for cron in &forecast.crons {
+        let crons = forecast.crons.iter();
+        let crons: Vec<&Cron> = crons
+            .filter(|cron| !self.is_dropped(forecast, cron))
+            .collect();
+        for cron in &crons {
             let is_rejected = cron.verdict.refused.is_some();
             let Some(new) = CronState::of(forecast, cron) else {
                 continue;
@@ -170,7 +285,7 @@ impl<'a> State<'a> {
                 Some(old) if old.is_same(&new) => is_stopped |= is_rejected,
                 Some(_) => {
                     self.crons.remove(&cron.key);
-                    way.deleted_crons.insert(cron.key.clone());
+                    deleted.insert(cron.key.clone());
                 }
                 None if is_rejected => is_stopped = true,
                 None => {
@@ -179,16 +294,29 @@ impl<'a> State<'a> {
             }
         }
         if is_stopped {
+            // SSP tries again at once, so that CDI still sees the crons that it has only replaced.
+            self.create_crons(forecast);
             return;
         }
-        let wanted: BTreeSet<&Key> = sorted::set(forecast.crons.iter().map(|cron| &cron.key));
-        self.crons.retain(|key, _| {
-            let is_kept = wanted.contains(key);
+        let wanted: BTreeSet<&Key> = sorted::set(crons.iter().map(|cron| &cron.key));
+        self.crons.retain(|key, cron| {
+            let is_kept = !cron.is_of_ssp || wanted.contains(key);
             if !is_kept {
-                way.deleted_crons.insert(key.clone());
+                deleted.insert(key.clone());
             }
             is_kept
         });
+    }
+
+    /// Whether SSP makes no cron because its disk was uploaded.
+    fn is_dropped(&self, forecast: &Forecast<'_>, cron: &Cron) -> bool {
+        let (namespace, name) = cron.data_source();
+        !self.uploaded.is_empty()
+            && forecast
+                .data_sources
+                .get(&Key::new(namespace, name))
+                .is_some_and(|source| source.by == CreatedBy::Bundle)
+            && self.is_uploaded(cron)
     }
 
     /// Creates the crons that were deleted because of their spec.
@@ -198,7 +326,8 @@ impl<'a> State<'a> {
             .iter()
             .filter(|cron| cron.verdict.refused.is_none());
         for cron in accepted {
-            if !self.crons.contains_key(&cron.key)
+            if !self.is_dropped(forecast, cron)
+                && !self.crons.contains_key(&cron.key)
                 && let Some(new) = CronState::of(forecast, cron)
             {
                 self.crons.insert(cron.key.clone(), new);
@@ -209,15 +338,17 @@ impl<'a> State<'a> {
     /// What CDI does when a cron is deleted.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
-    fn clean_up(&mut self, way: &mut Way) {
-        let deleted = &way.deleted_crons;
-        let is_deleted = |namespace: &str, cron: &str| deleted.contains(&Key::new(namespace, cron));
-        let gone = &mut way.deleted_sources;
+    fn clean_up(&mut self, deleted: &BTreeSet<Key>, removed: &mut BTreeSet<Key>) {
+        let crons = &self.crons;
+        let is_deleted = |namespace: &str, cron: &str| {
+            let cron = Key::new(namespace, cron);
+            deleted.contains(&cron) && !crons.contains_key(&cron)
+        };
         self.sources.retain(|key, source| {
             let cron = source.cron.as_deref().filter(|_| source.is_cleaned_up);
             let is_kept = !cron.is_some_and(|cron| is_deleted(&key.namespace, cron));
             if !is_kept {
-                gone.insert(key.clone());
+                removed.insert(key.clone());
             }
             is_kept
         });
@@ -226,63 +357,121 @@ impl<'a> State<'a> {
         });
     }
 
-    /// What CDI does for the crons that are there. Each import succeeds.
+    /// Which DataSource a cron manages: `None` if another cron manages it; and whether CDI may change it, which bears the
+    /// name of the cron then.
     ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, shouldReconcileCron, update,
-    /// updateDataSource, createImportDataVolume.
-    fn import(&mut self, way: &mut Way) {
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, shouldReconcileCron, getDataSource.
+    fn managed(&self, key: &Key, cron: &cdi::Cron<'_>) -> Option<(Key, bool)> {
+        let managed = Key::new(&key.namespace, cron.managed_data_source);
+        let manager = match self.sources.get(&managed) {
+            None => return Some((managed, true)),
+            Some(source) => source.cron.as_deref(),
+        };
+        let is_own = manager == Some(key.name.as_str());
+        if let Some(manager) = manager.filter(|_| !is_own) {
+            let other = self.crons.get(&Key::new(&key.namespace, manager));
+            let other = other.map(|other| other.cron.managed_data_source);
+            if other == Some(cron.managed_data_source) {
+                return None;
+            }
+        }
+        Some((managed, is_own))
+    }
+
+    /// CDI creates and changes the DataSources of the crons that are there. Nothing is imported yet.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateDataSource.
+    fn attach(&mut self) {
+        for (key, cron) in &self.crons {
+            let managed = self.managed(key, &cron.cron);
+            let Some((managed, true)) = managed.filter(|_| cron.yields != Yield::Nothing) else {
+                continue;
+            };
+            let source = self.sources.entry(managed).or_default();
+            source.cron = Some(key.name.clone());
+            source.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
+            if cron.disk.is_some() {
+                source.points_to = None;
+                source.disk.clone_from(&cron.disk);
+            }
+        }
+    }
+
+    /// A cron that keeps no import loses its disk as soon as it is imported, and imports it again.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectPVCs.
+    fn drop_kept_by_none(&mut self) {
+        for cron in self.crons.values_mut() {
+            let spec = cron.cron.spec;
+            if collects_garbage(spec)
+                && spec.imports_to_keep == Some(0)
+                && let Some(disk) = cron.disk.take()
+            {
+                self.disks.remove(&disk);
+            }
+        }
+    }
+
+    /// CDI imports the disks of new crons. Each import succeeds.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume, update.
+    fn import(&mut self, imported: &mut BTreeSet<Disk>) {
         let mut by_cron: BTreeMap<Key, Vec<Disk>> = BTreeMap::new();
         for (disk, state) in &self.disks {
             let cron = Key::new(&disk.data_source.namespace, state.cron.as_str());
             by_cron.entry(cron).or_default().push(disk.clone());
         }
+        let mut disks = Vec::new();
         for (key, cron) in &self.crons {
-            if !cron.has_data_source {
+            if cron.yields != Yield::Disk || cron.disk.is_some() {
                 continue;
             }
-            let managed = Key::new(&key.namespace, cron.cron.managed_data_source);
-            let is_cleaned_up = Retention::of(cron.cron.spec) == Retention::None;
-            let manager = match self.sources.get(&managed) {
-                None => Some(&key.name),
-                Some(source) => source.cron.as_ref(),
+            let Some((managed, _)) = self.managed(key, &cron.cron) else {
+                continue;
             };
-            let is_managed = manager == Some(&key.name);
-            if let Some(manager) = manager.filter(|_| !is_managed) {
-                let other = self.crons.get(&Key::new(&key.namespace, manager.as_str()));
-                let other = other.map(|other| other.cron.managed_data_source);
-                if other == Some(cron.cron.managed_data_source) {
-                    continue;
-                }
-            }
-            let disk = cron.imports.then(|| Disk {
-                data_source: managed.clone(),
-                source: image_source(&cron.cron),
+            let disk = Disk {
+                data_source: managed,
+                origin: cron.cron.spec.origin(),
+            };
+            self.uses += 1;
+            let state = self.disks.entry(disk.clone()).or_insert_with(|| {
+                imported.insert(disk.clone());
+                DiskState::default()
             });
-            if let Some(disk) = &disk {
-                self.uses += 1;
-                let state = self.disks.entry(disk.clone()).or_insert_with(|| {
-                    way.imported.insert(disk.clone());
-                    DiskState {
-                        cron: String::new(),
-                        is_cleaned_up: false,
-                        last_use: 0,
-                    }
-                });
-                state.last_use = self.uses;
-                state.is_cleaned_up |= is_cleaned_up;
-                state.cron.clone_from(&key.name);
-                let mut old = by_cron.remove(key).unwrap_or_default();
-                old.retain(|old| old != disk);
-                collect_garbage(&mut self.disks, &cron.cron, &key.name, old);
+            state.last_use = self.uses;
+            state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
+            state.cron.clone_from(&key.name);
+            let old = by_cron.remove(key).unwrap_or_default();
+            let old = old.into_iter().filter(|old| *old != disk);
+            collect_garbage(&mut self.disks, &cron.cron, &key.name, old);
+            disks.push((key.clone(), disk));
+        }
+        for (key, disk) in disks {
+            if let Some(cron) = self.crons.get_mut(&key) {
+                cron.disk = Some(disk);
             }
-            if is_managed {
-                let source = self.sources.entry(managed).or_default();
-                source.cron = Some(key.name.clone());
-                source.is_cleaned_up |= is_cleaned_up;
-                if disk.is_some() {
-                    source.points_to = None;
-                    source.disk = disk;
-                }
+        }
+        self.attach();
+        self.label_pointers();
+    }
+
+    /// CDI copies the labels of a disk to the DataSources that point to it. SSP removes the name of the cron there.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, handlePvcSource.
+    fn label_pointers(&mut self) {
+        let pointers = self.sources.iter().filter_map(|(key, source)| {
+            let target = Key::new(&key.namespace, source.points_to.as_deref()?);
+            let target = self.sources.get(&target)?;
+            let disk = target
+                .disk
+                .as_ref()
+                .filter(|_| target.points_to.is_none())?;
+            self.disks.get(disk)?.is_cleaned_up.then(|| key.clone())
+        });
+        let pointers: Vec<Key> = pointers.collect();
+        for key in pointers {
+            if let Some(source) = self.sources.get_mut(&key) {
+                source.is_cleaned_up = true;
             }
         }
     }
@@ -313,9 +502,36 @@ impl<'a> CronState<'a> {
         Some(Self {
             cron: forecast.cdi_cron(cron)?,
             has_unknown_schedule: template.has_unknown_schedule,
-            imports: cron.imports(),
-            has_data_source: cron.has_data_source(),
+            is_of_ssp: true,
+            yields: cron.yields(),
+            disk: None,
         })
+    }
+
+    fn real(key: &'a Key, real: &'a RealCron<'a>) -> Self {
+        let cron = cdi::Cron {
+            name: &key.name,
+            namespace: &key.namespace,
+            managed_data_source: &real.spec.managed_data_source,
+            platform_architecture: None,
+            data_source_label: None,
+            spec: &real.spec,
+        };
+        let has_schedule = !real.spec.schedule.is_empty();
+        Self {
+            cron,
+            has_unknown_schedule: false,
+            is_of_ssp: real.is_of_ssp,
+            yields: if real.disk.is_some() || has_schedule {
+                Yield::Disk
+            } else {
+                Yield::DataSource
+            },
+            disk: real.disk.as_ref().map(|_| Disk {
+                data_source: Key::new(&key.namespace, real.spec.managed_data_source.as_str()),
+                origin: real.spec.origin(),
+            }),
+        }
     }
 
     /// Whether SSP leaves it as it is. A schedule that is not known is taken to be the same.
@@ -340,46 +556,30 @@ fn collect_garbage(
     disks: &mut BTreeMap<Disk, DiskState>,
     cron: &cdi::Cron<'_>,
     name: &str,
-    old: Vec<Disk>,
+    old: impl Iterator<Item = Disk>,
 ) {
     const IMPORTS_TO_KEEP: i64 = 3;
-    if !matches!(
-        cron.spec.garbage_collect.as_deref(),
-        None | Some("Outdated")
-    ) {
+    if !collects_garbage(cron.spec) {
         return;
     }
     let keep = cron.spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
     let keep = usize::try_from(keep).unwrap_or_default().saturating_sub(1);
-    let mut by_use = BTreeMap::new();
+    let mut by_use = BTreeSet::new();
     for disk in old {
         match disks.get(&disk) {
             Some(state) if state.cron == name => {
-                by_use.insert((state.last_use, disk), ());
+                by_use.insert((state.last_use, disk));
             }
             // Another cron has taken it.
             _ => {}
         }
     }
     let excess = by_use.len().saturating_sub(keep);
-    for (_, disk) in by_use.into_keys().take(excess) {
+    for (_, disk) in by_use.into_iter().take(excess) {
         disks.remove(&disk);
     }
 }
 
-/// The source of a cron's image, without the platform and the pull method, which do not change its digest.
-fn image_source(cron: &cdi::Cron<'_>) -> String {
-    let source = cron.spec.template.object().object("spec").object("source");
-    let registry = source.object("registry");
-    let text = |field: kubernetes::json::Field<'_>| field.string().ok().flatten();
-    if let Some(url) = text(registry.field("url")) {
-        return url;
-    }
-    if let Some(stream) = text(registry.field("imageStream")) {
-        return ["imageStream ", &stream].concat();
-    }
-    let pvc = source.object("pvc");
-    let namespace = text(pvc.field("namespace")).unwrap_or_default();
-    let name = text(pvc.field("name")).unwrap_or_default();
-    ["pvc ", &namespace, "/", &name].concat()
+fn collects_garbage(spec: &cdi::Spec<'_>) -> bool {
+    matches!(spec.garbage_collect.as_deref(), None | Some("Outdated"))
 }

@@ -134,7 +134,7 @@ impl VirtualMachine {
     ///
     /// MIRRORS: kubevirt pkg/virt-controller/services/nodeselectorrenderer.go, `NewNodeSelectorRenderer`: the nodeSelector
     /// of the VM is copied over the one for its architecture; template.go, `RenderLaunchManifest`, for the gate
-    /// CrossArchitectureVirtualization.
+    /// `CrossArchitectureVirtualization`.
     pub fn launcher(&self, architecture: &str, is_cross_architecture: bool) -> Launcher {
         let own = self.node_selector.get(ARCHITECTURE_LABEL);
         if is_cross_architecture && !architecture.is_empty() {

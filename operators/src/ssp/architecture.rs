@@ -82,7 +82,7 @@ impl<'a> Cluster<'a> {
     /// SSP's webhook checks all architectures, whether the import is on or off. Without any, and with the import off, SSP
     /// takes the one that it runs on itself, for which amd64 stands here.
     ///
-    /// MIRRORS: ssp-operator webhooks/ssp_webhook.go, validateCluster; internal/architecture/architecture.go,
+    /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster; internal/architecture/architecture.go,
     /// `GetSSPArchs`.
     pub fn architectures(self, is_multi_arch: bool) -> Result<Vec<Architecture>, Unusable<'a>> {
         let known = |name: &'a String| Architecture::parse(name).ok_or(Unusable::Unknown(name));

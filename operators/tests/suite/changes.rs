@@ -1,25 +1,27 @@
 //! The changes, against what the operators' own code makes of generated updates.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 
-use operators::forecast::{Disk, State, changes};
+use operators::cdi::data_import_cron::Polling;
+use operators::forecast::{Changes, Cron, Disk, Forecast, State, changes};
 use operators::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use super::cluster::Texts;
-use super::forecast::{self, Difference, UNREADABLE, strings};
-use super::rows;
+use super::forecast::{self, UNREADABLE};
+use super::{Difference, all_agree, corpus, strings};
 
 const SAMPLE: &[u8] = include_bytes!("data/chain-pairs-sample.jsonl.gz");
 
 #[test]
 fn the_changes_agree_with_the_operators() {
-    let left_out = RefCell::default();
-    rows::all_agree("chain-pairs", SAMPLE, |row| {
-        forecast::differences(compare(row), &left_out)
-    });
-    forecast::print(&left_out);
+    agree(SAMPLE);
+    corpus("chain-pairs", agree);
+}
+
+fn agree(compressed: impl Read) -> (usize, BTreeMap<&'static str, usize>) {
+    all_agree(compressed, compare)
 }
 
 fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
@@ -42,13 +44,20 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let refused = operators::forecast::Refused::ByHco;
     let changes = changes(&state, after.ok_or(&refused));
 
-    let crons = changes.crons.as_ref().unwrap();
+    let Some(crons) = &changes.crons else {
+        return if expected["crons"].is_null() {
+            Ok(None)
+        } else {
+            Err(("crons", "they never settle".to_owned()))
+        };
+    };
     let sources = &changes.data_sources;
     let retargeted: Vec<_> = sources
         .retargeted
         .iter()
         .map(|it| json!({"name": it.key.to_string(), "from": it.from, "to": it.to}))
         .collect();
+    let lags = lags(&changes, after);
     let columns = [
         ("crons", "created", names(&crons.created)),
         ("crons", "deleted", names(&crons.deleted)),
@@ -66,6 +75,9 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         ("lostImage", "", names(&changes.lost_image)),
     ];
     for (column, set, ours) in columns {
+        if lags.is_some() && column != "crons" && !["created", "deleted"].contains(&set) {
+            continue;
+        }
         let theirs = if set.is_empty() {
             &expected[column]
         } else {
@@ -82,10 +94,39 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     }
     let unchanged = strings(&expected["dataSources"]["unchanged"]);
     let ours: BTreeSet<_> = sources.unchanged.iter().map(ToString::to_string).collect();
+    if lags.is_some() {
+        return Ok(lags);
+    }
     if let Some(missing) = unchanged.into_iter().find(|name| !ours.contains(*name)) {
         return Err(("dataSources", format!("unchanged: {missing}")));
     }
     Ok(None)
+}
+
+/// Why disks differ in a row whose controllers took turns until no object changed: there CDI had not begun all imports.
+fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str> {
+    let crons = after.map(|after| after.crons.iter()).into_iter().flatten();
+    let created = &changes.crons.as_ref()?.created;
+    let mut created = crons.filter(|cron| created.contains(&cron.key));
+    let is_by_pod = |cron: &Cron| {
+        let template = &after.unwrap().templates[cron.template];
+        let volume = template.spec.template.object().object("spec");
+        let registry = volume.object("source").object("registry");
+        cron.verdict.polling == Some(Polling::Controller) && registry.field("url").is_present()
+    };
+    if created.any(is_by_pod) {
+        return Some("a new cron with node pull, for which CDI first runs a pod");
+    }
+    let disks = &changes.disks;
+    if disks
+        .imported
+        .intersection(&disks.leftover)
+        .next()
+        .is_some()
+    {
+        return Some("a new cron imports for a DataSource that it may not change");
+    }
+    None
 }
 
 fn names(keys: &BTreeSet<Key>) -> Value {

@@ -1,7 +1,7 @@
 //! The forecast, against what the operators' own code makes of generated objects.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use operators::cdi::data_import_cron::{Polling, RefusedBy};
 use operators::cdi::data_source;
@@ -12,55 +12,28 @@ use operators::ssp::bundle;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Texts};
-use super::rows;
-
-/// What a row and the model disagree about: the column, and how it differs.
-pub(super) type Difference = (&'static str, String);
+use super::{Difference, all_agree, corpus, string, strings};
 
 const SAMPLE: &[u8] = include_bytes!("data/chain-sample.jsonl.gz");
 
 #[test]
 fn the_forecasts_agree_with_the_operators() {
-    let left_out = RefCell::default();
-    rows::all_agree("chain", SAMPLE, |row| {
+    agree(SAMPLE);
+    corpus("chain", agree);
+}
+
+fn agree(compressed: impl Read) -> (usize, BTreeMap<&'static str, usize>) {
+    all_agree(compressed, |row| {
         let texts = Texts::new(&row["hco"], &row["nodes"]);
-        let result = match texts.cluster() {
+        match texts.cluster() {
             Some(cluster) => compare(&cluster, &row["expected"]),
             None => Ok(Some(UNREADABLE)),
-        };
-        differences(result, &left_out)
-    });
-    print(&left_out);
-}
-
-/// The rows that are left out, by the reason.
-pub(super) type LeftOut = RefCell<BTreeMap<&'static str, usize>>;
-
-pub(super) const UNREADABLE: &str = "a type that HCO's schema refuses";
-
-pub(super) fn differences(
-    result: Result<Option<&'static str>, Difference>,
-    left_out: &LeftOut,
-) -> Vec<String> {
-    match result {
-        Ok(None) => Vec::new(),
-        Ok(Some(class)) => {
-            *left_out.borrow_mut().entry(class).or_default() += 1;
-            Vec::new()
         }
-        Err((column, fact)) => vec![format!("{column}: {fact}")],
-    }
+    })
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "rows that are not compared must be seen"
-)]
-pub(super) fn print(left_out: &LeftOut) {
-    for (class, count) in &*left_out.borrow() {
-        eprintln!("left out: {count} rows: {class}");
-    }
-}
+/// Rows that are left out.
+pub(super) const UNREADABLE: &str = "a type that HCO's schema refuses";
 
 /// Compares a forecast with the columns of a row.
 pub(super) fn compare<'a>(
@@ -76,13 +49,10 @@ pub(super) fn compare<'a>(
         ));
     }
     if at == "mutating-webhook" {
-        return match cluster
-            .hco
-            .import
-            .contradicts_itself(None, super::cluster::MAIN)
-        {
-            true => Ok(None),
-            false => Err(("error", "no contradiction".to_owned())),
+        return if cluster.hco.import.contradicts_itself(None, super::cluster::MAIN) {
+            Ok(None)
+        } else {
+            Err(("error", "no contradiction".to_owned()))
         };
     }
     let forecast = match (cluster.forecast(), stage) {
@@ -279,13 +249,4 @@ fn data_sources_of_row(sources: &Value) -> Value {
             source
         });
     Value::Array(sources.collect())
-}
-
-pub(super) fn strings(value: &Value) -> Vec<&str> {
-    let values = value.as_array().into_iter().flatten();
-    values.filter_map(Value::as_str).collect()
-}
-
-fn string(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

@@ -1,4 +1,8 @@
-//! The model, compared with what the operators' own code does with the same objects.
+//! The operators, against what their own Go code does.
+//!
+//! Samples of the corpora are committed, because the project builds without `../shared`; the whole corpora are read from
+//! there if they are there, and from the directory `HCO_ROWS` if that is set. What the columns mean is told in
+//! `../shared/conformance/README.md`.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,4 +15,71 @@ mod changes;
 mod cluster;
 mod data_import_crons;
 mod forecast;
-mod rows;
+mod virtual_machines;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io::{BufRead, BufReader, Read};
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+/// What a row and the model disagree about: the column, and how it differs.
+type Difference = (&'static str, String);
+
+/// Compares all rows. `compare` returns the class of rows that are left out, if the row belongs to one. Returns how many
+/// rows there are, and how many of each class.
+fn all_agree(
+    compressed: impl Read,
+    mut compare: impl FnMut(&Value) -> Result<Option<&'static str>, Difference>,
+) -> (usize, BTreeMap<&'static str, usize>) {
+    let (mut count, mut classes) = (0, BTreeMap::new());
+    let mut different: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for line in BufReader::new(GzDecoder::new(compressed)).lines() {
+        let row: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        count += 1;
+        match compare(&row) {
+            Ok(None) => {}
+            Ok(Some(class)) => *classes.entry(class).or_default() += 1,
+            Err((column, fact)) => different
+                .entry(column)
+                .or_default()
+                .push(format!("{}: {fact}", row["id"].as_str().unwrap())),
+        }
+    }
+    assert_ne!(count, 0, "there are no rows to compare");
+    let mut text = String::new();
+    for (column, rows) in &different {
+        _ = writeln!(text, "{column}: {} of {count} rows differ", rows.len());
+        for row in rows.iter().take(8) {
+            _ = writeln!(text, "  {row}");
+        }
+    }
+    assert!(different.is_empty(), "{text}");
+    (count, classes)
+}
+
+/// Checks the whole corpus of a name, if it is there.
+#[expect(clippy::print_stderr, reason = "a check that did not run must be seen")]
+fn corpus(name: &str, check: impl Fn(std::fs::File) -> (usize, BTreeMap<&'static str, usize>)) {
+    let rows = std::env::var("HCO_ROWS");
+    let is_required = rows.is_ok();
+    let directory =
+        rows.unwrap_or_else(|_| format!("{}/../../shared/conformance", env!("CARGO_MANIFEST_DIR")));
+    let file = std::fs::File::open(format!("{directory}/{name}.jsonl.gz"));
+    if file.is_err() && !is_required {
+        eprintln!("conformance {name}: not run: ../shared/conformance is not there");
+        return;
+    }
+    let (count, classes) = check(file.expect("the rows are in the directory HCO_ROWS"));
+    eprintln!("conformance {name}: {count} rows agree, left out: {classes:?}");
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    let values = value.as_array().into_iter().flatten();
+    values.filter_map(Value::as_str).collect()
+}
+
+fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

@@ -1,6 +1,6 @@
 //! The source of a `DataImportCron`.
 
-use kubernetes::json::{Object, WrongType};
+use kubernetes::json::{Field, Object, WrongType};
 
 use crate::cdi::data_import_cron::{Refusal, url};
 
@@ -31,39 +31,26 @@ struct Pvc {
     name: String,
 }
 
+impl Pvc {
+    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+        let pvc = field.object();
+        let read = Self {
+            namespace: pvc.field("namespace").string()?.unwrap_or_default(),
+            name: pvc.field("name").string()?.unwrap_or_default(),
+        };
+        Ok(field.is_present().then_some(read))
+    }
+}
+
 impl Source {
     pub(super) fn read<'a>(volume: &Object<'a>) -> Result<Self, WrongType<'a>> {
         let source = volume.object("source");
-        let kinds = KINDS.iter().filter(|kind| source.field(kind).is_present());
-        let registry = source.field("registry");
-        let pvc = source.field("pvc");
-        let is_clone = pvc.is_present()
-            || source.field("snapshot").is_present()
-            || volume.field("sourceRef").is_present();
+        let has = |kind: &&'static str| source.field(kind).is_present();
         Ok(Self {
-            kinds: kinds.count(),
-            is_clone,
-            registry: match registry.is_present() {
-                true => {
-                    let registry = registry.object();
-                    Some(Registry {
-                        url: registry.field("url").string()?,
-                        image_stream: registry.field("imageStream").string()?,
-                        pull_method: registry.field("pullMethod").string()?,
-                    })
-                }
-                false => None,
-            },
-            pvc: match pvc.is_present() {
-                true => {
-                    let pvc = pvc.object();
-                    Some(Pvc {
-                        namespace: pvc.field("namespace").string()?.unwrap_or_default(),
-                        name: pvc.field("name").string()?.unwrap_or_default(),
-                    })
-                }
-                false => None,
-            },
+            kinds: KINDS.iter().filter(|kind| has(kind)).count(),
+            is_clone: has(&"pvc") || has(&"snapshot") || volume.field("sourceRef").is_present(),
+            registry: Registry::read(&source.field("registry"))?,
+            pvc: Pvc::read(&source.field("pvc"))?,
         })
     }
 
@@ -72,8 +59,8 @@ impl Source {
         (self.registry.is_none() && self.pvc.is_none()).then_some(Refusal::SourceMissing)
     }
 
-    /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/util.go, validateNumberOfSources and
-    /// validateDataVolumeSourceRegistry; datavolume-validate.go, validateDataVolumeSpec.
+    /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-validate.go, validateDataVolumeSpec;
+    /// util.go, validateNumberOfSources.
     pub(super) fn examine(&self) -> Option<Refusal> {
         if self.kinds > 1 {
             return Some(Refusal::SourcesMultiple);
@@ -95,6 +82,17 @@ impl Source {
 }
 
 impl Registry {
+    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+        let registry = field.object();
+        let read = Self {
+            url: registry.field("url").string()?,
+            image_stream: registry.field("imageStream").string()?,
+            pull_method: registry.field("pullMethod").string()?,
+        };
+        Ok(field.is_present().then_some(read))
+    }
+
+    /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/util.go, validateDataVolumeSourceRegistry.
     fn examine(&self) -> Option<Refusal> {
         if self.url.is_some() == self.image_stream.is_some() {
             return Some(Refusal::UrlOrImageStream);

@@ -10,21 +10,24 @@ pub(super) fn is_known(name: &str) -> bool {
         return true;
     }
     let name = name.strip_prefix("posix/").unwrap_or(name);
-    let (area, place) = name.rsplit_once('/').unwrap_or(("", name));
+    let (area, place) = match name.rsplit_once('/') {
+        Some((area, place)) => (Some(area), place),
+        None => (None, name),
+    };
     let places = ZONES.iter().find(|(known, _)| *known == area);
     places.is_some_and(|(_, places)| places.split(' ').any(|known| known == place))
 }
 
-/// The places of each area.
-const ZONES: [(&str, &str); 21] = [
+/// The places of each area, and those without an area.
+const ZONES: [(Option<&str>, &str); 21] = [
     (
-        "",
+        None,
         "CET CST6CDT Cuba EET EST EST5EDT Egypt Eire Factory GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST \
          Hongkong Iceland Iran Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC \
          PST8PDT Poland Portugal ROC ROK Singapore Turkey UCT UTC Universal W-SU WET Zulu",
     ),
     (
-        "Africa",
+        Some("Africa"),
         "Abidjan Accra Addis_Ababa Algiers Asmara Asmera Bamako Bangui Banjul Bissau Blantyre Brazzaville \
          Bujumbura Cairo Casablanca Ceuta Conakry Dakar Dar_es_Salaam Djibouti Douala El_Aaiun Freetown \
          Gaborone Harare Johannesburg Juba Kampala Khartoum Kigali Kinshasa Lagos Libreville Lome Luanda \
@@ -32,7 +35,7 @@ const ZONES: [(&str, &str); 21] = [
          Ouagadougou Porto-Novo Sao_Tome Timbuktu Tripoli Tunis Windhoek",
     ),
     (
-        "America",
+        Some("America"),
         "Adak Anchorage Anguilla Antigua Araguaina Aruba Asuncion Atikokan Atka Bahia Bahia_Banderas Barbados \
          Belem Belize Blanc-Sablon Boa_Vista Bogota Boise Buenos_Aires Cambridge_Bay Campo_Grande Cancun \
          Caracas Catamarca Cayenne Cayman Chicago Chihuahua Ciudad_Juarez Coral_Harbour Cordoba Costa_Rica \
@@ -49,23 +52,23 @@ const ZONES: [(&str, &str); 21] = [
          Thunder_Bay Tijuana Toronto Tortola Vancouver Virgin Whitehorse Winnipeg Yakutat Yellowknife",
     ),
     (
-        "America/Argentina",
+        Some("America/Argentina"),
         "Buenos_Aires Catamarca ComodRivadavia Cordoba Jujuy La_Rioja Mendoza Rio_Gallegos Salta San_Juan \
          San_Luis Tucuman Ushuaia",
     ),
     (
-        "America/Indiana",
+        Some("America/Indiana"),
         "Indianapolis Knox Marengo Petersburg Tell_City Vevay Vincennes Winamac",
     ),
-    ("America/Kentucky", "Louisville Monticello"),
-    ("America/North_Dakota", "Beulah Center New_Salem"),
+    (Some("America/Kentucky"), "Louisville Monticello"),
+    (Some("America/North_Dakota"), "Beulah Center New_Salem"),
     (
-        "Antarctica",
+        Some("Antarctica"),
         "Casey Davis DumontDUrville Macquarie Mawson McMurdo Palmer Rothera South_Pole Syowa Troll Vostok",
     ),
-    ("Arctic", "Longyearbyen"),
+    (Some("Arctic"), "Longyearbyen"),
     (
-        "Asia",
+        Some("Asia"),
         "Aden Almaty Amman Anadyr Aqtau Aqtobe Ashgabat Ashkhabad Atyrau Baghdad Bahrain Baku Bangkok Barnaul \
          Beirut Bishkek Brunei Calcutta Chita Choibalsan Chongqing Chungking Colombo Dacca Damascus Dhaka \
          Dili Dubai Dushanbe Famagusta Gaza Harbin Hebron Ho_Chi_Minh Hong_Kong Hovd Irkutsk Istanbul Jakarta \
@@ -77,29 +80,29 @@ const ZONES: [(&str, &str); 21] = [
          Vladivostok Yakutsk Yangon Yekaterinburg Yerevan",
     ),
     (
-        "Atlantic",
+        Some("Atlantic"),
         "Azores Bermuda Canary Cape_Verde Faeroe Faroe Jan_Mayen Madeira Reykjavik South_Georgia St_Helena \
          Stanley",
     ),
     (
-        "Australia",
+        Some("Australia"),
         "ACT Adelaide Brisbane Broken_Hill Canberra Currie Darwin Eucla Hobart LHI Lindeman Lord_Howe \
          Melbourne NSW North Perth Queensland South Sydney Tasmania Victoria West Yancowinna",
     ),
-    ("Brazil", "Acre DeNoronha East West"),
+    (Some("Brazil"), "Acre DeNoronha East West"),
     (
-        "Canada",
+        Some("Canada"),
         "Atlantic Central Eastern Mountain Newfoundland Pacific Saskatchewan Yukon",
     ),
-    ("Chile", "Continental EasterIsland"),
+    (Some("Chile"), "Continental EasterIsland"),
     (
-        "Etc",
+        Some("Etc"),
         "GMT GMT+0 GMT+1 GMT+10 GMT+11 GMT+12 GMT+2 GMT+3 GMT+4 GMT+5 GMT+6 GMT+7 GMT+8 GMT+9 GMT-0 GMT-1 \
          GMT-10 GMT-11 GMT-12 GMT-13 GMT-14 GMT-2 GMT-3 GMT-4 GMT-5 GMT-6 GMT-7 GMT-8 GMT-9 GMT0 Greenwich \
          UCT UTC Universal Zulu",
     ),
     (
-        "Europe",
+        Some("Europe"),
         "Amsterdam Andorra Astrakhan Athens Belfast Belgrade Berlin Bratislava Brussels Bucharest Budapest \
          Busingen Chisinau Copenhagen Dublin Gibraltar Guernsey Helsinki Isle_of_Man Istanbul Jersey \
          Kaliningrad Kiev Kirov Kyiv Lisbon Ljubljana London Luxembourg Madrid Malta Mariehamn Minsk Monaco \
@@ -108,19 +111,19 @@ const ZONES: [(&str, &str); 21] = [
          Volgograd Warsaw Zagreb Zaporozhye Zurich",
     ),
     (
-        "Indian",
+        Some("Indian"),
         "Antananarivo Chagos Christmas Cocos Comoro Kerguelen Mahe Maldives Mauritius Mayotte Reunion",
     ),
-    ("Mexico", "BajaNorte BajaSur General"),
+    (Some("Mexico"), "BajaNorte BajaSur General"),
     (
-        "Pacific",
+        Some("Pacific"),
         "Apia Auckland Bougainville Chatham Chuuk Easter Efate Enderbury Fakaofo Fiji Funafuti Galapagos \
          Gambier Guadalcanal Guam Honolulu Johnston Kanton Kiritimati Kosrae Kwajalein Majuro Marquesas \
          Midway Nauru Niue Norfolk Noumea Pago_Pago Palau Pitcairn Pohnpei Ponape Port_Moresby Rarotonga \
          Saipan Samoa Tahiti Tarawa Tongatapu Truk Wake Wallis Yap",
     ),
     (
-        "US",
+        Some("US"),
         "Alaska Aleutian Arizona Central East-Indiana Eastern Hawaii Indiana-Starke Michigan Mountain Pacific \
          Samoa",
     ),
@@ -153,6 +156,7 @@ mod tests {
             "Europe",
             "Europe/",
             "/Prague",
+            "/UTC",
             "europe/prague",
             "utc",
             "Prague",

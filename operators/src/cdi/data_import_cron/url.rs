@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 /// The scheme of a URL in lower case, empty if it has none; `None` if Go cannot parse the URL.
 ///
-/// MIRRORS: Go 1.26 net/url, `Parse`.
+/// MIRRORS: Go 1.25 net/url, `Parse`.
 pub(super) fn scheme(url: &str) -> Option<String> {
     let (url, fragment) = url.split_once('#').unwrap_or((url, ""));
     if url.bytes().any(|byte| byte.is_ascii_control()) || !has_valid_escapes(fragment) {
@@ -17,12 +17,13 @@ pub(super) fn scheme(url: &str) -> Option<String> {
     let (rest, _query) = rest.split_once('?').unwrap_or((rest, ""));
     if !rest.starts_with('/') {
         let first = rest.split_once('/').map_or(rest, |(first, _)| first);
-        return (!scheme.is_empty() || !first.contains(':')).then_some(scheme);
+        let is_path = !first.contains(':') && has_valid_escapes(rest);
+        return (!scheme.is_empty() || is_path).then_some(scheme);
     }
     let path = match rest.strip_prefix("//") {
         Some(behind) if !scheme.is_empty() || !behind.starts_with('/') => {
             let (authority, path) = behind.split_once('/').unwrap_or((behind, ""));
-            if !is_authority(&scheme, authority) {
+            if !is_authority(authority) {
                 return None;
             }
             path
@@ -48,17 +49,17 @@ fn split_scheme(url: &str) -> Option<(String, &str)> {
 }
 
 /// MIRRORS: Go net/url, parseAuthority.
-fn is_authority(scheme: &str, authority: &str) -> bool {
+fn is_authority(authority: &str) -> bool {
     let (user, host) = match authority.rsplit_once('@') {
         Some((user, host)) => (user, host),
         None => ("", authority),
     };
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
-    is_host(scheme, host) && user.bytes().all(is_known) && has_valid_escapes(user)
+    is_host(host) && user.bytes().all(is_known) && has_valid_escapes(user)
 }
 
 /// MIRRORS: Go net/url, parseHost.
-fn is_host(scheme: &str, host: &str) -> bool {
+fn is_host(host: &str) -> bool {
     let is_port = |port: &str| {
         let digits = port.strip_prefix(':');
         port.is_empty()
@@ -71,13 +72,10 @@ fn is_host(scheme: &str, host: &str) -> bool {
         };
         return is_port(port) && is_address(address);
     }
-    let is_strict = matches!(scheme, "http" | "https");
-    let port = if is_strict {
-        host.find(':')
-    } else {
-        host.rfind(':')
-    };
-    let port = port.and_then(|at| host.get(at..)).unwrap_or_default();
+    let port = host
+        .rfind(':')
+        .and_then(|at| host.get(at..))
+        .unwrap_or_default();
     is_port(port) && has_host_characters(host)
 }
 
@@ -180,7 +178,7 @@ mod tests {
             ("", ""),
             ("*", ""),
             ("?a:b", ""),
-            ("http://quay.io:80/x", "http"),
+            ("http://a:1:2/x", "http"),
         ] {
             assert_eq!(scheme(url).as_deref(), Some(expected), "{url}");
         }
@@ -219,7 +217,7 @@ mod tests {
             "docker://[::1%25%01]/x",
             "docker://[::1%25%c3%bc]/x",
             "docker://[::1%en0]/x",
-            "http://a:1:2/x",
+            "quay.io/%zz",
         ] {
             assert_eq!(scheme(url), None, "{url}");
         }

@@ -1,0 +1,131 @@
+//! Why a `DataImportCron` is rejected.
+
+/// Who rejects a `DataImportCron`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusedBy {
+    /// The API server, before any webhook is called.
+    ApiServer,
+    /// CDI's validating webhook.
+    Webhook,
+}
+
+/// What of a template causes a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The name of the template.
+    Name,
+    /// The template's managedDataSource.
+    ManagedDataSource,
+    /// Anything else.
+    Other,
+}
+
+/// Why a `DataImportCron` is rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It has no name.
+    NameMissing,
+    /// Its name is not a DNS subdomain.
+    NameInvalid,
+    /// Its name has more than 253 characters.
+    NameTooLongForObject,
+    /// Its namespace is not a DNS label, so no such namespace exists.
+    NamespaceInvalid,
+    /// The managedDataSource is too long for the label that SSP sets to it.
+    DataSourceLabelTooLong,
+    /// The managedDataSource contains a character that the value of a label cannot have.
+    DataSourceLabelInvalid,
+    /// A label that the template itself has.
+    LabelInvalid(String),
+    /// The key of an annotation that the template itself has.
+    AnnotationInvalid(String),
+    /// The annotations have more than 256 KiB.
+    AnnotationsTooLong,
+    /// Its name has more than 63 characters.
+    NameTooLong,
+    /// The source is neither a registry nor a PVC.
+    SourceMissing,
+    /// A field is set that only a `DataVolume` can have: sourceRef, contentType, checkpoints, or finalCheckpoint.
+    FieldUnsettable(&'static str),
+    /// There is neither `storage` nor `pvc`.
+    StorageMissing,
+    /// There are both `storage` and `pvc`.
+    StorageDuplicate,
+    /// The size is zero or negative.
+    SizeNotPositive,
+    /// The size is less than 1 MiB.
+    SizeTooSmall,
+    /// The size is not a quantity. HCO cannot read such a template.
+    SizeInvalid,
+    /// There is no size, and the source does not have one either.
+    SizeMissing,
+    /// The name of the storage class has more than 253 characters.
+    StorageClassTooLong,
+    /// `pvc` without an access mode.
+    AccessModeMissing,
+    /// `pvc` with more than one access mode.
+    AccessModesMultiple,
+    /// An access mode that Kubernetes does not have.
+    AccessModeUnknown(String),
+    /// The claim has a data source of its own, and the template a source as well.
+    ExternallyPopulated,
+    /// The source has more than one kind.
+    SourcesMultiple,
+    /// The registry has both a URL and an image stream, or neither.
+    UrlOrImageStream,
+    /// The URL cannot be parsed.
+    UrlInvalid(String),
+    /// The scheme of the URL is neither docker nor oci-archive.
+    UrlScheme(String),
+    /// The pull method is neither pod nor node.
+    PullMethodUnknown(String),
+    /// The name of the image stream is empty.
+    ImageStreamEmpty,
+    /// An image stream with another pull method than node.
+    ImageStreamWithoutNode,
+    /// The PVC has no name or no namespace.
+    PvcIncomplete,
+    /// The schedule is not a valid cron expression.
+    ScheduleInvalid,
+    /// importsToKeep is negative.
+    ImportsToKeepNegative,
+    /// garbageCollect is neither Never nor Outdated.
+    GarbageCollectUnknown(String),
+    /// The managedDataSource is empty.
+    ManagedDataSourceMissing,
+    /// The managedDataSource has more than 63 characters.
+    ManagedDataSourceTooLong,
+}
+
+impl Refusal {
+    /// Who rejects the `DataImportCron`.
+    pub fn by(&self) -> RefusedBy {
+        match self {
+            Self::NameMissing
+            | Self::NameInvalid
+            | Self::NameTooLongForObject
+            | Self::NamespaceInvalid
+            | Self::DataSourceLabelTooLong
+            | Self::DataSourceLabelInvalid
+            | Self::LabelInvalid(_)
+            | Self::AnnotationInvalid(_)
+            | Self::AnnotationsTooLong => RefusedBy::ApiServer,
+            _ => RefusedBy::Webhook,
+        }
+    }
+
+    /// What of the template causes it.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::NameMissing
+            | Self::NameInvalid
+            | Self::NameTooLongForObject
+            | Self::NameTooLong => Cause::Name,
+            Self::DataSourceLabelTooLong
+            | Self::DataSourceLabelInvalid
+            | Self::ManagedDataSourceMissing
+            | Self::ManagedDataSourceTooLong => Cause::ManagedDataSource,
+            _ => Cause::Other,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! VirtualMachines, against what KubeVirt's own code makes of them.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use kubernetes::json::Json;
+use operators::kubevirt::virtual_machine::{
+    DATA_SOURCE_ARCHITECTURE, DataSource, VM_ARCHITECTURE, VirtualMachine, is_refused,
+};
+use serde_json::{Value, json};
+
+use super::{Difference, all_agree, corpus};
+
+const SAMPLE: &[u8] = include_bytes!("data/chain-vms-sample.jsonl.gz");
+
+#[test]
+fn the_virtual_machines_agree_with_kubevirt() {
+    agree(SAMPLE);
+    corpus("chain-vms", agree);
+}
+
+fn agree(compressed: impl Read) -> (usize, BTreeMap<&'static str, usize>) {
+    all_agree(compressed, compare)
+}
+
+fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
+    let text = row["vm"].to_string();
+    let machine = VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap();
+    let sources = data_sources(&row["dataSources"]);
+    let (architecture, reason) = machine.resolve(default(row), |namespace, name| {
+        sources
+            .get(&(namespace.to_owned(), name.to_owned()))
+            .cloned()
+    });
+    let is_cross = row["featureGates"] == json!(["CrossArchitectureVirtualization"]);
+    let launcher = machine.launcher(&architecture, is_cross);
+    let expected = &row["expected"];
+    let selector = &expected["nodeSelector"];
+    let vm_architecture = selector
+        .as_object()
+        .unwrap()
+        .keys()
+        .find(|key| key.starts_with(VM_ARCHITECTURE));
+    let columns = [
+        (
+            "architecture",
+            json!(architecture),
+            &expected["architecture"],
+        ),
+        ("reason", json!(reason.name()), &expected["reason"]),
+        (
+            "kubernetes.io/arch",
+            json!(launcher.architecture),
+            &selector["kubernetes.io/arch"],
+        ),
+        (
+            "vm-arch",
+            json!(launcher.vm_architecture),
+            &json!(vm_architecture),
+        ),
+        (
+            "vmiRefused",
+            json!(is_refused(&architecture)),
+            &json!(!expected["vmiRefused"].is_null()),
+        ),
+    ];
+    match columns.iter().find(|(_, ours, theirs)| ours != *theirs) {
+        Some((column, ours, theirs)) => Err((column, format!("theirs {theirs}, ours {ours}"))),
+        None => Ok(None),
+    }
+}
+
+/// Without a default of its own, KubeVirt takes the architecture that virt-operator runs on: here amd64.
+fn default(row: &Value) -> &str {
+    let defaults = [
+        &row["defaultArchitecture"],
+        &row["statusDefaultArchitecture"],
+    ];
+    let mut defaults = defaults.iter().filter_map(|it| it.as_str());
+    defaults.find(|it| !it.is_empty()).unwrap_or("amd64")
+}
+
+fn data_sources(list: &Value) -> BTreeMap<(String, String), DataSource> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let sources = list.as_array().unwrap().iter().map(|source| {
+        let metadata = &source["metadata"];
+        let target = &source["spec"]["source"]["dataSource"];
+        let label = &metadata["labels"][DATA_SOURCE_ARCHITECTURE];
+        let source = DataSource {
+            architecture_label: label.as_str().map(str::to_owned),
+            points_to: target
+                .is_object()
+                .then(|| (text(&target["namespace"]), text(&target["name"]))),
+        };
+        (
+            (text(&metadata["namespace"]), text(&metadata["name"])),
+            source,
+        )
+    });
+    sources.collect()
+}
