@@ -64,8 +64,11 @@ impl Index {
 
     /// The digest of the entry that CDI selects for an architecture.
     ///
-    /// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance and isPreferredOver; `docker_schema2_list.go`,
-    /// `ChooseInstance`: in Docker's format, an entry without a platform is for none, and the first entry counts.
+    /// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance and isPreferredOver;
+    /// `docker_schema2_list.go`, `ChooseInstance`: in Docker's format, an entry without a platform is for none, and the
+    /// first entry counts.
+    ///
+    /// DIVERGES: an index without a media type is read as OCI's, whatever the type of the registry's response is.
     pub(super) fn entry(&self, architecture: &str) -> Option<&str> {
         let ranked = self.entries.iter().filter_map(|entry| {
             let rank = match &entry.platform {
