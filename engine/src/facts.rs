@@ -35,24 +35,15 @@ pub(crate) struct Facts<'a> {
     pub(crate) images: Images<'a>,
     /// The namespace of golden images.
     pub(crate) golden_namespace: &'a str,
-    /// What the operators behind HCO will make of the object.
-    pub(crate) outlook: Outlook<'a>,
+    /// What the operators behind HCO will make of the object; `None` before that is known, if there are no golden images, if
+    /// HCO or SSP refuses the object, or if a patch changes what SSP gets.
+    pub(crate) forecast: Option<&'a Forecast<'a>>,
     /// What the update changes in the cluster.
     pub(crate) changes: Option<&'a Changes>,
 }
 
 /// A forecast, or who refuses the object.
 pub(crate) type Prediction<'a> = Result<Forecast<'a>, Refused<'a>>;
-
-/// What is known about what the operators behind HCO will make of an object.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Outlook<'a> {
-    /// Nothing: the nodes were not read, there are no golden images, or a patch changes what SSP gets.
-    Unknown,
-    /// HCO or SSP refuses the object, so that everything stays as it was.
-    Refused(&'a Refused<'a>),
-    Known(&'a Forecast<'a>),
-}
 
 impl<'a> Facts<'a> {
     pub(crate) fn new(
@@ -79,14 +70,14 @@ impl<'a> Facts<'a> {
             instead: slot,
             images: Images::NotWanted,
             golden_namespace,
-            outlook: Outlook::Unknown,
+            forecast: None,
             changes: None,
         }
     }
 
     /// What SSP, CDI, and KubeVirt will make of the object. `None` if the nodes were not read, or if a patch changes what
     /// SSP gets.
-    pub(crate) fn forecast(&self) -> Option<Prediction<'a>> {
+    pub(crate) fn predict(&self) -> Option<Prediction<'a>> {
         let census = self.census_if_read()?;
         if jsonpatch::overrides(self.hco.patches.ssp.as_deref(), &jsonpatch::IN_SSP) {
             return None;
@@ -108,11 +99,7 @@ impl<'a> Facts<'a> {
     {
         Facts {
             golden_images: self.golden_images.clone(),
-            outlook: match forecast {
-                None => Outlook::Unknown,
-                Some(Err(refused)) => Outlook::Refused(refused),
-                Some(Ok(forecast)) => Outlook::Known(forecast),
-            },
+            forecast: forecast.and_then(|it| it.as_ref().ok()),
             ..*self
         }
     }
@@ -122,14 +109,6 @@ impl<'a> Facts<'a> {
         Self {
             instead: self.nodes.slot(&new.placement),
             ..self
-        }
-    }
-
-    /// The forecast, if there is one.
-    pub(crate) fn known_forecast(&self) -> Option<&'a Forecast<'a>> {
-        match self.outlook {
-            Outlook::Known(forecast) => Some(forecast),
-            Outlook::Unknown | Outlook::Refused(_) => None,
         }
     }
 

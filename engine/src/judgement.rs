@@ -53,7 +53,7 @@ pub(crate) fn judge<R>(
         facts.census();
     }
     let has_golden_images = policy.has_golden_images;
-    let (before, after) = (facts.old.and_then(Facts::forecast), facts.forecast());
+    let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
     let before = before.filter(|_| has_golden_images);
     let after = after.filter(|_| has_golden_images);
     let changes = changes(before.as_ref(), after.as_ref());
@@ -89,7 +89,7 @@ pub(crate) fn judge<R>(
     // A report contains the forecast, even if no rule needed the nodes.
     facts.nodes.open();
     facts.census();
-    let (before, after) = (facts.old.and_then(Facts::forecast), facts.forecast());
+    let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
     let before = before.filter(|_| has_golden_images);
     let after = after.filter(|_| has_golden_images);
     let changes = self::changes(before.as_ref(), after.as_ref());

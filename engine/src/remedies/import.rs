@@ -153,8 +153,8 @@ impl Remedies<'_, '_> {
                 facts.golden_namespace,
             )
         };
-        let is_known = facts.known_forecast().is_some();
-        let forecast = after.forecast().filter(|_| is_known);
+        let is_known = facts.forecast.is_some();
+        let forecast = after.predict().filter(|_| is_known);
         let after = after.with_forecast(forecast.as_ref());
         let mut revealed = BTreeSet::new();
         for (rule, check) in CHECKS {
@@ -164,8 +164,8 @@ impl Remedies<'_, '_> {
                 revealed.insert(rule.id);
             }
         }
-        let state = facts.known_forecast().map(State::of);
-        let changes = state.zip(after.known_forecast());
+        let state = facts.forecast.map(State::of);
+        let changes = state.zip(after.forecast);
         let changes = changes.map(|(before, after)| forecast::changes(&before, Ok(after)));
         Some(Consequences {
             revealed,

@@ -15,7 +15,7 @@ use crate::words::refusal;
 
 /// The forecast of an object.
 pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
-    let forecast = facts.known_forecast()?;
+    let forecast = facts.forecast?;
     let sources = forecast.of_templates();
     Some(ForecastReport {
         crons: forecast.crons.iter().map(|it| cron(forecast, it)).collect(),

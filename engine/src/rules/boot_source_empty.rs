@@ -9,7 +9,7 @@ use crate::fix::Fix;
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDefaultDataSourceArch: the DataSource of a name
 /// that SSP's VM templates use points to the first architecture of the control plane, whether it has an image or not.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(forecast) = facts.known_forecast() else {
+    let Some(forecast) = facts.forecast else {
         return;
     };
     for template in &forecast.templates {

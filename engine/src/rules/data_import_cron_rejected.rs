@@ -14,7 +14,7 @@ use crate::words::refusal;
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, validateDataImportCronSpec;
 /// ssp-operator internal/controllers/ssp_controller.go, reconcileOperands: the first error ends the reconcile.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(forecast) = facts.known_forecast() else {
+    let Some(forecast) = facts.forecast else {
         return;
     };
     let mut last = None;

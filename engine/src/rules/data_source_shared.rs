@@ -13,7 +13,7 @@ use crate::fix::Fix;
 /// getCronsByDataSource, and addDataSourceReferenceForCrons: crons are kept by the DataSource that they manage, so that
 /// the template whose name sorts last wins; a cron whose DataSource is a pointer's name is dropped.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(forecast) = facts.known_forecast() else {
+    let Some(forecast) = facts.forecast else {
         return;
     };
     let pointers = by_pointer(forecast);

@@ -12,7 +12,7 @@ use crate::fix::Fix;
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, initCron; kubernetes
 /// pkg/apis/batch/validation/validation.go, validateScheduleFormat, for a time zone.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(forecast) = facts.known_forecast() else {
+    let Some(forecast) = facts.forecast else {
         return;
     };
     let mut last = None;

@@ -4,9 +4,9 @@ use kubernetes::name::is_dns1123_subdomain;
 use kubernetes::text::quote;
 use operators::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns};
 use operators::cdi::data_source;
-use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver, Refused};
+use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver};
 
-use crate::facts::{Facts, Outlook};
+use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
 use crate::words::{data_source_refusal, longest_name, refusal};
@@ -16,25 +16,16 @@ use crate::words::{data_source_refusal, longest_name, refusal};
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; for the rest
 /// see `operators::cdi`.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    match facts.outlook {
-        Outlook::Known(forecast) => in_forecast(facts, forecast, findings),
-        Outlook::Refused(Refused::NameMissing) => {
-            without_forecast(facts, findings, |name| name.is_empty())
-        }
-        Outlook::Refused(_) => {}
-        // The longest names, and those that no object can have, are invalid whatever the nodes are.
-        Outlook::Unknown => without_forecast(facts, findings, |name| {
-            !is_dns1123_subdomain(name) || name.len() > NAME_MAX
-        }),
+    match facts.forecast {
+        Some(forecast) => in_forecast(facts, forecast, findings),
+        // Some names are invalid whatever else is wrong.
+        None => without_forecast(facts, findings),
     }
 }
 
-fn without_forecast<'a>(
-    facts: &Facts<'a>,
-    findings: &mut Findings<'a, '_>,
-    is_invalid: impl Fn(&str) -> bool,
-) {
-    let templates = facts.golden_images.iter().filter_map(|it| it.template);
+fn without_forecast<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let is_invalid = |name: &str| !is_dns1123_subdomain(name) || name.len() > NAME_MAX;
+    let templates = facts.hco.templates.iter().filter(|it| it.is_enabled());
     for template in templates.filter(|it| is_invalid(&it.name)) {
         let name = template.name.as_str();
         findings.add(Identity::template(name), || Finding {
