@@ -78,18 +78,28 @@ impl<'a> Facts<'a> {
     /// What SSP, CDI, and KubeVirt will make of the object. `None` if the nodes were not read, or if a patch changes what
     /// SSP gets.
     pub(crate) fn predict(&self) -> Option<Prediction<'a>> {
+        self.given().map(|given| Forecast::new(&given))
+    }
+
+    /// The same for an object that HCO refuses, as the one before an update that corrects it: an update is not denied for
+    /// another problem that was there.
+    pub(crate) fn predict_despite_hco(&self) -> Option<Prediction<'a>> {
+        self.given().map(|given| Forecast::despite_hco(&given))
+    }
+
+    fn given(&self) -> Option<Given<'a>> {
         let census = self.census_if_read()?;
         if jsonpatch::overrides(self.hco.patches.ssp.as_deref(), &jsonpatch::IN_SSP) {
             return None;
         }
-        Some(Forecast::new(&Given {
+        Some(Given {
             hco: self.hco,
             import: self.import,
             common: self.common,
             golden_namespace: self.golden_namespace,
             version: self.version.hco,
             census,
-        }))
+        })
     }
 
     /// The same object with its forecast.

@@ -2,7 +2,7 @@
 //! images, the rules about images, and then the remedies of what was found.
 
 use kubernetes::json::Json;
-use operators::forecast::{self, Changes, State};
+use operators::forecast::{self, Changes, Refused, State};
 use operators::hco::import::Import;
 
 use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
@@ -57,6 +57,10 @@ pub(crate) fn judge<R>(
     let before = before.filter(|_| has_golden_images);
     let after = after.filter(|_| has_golden_images);
     let changes = changes(before.as_ref(), after.as_ref());
+    let before = match before {
+        Some(Err(Refused::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
+        before => before,
+    };
     let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
     let mut facts = Facts {
         old: old.as_ref(),

@@ -50,7 +50,7 @@ impl<'r, 'a> Remedies<'r, 'a> {
 
     /// The remedies of a finding, the recommended one first.
     pub(crate) fn of(&self, fixes: &[Fix<'_>]) -> Vec<Remedy> {
-        let mut remedies = Vec::new();
+        let (mut remedies, mut last) = (Vec::new(), Vec::new());
         for fix in fixes {
             match fix {
                 Fix::Advice(text) => remedies.push(Remedy::advice(text.clone())),
@@ -64,13 +64,19 @@ impl<'r, 'a> Remedies<'r, 'a> {
                     complete,
                 } => remedies
                     .push(Remedy::edits(summary.clone(), edits.clone()).complete_if(*complete)),
-                Fix::EnableImport => remedies.push(self.enable_import(true)),
+                Fix::EnableImport => {
+                    let remedy = self.enable_import(true);
+                    // What only a person can prepare comes after what can be applied.
+                    let is_first = !remedy.edits.is_empty();
+                    let list = if is_first { &mut remedies } else { &mut last };
+                    list.push(remedy);
+                }
                 Fix::EnableImportIfNeeded => {
                     remedies.push(self.enable_import(self.needs_import));
                 }
                 Fix::Place { summary, otherwise } => {
                     let place = self.place(summary);
-                    if place.is_empty() && remedies.is_empty() {
+                    if place.is_empty() && remedies.is_empty() && last.is_empty() {
                         remedies.extend(otherwise.map(Remedy::advice));
                     }
                     remedies.extend(place);
@@ -86,6 +92,7 @@ impl<'r, 'a> Remedies<'r, 'a> {
                 Fix::DisableCommon(name) => remedies.push(self.disable_common(name)),
             }
         }
+        remedies.append(&mut last);
         remedies
     }
 }

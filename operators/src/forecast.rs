@@ -184,6 +184,16 @@ impl<'a> Forecast<'a> {
         if is_refused_by_hco(given.hco, given.common) {
             return Err(Refused::ByHco);
         }
+        Self::despite_hco(given)
+    }
+
+    /// The same, but what HCO refuses in the object is taken to be corrected: for a comparison of an object that HCO refuses
+    /// with the corrected one.
+    ///
+    /// # Errors
+    ///
+    /// SSP refuses the whole object.
+    pub fn despite_hco(given: &Given<'a>) -> Result<Self, Refused<'a>> {
         let templates = handed_over::handed_over(given).map_err(|_| Refused::ByHco)?;
         let mut verdicts = Vec::with_capacity(templates.len());
         for template in &templates {

@@ -54,10 +54,10 @@ impl Remedies<'_, '_> {
         let Some(Consequences { revealed, lost }) = self.consequences(&edits) else {
             return Remedy::advice("enable the multi-architecture import");
         };
-        if !lost.is_empty() {
+        if !lost.is_empty() && revealed.is_empty() {
             let keys: BTreeSet<&Key> = lost.iter().collect();
             return Remedy::advice(format!(
-                "do not enable the multi-architecture import without a node of each architecture: {} would have no disk any more",
+                "before you enable the multi-architecture import, which would leave {} without a disk, move what uses these boot sources to others",
                 boot_sources(&keys)
             ));
         }
