@@ -158,6 +158,8 @@ fn the_threat_model_names_tests_that_exist() {
     let mut tests = String::new();
     for directory in [
         "engine",
+        "kubernetes",
+        "operators",
         "preflight",
         "packaging",
         "e2e-tests",
