@@ -10,6 +10,7 @@
 )]
 
 mod answer;
+mod api_server;
 mod case;
 mod cluster;
 mod docker_registry;
@@ -20,8 +21,10 @@ mod page;
 pub mod ports;
 mod scripted_registry;
 mod session;
+mod test_registry;
 
 pub use answer::Answer;
+pub use api_server::{ApiServer, recorded};
 pub use case::{Case, Expected, cases};
 pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};
 pub use docker_registry::{DOCKER, DockerRegistry, Manifest, MediaTypes, OCI};
@@ -31,3 +34,4 @@ pub use page::{Page, pages};
 pub use scripted_registry::{
     ARM64, Fault, RegistryRequest, ScriptedRegistry, SilentServer, response,
 };
+pub use test_registry::TestRegistry;
