@@ -3,6 +3,7 @@
 
 use kubernetes::json::Json;
 use operators::forecast::{self, Changes, Refused, State};
+use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
 
 use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
@@ -11,7 +12,7 @@ use crate::finding::{Findings, Found, Outcome};
 use crate::images::{Images, Lookups, Registries};
 use crate::remedies::Remedies;
 use crate::remedy::Remedy;
-use crate::rule::{Reads, Rule};
+use crate::rule::{Level, Reads, Rule, Subject};
 use crate::rules::CHECKS;
 use crate::settings::{Settings, Updates};
 
@@ -136,15 +137,26 @@ impl<'a> Stages<'a, '_> {
         }
     }
 
-    /// Whether a rule needs the forecast: HCO creates a golden image, or did before the update.
+    /// Whether a rule needs the forecast: it has something to say about a golden image, or about an update.
     fn wants_forecast(&self, facts: &Facts<'_>) -> bool {
-        let old = facts.old.map_or(&[][..], |old| &old.golden_images);
-        let mut rules = CHECKS
-            .iter()
-            .filter(|(rule, _)| rule.reads == Reads::Forecast);
+        let settings = self.policy.settings;
+        let is_update = facts.old.is_some_and(|old| {
+            !(facts.golden_images.is_empty() && old.golden_images.is_empty())
+        });
+        // With the import off, the rules are silent about the templates that HCO adds by itself.
+        let is_judged = |image: &&GoldenImage<'_>| {
+            image.template.is_some() || facts.import == Import::Enabled
+        };
+        let images = || facts.golden_images.iter().filter(is_judged);
+        let wants = |rule: &Rule| match rule.subject {
+            Subject::Object => is_update && settings.is_checked(rule),
+            Subject::Template => {
+                images().any(|image| settings.level(rule, Some(image.name)) != Level::Ignore)
+            }
+        };
+        let mut rules = CHECKS.iter().map(|(rule, _)| rule);
         self.policy.has_golden_images
-            && !(facts.golden_images.is_empty() && old.is_empty())
-            && rules.any(|(rule, _)| self.policy.settings.is_checked(rule))
+            && rules.any(|rule| rule.reads == Reads::Forecast && wants(rule))
     }
 
     /// Whether a rule denies the object for a reason that does not depend on images.
