@@ -217,6 +217,22 @@ impl<'a> Facts<'a> {
         self.path_of(template).keys(&source)
     }
 
+    /// The path of what an update changes about golden images: the most general field, because the others follow from it.
+    pub(crate) fn changed_path(&self) -> FieldPath {
+        let (fields, new) = (&self.hco.fields, self.hco);
+        match self.old {
+            Some(old) if old.import != self.import => fields.import.path(),
+            Some(old) if old.hco.placement != new.placement => self.placement_path(),
+            Some(old) if old.hco.imports_common != new.imports_common => {
+                fields.common_import.path()
+            }
+            Some(old) if old.hco.common_namespace != new.common_namespace => {
+                fields.common_namespace.path()
+            }
+            _ => fields.templates.path(),
+        }
+    }
+
     /// The path of the complete placement of the workloads.
     pub(crate) fn placement_path(&self) -> FieldPath {
         let selector = &self.hco.fields.node_selector.path();
