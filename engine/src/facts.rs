@@ -32,6 +32,8 @@ pub(crate) struct Facts<'a> {
     /// The nodes that count if this object has no workload architectures: for the object before an update, those of the
     /// new one.
     pub(crate) instead: Slot,
+    /// Whether it is the object before an update.
+    pub(crate) is_before: bool,
     pub(crate) images: Images<'a>,
     /// The namespace of golden images.
     pub(crate) golden_namespace: &'a str,
@@ -77,6 +79,7 @@ impl<'a> Facts<'a> {
             nodes,
             slot,
             instead: slot,
+            is_before: false,
             images: Images::NotWanted,
             golden_namespace,
             outlook: Outlook::Unknown,
@@ -84,12 +87,35 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Whether HCO refuses the request because of its feature gate and its field for the import.
+    pub(crate) fn contradicts_itself(&self) -> bool {
+        let before = self.old.map(|old| &old.hco.import);
+        let import = &self.hco.import;
+        import.gate_index().is_some() && import.contradicts_itself(before, self.version.hco)
+    }
+
     /// What SSP, CDI, and KubeVirt will make of the object. `None` if the nodes were not read, or if a patch changes what
     /// SSP gets.
     pub(crate) fn forecast(&self) -> Option<Prediction<'a>> {
-        let census = self.census_if_read()?;
+        self.forecast_on(self.census_if_read()?)
+    }
+
+    /// The same for the object's own placement, although it matches no node.
+    pub(crate) fn forecast_on_no_nodes(&self) -> Option<Prediction<'a>> {
+        let census = self.own_census_if_read()?;
+        if self.slot == self.instead || !census.workload.is_empty() {
+            return None;
+        }
+        self.forecast_on(census)
+    }
+
+    fn forecast_on(&self, census: &'a Census) -> Option<Prediction<'a>> {
         if jsonpatch::overrides(self.hco.patches.ssp.as_deref(), &jsonpatch::IN_SSP) {
             return None;
+        }
+        // The object before an update was accepted as a part of another request.
+        if !self.is_before && self.contradicts_itself() {
+            return Some(Err(Refused::ByHco));
         }
         Some(Forecast::new(&Given {
             hco: self.hco,
@@ -97,6 +123,8 @@ impl<'a> Facts<'a> {
             common: self.common,
             golden_namespace: self.golden_namespace,
             version: self.version.hco,
+            // HCO's webhook has completed an object that the API server has, and completes every new one.
+            is_complete: self.is_before && self.hco.is_stored,
             census,
         }))
     }
@@ -121,6 +149,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn before(self, new: &HyperConverged<'_>) -> Self {
         Self {
             instead: self.nodes.slot(&new.placement),
+            is_before: true,
             ..self
         }
     }
