@@ -239,19 +239,23 @@ impl<'r> Wanted<'r> {
     }
 }
 
+/// The templates of the spec in either version.
+fn templates(hco: &Value) -> &[Value] {
+    match &hco["spec"]["workloadSources"]["dataImportCronTemplates"] {
+        Value::Null => items(&hco["spec"]["dataImportCronTemplates"]),
+        list => items(list),
+    }
+}
+
 /// The managedDataSource of each template, without the suffix of an architecture.
 fn managed_data_sources(hco: &Value) -> BTreeMap<&str, &str> {
-    let list = match &hco["spec"]["workloadSources"]["dataImportCronTemplates"] {
-        Value::Null => &hco["spec"]["dataImportCronTemplates"],
-        list => list,
-    };
     // Those that HCO ships.
     let mut managed = BTreeMap::from([
         ("centos-stream10-image-cron", "centos-stream10"),
         ("centos-stream9-image-cron", "centos-stream9"),
         ("fedora-image-cron", "fedora"),
     ]);
-    for template in items(list) {
+    for template in templates(hco) {
         let name = string(&template["metadata"]["name"]);
         managed.insert(name, string(&template["spec"]["managedDataSource"]));
     }
@@ -385,7 +389,15 @@ fn compare_update(row: &Value) -> Result<Class, Difference> {
             "HCO resolves the import of an update otherwise than that of a new object",
         ));
     }
+    if !fired(&report, "import-contradiction").is_empty() && after["error"].is_null() {
+        return Ok(Some(
+            "HCO refuses the update because of the import, but not the new object alone",
+        ));
+    }
     let is_refused = sides.iter().any(|side| !side["error"].is_null());
+    if !is_refused && let Some(class) = lags(row) {
+        return Ok(Some(class));
+    }
     let disks = |column: &str| -> BTreeSet<&str> {
         items(&expected["images"][column])
             .iter()
@@ -405,10 +417,7 @@ fn compare_update(row: &Value) -> Result<Class, Difference> {
         if ours != theirs {
             return Err(Difference::new(
                 rule,
-                format!(
-                    "theirs {theirs}, ours {ours}: {:?}",
-                    report.findings
-                ),
+                format!("theirs {theirs}, ours {ours}: {:?}", report.findings),
             ));
         }
     }
@@ -421,6 +430,33 @@ fn compare_update(row: &Value) -> Result<Class, Difference> {
         };
     }
     compare_changes(expected, &report)
+}
+
+/// Why disks differ in a row whose controllers took turns until no object changed: there CDI had not begun all imports.
+/// The tests of the crate `operators` compare the rest of such a row.
+fn lags(row: &Value) -> Class {
+    let expected = &row["expected"];
+    let created = items(&expected["crons"]["created"]);
+    let templates = templates(&row["after"]);
+    let is_by_pod = |cron: &&Value| {
+        let key = format!("{}/{}", string(&cron["namespace"]), string(&cron["name"]));
+        let mut templates = templates.iter();
+        let template = templates.find(|it| it["metadata"]["name"] == cron["template"]);
+        let registry = template.map(|it| &it["spec"]["template"]["spec"]["source"]["registry"]);
+        created.iter().any(|name| name == key.as_str())
+            && cron["polling"] == "controller"
+            && registry.is_some_and(|registry| registry["url"].is_string())
+    };
+    if items(&expected["after"]["crons"])
+        .iter()
+        .any(|cron| is_by_pod(&cron))
+    {
+        return Some("a new cron with node pull, for which CDI first runs a pod");
+    }
+    let leftover = items(&expected["images"]["leftover"]);
+    let imported = items(&expected["images"]["imported"]);
+    let is_unused = imported.iter().any(|disk| leftover.contains(disk));
+    is_unused.then_some("a new cron imports for a DataSource that it may not change")
 }
 
 fn compare_changes(expected: &Value, report: &Report) -> Result<Class, Difference> {
