@@ -24,10 +24,6 @@ impl<'c> Judged<'c> {
     /// Lets the engine judge a case.
     pub fn new(case: &'c Case) -> Self {
         let cluster = case.host();
-<<<<<<< HEAD
-        let report = engine::judge(&case.payload(), &cluster);
-=======
->>>>>>> rulepages
         Self {
             case,
             verdict: engine::judge(&case.payload(), &cluster),

@@ -32,6 +32,8 @@ pub(crate) struct Facts<'a> {
     /// The nodes that count if this object has no workload architectures: for the object before an update, those of the
     /// new one.
     pub(crate) instead: Slot,
+    /// Whether it is the object before an update.
+    pub(crate) is_before: bool,
     pub(crate) images: Images<'a>,
     /// The namespace of golden images.
     pub(crate) golden_namespace: &'a str,
@@ -68,6 +70,7 @@ impl<'a> Facts<'a> {
             nodes,
             slot,
             instead: slot,
+            is_before: false,
             images: Images::NotWanted,
             golden_namespace,
             forecast: None,
@@ -75,20 +78,45 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Whether HCO refuses the request because of its feature gate and its field for the import.
+    pub(crate) fn contradicts_itself(&self) -> bool {
+        let before = self.old.map(|old| &old.hco.import);
+        let import = &self.hco.import;
+        import.gate_index().is_some() && import.contradicts_itself(before, self.version.hco)
+    }
+
     /// What SSP, CDI, and KubeVirt will make of the object. `None` if the nodes were not read, or if a patch changes what
     /// SSP gets.
     pub(crate) fn predict(&self) -> Option<Prediction<'a>> {
-        self.given().map(|given| Forecast::new(&given))
+        self.predict_on(self.census_if_read()?)
+    }
+
+    /// The same for the object's own placement, although it matches no node.
+    pub(crate) fn predict_on_no_nodes(&self) -> Option<Prediction<'a>> {
+        let census = self.own_census_if_read()?;
+        if self.slot == self.instead || !census.workload.is_empty() {
+            return None;
+        }
+        self.predict_on(census)
     }
 
     /// The same for an object that HCO refuses, as the one before an update that corrects it: an update is not denied for
     /// another problem that was there.
     pub(crate) fn predict_despite_hco(&self) -> Option<Prediction<'a>> {
-        self.given().map(|given| Forecast::despite_hco(&given))
+        let given = self.given(self.census_if_read()?)?;
+        Some(Forecast::despite_hco(&given))
     }
 
-    fn given(&self) -> Option<Given<'a>> {
-        let census = self.census_if_read()?;
+    fn predict_on(&self, census: &'a Census) -> Option<Prediction<'a>> {
+        let given = self.given(census)?;
+        // The object before an update was accepted as a part of another request.
+        if !self.is_before && self.contradicts_itself() {
+            return Some(Err(Refused::ByHco));
+        }
+        Some(Forecast::new(&given))
+    }
+
+    fn given(&self, census: &'a Census) -> Option<Given<'a>> {
         if jsonpatch::overrides(self.hco.patches.ssp.as_deref(), &jsonpatch::IN_SSP) {
             return None;
         }
@@ -98,6 +126,8 @@ impl<'a> Facts<'a> {
             common: self.common,
             golden_namespace: self.golden_namespace,
             version: self.version.hco,
+            // HCO's webhook has completed an object that the API server has, and completes every new one.
+            is_complete: self.is_before && self.hco.is_stored,
             census,
         })
     }
@@ -118,6 +148,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn before(self, new: &HyperConverged<'_>) -> Self {
         Self {
             instead: self.nodes.slot(&new.placement),
+            is_before: true,
             ..self
         }
     }
@@ -204,6 +235,22 @@ impl<'a> Facts<'a> {
     pub(crate) fn image_path(&self, template: &Template<'_>) -> FieldPath {
         let source = ["spec", "template", "spec", "source", "registry", "url"];
         self.path_of(template).keys(&source)
+    }
+
+    /// The path of what an update changes about golden images: the most general field, because the others follow from it.
+    pub(crate) fn changed_path(&self) -> FieldPath {
+        let (fields, new) = (&self.hco.fields, self.hco);
+        match self.old {
+            Some(old) if old.import != self.import => fields.import.path(),
+            Some(old) if old.hco.placement != new.placement => self.placement_path(),
+            Some(old) if old.hco.imports_common != new.imports_common => {
+                fields.common_import.path()
+            }
+            Some(old) if old.hco.common_namespace != new.common_namespace => {
+                fields.common_namespace.path()
+            }
+            _ => fields.templates.path(),
+        }
     }
 
     /// The path of the complete placement of the workloads.

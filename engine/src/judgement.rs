@@ -57,12 +57,18 @@ pub(crate) fn judge<R>(
     let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
     let before = before.filter(|_| has_golden_images);
     let after = after.filter(|_| has_golden_images);
-    let changes = changes(before.as_ref(), after.as_ref());
-    let before = match before {
+    // The findings of the old object are those on the same nodes; what changes in the cluster is not.
+    let real = facts.old.and_then(Facts::predict_on_no_nodes);
+    let real = real.filter(|_| has_golden_images);
+    let real = real.as_ref().or(before.as_ref());
+    let changes = changes(real, after.as_ref());
+    let despite_hco = match &before {
         Some(Err(Refused::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
-        before => before,
+        _ => None,
     };
-    let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
+    let compared = despite_hco.as_ref().or(before.as_ref());
+    let old = facts.old.map(|old| old.with_forecast(compared));
+    let old_really = facts.old.map(|old| old.with_forecast(real));
     let mut facts = Facts {
         old: old.as_ref(),
         changes: changes.as_ref(),
@@ -88,6 +94,10 @@ pub(crate) fn judge<R>(
     // What follows is about words. The nodes are never read for words alone.
     facts.nodes.close();
     let judged = stages.finish(&facts, object);
+    let facts = Facts {
+        old: old_really.as_ref(),
+        ..facts
+    };
     if !policy.is_complete || facts.census_if_read().is_some() || facts.nodes.error().is_some() {
         return then(&facts, &judged);
     }
@@ -95,7 +105,8 @@ pub(crate) fn judge<R>(
     facts.nodes.open();
     facts.census();
     let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
-    let before = before.filter(|_| has_golden_images);
+    let real = facts.old.and_then(Facts::predict_on_no_nodes);
+    let before = real.or(before).filter(|_| has_golden_images);
     let after = after.filter(|_| has_golden_images);
     let changes = self::changes(before.as_ref(), after.as_ref());
     let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
@@ -140,13 +151,12 @@ impl<'a> Stages<'a, '_> {
     /// Whether a rule needs the forecast: it has something to say about a golden image, or about an update.
     fn wants_forecast(&self, facts: &Facts<'_>) -> bool {
         let settings = self.policy.settings;
-        let is_update = facts.old.is_some_and(|old| {
-            !(facts.golden_images.is_empty() && old.golden_images.is_empty())
-        });
+        let is_update = facts
+            .old
+            .is_some_and(|old| !(facts.golden_images.is_empty() && old.golden_images.is_empty()));
         // With the import off, the rules are silent about the templates that HCO adds by itself.
-        let is_judged = |image: &&GoldenImage<'_>| {
-            image.template.is_some() || facts.import == Import::Enabled
-        };
+        let is_judged =
+            |image: &&GoldenImage<'_>| image.template.is_some() || facts.import == Import::Enabled;
         let images = || facts.golden_images.iter().filter(is_judged);
         let wants = |rule: &Rule| match rule.subject {
             Subject::Object => is_update && settings.is_checked(rule),

@@ -39,6 +39,8 @@ pub struct Given<'a> {
     pub golden_namespace: &'a str,
     /// The version of HCO.
     pub version: HcoVersion,
+    /// Whether the object is as HCO's webhook has left it.
+    pub is_complete: bool,
     /// The nodes.
     pub census: &'a Census,
 }

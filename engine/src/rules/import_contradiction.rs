@@ -13,7 +13,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(index) = import.gate_index() else {
         return;
     };
-    if !import.contradicts_itself(facts.old.map(|old| &old.hco.import), facts.version.hco) {
+    if !facts.contradicts_itself() {
         return;
     }
     let gate = facts.hco.fields.gates.path().index(index);

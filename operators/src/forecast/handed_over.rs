@@ -68,8 +68,7 @@ impl<'a> HandedOver<'a> {
             None => None,
         };
         let json = image.template.and_then(|template| template.json);
-        let is_completed =
-            given.version.sets_defaults() && (json.is_none() || !given.hco.is_stored);
+        let is_completed = given.version.sets_defaults() && (json.is_none() || !given.is_complete);
         let default = if is_completed {
             HcoDefault::KeepNone
         } else {

@@ -61,6 +61,7 @@ impl<'a> Cluster<'a> {
             common: &self.common,
             golden_namespace: GOLDEN,
             version: MAIN,
+            is_complete: false,
             census: &self.census,
         })
     }
