@@ -16,6 +16,7 @@ use operators::hco::hyperconverged::HyperConverged;
 use operators::hco::import::{GATE, Import};
 use operators::hco::node::Census;
 use operators::hco::template::{ARCHITECTURES, ENABLE, Template};
+use operators::kubevirt::default_architecture::default_architecture;
 use operators::ssp::architecture::is_known;
 
 use super::{
@@ -217,22 +218,6 @@ fn place_on(facts: &Facts<'_>, architecture: &str, summary: &str) -> Remedy {
     Remedy::edits(summary, edits)
         .with_command(Some(command))
         .with_repair(Repair::PlaceOn(architecture.to_owned()))
-}
-
-/// The architecture that HCO uses for VMs that do not request one.
-///
-/// MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/architectures.go, set: the first architecture of
-/// the control plane if the workloads have it, otherwise the most common one of the workloads; ties are broken by name.
-fn default_architecture(census: &Census) -> Option<&str> {
-    let first = census.control_plane.first();
-    if let Some(first) = first.filter(|first| census.workload.contains_key(*first)) {
-        return Some(first);
-    }
-    let most = census.workload.values().max()?;
-    let mut workload = census.workload.iter();
-    workload
-        .find(|(_, count)| *count == most)
-        .map(|(name, _)| name.as_str())
 }
 
 /// Correct the entries of an annotation. Complete if the intended value is clear, and if no other rule denies the
