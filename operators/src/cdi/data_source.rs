@@ -1,8 +1,9 @@
-//! The `DataSource`s that SSP creates itself.
+//! The names of `DataSource`s, which the API server checks.
 
 use kubernetes::name::{is_dns1123_subdomain, is_label_value};
 
-/// Why the API server rejects a `DataSource`. SSP then creates no `DataImportCron` at all.
+/// Why the API server rejects a `DataSource`. If SSP creates it, SSP then creates no `DataImportCron` at all. If CDI
+/// creates it, the accepted `DataImportCron` never imports an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// It has no name.
@@ -17,11 +18,12 @@ pub enum Refusal {
     CronLabelInvalid,
 }
 
-/// Examines the name of a `DataSource` and that of its `DataImportCron`, which SSP sets as the label
-/// `cdi.kubevirt.io/dataImportCron` of the `DataSource`s that it creates for its own VM templates.
+/// Examines the name of a `DataSource`, and that of its `DataImportCron`, which is the value of its label
+/// `cdi.kubevirt.io/dataImportCron`; `None` if SSP creates it without one.
 ///
-/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource; k8s.io/apimachinery
-/// pkg/api/validation/objectmeta.go, `ValidateObjectMeta`.
+/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource; containerized-data-importer
+/// pkg/controller/dataimportcron-controller.go, updateDataSource; k8s.io/apimachinery pkg/api/validation/objectmeta.go,
+/// `ValidateObjectMeta`.
 pub fn examine_names(name: &str, cron: Option<&str>) -> Option<Refusal> {
     match name.len() {
         0 => return Some(Refusal::NameMissing),

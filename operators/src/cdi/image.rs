@@ -1,10 +1,15 @@
 //! Images in registries: the image that a template's URL names, and the architectures that it supports.
 
-use std::collections::BTreeSet;
+mod index;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use kubernetes::json::{Json, Object};
+use kubernetes::json::{Json, Object, WrongType};
 use kubernetes::sorted;
+use kubernetes::text::ascii_lower;
+
+use crate::cdi::image::index::Index;
 
 /// What the policy can ask about images. The default methods are for a host that does not read images.
 pub trait Registry {
@@ -83,11 +88,7 @@ impl Image {
 
     /// The architectures of the image for Linux, as its registry lists them.
     ///
-    /// MIRRORS: containerized-data-importer pkg/importer/transport.go, buildSourceContext and
-    /// validateImagePlatformMatch: CDI selects the image for Linux and the architecture from an index, and compares
-    /// its configuration.
-    ///
-    /// DIVERGES: the configurations of the images in an index are not read, because each would need a look-up.
+    /// DIVERGES: the images in an index are not read, as [`Image::contents`] does.
     ///
     /// # Errors
     ///
@@ -95,19 +96,204 @@ impl Image {
     pub fn architectures(&self, registry: &dyn Registry) -> Result<BTreeSet<String>, String> {
         architectures(&self.to_string(), registry)
     }
+
+    /// How many look-ups [`Image::contents`] makes at most: the image, then the image of each architecture.
+    pub fn look_ups(architectures: usize) -> usize {
+        1 + architectures.max(1)
+    }
+
+    /// What the image has for these architectures.
+    ///
+    /// The look-ups are always the same, in the same order: first the manifest of the image. Of an index, then the
+    /// manifest and configuration of the entry that CDI selects for each architecture, in the order of their names, and
+    /// an entry that two of them share only once. Of a single image, then its configuration.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/importer/transport.go, buildSourceContext, copyRegistryImage and
+    /// validateImagePlatformMatch: CDI selects the entry for Linux and the architecture, and compares the configuration.
+    ///
+    /// # Errors
+    ///
+    /// Why nothing is known about the image: a text from an external source.
+    pub fn contents(
+        &self,
+        architectures: &BTreeSet<String>,
+        registry: &dyn Registry,
+    ) -> Result<Contents, String> {
+        let answer = registry.manifest(&self.to_string())?;
+        let Some(index) = read(&answer, Index::read)? else {
+            let single = self.read_single(registry)?;
+            return Contents::of_single(single, architectures);
+        };
+        let mut contents = Contents {
+            listed: index.architectures(),
+            availability: BTreeMap::new(),
+        };
+        if contents.listed.is_empty() && !index.has_default() {
+            return Err(NO_LINUX_IMAGE.to_owned());
+        }
+        let mut entries = BTreeMap::new();
+        for architecture in architectures {
+            let availability = match index.entry(architecture) {
+                None => Availability::Absent,
+                Some(digest) => {
+                    let entry = entries
+                        .entry(digest)
+                        .or_insert_with(|| self.with_digest(digest)?.read_single(registry));
+                    match entry {
+                        Ok(single) if single.architecture == *architecture => {
+                            Availability::Present(single.kind)
+                        }
+                        Ok(single) => Availability::Contradicts(single.architecture.clone()),
+                        Err(error) if is_missing(error) => Availability::ListedButMissing,
+                        Err(error) => Availability::Unreadable(error.clone()),
+                    }
+                }
+            };
+            contents
+                .availability
+                .insert(architecture.clone(), availability);
+        }
+        Ok(contents)
+    }
+
+    /// The same repository, with the digest of an entry, which is not trusted.
+    fn with_digest(&self, digest: &str) -> Result<Self, String> {
+        let repository = self.name.split([':', '@']).next().unwrap_or_default();
+        let name = format!("{repository}@{digest}");
+        match mistake(&self.host, &name) {
+            None if digest.contains(':') => Ok(Self {
+                host: self.host.clone(),
+                name,
+            }),
+            _ => Err("the digest of an entry of the index is not valid".to_owned()),
+        }
+    }
+
+    fn read_single(&self, registry: &dyn Registry) -> Result<Single, String> {
+        let answer = registry.manifest_and_config(&self.to_string())?;
+        read(&answer, Single::read)
+    }
 }
 
-/// The same for an image, given by its reference.
+/// What an image has for the architectures that are asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// The architectures that the image lists for Linux.
+    pub listed: BTreeSet<String>,
+    /// What it has for each architecture that is asked for.
+    pub availability: BTreeMap<String, Availability>,
+}
+
+impl Contents {
+    fn of_single(single: Single, architectures: &BTreeSet<String>) -> Result<Self, String> {
+        if single.architecture.is_empty() {
+            return Err(NO_LINUX_IMAGE.to_owned());
+        }
+        let availability = architectures.iter().map(|architecture| {
+            let availability = if *architecture == single.architecture {
+                Availability::Present(single.kind)
+            } else {
+                Availability::Absent
+            };
+            (architecture.clone(), availability)
+        });
+        Ok(Self {
+            availability: sorted::map(availability),
+            listed: sorted::set([single.architecture]),
+        })
+    }
+}
+
+/// What an image has for an architecture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Availability {
+    /// An image whose configuration has the architecture.
+    Present(ImageKind),
+    /// No image: the index lists none, or the image is a single one for another architecture.
+    Absent,
+    /// The index lists an image that is not in the registry.
+    ListedButMissing,
+    /// The index lists an image whose configuration has this other architecture.
+    Contradicts(String),
+    /// An image that cannot be read: a text from an external source.
+    Unreadable(String),
+}
+
+/// Whether CDI imports an image.
+///
+/// MIRRORS: containerized-data-importer pkg/importer/transport.go, checkBootcImage (commit 2fb3fd570, in no release
+/// yet).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageKind {
+    /// A container disk, or any other image.
+    ContainerDisk,
+    /// A bootable container, which CDI rejects.
+    Bootc,
+}
+
+/// An image for one platform.
+struct Single {
+    architecture: String,
+    kind: ImageKind,
+}
+
+impl Single {
+    /// Reads a manifest with its configuration.
+    fn read<'a>(answer: &Object<'a>) -> Result<Self, WrongType<'a>> {
+        let config = answer.object("config");
+        let labels = config.object("config").object("Labels");
+        let is_enabled = |label| Ok(labels.field(label).string()?.as_deref() == Some("1"));
+        let is_bootc = is_enabled("containers.bootc")? || is_enabled("ostree.bootable")?;
+        Ok(Self {
+            architecture: config.field("architecture").string()?.unwrap_or_default(),
+            kind: if is_bootc {
+                ImageKind::Bootc
+            } else {
+                ImageKind::ContainerDisk
+            },
+        })
+    }
+}
+
+const NO_LINUX_IMAGE: &str = "the manifest lists no Linux image";
+
+/// Whether an error of the host is a registry's response that something is not there.
+///
+/// MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/errors.rs; oci-client 0.18 src/errors.rs: the code
+/// of an error is not in its text, only the registry's message. Registries word it differently.
+fn is_missing(error: &str) -> bool {
+    /// What the host, the command, and most registries write.
+    const ANYWHERE: [&str; 4] = [
+        "manifest unknown",
+        "blob unknown",
+        "code: 404",
+        "with status 404",
+    ];
+    /// What other registries write: Harbor, Azure, Amazon, Artifactory, and Google.
+    const OF_REGISTRIES: [&str; 3] = ["not found", "not known to the registry", "failed to fetch"];
+    let error = ascii_lower(error);
+    let has_any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
+    let message = error.split_once("oci api error: ");
+    has_any(&error, &ANYWHERE)
+        || message.is_some_and(|(_, message)| has_any(message, &OF_REGISTRIES))
+}
+
+/// The architectures of an image for Linux, given by its reference.
 pub fn architectures(image: &str, registry: &dyn Registry) -> Result<BTreeSet<String>, String> {
-    let architectures = match read(&registry.manifest(image)?, of_index)? {
-        Some(architectures) => Some(architectures),
-        None => read(&registry.manifest_and_config(image)?, of_config)?,
+    let mut architectures = match read(&registry.manifest(image)?, Index::read)? {
+        Some(index) if index.has_default() => {
+            return Err("an entry of the index has no platform".to_owned());
+        }
+        Some(index) => index.architectures(),
+        None => {
+            let single = read(&registry.manifest_and_config(image)?, Single::read)?;
+            sorted::set([single.architecture])
+        }
     };
-    let mut architectures = architectures.unwrap_or_default();
     // An empty entry of an annotation must not count as supported by the image.
     architectures.remove("");
     if architectures.is_empty() {
-        return Err("the manifest lists no Linux image".to_owned());
+        return Err(NO_LINUX_IMAGE.to_owned());
     }
     Ok(architectures)
 }
@@ -145,11 +331,11 @@ fn mistake(host: &str, name: &str) -> Option<&'static str> {
 }
 
 /// Reads the response of a registry, which is not trusted.
-fn read(
+fn read<T>(
     answer: &[u8],
-    read: fn(&Object<'_>) -> Result<Option<BTreeSet<String>>, String>,
-) -> Result<Option<BTreeSet<String>>, String> {
-    /// A manifest usually has a few kilobytes. Ten of this size are read in a fraction of a second.
+    read: impl for<'a> FnOnce(&Object<'a>) -> Result<T, WrongType<'a>>,
+) -> Result<T, String> {
+    /// A manifest usually has a few kilobytes. Twenty of this size are read in a fraction of a second.
     ///
     /// DIVERGES: containers/image reads manifests of up to 4 MiB.
     const LIMIT: usize = 1 << 20;
@@ -158,52 +344,7 @@ fn read(
     }
     let answer = Json::parse(answer);
     let answer = answer.map_err(|error| format!("the manifest is not valid JSON: {error}"))?;
-    read(&Object::root(answer))
-}
-
-/// The architectures of an index. Attestations have the architecture and operating system `unknown`.
-///
-/// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance: an entry without a platform is used for
-/// every architecture that no other entry has, so the index does not show what can be imported.
-fn of_index(index: &Object<'_>) -> Result<Option<BTreeSet<String>>, String> {
-    let entries = index.field("manifests").list(|_, manifest| {
-        let field = manifest.object().field("platform");
-        let platform = field.object();
-        let system = platform.field("os").string()?.unwrap_or_default();
-        let variant = platform.field("variant").string()?.unwrap_or_default();
-        let architecture = platform.field("architecture").string()?;
-        let architecture =
-            architecture.filter(|name| system == "linux" && is_compatible(name, &variant));
-        Ok((field.is_present(), architecture))
-    });
-    let Some(entries) = entries.map_err(|error| error.to_string())? else {
-        return Ok(None);
-    };
-    if entries.iter().any(|(has_platform, _)| !has_platform) {
-        return Err("an entry of the index has no platform".to_owned());
-    }
-    let architectures = entries
-        .into_iter()
-        .filter_map(|(_, architecture)| architecture);
-    Ok(Some(sorted::set(architectures)))
-}
-
-/// Whether an importer that requests an architecture accepts an image of this variant of it.
-///
-/// MIRRORS: containers/image `internal/pkg/platform/platform_matcher.go`, compatibility and `WantedPlatforms`.
-fn is_compatible(architecture: &str, variant: &str) -> bool {
-    match architecture {
-        "arm" => ["", "v8", "v7", "v6", "v5"].contains(&variant),
-        "arm64" => ["", "v8"].contains(&variant),
-        _ => variant.is_empty(),
-    }
-}
-
-/// The architecture in the configuration of an image.
-fn of_config(answer: &Object<'_>) -> Result<Option<BTreeSet<String>>, String> {
-    let architecture = answer.object("config").field("architecture").string();
-    let architecture = architecture.map_err(|error| error.to_string())?;
-    Ok(architecture.map(|architecture| sorted::set([architecture])))
+    read(&Object::root(answer)).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -217,30 +358,13 @@ mod tests {
     fn an_answer_is_read_up_to_its_limit() {
         let json = r#"{"config":{"architecture":"amd64"}}"#;
         let answer = |size: usize| json.to_owned() + &" ".repeat(size - json.len());
-        let architectures = |size| read(answer(size).as_bytes(), of_config);
-        let amd64 = BTreeSet::from(["amd64".to_owned()]);
-        assert_eq!(architectures(1 << 20), Ok(Some(amd64)));
+        let architectures = |size| {
+            let single = read(answer(size).as_bytes(), Single::read)?;
+            Ok(single.architecture)
+        };
+        assert_eq!(architectures(1 << 20), Ok("amd64".to_owned()));
         let error = Err("the manifest is larger than 1 MiB".to_owned());
         assert_eq!(architectures((1 << 20) + 1), error);
-    }
-
-    #[test]
-    fn a_variant_is_compatible_or_its_entry_does_not_count() {
-        for (architecture, variant, is_compatible) in [
-            ("amd64", "", true),
-            ("amd64", "v2", false),
-            ("arm64", "", true),
-            ("arm64", "v8", true),
-            ("arm64", "v9", false),
-            ("arm", "v7", true),
-            ("arm", "v4", false),
-        ] {
-            assert_eq!(
-                super::is_compatible(architecture, variant),
-                is_compatible,
-                "{architecture}/{variant}"
-            );
-        }
     }
 
     #[test]
@@ -407,5 +531,238 @@ mod tests {
             architectures(large, "").unwrap_err(),
             "the manifest is larger than 1 MiB"
         );
+    }
+
+    /// A registry that has these images, and records the questions.
+    struct Repository {
+        /// By the part of the reference that follows the repository.
+        answers: BTreeMap<&'static str, Result<String, &'static str>>,
+        questions: std::cell::RefCell<Vec<String>>,
+    }
+
+    impl Repository {
+        fn with(answers: &[(&'static str, Result<&str, &'static str>)]) -> Self {
+            let answers = answers.iter().map(|(image, answer)| {
+                let answer = answer.as_ref().map(|text| (*text).to_owned());
+                (*image, answer.map_err(|error| *error))
+            });
+            Self {
+                answers: answers.collect(),
+                questions: std::cell::RefCell::default(),
+            }
+        }
+
+        fn answer(&self, question: &str, image: &str) -> Result<Vec<u8>, String> {
+            let image = image.strip_prefix("quay.io/a").unwrap();
+            self.questions
+                .borrow_mut()
+                .push(format!("{question} {image}"));
+            let answer = self.answers.get(image).cloned();
+            let answer = answer.unwrap_or(Err("not scripted"));
+            answer.map(String::into_bytes).map_err(str::to_owned)
+        }
+
+        fn contents(&self, architectures: &[&str]) -> Result<Contents, String> {
+            let architectures = architectures.iter().map(|name| (*name).to_owned());
+            let image = Image::at("docker://quay.io/a:1").unwrap().unwrap();
+            image.contents(&architectures.collect(), self)
+        }
+    }
+
+    impl Registry for Repository {
+        fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
+            self.answer("manifest", image)
+        }
+
+        fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
+            self.answer("config", image)
+        }
+    }
+
+    fn config(architecture: &str) -> String {
+        format!(r#"{{"config": {{"architecture": "{architecture}"}}}}"#)
+    }
+
+    fn entries(entries: &[(&str, &str)]) -> String {
+        let entries = entries.iter().map(|(architecture, digest)| {
+            format!(
+                r#"{{"digest": "{digest}", "platform": {{"os": "linux", "architecture": "{architecture}"}}}}"#
+            )
+        });
+        let entries: Vec<_> = entries.collect();
+        format!(r#"{{"manifests": [{}]}}"#, entries.join(", "))
+    }
+
+    const CONTAINER_DISK: Availability = Availability::Present(ImageKind::ContainerDisk);
+
+    #[test]
+    fn the_images_of_an_index_are_read_by_digest_in_the_order_of_the_architectures() {
+        let index = entries(&[
+            ("s390x", "sha256:3"),
+            ("arm64", "sha256:2"),
+            ("arm", "sha256:4"),
+            ("amd64", "sha256:1"),
+            ("ppc64le", "sha256:5"),
+        ]);
+        let registry = Repository::with(&[
+            (":1", Ok(&index)),
+            ("@sha256:1", Ok(&config("amd64"))),
+            ("@sha256:2", Err("manifest unknown")),
+            ("@sha256:3", Ok(&config("x86_64"))),
+            ("@sha256:4", Err("connection refused")),
+        ]);
+        let contents = registry.contents(&["s390x", "riscv64", "arm64", "arm", "amd64"]);
+        let contents = contents.unwrap();
+        let availability: Vec<_> = contents.availability.into_iter().collect();
+        let found: Vec<_> = availability
+            .iter()
+            .map(|(name, found)| (name.as_str(), found))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("amd64", &CONTAINER_DISK),
+                (
+                    "arm",
+                    &Availability::Unreadable("connection refused".to_owned())
+                ),
+                ("arm64", &Availability::ListedButMissing),
+                ("riscv64", &Availability::Absent),
+                ("s390x", &Availability::Contradicts("x86_64".to_owned())),
+            ]
+        );
+        let listed = ["amd64", "arm", "arm64", "ppc64le", "s390x"];
+        assert_eq!(contents.listed, listed.map(str::to_owned).into());
+        let questions = registry.questions.take();
+        assert_eq!(
+            questions,
+            [
+                "manifest :1",
+                "config @sha256:1",
+                "config @sha256:4",
+                "config @sha256:2",
+                "config @sha256:3",
+            ]
+        );
+        assert!(questions.len() <= Image::look_ups(5));
+    }
+
+    #[test]
+    fn an_entry_of_two_architectures_is_read_once() {
+        let index = entries(&[("amd64", "sha256:1"), ("arm64", "sha256:1")]);
+        let registry = Repository::with(&[(":1", Ok(&index)), ("@sha256:1", Ok(&config("amd64")))]);
+        let contents = registry.contents(&["amd64", "arm64"]).unwrap();
+        let arm64 = Availability::Contradicts("amd64".to_owned());
+        assert_eq!(contents.availability["amd64"], CONTAINER_DISK);
+        assert_eq!(contents.availability["arm64"], arm64);
+        assert_eq!(registry.questions.take().len(), 2);
+    }
+
+    #[test]
+    fn an_entry_without_a_platform_is_for_what_its_configuration_says() {
+        let index = r#"{"manifests": [{"digest": "sha256:1"}]}"#;
+        let registry = Repository::with(&[(":1", Ok(index)), ("@sha256:1", Ok(&config("arm64")))]);
+        let contents = registry.contents(&["amd64", "arm64"]).unwrap();
+        let amd64 = Availability::Contradicts("arm64".to_owned());
+        assert_eq!(contents.availability["amd64"], amd64);
+        assert_eq!(contents.availability["arm64"], CONTAINER_DISK);
+        assert_eq!(contents.listed, BTreeSet::new());
+    }
+
+    #[test]
+    fn a_single_image_has_one_architecture() {
+        let registry = Repository::with(&[(":1", Ok(&config("arm64")))]);
+        let contents = registry.contents(&["amd64", "arm64"]).unwrap();
+        assert_eq!(contents.availability["amd64"], Availability::Absent);
+        assert_eq!(contents.availability["arm64"], CONTAINER_DISK);
+        assert_eq!(contents.listed, ["arm64".to_owned()].into());
+        assert_eq!(registry.questions.take(), ["manifest :1", "config :1"]);
+        assert_eq!(Image::look_ups(0), 2);
+    }
+
+    #[test]
+    fn a_bootable_container_is_recognized_by_its_labels() {
+        for (labels, kind) in [
+            (r#"{"containers.bootc": "1"}"#, ImageKind::Bootc),
+            (r#"{"ostree.bootable": "1"}"#, ImageKind::Bootc),
+            (
+                r#"{"containers.bootc": "0", "ostree.bootable": "true"}"#,
+                ImageKind::ContainerDisk,
+            ),
+            ("null", ImageKind::ContainerDisk),
+        ] {
+            let answer = format!(
+                r#"{{"config": {{"architecture": "amd64", "config": {{"Labels": {labels}}}}}}}"#
+            );
+            let registry = Repository::with(&[(":1", Ok(&answer))]);
+            let contents = registry.contents(&["amd64"]).unwrap();
+            let expected = Availability::Present(kind);
+            assert_eq!(contents.availability["amd64"], expected, "{labels}");
+        }
+    }
+
+    #[test]
+    fn of_an_image_that_cannot_be_read_nothing_is_known() {
+        for (answer, error) in [
+            (Err("manifest unknown"), "manifest unknown"),
+            (Ok(r#"{"manifests": []}"#), NO_LINUX_IMAGE),
+            (Ok("{}"), NO_LINUX_IMAGE),
+            (
+                Ok(r#"{"mediaType": 1}"#),
+                "mediaType must be a string, but it is a number",
+            ),
+        ] {
+            let registry = Repository::with(&[(":1", answer)]);
+            assert_eq!(registry.contents(&["amd64"]).unwrap_err(), error);
+        }
+    }
+
+    #[test]
+    fn the_digest_of_an_entry_is_not_trusted() {
+        for digest in ["", "x", "sha256:1@evil.example", "sha256:1/x", "../x:1"] {
+            let index = entries(&[("amd64", digest)]);
+            let registry = Repository::with(&[(":1", Ok(&index))]);
+            let contents = registry.contents(&["amd64"]).unwrap();
+            let error = "the digest of an entry of the index is not valid".to_owned();
+            let expected = Availability::Unreadable(error);
+            assert_eq!(contents.availability["amd64"], expected, "{digest}");
+            assert_eq!(registry.questions.take().len(), 1);
+        }
+    }
+
+    #[test]
+    fn an_image_is_missing_if_its_registry_does_not_have_it() {
+        let oci_client = |message: &str| {
+            format!(
+                "Fail to interact with OCI registry: Registry error: url https://not-found.example/v2/a/manifests/\
+                 sha256:1, envelope: OCI API errors: [OCI API error: {message}]"
+            )
+        };
+        for error in [
+            "manifest unknown",
+            &oci_client("manifest unknown"),
+            &oci_client("manifest unknown to registry"),
+            &oci_client("blob unknown to registry"),
+            &oci_client("artifact a@sha256:1 not found"),
+            &oci_client("manifest sha256:1 is not found"),
+            &oci_client("Requested image not found"),
+            &oci_client("The named manifest is not known to the registry."),
+            &oci_client(r#"Failed to fetch "sha256:1""#),
+            "Server error: url https://a/v2/a/manifests/sha256:1, code: 404, message: ",
+            "the registry responds with status 404 (manifest unknown): check the repository and the tag",
+        ] {
+            assert!(is_missing(error), "{error}");
+        }
+        for error in [
+            "",
+            &oci_client("pull request limit exceeded"),
+            &oci_client("requested access to the resource is denied"),
+            "Not authorized: url https://not-found.example/v2/a/manifests/sha256:404",
+            "Server error: url https://a/v2/a/manifests/sha256:1, code: 503, message: not found",
+            "failed to lookup address information: Name or service not known",
+            "certificate not found",
+        ] {
+            assert!(!is_missing(error), "{error}");
+        }
     }
 }

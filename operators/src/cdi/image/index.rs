@@ -1,0 +1,195 @@
+//! An index of images for several platforms.
+
+use std::collections::BTreeSet;
+
+use kubernetes::json::{Field, Object, WrongType};
+use kubernetes::sorted;
+
+/// An index, also one in Docker's format.
+pub(super) struct Index {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    digest: String,
+    /// `None` if the entry is for every platform that no other entry is for.
+    platform: Option<Platform>,
+    /// Whether it is compressed with zstd, which CDI prefers.
+    is_zstd: bool,
+}
+
+#[derive(PartialEq)]
+struct Platform {
+    system: String,
+    architecture: String,
+    variant: String,
+}
+
+impl Index {
+    /// Reads a manifest; `None` if it is that of a single image.
+    pub(super) fn read<'a>(manifest: &Object<'a>) -> Result<Option<Self>, WrongType<'a>> {
+        const DOCKER: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
+        let is_docker = manifest.field("mediaType").string()?.as_deref() == Some(DOCKER);
+        let entries = manifest.field("manifests").list(|_, entry| {
+            let entry = entry.object();
+            let annotations = entry.object("annotations");
+            let zstd = annotations.field("io.github.containers.compression.zstd");
+            let platform = Platform::read(&entry.field("platform"))?;
+            Ok(Entry {
+                digest: entry.field("digest").string()?.unwrap_or_default(),
+                platform: platform.or(is_docker.then_some(Platform::NONE)),
+                is_zstd: !is_docker && zstd.string()?.as_deref() == Some("true"),
+            })
+        })?;
+        Ok(entries.map(|entries| Self { entries }))
+    }
+
+    /// The architectures that the index lists for Linux. Attestations have the architecture and operating system
+    /// `unknown`.
+    pub(super) fn architectures(&self) -> BTreeSet<String> {
+        let platforms = self
+            .entries
+            .iter()
+            .filter_map(|entry| entry.platform.as_ref());
+        let for_linux = platforms.filter(|platform| {
+            !platform.architecture.is_empty() && platform.rank(&platform.architecture).is_some()
+        });
+        sorted::set(for_linux.map(|platform| platform.architecture.clone()))
+    }
+
+    /// Whether an entry is for every platform that no other entry is for.
+    pub(super) fn has_default(&self) -> bool {
+        self.entries.iter().any(|entry| entry.platform.is_none())
+    }
+
+    /// The digest of the entry that CDI selects for an architecture.
+    ///
+    /// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance and isPreferredOver;
+    /// `docker_schema2_list.go`, `ChooseInstance`: in Docker's format, an entry without a platform is for none, and the
+    /// first entry counts.
+    ///
+    /// DIVERGES: an index without a media type is read as OCI's, whatever the type of the registry's response is.
+    pub(super) fn entry(&self, architecture: &str) -> Option<&str> {
+        let ranked = self.entries.iter().filter_map(|entry| {
+            let rank = match &entry.platform {
+                Some(platform) => platform.rank(architecture)?,
+                None => usize::MAX,
+            };
+            Some((rank, !entry.is_zstd, entry))
+        });
+        let best = ranked.min_by_key(|(rank, is_gzip, _)| (*rank, *is_gzip));
+        best.map(|(_, _, entry)| entry.digest.as_str())
+    }
+}
+
+impl Platform {
+    /// No architecture has this platform.
+    const NONE: Self = Self {
+        system: String::new(),
+        architecture: String::new(),
+        variant: String::new(),
+    };
+
+    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+        let platform = field.object();
+        let read = Self {
+            system: platform.field("os").string()?.unwrap_or_default(),
+            architecture: platform.field("architecture").string()?.unwrap_or_default(),
+            variant: platform.field("variant").string()?.unwrap_or_default(),
+        };
+        Ok(field.is_present().then_some(read))
+    }
+
+    /// How well the platform fits an architecture for which no variant is requested: less is better.
+    ///
+    /// MIRRORS: containers/image `internal/pkg/platform/platform_matcher.go`, compatibility and `WantedPlatforms`.
+    fn rank(&self, architecture: &str) -> Option<usize> {
+        let variants: &[&str] = match architecture {
+            "arm" => &["", "v8", "v7", "v6", "v5"],
+            "arm64" => &["", "v8"],
+            _ => &[""],
+        };
+        if self.system != "linux" || self.architecture != architecture {
+            return None;
+        }
+        variants.iter().position(|variant| *variant == self.variant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kubernetes::json::Json;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    fn index(text: &str) -> Index {
+        let manifest = Object::root(Json::parse(text.as_bytes()).unwrap());
+        Index::read(&manifest).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_variant_is_compatible_or_its_entry_does_not_count() {
+        for (architecture, variant, is_compatible) in [
+            ("amd64", "", true),
+            ("amd64", "v2", false),
+            ("arm64", "", true),
+            ("arm64", "v8", true),
+            ("arm64", "v9", false),
+            ("arm", "v7", true),
+            ("arm", "v4", false),
+        ] {
+            let index = index(&format!(
+                r#"{{"manifests": [{{"digest": "a", "platform":
+                    {{"os": "linux", "architecture": "{architecture}", "variant": "{variant}"}}}}]}}"#
+            ));
+            let is_listed = index.architectures().contains(architecture);
+            assert_eq!(is_listed, is_compatible, "{architecture}/{variant}");
+            assert_eq!(index.entry(architecture).is_some(), is_compatible);
+        }
+    }
+
+    #[test]
+    fn the_entry_is_the_one_that_cdi_selects() {
+        let index = index(
+            r#"{"manifests": [
+                {"digest": "default"},
+                {"digest": "windows", "platform": {"os": "windows", "architecture": "amd64"}},
+                {"digest": "v8", "platform": {"os": "linux", "architecture": "arm64", "variant": "v8"}},
+                {"digest": "first", "platform": {"os": "linux", "architecture": "arm64"}},
+                {"digest": "second", "platform": {"os": "linux", "architecture": "arm64"}},
+                {"digest": "v6", "platform": {"os": "linux", "architecture": "arm", "variant": "v6"}},
+                {"digest": "v7", "platform": {"os": "linux", "architecture": "arm", "variant": "v7"}},
+                {"digest": "gzip", "platform": {"os": "linux", "architecture": "s390x"}},
+                {"digest": "zstd", "platform": {"os": "linux", "architecture": "s390x"},
+                 "annotations": {"io.github.containers.compression.zstd": "true"}}
+            ]}"#,
+        );
+        for (architecture, entry) in [
+            ("arm64", "first"),
+            ("arm", "v7"),
+            ("s390x", "zstd"),
+            ("amd64", "default"),
+        ] {
+            assert_eq!(index.entry(architecture), Some(entry), "{architecture}");
+        }
+        assert!(index.has_default());
+    }
+
+    #[test]
+    fn in_dockers_format_an_entry_without_a_platform_is_for_none() {
+        let index = index(
+            r#"{"mediaType": "application/vnd.docker.distribution.manifest.list.v2+json", "manifests": [
+                {"digest": "none"},
+                {"digest": "gzip", "platform": {"os": "linux", "architecture": "arm64"}},
+                {"digest": "zstd", "platform": {"os": "linux", "architecture": "arm64"},
+                 "annotations": {"io.github.containers.compression.zstd": "true"}}
+            ]}"#,
+        );
+        assert_eq!(index.entry("amd64"), None);
+        assert_eq!(index.entry(""), None);
+        assert_eq!(index.entry("arm64"), Some("gzip"));
+        assert!(!index.has_default());
+    }
+}
