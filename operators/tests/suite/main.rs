@@ -15,6 +15,7 @@ mod changes;
 mod cluster;
 mod data_import_crons;
 mod forecast;
+mod objects;
 mod virtual_machines;
 
 use std::collections::BTreeMap;
