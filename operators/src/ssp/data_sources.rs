@@ -46,6 +46,7 @@ impl Key {
     }
 
     /// The key of another object in the same namespace.
+    #[must_use]
     pub fn beside(&self, name: impl Into<Rc<str>>) -> Self {
         Self {
             namespace: Rc::clone(&self.namespace),

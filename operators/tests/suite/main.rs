@@ -16,6 +16,7 @@ mod cluster;
 mod data_import_crons;
 mod forecast;
 mod objects;
+mod templates;
 mod virtual_machines;
 
 use std::collections::BTreeMap;
