@@ -77,7 +77,7 @@ fn a_disk_that_was_uploaded_keeps_ssp_from_importing_it() {
     let mut template = template("@daily");
     template["spec"]["managedDataSource"] = json!("win11");
     let objects = [
-        source("win11", json!({"pvc": {"name": "win11"}}), None),
+        source("win11", &json!({"pvc": {"name": "win11"}}), None),
         disk("win11", None),
         json!({"kind": "DataImportCronList", "items": []}),
     ];
@@ -91,7 +91,7 @@ fn a_disk_is_away_with_a_template_that_is_removed() {
     let objects = json!({"kind": "DataImportCronList", "items": [
         cron("golden-cron", &template("@daily")["spec"], "golden-1", true)]});
     let sources = json!({"kind": "DataSourceList", "items": [
-        source("golden", json!({"pvc": {"name": "golden-1"}}), Some("golden-cron"))]});
+        source("golden", &json!({"pvc": {"name": "golden-1"}}), Some("golden-cron"))]});
     let disks = json!({"kind": "PersistentVolumeClaimList", "items": [
         disk("golden-1", Some("golden-cron"))]});
     let changes = from(&[objects, sources, disks], &[]);
@@ -172,7 +172,7 @@ fn cron(name: &str, spec: &Value, disk: &str, is_of_ssp: bool) -> Value {
     })
 }
 
-fn source(name: &str, source: Value, cron: Option<&str>) -> Value {
+fn source(name: &str, source: &Value, cron: Option<&str>) -> Value {
     json!({
         "kind": "DataSource",
         "metadata": {"name": name, "namespace": "kubevirt-os-images", "labels": labels(cron)},
