@@ -22,7 +22,7 @@ impl<'c> Judged<'c> {
     /// Lets the engine judge a case.
     pub fn new(case: &'c Case) -> Self {
         let cluster = case.host();
-        let report = engine::report(&case.payload(), &cluster);
+        let report = engine::judge(&case.payload(), &cluster);
         Self {
             case,
             report,

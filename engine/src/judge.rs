@@ -1,18 +1,23 @@
-//! From a request to a report: what is judged, and by which rules.
+//! From a request to a report: what is judged, and what is accepted at once.
 
 use kubernetes::json::{Field, Json, Object};
+use kubernetes::placement::REQUIRED;
 use kubernetes::request::{Operation, Request};
 use operators::hco::api_version::{ApiVersion, is_hyperconverged};
 use operators::hco::golden_image;
 use operators::hco::hyperconverged::{self, HyperConverged, Sent};
+use operators::hco::version::HcoVersion;
 
-use crate::facts::{Cluster, Facts, Nodes};
-use crate::findings;
-use crate::registries::Registries;
+use crate::cluster::Cluster;
+use crate::facts::Facts;
+use crate::images::Registries;
+use crate::judgement::{self, Policy};
+use crate::nodes::Nodes;
+use crate::render::{self, Detail, ObjectName};
 use crate::repair::{self, Plan, Step};
-use crate::report::{Detail, ObjectName, Report};
-use crate::rules::RULES;
-use crate::settings::Settings;
+use crate::report::Report;
+use crate::settings::{GoldenImages, Settings};
+use crate::version::Version;
 
 /// Judges the payload of waPC's `validate`: `{"request": …, "settings": …}`.
 ///
@@ -55,15 +60,15 @@ pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
 fn judge_payload(payload: &[u8], cluster: &dyn Cluster, detail: Detail) -> Report {
     let payload = match Json::parse(payload) {
         Ok(payload) => Object::root(payload),
-        Err(error) => return Report::no_request(&format!("it is not valid JSON: {error}")),
+        Err(error) => return render::no_request(&format!("it is not valid JSON: {error}")),
     };
     let request = payload.field("request");
     if payload.fields().is_ok() && !request.is_present() {
-        return Report::no_request("the payload has no request");
+        return render::no_request("the payload has no request");
     }
     match Request::read(&request) {
         Ok(request) => judge_request(&request, &payload.field("settings"), cluster, detail),
-        Err(error) => Report::no_request(&error.to_string()),
+        Err(error) => render::no_request(&error.to_string()),
     }
 }
 
@@ -77,7 +82,7 @@ fn judge_request(
         return Report::accepted();
     }
     let Some(kind) = &request.kind else {
-        return Report::no_request("the request has no kind");
+        return render::no_request("the request has no kind");
     };
     if !is_hyperconverged(kind) {
         return Report::accepted();
@@ -88,12 +93,12 @@ fn judge_request(
         name: &request.name,
     };
     let Some(object) = request.object.json() else {
-        return Report::no_request("the request has no object");
+        return render::no_request("the request has no object");
     };
     let api_version = hyperconverged::api_version(object);
     let Some(version) = ApiVersion::of(api_version.as_deref(), kind) else {
         let version = api_version.as_deref().unwrap_or(kind);
-        return Report::unknown_version(&name, version);
+        return render::unknown_version(&name, version);
     };
     let sent = Sent::new(object, version);
     let old = request
@@ -109,11 +114,11 @@ fn judge_request(
     }
     let settings = match Settings::read(settings.json()) {
         Ok(settings) => settings,
-        Err(problems) => return Report::invalid_settings(&name, &problems),
+        Err(problems) => return render::invalid_settings(&name, &problems),
     };
     let hco = match sent.read() {
         Ok(hco) => hco,
-        Err(error) => return Report::undecodable(&name, version, &error.to_string()),
+        Err(error) => return render::undecodable(&name, version, &error.to_string()),
     };
     // If the old object cannot be read, the new one is still judged.
     let old = old.and_then(|old| old.read().ok());
@@ -123,7 +128,8 @@ fn judge_request(
     };
     let case = Case {
         name,
-        version,
+        api_version: version,
+        version: Version::of(&hco, old.as_ref(), &settings),
         old: old.as_ref(),
         settings: &settings,
         cluster,
@@ -135,7 +141,8 @@ fn judge_request(
 /// Everything that a judgement depends on, except for the object.
 struct Case<'a> {
     name: ObjectName<'a>,
-    version: ApiVersion,
+    api_version: ApiVersion,
+    version: Version,
     old: Option<&'a HyperConverged<'a>>,
     settings: &'a Settings,
     cluster: &'a dyn Cluster,
@@ -154,50 +161,101 @@ impl Case<'_> {
         let placements = [Some(placement), old, repaired.as_ref()];
         let nodes = Nodes::new(
             self.cluster,
-            self.settings,
+            self.settings.service_account.as_ref(),
             placements.into_iter().flatten(),
         );
-        let registries = Registries::new(self.cluster, self.settings);
-        let registries = registries.as_ref();
-        let (report, plan) = self.judge(hco, &nodes, registries, &[]);
+        let registries = Registries::new(self.cluster);
         let judge =
-            |hco: &HyperConverged<'_>, made: &[Step]| self.judge(hco, &nodes, registries, made);
-        match repair::repair(object, self.version, plan, judge) {
+            |object: Json<'_>, hco: &HyperConverged<'_>, obstacle: Option<&str>, made: &[Step]| {
+                self.judge(object, hco, &nodes, &registries, obstacle, made)
+            };
+        let (report, plan) = judge(object, hco, None, &[]);
+        if nodes.lacked_by_length() {
+            let path = hco.fields.node_affinity.path().key(REQUIRED);
+            return render::placement_too_long(&self.name, &path);
+        }
+        let repaired = repair::repair(object, self.api_version, plan, |object, hco, made| {
+            judge(object, hco, None, made)
+        });
+        match repaired {
             Ok(Some(repaired)) => repaired,
             Ok(None) => report,
-            Err(obstacle) => report.with_obstacle(&obstacle),
+            Err(obstacle) => judge(object, hco, Some(&obstacle), &[]).0,
         }
     }
 
     /// Judges the object after the repairs in these steps, and plans the next steps.
     fn judge(
         &self,
+        object: Json<'_>,
         hco: &HyperConverged<'_>,
         nodes: &Nodes<'_>,
-        registries: Option<&Registries<'_>>,
+        registries: &Registries<'_>,
+        obstacle: Option<&str>,
         made: &[Step],
     ) -> (Report, Plan) {
         let settings = self.settings;
         let common =
             |object| golden_image::common_templates(object, settings.common_templates.as_ref());
         let common_before = self.old.map(common);
-        let before = self
-            .old
-            .zip(common_before.as_ref())
-            .map(|(old, common)| Facts::new(old, None, common, settings, nodes, None));
+        let namespace = self.golden_namespace(hco);
+        let facts =
+            |hco, old, common| Facts::new(hco, old, &self.version, common, nodes, namespace);
+        let before = self.old.zip(common_before.as_ref());
+        let before = before.map(|(old, common)| facts(old, None, common).before(hco));
         let common = common(hco);
-        let mut facts = Facts::new(hco, before.as_ref(), &common, settings, nodes, registries);
-        if facts.registries.is_some() && facts.is_denied_anyway() {
-            facts.registries = None;
+        let facts = Facts::new(
+            hco,
+            before.as_ref(),
+            &self.version,
+            &common,
+            nodes,
+            namespace,
+        );
+        nodes.open();
+        let policy = Policy {
+            settings,
+            has_golden_images: self.has_golden_images(hco),
+            registries,
+            is_complete: self.detail == Detail::Everything,
+        };
+        judgement::judge(&facts, object, policy, |facts, judged| {
+            let report = render::judged(
+                &self.name,
+                facts,
+                settings,
+                judged,
+                made,
+                obstacle,
+                self.detail,
+            );
+            (report, Plan::new(facts, settings, judged))
+        })
+    }
+
+    /// The namespace of golden images.
+    ///
+    /// MIRRORS: ssp-operator internal/constants.go, `GoldenImagesNamespace`, which OpenShift Virtualization changes.
+    fn golden_namespace(&self, hco: &HyperConverged<'_>) -> &str {
+        const UPSTREAM: &str = "kubevirt-os-images";
+        const OPENSHIFT: &str = "openshift-virtualization-os-images";
+        let old = self.old.and_then(|old| old.status_version.as_deref());
+        match old.or(hco.status_version.as_deref()) {
+            Some(version) if HcoVersion::is_openshift_virtualization(version) => OPENSHIFT,
+            Some(_) => UPSTREAM,
+            None => self
+                .settings
+                .golden_images_namespace
+                .as_deref()
+                .unwrap_or(UPSTREAM),
         }
-        // Edits of earlier recommended remedies, which later remedies must not repeat.
-        let mut done = Vec::new();
-        let judged = RULES
-            .iter()
-            .map(|rule| findings::judge(rule, &facts, &mut done))
-            .collect();
-        let report = Report::judged(&self.name, &facts, judged, made, self.detail);
-        (report, Plan::new(&facts))
+    }
+
+    /// Whether HCO deploys golden images.
+    fn has_golden_images(&self, hco: &HyperConverged<'_>) -> bool {
+        let before = self.old.and_then(|old| old.deploys_ssp);
+        let shown = before.or(hco.deploys_ssp);
+        shown.unwrap_or(self.settings.golden_images != GoldenImages::Absent)
     }
 }
 

@@ -16,20 +16,31 @@
 #![forbid(unsafe_code)]
 
 mod architecture;
+mod catalogue;
+mod cluster;
 mod facts;
-mod findings;
+mod finding;
+mod fix;
+mod images;
+mod jsonpatch;
 mod judge;
-mod registries;
+mod judgement;
+mod nodes;
+mod remedies;
 mod remedy;
+mod render;
 mod repair;
 mod report;
 mod rule;
 mod rules;
 mod settings;
+mod version;
+mod words;
 
 pub use architecture::is_architecture;
-pub use facts::Cluster;
-pub use findings::Outcome;
+pub use catalogue::RULES;
+pub use cluster::{Cluster, ServiceAccount};
+pub use finding::Outcome;
 pub use judge::{judge, report, validate_settings};
 pub use kubernetes::edit::Operation;
 pub use kubernetes::placement;
@@ -39,6 +50,4 @@ pub use operators::cdi::image::{Image, Registry};
 pub use operators::hco::import::Import;
 pub use operators::hco::node;
 pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
-pub use rule::{Level, Rule, Subject};
-pub use rules::RULES;
-pub use settings::ServiceAccount;
+pub use rule::{Level, Ratchet, Reads, Repairs, Rule, Subject};

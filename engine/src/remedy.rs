@@ -1,12 +1,8 @@
-//! Ways to resolve a finding, as data: the text of `fix:`, the command, and the JSON Patch are made from the same
-//! edits.
+//! A way to resolve a finding, as data: the text of `fix:`, the command, and the JSON Patch are made from the same edits.
 
-use std::fmt::Write as _;
-
-use kubernetes::edit::{Change, Edit};
+use kubernetes::edit::Edit;
 use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
 use kubernetes::path::{FieldPath, Segment};
-use kubernetes::text::escape;
 use kubernetes::value::Value;
 use operators::hco::hyperconverged::HyperConverged;
 
@@ -85,119 +81,7 @@ impl Remedy {
             ..self
         }
     }
-
-    /// The remedy for users: the summary, and what to type or paste. The lines after the first are indented.
-    pub(crate) fn text(&self) -> String {
-        /// The maximum number of changes that are listed.
-        const SHOWN: usize = 4;
-        let mut text = self.summary.clone();
-        let mut changes = self.edits.iter().filter(|edit| !edit.adds_a_parent());
-        match (changes.next(), changes.next()) {
-            (Some(only), None) if annotation_of(only).is_none() => {
-                let _ = write!(text, ": {}", describe(only));
-            }
-            (Some(only), None) => {
-                let _ = write!(text, ":\n  {}", annotation_of(only).unwrap_or_default());
-            }
-            (Some(first), Some(second)) => {
-                text.push(':');
-                for edit in [first, second]
-                    .into_iter()
-                    .chain(changes.by_ref().take(SHOWN - 2))
-                {
-                    let _ = write!(text, "\n  {}", describe(edit));
-                }
-                let more = changes.count();
-                if more > 0 {
-                    let _ = write!(text, "\n  and {more} more");
-                }
-            }
-            (None, _) => {}
-        }
-        if let Some(command) = &self.command {
-            let _ = write!(text, "\n  {command}");
-        }
-        text
-    }
 }
-
-/// All remedies of a finding as the text after `fix: `; each alternative begins with `or: ` on its own line.
-pub(crate) fn text(remedies: &[Remedy]) -> String {
-    /// The report contains all remedies; users need only the recommended one and an alternative.
-    const SHOWN: usize = 2;
-    let shown: Vec<String> = remedies.iter().take(SHOWN).map(Remedy::text).collect();
-    shown.join("\nor: ")
-}
-
-/// An annotation as the user types it, if the edit sets one.
-fn annotation_of(edit: &Edit) -> Option<String> {
-    let (Change::Add(Value::String(value)) | Change::Replace(Value::String(value))) = &edit.change
-    else {
-        return None;
-    };
-    match edit.path.segments().as_slice() {
-        [.., Segment::Key(map), Segment::Key(key)] if map == "annotations" => {
-            Some(annotation(key, value))
-        }
-        _ => None,
-    }
-}
-
-/// `ssp.kubevirt.io/dict.architectures: "amd64,arm64"`.
-pub(crate) fn annotation(key: &str, value: &str) -> String {
-    format!("{key}: {}", quoted(value))
-}
-
-/// A string in YAML, shortened for users.
-fn quoted(value: &str) -> String {
-    format!("\"{}\"", escape(value, 120))
-}
-
-fn describe(edit: &Edit) -> String {
-    let path = &edit.path;
-    match (&edit.change, path.segments().last()) {
-        (Change::Remove, _) => format!("remove {path}"),
-        (Change::Add(value), Some(Segment::Index(_))) => {
-            let list = path.parent().cloned().unwrap_or_default();
-            format!("add {} to {list}", flow(value))
-        }
-        (Change::Add(value) | Change::Replace(value), _) => {
-            format!("set {path} to {}", flow(value))
-        }
-    }
-}
-
-/// A value in YAML's flow style.
-fn flow(value: &Value) -> String {
-    match value {
-        Value::Object(members) => {
-            let members: Vec<String> = members
-                .iter()
-                .map(|(key, value)| format!("{}: {}", escape(key, 120), flow(value)))
-                .collect();
-            format!("{{{}}}", members.join(", "))
-        }
-        Value::List(items) => {
-            let items: Vec<String> = items.iter().map(flow).collect();
-            format!("[{}]", items.join(", "))
-        }
-        Value::String(text) if is_plain(text) => text.clone(),
-        Value::String(text) => quoted(text),
-        Value::Boolean(value) => value.to_string(),
-    }
-}
-
-/// Whether a string does not need quotes in YAML: it begins with a letter, and YAML does not read it as another
-/// type.
-fn is_plain(text: &str) -> bool {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
-    text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text.bytes().all(is_word)
-        && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
-            .iter()
-            .any(|word| text.eq_ignore_ascii_case(word))
-}
-
 /// The `kubectl` command that merges a patch into the live object.
 ///
 /// It names the version, because from HCO 1.18 on, the preferred version is v1, which does not have the v1beta1 fields.
@@ -226,48 +110,4 @@ pub(crate) fn merge_command(
     format!(
         "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p '{patch}'"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    #[test]
-    fn the_first_four_changes_are_listed_and_the_rest_counted() {
-        let text = |count: usize| {
-            let path = FieldPath::of(&["a"]);
-            let edits = kubernetes::edit::Edits::default();
-            let edits = (0..count).fold(edits, |edits, index| edits.add(path.index(index), true));
-            Remedy::edits("change it", edits.finish()).text()
-        };
-        let lines = |count| "\n  add true to a".repeat(count);
-        assert_eq!(text(1), "change it: add true to a");
-        assert_eq!(text(2), format!("change it:{}", lines(2)));
-        assert_eq!(text(4), format!("change it:{}", lines(4)));
-        assert_eq!(text(5), format!("change it:{}\n  and 1 more", lines(4)));
-    }
-
-    #[test]
-    fn a_value_is_shown_in_flow_style_with_quotes_where_yaml_needs_them() {
-        for (value, shown) in [
-            (Value::from(true), "true"),
-            ("a-1.b_c".into(), "a-1.b_c"),
-            ("1a".into(), "\"1a\""),
-            ("-a".into(), "\"-a\""),
-            ("a b".into(), "\"a b\""),
-            ("a:".into(), "\"a:\""),
-            ("No".into(), "\"No\""),
-            ("".into(), "\"\""),
-            (Value::List(vec!["a".into(), "b,".into()]), "[a, \"b,\"]"),
-            (
-                Value::object([("a", "b".into()), ("c", Value::List(Vec::new()))]),
-                "{a: b, c: []}",
-            ),
-        ] {
-            assert_eq!(flow(&value), shown);
-        }
-    }
 }

@@ -9,11 +9,13 @@ use operators::hco::api_version::ApiVersion;
 use operators::hco::hyperconverged::{HyperConverged, Sent};
 
 use crate::facts::Facts;
-use crate::findings::{self, Outcome};
+use crate::finding::Outcome;
+use crate::judgement::Judged;
+use crate::remedies::set_import;
 use crate::remedy::Repair;
 use crate::report::Report;
-use crate::rule::Rule;
-use crate::rules::{RULES, architectures_malformed, architectures_untidy, set_import};
+use crate::rule::{Repairs, Rule};
+use crate::settings::Settings;
 
 /// A repair of one finding.
 #[derive(Debug)]
@@ -50,60 +52,64 @@ impl Step {
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     steps: Vec<Step>,
-    obstacle: Option<String>,
+    pub(crate) obstacle: Option<String>,
 }
 
 impl Plan {
     /// The repairs of the findings that are not carried over from the old object.
-    pub(crate) fn new(facts: &Facts<'_>) -> Self {
+    pub(crate) fn new(facts: &Facts<'_>, settings: &Settings, judged: &[Judged<'_>]) -> Self {
         let mut plan = Self::default();
-        for rule in RULES {
-            if let Some(wanted) = facts.settings.repair(rule) {
-                plan.add(rule, facts, wanted);
+        for rule in judged {
+            if let Some(wanted) = settings.repair(rule.rule) {
+                plan.add(rule, facts, wanted, &untouchable(settings, judged, wanted));
             }
         }
         plan
     }
 
-    fn add(&mut self, rule: &'static Rule, facts: &Facts<'_>, wanted: &Repair) {
-        let untouchable = match wanted {
-            Repair::Normalise | Repair::FromImage => untouchable(facts),
-            Repair::EnableImport | Repair::PlaceOn(_) => BTreeSet::new(),
-        };
+    fn add(
+        &mut self,
+        judged: &Judged<'_>,
+        facts: &Facts<'_>,
+        wanted: &Repair,
+        untouchable: &BTreeSet<&str>,
+    ) {
+        let rule = judged.rule;
         let mut last = None;
-        findings::visit(rule, facts, &mut |identity, outcome, describe| {
+        for (shown, remedies) in judged.found.shown.iter().zip(&judged.remedies) {
             // The findings about a template have one remedy and are adjacent. Compared by address, because two
             // templates can have the same name.
-            let address = identity.template.map(str::as_ptr);
-            let is_kept = outcome == Outcome::Carried
-                || identity
+            let address = shown.template.map(str::as_ptr);
+            let is_kept = shown.outcome == Outcome::Carried
+                || shown
                     .template
                     .is_some_and(|name| untouchable.contains(name));
             if is_kept || last.replace(address) == Some(address) {
-                return;
+                continue;
             }
-            let mut remedies = describe().remedies.into_iter();
+            let mut remedies = remedies.iter();
             let remedy = remedies.find(|remedy| remedy.repair.as_ref() == Some(wanted));
             let Some(remedy) = remedy else {
                 // An image that cannot be read does not prevent the repairs of others, unless it denies the request.
-                if *wanted == Repair::FromImage && outcome != Outcome::Deny {
-                    return;
+                if *wanted != Repair::FromImage || shown.outcome == Outcome::Deny {
+                    let obstacle = || obstacle(rule, facts, shown.template, wanted);
+                    self.obstacle = self.obstacle.take().or_else(obstacle);
                 }
-                let obstacle = || obstacle(rule, facts, identity.template, wanted);
-                self.obstacle = self.obstacle.take().or_else(obstacle);
-                return;
+                continue;
             };
             self.steps.push(Step {
                 rule,
-                template: identity.template.map(str::to_owned),
+                template: shown.template.map(str::to_owned),
                 repair: wanted.clone(),
                 edits: match wanted {
                     // Annotations have separate repairs.
-                    Repair::EnableImport => set_import(facts.hco).finish(),
-                    Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => remedy.edits,
+                    Repair::EnableImport => set_import(facts.hco, facts.version).finish(),
+                    Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => {
+                        remedy.edits.clone()
+                    }
                 },
             });
-        });
+        }
     }
 
     /// The object after the repairs; `None` if the edits cannot be applied.
@@ -113,17 +119,25 @@ impl Plan {
 }
 
 /// The templates whose annotation has an entry that no repair may change: it is carried over, or its rule has no repair.
-fn untouchable<'a>(facts: &Facts<'a>) -> BTreeSet<&'a str> {
-    let mut templates = BTreeSet::new();
-    for rule in [&architectures_malformed::RULE, &architectures_untidy::RULE] {
-        let is_repaired = facts.settings.repair(rule).is_some();
-        findings::visit(rule, facts, &mut |identity, outcome, _| {
-            if !is_repaired || outcome == Outcome::Carried {
-                templates.extend(identity.template);
-            }
-        });
+fn untouchable<'a>(
+    settings: &Settings,
+    judged: &[Judged<'a>],
+    wanted: &Repair,
+) -> BTreeSet<&'a str> {
+    let mut kept = BTreeSet::new();
+    if !matches!(wanted, Repair::Normalise | Repair::FromImage) {
+        return kept;
     }
-    templates
+    for judged in judged
+        .iter()
+        .filter(|it| it.rule.repairs == Repairs::Normalise)
+    {
+        let is_repaired = settings.repair(judged.rule).is_some();
+        let templates = judged.found.templates.iter();
+        let templates = templates.filter(|(_, outcomes)| !is_repaired || outcomes.is_any_carried);
+        kept.extend(templates.map(|(name, _)| *name));
+    }
+    kept
 }
 
 /// Why a repair is not possible. If an annotation cannot be normalized, a person has to correct it, and the finding
@@ -150,7 +164,7 @@ fn obstacle(
         }
         Repair::FromImage => {
             let image = facts
-                .images
+                .golden_images
                 .iter()
                 .find(|image| Some(image.name) == template)?;
             let why = match facts.architectures_of(image) {
@@ -175,7 +189,7 @@ pub(crate) fn repair(
     object: Json<'_>,
     version: ApiVersion,
     mut plan: Plan,
-    judge: impl Fn(&HyperConverged<'_>, &[Step]) -> (Report, Plan),
+    judge: impl Fn(Json<'_>, &HyperConverged<'_>, &[Step]) -> (Report, Plan),
 ) -> Result<Option<Report>, String> {
     /// More than the number of repairs that can make others necessary.
     const PASSES: usize = 8;
@@ -195,15 +209,17 @@ pub(crate) fn repair(
         }
         let repaired = Json::parse(object.as_bytes()).ok();
         let repaired = repaired.and_then(|object| plan.apply(object));
-        object = repaired.ok_or("No repair was applied: its changes do not fit the object.")?;
+        object = repaired
+            .ok_or("No repair was applied: the changes cannot be applied to the object.")?;
         made.extend(plan.steps);
         let sent = Json::parse(object.as_bytes()).ok();
-        let hco = sent.and_then(|object| Sent::new(object, version).read().ok());
-        let hco = hco.ok_or("No repair was applied: the repaired object cannot be read.")?;
-        let (judged, next) = judge(&hco, &made);
+        let read = sent.and_then(|json| Some((json, Sent::new(json, version).read().ok()?)));
+        let (json, hco) =
+            read.ok_or("No repair was applied: the repaired object cannot be read.")?;
+        let (judged, next) = judge(json, &hco, &made);
         (report, plan) = (Some(judged), next);
     }
-    Err("No repair was applied: each repair needs another one.".to_owned())
+    Err("No repair was applied: each repair made another repair necessary.".to_owned())
 }
 
 /// Why the object was not repaired although its findings can be repaired.
@@ -228,7 +244,7 @@ mod tests {
     fn plan() -> Plan {
         Plan {
             steps: vec![Step {
-                rule: &architectures_untidy::RULE,
+                rule: &crate::catalogue::ARCHITECTURES_UNTIDY,
                 template: None,
                 repair: Repair::Normalise,
                 edits: Vec::new(),
@@ -269,7 +285,7 @@ mod tests {
         let object = br#"{"metadata":{"name":"x"}}"#;
         let after = |passes: usize| {
             let object = Json::parse(object).unwrap();
-            repair(object, ApiVersion::V1beta1, plan(), |_, made| {
+            repair(object, ApiVersion::V1beta1, plan(), |_, _, made| {
                 let is_last = made.len() == passes;
                 let next = if is_last { Plan::default() } else { plan() };
                 (Report::accepted(), next)
@@ -279,7 +295,7 @@ mod tests {
         assert_eq!(repaired.repaired_object.unwrap().as_bytes(), object);
         assert_eq!(
             after(9),
-            Err("No repair was applied: each repair needs another one.".to_owned())
+            Err("No repair was applied: each repair made another repair necessary.".to_owned())
         );
     }
 }

@@ -1,24 +1,22 @@
-//! The vocabulary of rules: rule, level, subject.
+//! What identifies a rule: data that the settings, the checks, and the answers share. A rule's check is in a file of its
+//! own, in `rules/`.
 
-use crate::facts::Facts;
-use crate::findings::Findings;
-
-/// The effect of a rule's findings on a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// What a finding of a rule means for the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// The request is denied.
+    /// It denies the request.
     Deny,
-    /// The request is allowed with a warning.
+    /// It causes a warning.
     Warn,
-    /// The rule is not judged.
+    /// The rule is not checked.
     Ignore,
 }
 
 impl Level {
-    /// All levels, the strictest first.
+    /// All levels, the most severe first.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Warn, Self::Ignore];
 
-    /// The level's name in the settings.
+    /// Its name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Deny => "deny",
@@ -33,56 +31,92 @@ impl Level {
 pub enum Subject {
     /// The object as a whole.
     Object,
-    /// Single templates, so that the level can be set for each template.
+    /// Single templates, for which the settings can have other levels.
     Template,
 }
 
 impl Subject {
-    /// Both subjects.
-    pub const ALL: [Self; 2] = [Self::Object, Self::Template];
+    /// All subjects.
+    pub(crate) const ALL: [Self; 2] = [Self::Object, Self::Template];
 }
 
-/// Whether an update can carry over a finding that the old object has too.
+/// Whether an update carries the findings of a rule over that its old object has as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ratchet {
+pub enum Ratchet {
+    /// The old object is judged too.
     Applies,
-    /// The finding does not describe the state of the object.
+    /// Every finding counts: the rule is about the update itself, or about the policy.
     Exempt,
 }
 
-/// A rule: a plain value, one in each file in `rules/`, listed in [`crate::RULES`].
+/// What a rule reads, which determines when it is checked. A rule that is checked later can use what was read for an
+/// earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reads {
+    /// The object, and the nodes if it asks for them.
+    Object,
+    /// What the operators behind HCO will make of the object.
+    Forecast,
+    /// The nodes, but only if another rule has asked for them.
+    NodesOfOthers,
+    /// The images in their registries.
+    Images,
+}
+
+/// How a finding of a rule can be repaired at admission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repairs {
+    /// Not at all.
+    None,
+    /// Enable the import, or place the workloads on one architecture.
+    Import,
+    /// Correct the entries of an annotation.
+    Normalise,
+    /// Set an annotation to the architectures of its image.
+    FromImage,
+}
+
+/// The identity of a rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its permanent name: in settings, messages, and audit annotations, and the name of its page in the docs.
+    /// The name of the problem, which never changes.
     pub id: &'static str,
-    /// Its level unless the settings change it.
+    /// The level if the settings do not set one.
     pub level: Level,
     /// What its findings are about.
     pub subject: Subject,
-    pub(crate) ratchet: Ratchet,
-    pub(crate) check: Check,
+    /// Whether an update carries its findings over.
+    pub ratchet: Ratchet,
+    /// What it reads.
+    pub reads: Reads,
+    /// Whether it is about golden images: it is silent where HCO deploys none.
+    pub is_about_golden_images: bool,
+    /// Whether its fix depends on the images. If a rule without this property denies a request, no image is looked up.
+    pub is_fixed_by_images: bool,
+    /// How its findings can be repaired at admission.
+    pub repairs: Repairs,
 }
-
-/// Checks one object and adds findings about it.
-pub(crate) type Check = for<'a> fn(&Facts<'a>, &mut Findings<'a, '_>);
 
 impl Rule {
     /// A rule about the object as a whole.
-    pub(crate) const fn about_object(id: &'static str, level: Level, check: Check) -> Self {
+    pub(crate) const fn about_object(id: &'static str, level: Level) -> Self {
         Self {
             id,
             level,
             subject: Subject::Object,
             ratchet: Ratchet::Applies,
-            check,
+            reads: Reads::Object,
+            is_about_golden_images: false,
+            is_fixed_by_images: false,
+            repairs: Repairs::None,
         }
     }
 
     /// A rule about single templates.
-    pub(crate) const fn about_templates(id: &'static str, level: Level, check: Check) -> Self {
+    pub(crate) const fn about_templates(id: &'static str, level: Level) -> Self {
         Self {
             subject: Subject::Template,
-            ..Self::about_object(id, level, check)
+            ..Self::about_object(id, level)
         }
     }
 
@@ -93,24 +127,30 @@ impl Rule {
             ..self
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
+    /// The same rule, silent where HCO deploys no golden images.
+    pub(crate) const fn about_golden_images(self) -> Self {
+        Self {
+            is_about_golden_images: true,
+            ..self
+        }
+    }
 
-    use super::*;
+    /// The same rule, whose fix depends on the images.
+    pub(crate) const fn fixed_by_images(self) -> Self {
+        Self {
+            is_fixed_by_images: true,
+            ..self
+        }
+    }
 
-    #[test]
-    fn a_rule_is_about_an_object_or_templates_and_can_be_exempt_from_the_ratchet() {
-        let object = Rule::about_object("a", Level::Warn, |_, _| {});
-        assert_eq!((object.id, object.level), ("a", Level::Warn));
-        assert_eq!(object.subject, Subject::Object);
-        assert_eq!(object.ratchet, Ratchet::Applies);
-        let templates = Rule::about_templates("b", Level::Deny, |_, _| {}).exempt_from_ratchet();
-        assert_eq!((templates.id, templates.level), ("b", Level::Deny));
-        assert_eq!(templates.subject, Subject::Template);
-        assert_eq!(templates.ratchet, Ratchet::Exempt);
+    /// The same rule, checked when this can be read.
+    pub(crate) const fn reading(self, reads: Reads) -> Self {
+        Self { reads, ..self }
+    }
+
+    /// The same rule, with a repair.
+    pub(crate) const fn repaired_by(self, repairs: Repairs) -> Self {
+        Self { repairs, ..self }
     }
 }

@@ -1,20 +1,25 @@
-//! The table of rules. A rule consists of a file here and a page; its entry in the table activates it.
-//! CONTRIBUTING.md explains how to add one.
+//! The checks of the rules, each in a file of its own beside its page. CONTRIBUTING.md explains how to add one.
 
+use crate::catalogue;
+use crate::finding::Check;
 use crate::rule::Rule;
 
-pub(crate) use remedies::set_import;
-
 mod architectures_ignored;
-pub(crate) mod architectures_malformed;
+mod architectures_malformed;
 mod architectures_missing;
 mod architectures_partial;
 mod architectures_unsupported;
-pub(crate) mod architectures_untidy;
+mod architectures_untidy;
+mod boot_source_empty;
+mod boot_source_removed;
+mod boot_source_replaced;
 mod cluster_architecture_unknown;
 mod control_plane_architecture_differs;
-pub(crate) mod image_architectures_mismatch;
-pub(crate) mod image_unreadable;
+mod data_import_cron_rejected;
+mod data_source_shared;
+mod default_architecture_changes;
+mod image_architectures_mismatch;
+mod image_unreadable;
 mod import_contradiction;
 mod import_gate_misspelled;
 mod jsonpatch_overrides_architectures;
@@ -23,52 +28,116 @@ mod no_workload_nodes;
 mod nodes_unreadable;
 mod placement_invalid;
 mod placement_only_preferred;
-mod remedies;
+mod schedule_never_runs;
 mod template_duplicated;
 mod template_invalid;
 mod template_name_invalid;
 mod v1_only_fields_unreadable;
 
-/// The rule that is about the policy, not about the object: it has its own status code.
-pub(crate) const NODES_UNREADABLE: &str = nodes_unreadable::RULE.id;
-
-/// All rules, in the order in which they are judged and reported.
-///
-/// The last three depend on nodes that are read for the others.
-pub static RULES: &[&Rule] = &[
-    &multi_arch_import_disabled::RULE,
-    &architectures_missing::RULE,
-    &architectures_unsupported::RULE,
-    &architectures_malformed::RULE,
-    &architectures_untidy::RULE,
-    &architectures_partial::RULE,
-    &architectures_ignored::RULE,
-    &placement_invalid::RULE,
-    &placement_only_preferred::RULE,
-    &control_plane_architecture_differs::RULE,
-    &import_contradiction::RULE,
-    &import_gate_misspelled::RULE,
-    &template_duplicated::RULE,
-    &template_invalid::RULE,
-    &template_name_invalid::RULE,
-    &v1_only_fields_unreadable::RULE,
-    &jsonpatch_overrides_architectures::RULE,
-    &image_architectures_mismatch::RULE,
-    &image_unreadable::RULE,
-    &no_workload_nodes::RULE,
-    &cluster_architecture_unknown::RULE,
-    &nodes_unreadable::RULE,
+/// The rules and their checks, in the order of the catalogue.
+pub(crate) static CHECKS: &[(&Rule, Check)] = &[
+    (
+        &catalogue::MULTI_ARCH_IMPORT_DISABLED,
+        multi_arch_import_disabled::check,
+    ),
+    (
+        &catalogue::ARCHITECTURES_MISSING,
+        architectures_missing::check,
+    ),
+    (
+        &catalogue::ARCHITECTURES_UNSUPPORTED,
+        architectures_unsupported::check,
+    ),
+    (
+        &catalogue::ARCHITECTURES_MALFORMED,
+        architectures_malformed::check,
+    ),
+    (
+        &catalogue::ARCHITECTURES_UNTIDY,
+        architectures_untidy::check,
+    ),
+    (
+        &catalogue::ARCHITECTURES_PARTIAL,
+        architectures_partial::check,
+    ),
+    (
+        &catalogue::ARCHITECTURES_IGNORED,
+        architectures_ignored::check,
+    ),
+    (&catalogue::PLACEMENT_INVALID, placement_invalid::check),
+    (
+        &catalogue::PLACEMENT_ONLY_PREFERRED,
+        placement_only_preferred::check,
+    ),
+    (
+        &catalogue::CONTROL_PLANE_ARCHITECTURE_DIFFERS,
+        control_plane_architecture_differs::check,
+    ),
+    (
+        &catalogue::IMPORT_CONTRADICTION,
+        import_contradiction::check,
+    ),
+    (
+        &catalogue::IMPORT_GATE_MISSPELLED,
+        import_gate_misspelled::check,
+    ),
+    (&catalogue::TEMPLATE_DUPLICATED, template_duplicated::check),
+    (&catalogue::TEMPLATE_INVALID, template_invalid::check),
+    (
+        &catalogue::TEMPLATE_NAME_INVALID,
+        template_name_invalid::check,
+    ),
+    (
+        &catalogue::DATA_IMPORT_CRON_REJECTED,
+        data_import_cron_rejected::check,
+    ),
+    (&catalogue::SCHEDULE_NEVER_RUNS, schedule_never_runs::check),
+    (&catalogue::DATA_SOURCE_SHARED, data_source_shared::check),
+    (&catalogue::BOOT_SOURCE_EMPTY, boot_source_empty::check),
+    (
+        &catalogue::BOOT_SOURCE_REPLACED,
+        boot_source_replaced::check,
+    ),
+    (&catalogue::BOOT_SOURCE_REMOVED, boot_source_removed::check),
+    (
+        &catalogue::DEFAULT_ARCHITECTURE_CHANGES,
+        default_architecture_changes::check,
+    ),
+    (
+        &catalogue::V1_ONLY_FIELDS_UNREADABLE,
+        v1_only_fields_unreadable::check,
+    ),
+    (
+        &catalogue::JSONPATCH_OVERRIDES_ARCHITECTURES,
+        jsonpatch_overrides_architectures::check,
+    ),
+    (
+        &catalogue::IMAGE_ARCHITECTURES_MISMATCH,
+        image_architectures_mismatch::check,
+    ),
+    (&catalogue::IMAGE_UNREADABLE, image_unreadable::check),
+    (&catalogue::NO_WORKLOAD_NODES, no_workload_nodes::check),
+    (
+        &catalogue::CLUSTER_ARCHITECTURE_UNKNOWN,
+        cluster_architecture_unknown::check,
+    ),
+    (&catalogue::NODES_UNREADABLE, nodes_unreadable::check),
 ];
 
-/// The rules whose findings or fixes depend on images. If another rule denies a request, no image is looked up.
-pub(crate) static ABOUT_IMAGES: &[&Rule] = &[
-    &multi_arch_import_disabled::RULE,
-    &architectures_missing::RULE,
-    &architectures_unsupported::RULE,
-    &architectures_malformed::RULE,
-    &architectures_untidy::RULE,
-    &architectures_partial::RULE,
-    &control_plane_architecture_differs::RULE,
-    &image_architectures_mismatch::RULE,
-    &image_unreadable::RULE,
-];
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn every_rule_of_the_catalogue_has_its_check() {
+        let checks: Vec<&str> = CHECKS.iter().map(|(rule, _)| rule.id).collect();
+        let rules: Vec<&str> = catalogue::RULES.iter().map(|rule| rule.id).collect();
+        assert_eq!(
+            checks, rules,
+            "left: checks (engine/src/rules.rs), right: rules (engine/src/catalogue.rs)"
+        );
+    }
+}

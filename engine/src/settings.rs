@@ -1,21 +1,26 @@
 //! The policy's settings. Every problem in them is reported at once, with its path.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+mod reader;
+
+use std::collections::BTreeMap;
 
 use kubernetes::json::{Field, Json, Kind};
 use kubernetes::sorted;
 use kubernetes::text::{self, quote};
-use operators::cdi::image::Image;
-use operators::ssp::architecture::KNOWN;
 
+use self::reader::Reader;
+use crate::catalogue::RULES;
+use crate::cluster::ServiceAccount;
 use crate::remedy::Repair;
 use crate::rule::{Level, Rule, Subject};
-use crate::rules::RULES;
 
 /// All settings; the Rancher form also sends `description`.
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 12] = [
     "commonTemplates",
+    "denialsAsWarnings",
+    "goldenImages",
+    "goldenImagesNamespace",
+    "hcoVersion",
     "images",
     "levels",
     "registries",
@@ -23,15 +28,6 @@ const KEYS: [&str; 8] = [
     "serviceAccount",
     "templates",
     "updates",
-];
-
-/// Rules that can be repaired at admission.
-const REPAIRABLE: [&str; 5] = [
-    "architectures-malformed",
-    "architectures-missing",
-    "architectures-untidy",
-    "image-architectures-mismatch",
-    "multi-arch-import-disabled",
 ];
 
 /// The policy's settings. No settings at all are valid, and have the right defaults.
@@ -49,6 +45,14 @@ pub(crate) struct Settings {
     /// What is repaired at admission, by rule ID.
     repairs: Vec<(&'static str, Repair)>,
     pub(crate) service_account: Option<ServiceAccount>,
+    /// The version of HCO, where the object does not contain it.
+    pub(crate) hco_version: Option<String>,
+    /// Whether there are golden images, where the object does not show it.
+    pub(crate) golden_images: GoldenImages,
+    /// The namespace of the golden images, where the version of HCO does not show it.
+    pub(crate) golden_images_namespace: Option<String>,
+    /// Whether findings that deny are warnings as well: in monitor mode, Kubewarden drops the message of a denial.
+    pub(crate) denials_as_warnings: bool,
     /// Names and registry URLs of the common templates, instead of those that upstream ships.
     pub(crate) common_templates: Option<BTreeMap<String, String>>,
 }
@@ -78,13 +82,16 @@ pub(crate) enum Images {
     VerifyAll,
 }
 
-/// The service account of the policy-server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServiceAccount {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
+/// Whether HCO deploys golden images.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GoldenImages {
+    /// As the status of the object shows, otherwise yes.
+    #[default]
+    Auto,
+    /// Yes.
+    Deployed,
+    /// No: HCO deploys SSP on OpenShift only.
+    Absent,
 }
 
 impl Settings {
@@ -106,6 +113,16 @@ impl Settings {
                 levels.get(rule.id).copied()
             })
         })
+    }
+
+    /// Whether a rule is checked at all.
+    pub(crate) fn is_checked(&self, rule: &Rule) -> bool {
+        self.has_level(rule, &[Level::Deny, Level::Warn])
+    }
+
+    /// Whether images are looked up.
+    pub(crate) fn wants_images(&self) -> bool {
+        self.images != Images::Ignore
     }
 
     /// How the findings of a rule are repaired at admission.
@@ -178,7 +195,7 @@ impl Settings {
             }
         }
         for rule in RULES {
-            if self.repair(rule).is_some() && !self.has_level(rule, &[Level::Deny, Level::Warn]) {
+            if self.repair(rule).is_some() && !self.is_checked(rule) {
                 reader.problem(
                     &format!("repair.{}", rule.id),
                     "the level of the rule is `ignore`; remove the repair, or set another level",
@@ -216,18 +233,31 @@ impl Settings {
                 }
             }
             "updates" => {
-                self.updates = match reader.word("updates", field, &["ratchet", "strict"]) {
-                    Some("strict") => Updates::Strict,
-                    _ => Updates::Ratchet,
-                };
+                let updates = [("ratchet", Updates::Ratchet), ("strict", Updates::Strict)];
+                self.updates = reader.one_of(key, field, &updates).unwrap_or_default();
             }
             "images" => {
-                self.images =
-                    match reader.word("images", field, &["ignore", "verify", "verify-all"]) {
-                        Some("verify") => Images::Verify,
-                        Some("verify-all") => Images::VerifyAll,
-                        _ => Images::Ignore,
-                    };
+                let images = [
+                    ("ignore", Images::Ignore),
+                    ("verify", Images::Verify),
+                    ("verify-all", Images::VerifyAll),
+                ];
+                self.images = reader.one_of(key, field, &images).unwrap_or_default();
+            }
+            "goldenImages" => {
+                let golden_images = [
+                    ("auto", GoldenImages::Auto),
+                    ("deployed", GoldenImages::Deployed),
+                    ("absent", GoldenImages::Absent),
+                ];
+                self.golden_images = reader
+                    .one_of(key, field, &golden_images)
+                    .unwrap_or_default();
+            }
+            "goldenImagesNamespace" => self.golden_images_namespace = reader.namespace(key, field),
+            "hcoVersion" => self.hco_version = reader.version(key, field),
+            "denialsAsWarnings" => {
+                self.denials_as_warnings = reader.boolean(key, field).unwrap_or_default();
             }
             "registries" => self.registries = Some(reader.hosts(field)),
             "repair" => self.repairs = reader.repairs(field),
@@ -246,252 +276,6 @@ impl Settings {
                 reader.unknown("settings", &what, unknown, &KEYS);
             }
         }
-    }
-}
-
-/// Collects the problems while the settings are read. Their order does not depend on the order of the keys.
-#[derive(Default)]
-struct Reader {
-    problems: BTreeSet<String>,
-}
-
-impl Reader {
-    fn finish(self, settings: Settings) -> Result<Settings, String> {
-        /// More problems than a user corrects at once.
-        const SHOWN: usize = 20;
-        let count = self.problems.len();
-        if count == 0 {
-            return Ok(settings);
-        }
-        let s = if count == 1 { "" } else { "s" };
-        let mut message = format!("{count} problem{s} in the settings:");
-        for problem in self.problems.iter().take(SHOWN) {
-            // Writing to a String cannot fail.
-            let _ = write!(message, "\n- {problem}");
-        }
-        if let Some(more @ 1..) = count.checked_sub(SHOWN) {
-            let _ = write!(message, "\n- and {more} more");
-        }
-        Err(message)
-    }
-
-    fn problem(&mut self, path: &str, what: &str) {
-        self.problems.insert(format!("{path}: {what}"));
-    }
-
-    fn unknown(&mut self, path: &str, what: &str, written: &str, known: &[&str]) {
-        let hint = text::nearest(written, known).map_or_else(String::new, |nearest| {
-            format!("; did you mean `{nearest}`?")
-        });
-        self.problem(path, &format!("{what}{hint}"));
-    }
-
-    /// The fields of an object.
-    fn fields<'a>(&mut self, path: &str, field: &Field<'a>) -> Vec<(String, Field<'a>)> {
-        match field.object().fields() {
-            Ok(fields) => fields
-                .into_iter()
-                .map(|(key, value)| (key.into_owned(), value))
-                .collect(),
-            Err(error) => {
-                self.problem(
-                    path,
-                    &format!("must be an object, not {}", error.found.kind()),
-                );
-                Vec::new()
-            }
-        }
-    }
-
-    /// Levels for rules about these subjects.
-    fn levels(&mut self, path: &str, field: &Field<'_>, subjects: &[Subject]) -> Levels {
-        let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
-        let mut levels = Levels::new();
-        for (id, level) in self.fields(path, field) {
-            let path = format!("{path}.{}", text::escape(&id, 80));
-            let level = self.level(&path, &level);
-            match RULES.iter().find(|rule| rule.id == id) {
-                None => self.unknown(&path, "unknown rule", &id, &ids),
-                Some(rule) if !subjects.contains(&rule.subject) => self.problem(
-                    &path,
-                    "the level of this rule cannot be set for individual templates; use `levels`",
-                ),
-                Some(rule) => {
-                    if let Some(level) = level {
-                        levels.insert(rule.id, level);
-                    }
-                }
-            }
-        }
-        levels
-    }
-
-    /// What to repair, by rule.
-    fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
-        let mut repairs = Vec::new();
-        for (id, field) in self.fields("repair", field) {
-            let path = format!("repair.{}", text::escape(&id, 80));
-            match REPAIRABLE.iter().find(|known| **known == id) {
-                // Forms send empty fields.
-                Some(_) if field.json().is_none() => {}
-                None if RULES.iter().any(|rule| rule.id == id) => self.problem(
-                    &path,
-                    &format!(
-                        "the policy cannot repair this rule; it can repair {}",
-                        text::list(&REPAIRABLE, REPAIRABLE.len())
-                    ),
-                ),
-                None => self.unknown(&path, "unknown rule", &id, &REPAIRABLE),
-                Some(rule) => {
-                    let repair = match *rule {
-                        "multi-arch-import-disabled" => self.import_repair(&path, &field),
-                        "architectures-missing" | "image-architectures-mismatch" => self
-                            .word(&path, &field, &["from-image"])
-                            .map(|_| Repair::FromImage),
-                        _ => self
-                            .word(&path, &field, &["normalise"])
-                            .map(|_| Repair::Normalise),
-                    };
-                    if let Some(repair) = repair {
-                        repairs.push((*rule, repair));
-                    }
-                }
-            }
-        }
-        repairs
-    }
-
-    /// `enable-import`, or `{place-on: ARCHITECTURE}`.
-    fn import_repair(&mut self, path: &str, field: &Field<'_>) -> Option<Repair> {
-        if field.json().map(Json::kind) != Some(Kind::Object) {
-            let word = field.string().ok().flatten();
-            if word.as_deref() == Some("enable-import") {
-                return Some(Repair::EnableImport);
-            }
-            self.problem(
-                path,
-                &format!(
-                    "must be `enable-import` or {{place-on: ARCHITECTURE}}, not {}",
-                    shown(field)
-                ),
-            );
-            return None;
-        }
-        let mut architecture = None;
-        for (key, value) in self.fields(path, field) {
-            if key == "place-on" {
-                architecture = self.word(&format!("{path}.place-on"), &value, &KNOWN);
-            } else {
-                self.unknown(
-                    path,
-                    &format!("unknown key {}", quote(&key)),
-                    &key,
-                    &["place-on"],
-                );
-            }
-        }
-        if field
-            .object()
-            .fields()
-            .is_ok_and(|fields| fields.is_empty())
-        {
-            self.problem(path, "must have the key place-on");
-        }
-        Some(Repair::PlaceOn(architecture?.to_owned()))
-    }
-
-    fn level(&mut self, path: &str, field: &Field<'_>) -> Option<Level> {
-        let name = self.word(path, field, &Level::ALL.map(Level::name))?;
-        Level::ALL.into_iter().find(|level| level.name() == name)
-    }
-
-    /// One of a fixed set of words.
-    fn word(
-        &mut self,
-        path: &str,
-        field: &Field<'_>,
-        words: &[&'static str],
-    ) -> Option<&'static str> {
-        let written = field.string().ok().flatten();
-        let known = words.iter().find(|word| written.as_deref() == Some(**word));
-        if known.is_none() {
-            let what = format!(
-                "must be one of {}, not {}",
-                text::list(words, words.len()),
-                shown(field)
-            );
-            self.unknown(path, &what, written.as_deref().unwrap_or_default(), words);
-        }
-        known.copied()
-    }
-
-    /// Hosts of registries, with the port if it is not the default.
-    fn hosts(&mut self, field: &Field<'_>) -> Vec<String> {
-        let hosts = field.strings().ok().flatten();
-        let is_host = |host: &String| {
-            let image = Image::at(&format!("docker://{host}/image"));
-            let image = image.and_then(Result::ok);
-            image.is_some_and(|image| image.host() == host.to_ascii_lowercase())
-        };
-        let are_hosts = |hosts: &Vec<String>| !hosts.is_empty() && hosts.iter().all(is_host);
-        if !hosts.as_ref().is_some_and(are_hosts) {
-            self.problem(
-                "registries",
-                "must be a list of hosts, with the port if the URLs of the images have one, for example [quay.io, registry.example.com:5000]",
-            );
-        }
-        let hosts = hosts.unwrap_or_default().into_iter();
-        hosts.map(|host| host.to_ascii_lowercase()).collect()
-    }
-
-    fn account(&mut self, field: &Field<'_>) -> Option<ServiceAccount> {
-        let written = field.string().ok().flatten();
-        if let Some((namespace, name)) = written.as_deref().and_then(|it| it.split_once('/'))
-            && kubernetes::name::is_dns1123_label(namespace)
-            && kubernetes::name::is_dns1123_subdomain(name)
-        {
-            return Some(ServiceAccount {
-                namespace: namespace.to_owned(),
-                name: name.to_owned(),
-            });
-        }
-        self.problem(
-            "serviceAccount",
-            &format!(
-                "must be the service account of the policy-server in the form NAMESPACE/NAME, for example kubewarden/policy-server; it is {}",
-                shown(field)
-            ),
-        );
-        None
-    }
-
-    fn registry(&mut self, name: &str, field: &Field<'_>) -> Option<String> {
-        let path = format!("commonTemplates.{}", text::escape(name, 80));
-        if !kubernetes::name::is_dns1123_subdomain(name) {
-            self.problem(
-                &path,
-                "must be the name of a template: lowercase letters, digits, `-` and `.`",
-            );
-        }
-        let url = field.string().ok().flatten();
-        if url.as_deref().is_none_or(|url| url.trim().is_empty()) {
-            self.problem(
-                &path,
-                &format!(
-                    "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is {}",
-                    shown(field)
-                ),
-            );
-        }
-        url
-    }
-}
-
-/// The invalid value, for a sentence that describes a valid one.
-fn shown(field: &Field<'_>) -> String {
-    match (field.string(), field.json()) {
-        (Ok(Some(text)), _) => quote(&text),
-        (_, json) => json.map_or(Kind::Null, Json::kind).to_string(),
     }
 }
 

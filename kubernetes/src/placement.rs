@@ -27,7 +27,7 @@ pub const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
 /// list many values.
 ///
 /// DIVERGES: HCO has no limit.
-const MOST_REQUIREMENTS: usize = 250;
+pub const MOST_REQUIREMENTS: usize = 250;
 /// The labels that a placement can use to select an architecture.
 const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/arch"];
 

@@ -16,6 +16,7 @@ use crate::hco::golden_image::{CommonTemplates, invalid};
 use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::import::Import;
 use crate::hco::node::Census;
+use crate::hco::version::HcoVersion;
 use crate::kubevirt::default_architecture::default_architecture;
 use crate::ssp::architecture::{Architecture, Cluster, Unusable};
 use crate::ssp::data_sources::{self as ssp, Key, Wanted};
@@ -24,17 +25,6 @@ pub use self::changes::{Changes, CronChanges, DataSourceChanges, DiskChanges, Re
 pub use self::handed_over::HandedOver;
 pub use self::objects::Objects;
 pub use self::state::{Disk, Origin, State};
-
-/// The minor number of HCO's version 1.N.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HcoVersion(pub u32);
-
-impl HcoVersion {
-    /// The first version that completes the retention of templates.
-    pub const COMPLETES_TEMPLATES: Self = Self(18);
-    /// The first version that sets KubeVirt's default architecture.
-    pub const SETS_DEFAULT_ARCHITECTURE: Self = Self(18);
-}
 
 /// What a forecast follows from.
 #[derive(Debug, Clone, Copy)]
@@ -194,6 +184,16 @@ impl<'a> Forecast<'a> {
         if is_refused_by_hco(given.hco, given.common) {
             return Err(Refused::ByHco);
         }
+        Self::despite_hco(given)
+    }
+
+    /// The same, but what HCO refuses in the object is taken to be corrected: for a comparison of an object that HCO refuses
+    /// with the corrected one.
+    ///
+    /// # Errors
+    ///
+    /// SSP refuses the whole object.
+    pub fn despite_hco(given: &Given<'a>) -> Result<Self, Refused<'a>> {
         let templates = handed_over::handed_over(given).map_err(|_| Refused::ByHco)?;
         let mut verdicts = Vec::with_capacity(templates.len());
         for template in &templates {
@@ -229,7 +229,7 @@ impl<'a> Forecast<'a> {
         );
         let lost = lost(&wanted);
         let crons = crons(&wanted, &templates, &verdicts);
-        let sets_default = given.version >= HcoVersion::SETS_DEFAULT_ARCHITECTURE;
+        let sets_default = given.version.sets_defaults();
         let default = default_architecture(given.census).filter(|_| sets_default);
         let mut forecast = Self {
             import: given.import,
@@ -391,6 +391,11 @@ impl<'a> Forecast<'a> {
     pub fn lost_templates(&self) -> BTreeSet<&str> {
         let lost = self.lost.iter();
         sorted::set(lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name)))
+    }
+
+    /// A DataSource of the cluster.
+    pub fn source(&self, namespace: &str, name: &str) -> Option<&DataSource> {
+        self.data_sources.get(&Key::new(namespace, name))
     }
 
     /// The architecture of the platform of a cron's registry, empty if it has none.

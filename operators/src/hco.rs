@@ -7,3 +7,4 @@ pub mod hyperconverged;
 pub mod import;
 pub mod node;
 pub mod template;
+pub mod version;

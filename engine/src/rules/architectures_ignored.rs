@@ -4,14 +4,11 @@ use kubernetes::text::quote;
 use operators::hco::golden_image::{Annotation, invalid};
 use operators::hco::import::Import;
 
-use super::remedies;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::rule::{Level, Rule};
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
-pub(crate) static RULE: Rule = Rule::about_templates("architectures-ignored", Level::Warn, check);
-
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     match facts.import {
         Import::Disabled => without_import(facts, findings),
         Import::Enabled => overridden(facts, findings),
@@ -37,10 +34,10 @@ fn without_import<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                     "The architectures annotation of template {} has no effect while the multi-architecture import is off.",
                     quote(&template.name)
                 ),
-                remedies: vec![
+                fixes: vec![
                     // If no other finding needs the import, the user has to choose one of the two.
-                    remedies::enable_import_if_needed(facts),
-                    remedies::remove_annotation(facts, template),
+                    Fix::EnableImportIfNeeded,
+                    Fix::RemoveAnnotation { template, complete: false },
                 ],
             }
         });
@@ -50,7 +47,7 @@ fn without_import<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// adoptOrigCommonDictAnnotation.
 fn overridden<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    for image in &facts.images {
+    for image in &facts.golden_images {
         let Some((template, Annotation::Shipped(shipped))) =
             image.template.zip(Some(image.annotation))
         else {
@@ -74,7 +71,7 @@ fn overridden<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                         |shipped| format!("uses {}", quote(shipped))
                     )
                 ),
-                remedies: vec![remedies::remove_annotation(facts, template).complete_if(true)],
+                fixes: vec![Fix::RemoveAnnotation { template, complete: true }],
             }
         });
     }

@@ -1,21 +1,17 @@
 //! See `architectures-malformed.md`.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use kubernetes::text::quote;
 
-use super::remedies;
 use crate::architecture::{Mistake, is_mistake, keyed};
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule = Rule::about_templates("architectures-malformed", Level::Deny, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 /// HCO silently drops an entry that is not equal to a workload architecture (see `Architectures::supported`). SSP trims
 /// entries (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for (template, value) in facts.annotations() {
         let mut mistakes = value.entries().filter(|entry| is_mistake(entry)).peekable();
         // The nodes are needed only if there is an entry to compare with them.
@@ -26,9 +22,6 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             return;
         };
         let mut seen = BTreeSet::new();
-        // The value is the same for all entries, and an annotation can be long.
-        let remedy = OnceCell::new();
-        let correct = || remedies::correct(facts, template, value, census);
         for entry in mistakes {
             if census.workload.contains_key(entry) || !seen.insert(keyed(entry)) {
                 continue;
@@ -42,7 +35,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                         quote(&template.name),
                         reason(Mistake::of(entry))
                     ),
-                    remedies: remedy.get_or_init(correct).clone(),
+                    fixes: vec![Fix::Correct(template)],
                 }
             });
         }

@@ -3,23 +3,18 @@
 use kubernetes::text::quote;
 use operators::hco::golden_image::Annotation;
 use operators::hco::import::Import;
-use operators::hco::template::{ARCHITECTURES, Template};
 
-use super::remedies;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::{Remedy, annotation};
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule = Rule::about_templates("architectures-missing", Level::Deny, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// validateMultiArchDict: there is no original value, so an empty annotation counts as a missing one.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
         return;
     }
-    for image in &facts.images {
+    for image in &facts.golden_images {
         let Some(template) = image.template else {
             continue;
         };
@@ -34,17 +29,20 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         if !findings.wants(image.name) {
             continue;
         }
-        // The remedy names the architectures of the nodes.
-        facts.census();
-        findings.add(Identity::template(image.name), || Finding {
+        let identity = Identity::template(image.name);
+        // The fix names the architectures of the nodes. They are read for it only if the request is denied anyway.
+        if findings.denies(&identity) {
+            facts.census();
+        }
+        findings.add(identity, || Finding {
             path: facts.architectures_path(template),
             fact: fact(image.name, is_shipped, value.is_some()),
-            remedies: if is_shipped {
+            fixes: if is_shipped {
                 // HCO would remove an annotation in the spec.
                 let own = "use an image from a registry of your own, and add the architectures annotation";
-                vec![remedies::disable(facts, template), Remedy::advice(own)]
+                vec![Fix::Disable(template), Fix::advice(own)]
             } else {
-                vec![add_annotation(facts, template)]
+                vec![Fix::List { template, summary: "add the annotation" }]
             },
         });
     }
@@ -67,15 +65,5 @@ fn fact(name: &str, is_shipped: bool, is_empty: bool) -> String {
         format!(
             "Template {name} has no architectures annotation: the golden image is imported for only one architecture."
         )
-    }
-}
-
-fn add_annotation(facts: &Facts<'_>, template: &Template<'_>) -> Remedy {
-    match facts.workload() {
-        Some(census) => remedies::list_architectures(facts, template, census, "add the annotation"),
-        None => Remedy::advice(format!(
-            "add the annotation with the architectures of the image, for example {}",
-            annotation(ARCHITECTURES, "amd64,arm64")
-        )),
     }
 }

@@ -2,14 +2,12 @@
 
 use kubernetes::text::quote;
 
-use super::remedies;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::rule::{Level, Rule};
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+use crate::words::names;
 
-pub(crate) static RULE: Rule = Rule::about_templates("architectures-partial", Level::Warn, check);
-
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for (template, value) in facts.annotations() {
         if value.0.is_empty() || !findings.wants(&template.name) {
             continue;
@@ -31,9 +29,9 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                     fact: format!(
                         "The golden image of template {} is not imported for {} nodes: VMs on these nodes cannot boot from it.",
                         quote(&template.name),
-                        remedies::names(missing.clone())
+                        names(missing)
                     ),
-                    remedies: vec![remedies::add_architectures(facts, template, census, missing)],
+                    fixes: vec![Fix::AddMissing(template)],
                 }
             },
         );

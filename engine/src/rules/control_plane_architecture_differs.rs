@@ -3,19 +3,14 @@
 use kubernetes::text::escape;
 use operators::hco::import::Import;
 
-use super::remedies;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule =
-    Rule::about_object("control-plane-architecture-differs", Level::Warn, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`: with the import off, the SSP operator
 /// uses the first architecture of the control plane, or else the first one of the workloads, for its VM templates.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    if facts.import == Import::Enabled || facts.images.is_empty() {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    if facts.import == Import::Enabled || facts.golden_images.is_empty() {
         return;
     }
     let Some(census) = facts.census() else {
@@ -39,11 +34,10 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             escape(first, 32),
             escape(workload, 32)
         ),
-        remedies: vec![if remedies::has_known_architectures(census) {
-            remedies::enable_import(facts)
-        } else {
-            // The import does not help: the SSP operator rejects its configuration in both cases.
-            Remedy::advice("first fix the problem that the rule cluster-architecture-unknown reports")
-        }],
+        // Enabling the import is no remedy: the boot sources that SSP ships point to the control plane's architecture, for
+        // which nothing is imported then.
+        fixes: vec![Fix::advice(
+            "in VMs from these templates, set spec.template.spec.architecture to the architecture of the workload nodes",
+        )],
     });
 }

@@ -8,25 +8,21 @@ use operators::hco::golden_image::{Annotation, GoldenImage};
 use operators::hco::import::Import;
 use operators::hco::node::Census;
 
-use super::remedies;
 use crate::architecture::is_architecture;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::registries;
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule =
-    Rule::about_templates("image-architectures-mismatch", Level::Deny, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+use crate::images;
+use crate::words::names;
 
 /// `architectures-malformed` reports an entry that is not the name of an architecture: HCO does not import it.
 ///
 /// Users cannot correct the annotation of a template that HCO ships, so only architectures of the nodes count there.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
         return;
     }
-    for image in &facts.images {
+    for image in &facts.golden_images {
         let Some(value) = image.annotation.value() else {
             continue;
         };
@@ -45,7 +41,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         });
         let lacking = sorted::set(lacking);
         if !lacking.is_empty() {
-            let identity = registries::identity(facts, image);
+            let identity = images::identity(facts.common, image);
             let identity = Identity::template(image.name).with_value(identity);
             findings.add(identity, || {
                 describe(facts, image, census, &lacking, supported)
@@ -54,26 +50,26 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     }
 }
 
-fn describe(
+fn describe<'a>(
     facts: &Facts<'_>,
-    image: &GoldenImage<'_>,
+    image: &GoldenImage<'a>,
     census: &Census,
     lacking: &BTreeSet<&str>,
     supported: &BTreeSet<String>,
-) -> Finding {
-    let (path, remedies) = match (image.template, image.annotation) {
+) -> Finding<'a> {
+    let (path, fixes) = match (image.template, image.annotation) {
         (Some(template), Annotation::Spec(_)) => {
-            let set = remedies::list_architectures(facts, template, census, "set the annotation");
-            let disable = remedies::disable(facts, template);
+            let set = Fix::List {
+                template,
+                summary: "set the annotation",
+            };
+            let disable = Fix::Disable(template);
             (facts.architectures_path(template), vec![set, disable])
         }
-        (Some(template), _) => (
-            facts.path_of(template),
-            vec![remedies::disable(facts, template)],
-        ),
+        (Some(template), _) => (facts.path_of(template), vec![Fix::Disable(template)]),
         (None, _) => (
             facts.hco.fields.common_import.path(),
-            vec![Remedy::advice(
+            vec![Fix::advice(
                 "disable the template, or import its image from a registry of your own",
             )],
         ),
@@ -83,11 +79,11 @@ fn describe(
         .any(|name| census.workload.contains_key(*name));
     let name = quote(image.name);
     let lacking: Vec<String> = lacking.iter().map(|name| (*name).to_owned()).collect();
-    let (lacking, only) = (remedies::names(&lacking), remedies::names(supported));
+    let (lacking, only) = (names(&lacking), names(supported));
     let workload = &census.workload;
     let fact = if !workload.is_empty() && !supported.iter().any(|name| workload.contains_key(name))
     {
-        let nodes = remedies::names(workload.keys());
+        let nodes = names(workload.keys());
         format!(
             "The image of template {name} supports only {only}, but the workload nodes report {nodes}: no VM can boot from the golden image."
         )
@@ -101,9 +97,5 @@ fn describe(
             "The architectures annotation of template {name} lists {lacking}, but its image supports only {only}: {consequence}."
         )
     };
-    Finding {
-        path,
-        fact,
-        remedies,
-    }
+    Finding { path, fact, fixes }
 }

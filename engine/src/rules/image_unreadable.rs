@@ -3,30 +3,26 @@
 use kubernetes::text::{self, escape, quote};
 use operators::hco::import::Import;
 
-use super::remedies;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::registries;
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+use crate::images;
 
-pub(crate) static RULE: Rule = Rule::about_templates("image-unreadable", Level::Warn, check);
-
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
         return;
     }
-    for image in &facts.images {
+    for image in &facts.golden_images {
         if !findings.wants(image.name) {
             continue;
         }
         let Some(Err(reason)) = facts.architectures_of(image) else {
             continue;
         };
-        let identity = registries::identity(facts, image);
+        let identity = images::identity(facts.common, image);
         findings.add(Identity::template(image.name).with_value(identity), || Finding {
             path: match image.template {
-                Some(template) => remedies::image_path(facts, template),
+                Some(template) => facts.image_path(template),
                 None => facts.hco.fields.common_import.path(),
             },
             fact: format!(
@@ -34,7 +30,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 quote(image.name),
                 in_one_line(reason)
             ),
-            remedies: vec![Remedy::advice(
+            fixes: vec![Fix::advice(
                 "correct the URL, or give the policy-server access to the registry",
             )],
         });

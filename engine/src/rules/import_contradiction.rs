@@ -5,20 +5,15 @@ use kubernetes::value::Value;
 use operators::hco::import::GATE;
 
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
-/// The rule is about the change itself, and HCO denies the change.
-pub(crate) static RULE: Rule =
-    Rule::about_object("import-contradiction", Level::Deny, check).exempt_from_ratchet();
-
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let import = &facts.hco.import;
     let Some(index) = import.gate_index() else {
         return;
     };
-    if !import.contradicts_itself(facts.old.map(|old| &old.hco.import)) {
+    if !import.contradicts_itself(facts.old.map(|old| &old.hco.import), facts.version.hco) {
         return;
     }
     let gate = facts.hco.fields.gates.path().index(index);
@@ -35,9 +30,9 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             fact: format!(
                 "The deprecated feature gate {GATE} and the field {field} contradict each other: HCO denies the request."
             ),
-            remedies: vec![
-                Remedy::edits("set the feature gate to the value of the field", agree),
-                Remedy::advice(format!(
+            fixes: vec![
+                Fix::edits("set the feature gate to the value of the field", agree),
+                Fix::advice(format!(
                     "remove the feature gate, and set {field} to the value that you want"
                 )),
             ],

@@ -5,18 +5,15 @@ use kubernetes::text::{distance, quote};
 use operators::hco::import::{GATE, Gate};
 
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 /// The maximum number of wrong letters.
 const TYPOS: usize = 2;
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case on main,
 /// exact in v1.18. No other feature gate of HCO is within two letters of this one (see the test below).
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let gates = &facts.hco.import.gates;
     let is_alone = gates.iter().filter_map(typos).count() == 1;
     let is_listed = gates.iter().any(|gate| gate.name == GATE);
@@ -45,10 +42,11 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                     ),
                 },
                 // Correcting the name can change the import.
-                remedies: vec![
-                    Remedy::edits(format!("use the name {GATE}"), edits)
-                        .complete_if(typos == 0 && is_alone && gate.has_plain_key),
-                ],
+                fixes: vec![Fix::Edits {
+                    summary: format!("use the name {GATE}"),
+                    complete: typos == 0 && is_alone && gate.has_plain_key && !edits.is_empty(),
+                    edits,
+                }],
             }
         });
     }

@@ -3,19 +3,17 @@
 use operators::hco::import::Import;
 use operators::hco::node::Census;
 
-use super::remedies;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", Level::Deny, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+use crate::words::names;
+use operators::ssp::architecture::knows_all;
 
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
 /// getMultiArchBootImagesStatusCallback, for the alert `HCOMultiArchGoldenImagesDisabled`: several workload
 /// architectures and at least one golden image.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    if facts.import == Import::Enabled || facts.images.is_empty() {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    if facts.import == Import::Enabled || facts.golden_images.is_empty() {
         return;
     }
     let Some(census) = facts.census().filter(|census| census.workload.len() > 1) else {
@@ -32,24 +30,24 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             fact: format!(
                 "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them.",
                 census.workload.len(),
-                remedies::names(census.workload.keys())
+                names(census.workload.keys())
             ),
-            remedies: ways_out(facts, census),
+            fixes: ways_out(census),
         }
     });
 }
 
-fn ways_out(facts: &Facts<'_>, census: &Census) -> Vec<Remedy> {
-    let place = remedies::place(facts, census, "keep the workloads on one architecture");
-    let mut ways = Vec::new();
-    if remedies::has_known_architectures(census) {
-        ways.push(remedies::enable_import(facts));
-    }
-    ways.extend(place);
-    if ways.is_empty() {
-        ways.push(Remedy::advice(
+fn ways_out(census: &Census) -> Vec<Fix<'_>> {
+    let place = Fix::Place {
+        summary: "keep the workloads on one architecture",
+        otherwise: Some(
             "keep the workloads on one architecture: correct the workloads' node placement",
-        ));
+        ),
+    };
+    // Otherwise, the SSP operator rejects its configuration with the import on, too.
+    if knows_all(census) {
+        vec![Fix::EnableImport, place]
+    } else {
+        vec![place]
     }
-    ways
 }

@@ -1,16 +1,12 @@
 //! See `no-workload-nodes.md`.
 
-use super::remedies;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule = Rule::about_object("no-workload-nodes", Level::Warn, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 /// DIVERGES: without any workload architecture, HCO raises its alerts for every template; this rule reports it once,
 /// and the rules that compare with the workload architectures do not fire.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let census = facts.census_if_read();
     if census.is_none_or(|census| !census.workload.is_empty()) {
         return;
@@ -29,11 +25,14 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 "kubectl label node NODE node-role.kubernetes.io/worker=",
             )
         };
-        let remedy = Remedy::advice(summary).with_command(Some(command.to_owned()));
+        let fix = Fix::Command {
+            advice: summary.to_owned(),
+            command: command.to_owned(),
+        };
         Finding {
-            path: remedies::placement_path(facts),
+            path: facts.placement_path(),
             fact: fact.to_owned(),
-            remedies: vec![remedy],
+            fixes: vec![fix],
         }
     });
 }

@@ -3,23 +3,19 @@
 use kubernetes::path::FieldPath;
 use kubernetes::text::escape;
 
-use crate::facts::{Facts, NodesError};
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-use crate::settings::ServiceAccount;
+use crate::cluster::ServiceAccount;
+use crate::facts::Facts;
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+use crate::nodes::NodesError;
 
-/// The rule is about the policy, not about the object: it has its own status code.
-pub(crate) static RULE: Rule =
-    Rule::about_object("nodes-unreadable", Level::Deny, check).exempt_from_ratchet();
-
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(error) = facts.nodes_error() else {
         return;
     };
-    let account = facts.settings.service_account.as_ref();
+    let account = facts.nodes.account();
     findings.add(Identity::only(), || {
-        let (reason, remedy) = match (error, account) {
+        let (reason, fix) = match (error, account) {
             (NodesError::Forbidden { account, verb }, _) => (
                 format!(
                     ": the service account {} of the policy-server cannot {verb} nodes",
@@ -39,17 +35,15 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             }
             (NodesError::List(error), _) => (
                 format!(", because the node list is invalid: {}", escape(error, 160)),
-                Remedy::advice(if error.contains("too long") {
-                    "correct or delete the node"
-                } else {
-                    "see the log of the policy-server, which reads the list from the API server"
-                }),
+                Fix::advice(
+                    "see the log of the policy-server, which reads the list from the API server",
+                ),
             ),
         };
         Finding {
             path: FieldPath::of(&["nodes"]),
             fact: format!("The policy cannot check the object against the nodes{reason}."),
-            remedies: vec![remedy],
+            fixes: vec![fix],
         }
     });
 }
@@ -62,35 +56,35 @@ fn name(account: &ServiceAccount) -> String {
 ///
 /// Not with the manifest: it binds one account, and applying it for another account would replace the binding of an
 /// overlay.
-fn grant(account: Option<&ServiceAccount>, condition: &str) -> Remedy {
+fn grant(account: Option<&ServiceAccount>, condition: &str) -> Fix<'static> {
     let account = account.map_or_else(|| "NAMESPACE/NAME".to_owned(), name);
-    Remedy::advice(format!(
-        "{condition}grant the policy-server's service account permission to list and watch nodes, as deploy/rbac.yaml does for kubewarden/policy-server"
-    ))
-    .with_command(Some(format!(
-        "hco-preflight rbac --service-account {account} | kubectl apply -f -"
-    )))
+    Fix::Command {
+        advice: format!(
+            "{condition}grant the policy-server's service account permission to list and watch nodes, as deploy/rbac.yaml does for kubewarden/policy-server"
+        ),
+        command: format!("hco-preflight rbac --service-account {account} | kubectl apply -f -"),
+    }
 }
 
 /// How to fix a host's error.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs and
 /// `src/callback_handler/mod.rs`, for the words that identify the errors.
-fn resolve(error: &str, account: Option<&ServiceAccount>) -> Remedy {
+fn resolve(error: &str, account: Option<&ServiceAccount>) -> Fix<'static> {
     if error.contains("access to Kubernetes") {
-        Remedy::advice(
+        Fix::advice(
             "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy",
         )
     } else if error.contains("granted access to the") {
-        Remedy::advice(
+        Fix::advice(
             "allow the host capability kubernetes/list_resources_all: in hostCapabilities of policies.yml, or with --allowed-host-capabilities of kwctl",
         )
     } else if error.contains("not initialized") {
-        Remedy::advice(
+        Fix::advice(
             "connect the policy-server to a cluster: it needs a service account or a kubeconfig",
         )
     } else if error.contains("(Connect)") {
-        Remedy::advice(
+        Fix::advice(
             "make the API server reachable from the policy-server; the log of the policy-server has the cause",
         )
     } else {

@@ -6,59 +6,36 @@ use kubernetes::placement::{List, SelectorError};
 use kubernetes::text::quote;
 
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the required
 /// affinity of the workloads and of the infrastructure; no preferred terms, no nodeSelector.
-///
-/// DIVERGES: HCO has no limit for the length of an affinity.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let fields = &facts.hco.fields;
     let placement = &facts.hco.placement;
     let workloads = fields.node_affinity.path().key(REQUIRED);
-    if placement.is_too_long() {
-        add(findings, "workloads", &workloads, None);
-    }
     for error in placement.errors() {
-        add(findings, "workloads", &workloads, Some(error));
+        add(findings, "workloads", &workloads, error);
     }
+    let infra = fields.infra_required.path();
     for error in &facts.hco.infra_errors {
-        add(
-            findings,
-            "infra",
-            &fields.infra_required.path(),
-            Some(error),
-        );
+        add(findings, "infra", &infra, error);
     }
 }
 
-/// Adds a finding about a requirement, or about the length of the affinity.
 fn add(
     findings: &mut Findings<'_, '_>,
     affinity: &str,
     required: &FieldPath,
-    error: Option<&SelectorError>,
+    error: &SelectorError,
 ) {
-    let requirement = error.map_or("", |error| &*error.requirement);
     // The same requirement in the other affinity is a different problem.
-    let identity = Identity::value(format!("{affinity} {requirement}"));
+    let identity = Identity::value(format!("{affinity} {}", error.requirement));
     findings.add(identity, || describe(required, error));
 }
 
-fn describe(required: &FieldPath, error: Option<&SelectorError>) -> Finding {
-    let Some(error) = error else {
-        return Finding {
-            path: required.clone(),
-            fact: "The affinity has more than 250 requirements: the policy does not compare it with the nodes.".to_owned(),
-            remedies: vec![Remedy::advice(
-                "shorten the affinity; one requirement can list many values",
-            )],
-        };
-    };
+fn describe(required: &FieldPath, error: &SelectorError) -> Finding<'static> {
     let example = match error.place.list {
         List::Fields => "{key: metadata.name, operator: In, values: [NODE]}",
         List::Expressions => "{key: kubernetes.io/arch, operator: In, values: [amd64]}",
@@ -70,7 +47,7 @@ fn describe(required: &FieldPath, error: Option<&SelectorError>) -> Finding {
             quote(&error.requirement),
             error.reason
         ),
-        remedies: vec![Remedy::advice(format!(
+        fixes: vec![Fix::advice(format!(
             "correct the requirement, for example {example}"
         ))],
     }

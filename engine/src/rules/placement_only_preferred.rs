@@ -3,15 +3,12 @@
 use kubernetes::placement::{PREFERRED, REQUIRED};
 use operators::hco::import::Import;
 
-use super::remedies;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+use crate::words::names;
 
-pub(crate) static RULE: Rule = Rule::about_object("placement-only-preferred", Level::Warn, check);
-
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let placement = &facts.hco.placement;
     let Some(index) = placement.architecture_preference() else {
         return;
@@ -24,17 +21,18 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     };
     let affinity = &facts.hco.fields.node_affinity.path();
     findings.add(Identity::only(), || {
-        let mut ways = remedies::place(facts, census, "require the architecture");
-        ways.push(Remedy::advice(format!(
-            "move the term to {REQUIRED}.nodeSelectorTerms"
-        )));
+        let place = Fix::Place {
+            summary: "require the architecture",
+            otherwise: None,
+        };
+        let move_term = format!("move the term to {REQUIRED}.nodeSelectorTerms");
         Finding {
             path: affinity.key(PREFERRED).index(index),
             fact: format!(
                 "The placement only prefers an architecture, which excludes no node: the workload nodes report {}.",
-                remedies::names(census.workload.keys())
+                names(census.workload.keys())
             ),
-            remedies: ways,
+            fixes: vec![place, Fix::advice(move_term)],
         }
     });
 }

@@ -5,15 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use kubernetes::text::quote;
 
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
-
-pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny, check);
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, getDicMapFromCr:
 /// names are compared regardless of whether a template is enabled.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let mut first = BTreeMap::new();
     let mut reported = BTreeSet::new();
     for template in &facts.hco.templates {
@@ -29,7 +26,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 "Duplicate template name {}; entry [{index}] already uses it: HCO cannot reconcile the object.",
                 quote(name)
             ),
-            remedies: vec![Remedy::advice(
+            fixes: vec![Fix::advice(
                 "rename or remove one of the templates; disabled templates also count",
             )],
         });

@@ -4,15 +4,11 @@ use kubernetes::text::quote;
 use operators::hco::golden_image::{Invalid, invalid};
 use operators::hco::template::{ENABLE, Template};
 
-use super::remedies;
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
-pub(crate) static RULE: Rule = Rule::about_templates("template-invalid", Level::Deny, check);
-
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for template in &facts.hco.templates {
         if let Some(invalid) = invalid(template, facts.hco, facts.common) {
             findings.add(Identity::template(&template.name), || {
@@ -22,9 +18,13 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     }
 }
 
-fn describe(facts: &Facts<'_>, template: &Template<'_>, invalid: Invalid<'_>) -> Finding {
+fn describe<'a>(
+    facts: &Facts<'_>,
+    template: &'a Template<'a>,
+    invalid: Invalid<'_>,
+) -> Finding<'a> {
     let name = quote(&template.name);
-    let (path, fact, remedies) = match invalid {
+    let (path, fact, fixes) = match invalid {
         Invalid::Enable(value) => {
             let path = facts.annotation_path(template, ENABLE);
             (
@@ -33,36 +33,26 @@ fn describe(facts: &Facts<'_>, template: &Template<'_>, invalid: Invalid<'_>) ->
                     "The enable annotation of template {name} must be \"true\" or \"false\", not {}: HCO denies the request.",
                     quote(value)
                 ),
-                vec![
-                    remedies::enable(facts, template),
-                    remedies::disable(facts, template),
-                ],
+                vec![Fix::Enable(template), Fix::Disable(template)],
             )
         }
         Invalid::NoSpec => (
             facts.path_of(template).key("spec"),
             format!("Template {name} is enabled and has no spec: HCO denies the request."),
-            vec![
-                Remedy::advice("add the spec"),
-                remedies::disable(facts, template),
-            ],
+            vec![Fix::advice("add the spec"), Fix::Disable(template)],
         ),
         Invalid::NoSource => (
             facts
                 .path_of(template)
                 .keys(&["spec", "template", "spec", "source"]),
-            format!("Common template {name} has no source: HCO panics."),
+            format!("Common template {name} has no source: HCO crashes."),
             vec![
-                Remedy::advice(
+                Fix::advice(
                     "add the source, for example {registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}}",
                 ),
-                remedies::disable(facts, template),
+                Fix::Disable(template),
             ],
         ),
     };
-    Finding {
-        path,
-        fact,
-        remedies,
-    }
+    Finding { path, fact, fixes }
 }

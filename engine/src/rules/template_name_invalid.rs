@@ -2,56 +2,150 @@
 
 use kubernetes::name::is_dns1123_subdomain;
 use kubernetes::text::quote;
-use operators::hco::import::Import;
+use operators::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns};
+use operators::cdi::data_source;
+use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver};
 
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+use crate::words::{data_source_refusal, longest_name, refusal};
 
-pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny, check);
+/// The name of a template is the name of its DataImportCron, and its managedDataSource the name of a DataSource.
+///
+/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; for the rest
+/// see `operators::cdi`.
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    match facts.forecast {
+        Some(forecast) => in_forecast(facts, forecast, findings),
+        // Some names are invalid whatever else is wrong.
+        None => without_forecast(facts, findings),
+    }
+}
 
-/// The maximum length of a DataImportCron's name, and the suffix that SSP adds for each architecture: `-amd64`.
-const LONGEST: usize = 63;
-const SUFFIX: usize = 6;
-
-/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name;
-/// internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch, for the suffix.
-/// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go for the length. The API server
-/// rejects a name that is not a DNS-1123 subdomain.
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    for template in facts.hco.templates.iter().filter(|it| it.is_enabled()) {
-        let is_annotated = template
-            .architectures
-            .as_ref()
-            .is_some_and(|it| !it.is_empty());
-        let longest = if facts.import == Import::Enabled && is_annotated {
-            LONGEST - SUFFIX
-        } else {
-            LONGEST
-        };
+fn without_forecast<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let is_invalid = |name: &str| !is_dns1123_subdomain(name) || name.len() > NAME_MAX;
+    let templates = facts.hco.templates.iter().filter(|it| it.is_enabled());
+    for template in templates.filter(|it| is_invalid(&it.name)) {
         let name = template.name.as_str();
-        if is_dns1123_subdomain(name) && name.len() <= longest {
-            continue;
-        }
         findings.add(Identity::template(name), || Finding {
             path: facts.path_of(template).keys(&["metadata", "name"]),
             fact: if name.is_empty() {
-                "The template has no name: the SSP operator rejects all templates.".to_owned()
-            } else if is_dns1123_subdomain(name) {
-                format!(
-                    "Template name {} is longer than {longest} characters: CDI rejects the DataImportCron.",
-                    quote(name)
-                )
+                "The template has no name: SSP rejects every change from HCO.".to_owned()
             } else {
                 format!(
-                    "Template name {} is not a valid DNS-1123 subdomain: the DataImportCron cannot be created.",
+                    "Template name {} is not a valid name of a DataImportCron: the image is not imported, and SSP stops for all templates.",
                     quote(name)
                 )
             },
-            remedies: vec![Remedy::advice(format!(
-                "use at most {longest} lowercase letters, digits, `-`, and `.`, and begin and end with a letter or digit, for example my-image-cron"
-            ))],
+            fixes: vec![rename(longest_name(true))],
         });
     }
+}
+
+fn in_forecast<'a>(facts: &Facts<'a>, forecast: &Forecast<'a>, findings: &mut Findings<'a, '_>) {
+    let mut last = None;
+    for cron in &forecast.crons {
+        let Some((field, fact)) = problem(forecast, cron) else {
+            continue;
+        };
+        let Some(template) = forecast.templates.get(cron.template) else {
+            continue;
+        };
+        if last.replace(cron.template) == Some(cron.template) || template.index.is_none() {
+            continue;
+        }
+        findings.add(Identity::template(template.name), || Finding {
+            path: facts.path_of_index(template.index).keys(field.path()),
+            fact: format!("{} of template {} {fact}", field.name(), quote(template.name)),
+            fixes: vec![match field {
+                Field::Name => rename(longest_name(cron.architecture.is_some())),
+                Field::ManagedDataSource => Fix::advice(format!(
+                    "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
+                    if cron.architecture.is_some() { NAME_MAX - "-amd64".len() } else { NAME_MAX }
+                )),
+            }],
+        });
+    }
+}
+
+/// The field whose value is invalid.
+#[derive(Clone, Copy)]
+enum Field {
+    Name,
+    ManagedDataSource,
+}
+
+impl Field {
+    fn path(self) -> &'static [&'static str] {
+        match self {
+            Self::Name => &["metadata", "name"],
+            Self::ManagedDataSource => &["spec", "managedDataSource"],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Name => "The name",
+            Self::ManagedDataSource => "The managedDataSource",
+        }
+    }
+}
+
+/// What is wrong with one of the two names, because of a cron: the end of a sentence.
+fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
+    let stops = "the image is not imported, and SSP stops for all templates.";
+    if let Some(reason) = cron.refused() {
+        let field = match reason.cause() {
+            Cause::Name => Field::Name,
+            Cause::ManagedDataSource => Field::ManagedDataSource,
+            Cause::Other => return None,
+        };
+        let reason = refusal(reason);
+        return Some((
+            field,
+            format!("makes the DataImportCron invalid ({reason}): {stops}"),
+        ));
+    }
+    if let Some(reason) = refused_source(forecast, cron) {
+        let field = match reason {
+            data_source::Refusal::CronLabelTooLong | data_source::Refusal::CronLabelInvalid => {
+                Field::Name
+            }
+            _ => Field::ManagedDataSource,
+        };
+        let reason = data_source_refusal(reason);
+        return Some((
+            field,
+            format!("makes a DataSource invalid ({reason}): {stops}"),
+        ));
+    }
+    if cron.verdict.never_runs.contains(&NeverRuns::NameTooLong) {
+        let longest = longest_name(cron.architecture.is_some());
+        return Some((
+            Field::Name,
+            format!(
+                "has more than {longest} characters, so no CronJob can be created for it: its image is never imported."
+            ),
+        ));
+    }
+    None
+}
+
+/// Why the API server rejects the DataSource of a cron, or the one that points to it.
+fn refused_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::Refusal> {
+    let template: &HandedOver<'_> = forecast.templates.get(cron.template)?;
+    let golden = forecast.golden_namespace;
+    let own = forecast.source(golden, &cron.source.name);
+    let pointer = forecast.source(golden, &template.spec.managed_data_source);
+    let own = own.filter(|source| source.by != CreatedBy::Cdi);
+    own.into_iter()
+        .chain(pointer)
+        .find_map(|source| source.refused)
+}
+
+fn rename(longest: usize) -> Fix<'static> {
+    Fix::advice(format!(
+        "rename the template: at most {longest} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last"
+    ))
 }

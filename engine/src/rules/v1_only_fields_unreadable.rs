@@ -4,13 +4,10 @@ use kubernetes::edit::Edits;
 use kubernetes::text::escape;
 
 use crate::facts::Facts;
-use crate::findings::{Finding, Findings, Identity};
-use crate::remedy::Remedy;
-use crate::rule::{Level, Rule};
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
 
-pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", Level::Deny, check);
-
-fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Err(error) = &facts.hco.import.v1_only else {
         return;
     };
@@ -24,7 +21,7 @@ fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 escape(&error.0, 120)
             ),
             // The values in the annotation are lost.
-            remedies: vec![Remedy::edits(
+            fixes: vec![Fix::edits(
                 "remove the annotation, which HCO manages, and set its values in the regular fields",
                 removed,
             )],

@@ -40,7 +40,7 @@ fn create(templates: &Value) -> Report {
 fn template(name: &str, architectures: &str) -> Value {
     json!({
         "metadata": {"name": name, "annotations": {"ssp.kubevirt.io/dict.architectures": architectures}},
-        "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://x"}}}}},
+        "spec": crate::template_spec(name, &json!({"registry": {"url": "docker://x"}})),
     })
 }
 
@@ -130,16 +130,16 @@ fn deep_nesting_does_not_panic() {
 
 #[test]
 fn a_list_of_findings_is_cut_at_its_limit_and_not_before() {
-    // Names as long as they can be with the import on.
+    // Names as long as they can be with the suffix of an architecture.
     let templates = |count: usize| -> Value {
-        let name = |number: usize| format!("{number:0>57}");
+        let name = |number: usize| format!("{number:0>37}");
         (0..count)
             .map(|number| template(&name(number), "amd64,arm64,AMD64"))
             .collect()
     };
     let findings = |count| create(&templates(count)).audit_annotations["findings"].clone();
     // rule-id, slash, name, =deny, and a blank between two.
-    let word = "architectures-malformed".len() + 1 + 57 + "=deny".len();
+    let word = "architectures-malformed".len() + 1 + 37 + "=deny".len();
     let fitting = (16 * 1024 + 1) / (word + 1);
     assert_eq!(findings(fitting).len(), fitting * (word + 1) - 1);
     let cut = findings(fitting + 1);

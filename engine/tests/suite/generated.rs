@@ -81,7 +81,7 @@ pub(crate) fn repairable() -> impl Strategy<Value = (Request, Vec<Value>)> {
     let template = (architectures, registry()).prop_map(|(architectures, registry)| {
         json!({
             "metadata": {"annotations": {ARCHITECTURES: architectures}},
-            "spec": {"template": {"spec": {"source": {"registry": registry}}}},
+            "spec": crate::template_spec("", &json!({"registry": registry})),
         })
     });
     (
@@ -94,7 +94,9 @@ pub(crate) fn repairable() -> impl Strategy<Value = (Request, Vec<Value>)> {
         .prop_map(
             |(mut request, mut templates, field, selector, has_parents)| {
                 for (index, template) in templates.iter_mut().enumerate() {
-                    template["metadata"]["name"] = format!("image-{index}").into();
+                    let name = format!("image-{index}");
+                    template["spec"]["managedDataSource"] = name.as_str().into();
+                    template["metadata"]["name"] = name.into();
                 }
                 let parts = Parts {
                     field,
@@ -277,13 +279,13 @@ fn registry() -> impl Strategy<Value = Value> {
     select(vec![
         json!({"url": "docker://quay.io/containerdisks/fedora:latest"}),
         json!({"url": "docker://registry.example.com/image:1"}),
-        json!({"imageStream": "image"}),
+        json!({"imageStream": "image", "pullMethod": "node"}),
     ])
 }
 
 fn template() -> impl Strategy<Value = Value> {
     let source = prop_oneof![
-        6 => registry().prop_map(|registry| json!({"template": {"spec": {"source": {"registry": registry}}}})),
+        6 => registry().prop_map(|registry| crate::template_spec("", &json!({"registry": registry}))),
         1 => Just(json!({"template": {"spec": {"source": {"http": {"url": "x"}}}}})),
         1 => Just(json!({"template": {"spec": {}}})),
     ];
@@ -308,6 +310,9 @@ fn template() -> impl Strategy<Value = Value> {
             }
             if let Some(spec) = spec {
                 template["spec"] = spec;
+                if template["spec"].get("managedDataSource").is_some() {
+                    template["spec"]["managedDataSource"] = name.into();
+                }
             }
             template
         })

@@ -36,6 +36,18 @@ mod updates;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 
+/// The spec of a template that SSP and CDI accept, with this source.
+fn template_spec(managed_data_source: &str, source: &serde_json::Value) -> serde_json::Value {
+    serde_json::json!({
+        "managedDataSource": managed_data_source,
+        "schedule": "0 */12 * * *",
+        "template": {"spec": {
+            "source": source,
+            "storage": {"resources": {"requests": {"storage": "10Gi"}}},
+        }},
+    })
+}
+
 /// The rows of a corpus.
 fn rows(compressed: impl std::io::Read) -> impl Iterator<Item = serde_json::Value> {
     let text = std::io::BufReader::new(flate2::read::GzDecoder::new(compressed));

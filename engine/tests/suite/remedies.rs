@@ -59,7 +59,7 @@ fn workers(architectures: &[&str]) -> Vec<Value> {
 fn template(name: &str, annotation: &str, url: &str) -> Value {
     json!({
         "metadata": {"name": name, "annotations": {"ssp.kubevirt.io/dict.architectures": annotation}},
-        "spec": {"template": {"spec": {"source": {"registry": {"url": url}}}}},
+        "spec": crate::template_spec(name, &json!({"registry": {"url": url}})),
     })
 }
 

@@ -136,7 +136,7 @@ fn existing_problems_of_a_rule_are_one_warning() {
                     "name": format!("t{number}"),
                     "annotations": {"ssp.kubevirt.io/dict.architectures": "AMD64,arm64"},
                 },
-                "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://x.io/a"}}}}},
+                "spec": crate::template_spec(&format!("t{number}"), &json!({"registry": {"url": "docker://x.io/a"}})),
             })
         };
         let spec = |templates: Value| {

@@ -66,9 +66,11 @@ fn hash(key: &[u8], size: usize) -> usize {
         Some(end) => u64::from_le_bytes(*end),
         None => key.iter().fold(0, |end, byte| end << 8 | u64::from(*byte)),
     };
-    // 2^64 divided by the golden ratio: the highest bits of the product depend on all bits of the number.
+    // 2^64 divided by the golden ratio: the highest bits of the product depend on all bits of the number, so as many
+    // of them are used as the table has.
     let product = (end ^ key.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (product >> 48) as usize & size.wrapping_sub(1)
+    let bits = size.trailing_zeros().min(63);
+    (product >> 1 >> (63 - bits)) as usize
 }
 
 /// The values of one node's labels, by slot.

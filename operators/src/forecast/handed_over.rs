@@ -8,8 +8,8 @@ use kubernetes::json::{Json, Object, WrongType};
 
 use crate::cdi::data_import_cron::{Refusal, Spec, examine_metadata};
 use crate::cdi::retention::HcoDefault;
+use crate::forecast::Given;
 use crate::forecast::state::Origin;
-use crate::forecast::{Given, HcoVersion};
 use crate::hco::golden_image::{Annotation, CommonSpec, GoldenImage, golden_images};
 use crate::hco::import::Import;
 use crate::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
@@ -77,8 +77,8 @@ impl<'a> HandedOver<'a> {
             None => None,
         };
         let json = image.template.and_then(|template| template.json);
-        let is_completed = given.version >= HcoVersion::COMPLETES_TEMPLATES
-            && (json.is_none() || !given.hco.is_stored);
+        let is_completed =
+            given.version.sets_defaults() && (json.is_none() || !given.hco.is_stored);
         let default = if is_completed {
             HcoDefault::KeepNone
         } else {

@@ -144,13 +144,15 @@ impl<'a> Sent<'a> {
             judged,
         } = self;
         let metadata = object.object("metadata");
-        let status_templates = object.object("status").field("dataImportCronTemplates");
+        let status = object.object("status");
+        let status_templates = status.field("dataImportCronTemplates");
         let v1_only = judged.v1_only.string()?;
         Ok(HyperConverged {
             version,
             name: metadata.field("name").string()?.unwrap_or_default(),
             namespace: metadata.field("namespace").string()?.unwrap_or_default(),
             import: ImportFields {
+                api_version: version,
                 field: judged.import.boolean()?,
                 gates: Gate::list(&judged.gates)?,
                 v1_only: V1Only::parse(v1_only.as_deref()),
@@ -182,9 +184,56 @@ impl<'a> Sent<'a> {
                 .flatten()
                 .map(|templates| templates.into_iter().flatten().collect())
                 .unwrap_or_default(),
+            status_version: operator_version(&status),
+            deploys_ssp: deploys_ssp(&status),
             fields: judged,
         })
     }
+}
+
+/// The version of HCO in a status, in its own numbering or in that of OpenShift Virtualization.
+///
+/// MIRRORS: hyperconverged-cluster-operator `controllers/hyperconverged/hyperconverged_controller.go`, `hcoVersionName`
+/// and `UpdateVersion`.
+fn operator_version(status: &Object<'_>) -> Option<String> {
+    let versions = status.field("versions").list(|_, item| {
+        let entry = item.object();
+        Ok((
+            entry.field("name").string()?,
+            entry.field("version").string()?,
+        ))
+    });
+    let operator = |(name, version): (Option<String>, Option<String>)| {
+        version.filter(|version| name.as_deref() == Some("operator") && !version.is_empty())
+    };
+    versions.ok()??.into_iter().find_map(operator)
+}
+
+/// Whether HCO deploys SSP, and with it golden images, if the status shows it. A status that lists other resources and no
+/// SSP proves it only if HCO has created everything.
+///
+/// MIRRORS: hyperconverged-cluster-operator controllers/operandhandler/operandHandler.go, `NewOperandHandler`: only on
+/// OpenShift, SSP is among the operands.
+fn deploys_ssp(status: &Object<'_>) -> Option<bool> {
+    let kinds = status
+        .field("relatedObjects")
+        .list(|_, item| item.object().field("kind").string());
+    let kinds = kinds.ok()?.unwrap_or_default();
+    if kinds.iter().flatten().any(|kind| kind == "SSP") {
+        return Some(true);
+    }
+    let conditions = status.field("conditions").list(|_, item| {
+        let condition = item.object();
+        Ok((
+            condition.field("type").string()?,
+            condition.field("status").string()?,
+        ))
+    });
+    let is_complete = |(kind, status): &(Option<String>, Option<String>)| {
+        kind.as_deref() == Some("ReconcileComplete") && status.as_deref() == Some("True")
+    };
+    let is_complete = conditions.ok()?.unwrap_or_default().iter().any(is_complete);
+    (is_complete && !kinds.is_empty()).then_some(false)
 }
 
 /// The `apiVersion` of an object, if it is present and readable.
@@ -221,6 +270,10 @@ pub struct HyperConverged<'a> {
     pub patches: Patches<Option<String>>,
     /// The common templates in the status.
     pub status_templates: Vec<StatusTemplate>,
+    /// The version of HCO in the status.
+    pub status_version: Option<String>,
+    /// Whether HCO deploys SSP, if the status shows it.
+    pub deploys_ssp: Option<bool>,
 }
 
 fn labels<'a>(field: &Field<'a>) -> Result<BTreeMap<String, String>, WrongType<'a>> {

@@ -6,6 +6,9 @@ use serde::Serialize;
 use kubernetes::json::{Field, Json, Kind, Object, WrongType, with_whole_characters};
 use kubernetes::text::is_same_in_lower_case;
 
+use crate::hco::api_version::ApiVersion;
+use crate::hco::version::HcoVersion;
+
 /// The name of the feature gate, and of the field that replaces it.
 pub const GATE: &str = "enableMultiArchBootImageImport";
 
@@ -42,6 +45,8 @@ impl From<bool> for Import {
 /// The fields of an object that determine the import.
 #[derive(Debug)]
 pub struct ImportFields {
+    /// The version in which the object was sent.
+    pub api_version: ApiVersion,
     /// v1's field, v1beta1's feature gate.
     pub field: Option<bool>,
     /// v1's list of feature gates.
@@ -56,27 +61,41 @@ impl ImportFields {
     /// MIRRORS: hyperconverged-cluster-operator
     /// controllers/handlers/golden-images/golden_images.go, `IsMultiArchEnabled`;
     /// api/v1beta1/conversion.go, restoreV1OnlyFields and convertMultiArchV1beta1FGToV1: an explicit gate of
-    /// v1beta1 becomes the field, so it takes precedence over the annotation.
-    pub fn resolve(&self) -> Import {
+    /// v1beta1 becomes the field, so it takes precedence over the annotation. Before 1.19, v1 has no field and the gate
+    /// is known by its exact name only, and v1beta1 has no such annotation.
+    pub fn resolve(&self, version: HcoVersion) -> Import {
         let v1_only = self.v1_only.as_ref().ok();
-        self.field
+        let v1_only = v1_only.filter(|_| version.has_import_field());
+        self.known_field(version)
             .or_else(|| v1_only?.enabled)
-            .or_else(|| self.gate())
-            .or_else(|| gate(&v1_only?.gates))
+            .or_else(|| self.gate(version))
+            .or_else(|| gate(&v1_only?.gates, version))
             .unwrap_or(false)
             .into()
     }
 
+    /// The field, where this version of HCO knows it. v1beta1's gate is a field in every version.
+    fn known_field(&self, version: HcoVersion) -> Option<bool> {
+        let is_known = version.has_import_field() || self.api_version == ApiVersion::V1beta1;
+        self.field.filter(|_| is_known)
+    }
+
     /// The import after an update, after HCO's mutating webhook has changed the object. It runs before any validating
-    /// webhook.
+    /// webhook. Before 1.19, it does not touch the import.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
     /// mutateFieldAndFGOnUpdate and dropFeatureGate.
-    pub fn resolve_update(&self, old: &Self) -> Import {
-        let Some(gate) = self.gate() else {
-            return self.resolve();
+    pub fn resolve_update(&self, old: &Self, version: HcoVersion) -> Import {
+        let Some(gate) = self.gate(version) else {
+            return self.resolve(version);
         };
-        let enabled = match (self.gate() != old.gate(), self.field != old.field) {
+        if !version.has_import_field() {
+            return self.resolve(version);
+        }
+        let enabled = match (
+            self.gate(version) != old.gate(version),
+            self.field != old.field,
+        ) {
             // Only the gate changed: HCO copies it to the field.
             (true, false) => gate,
             // The field changed and the gate did not: HCO drops the first entry of the gate. If the field
@@ -91,14 +110,14 @@ impl ImportFields {
     ///
     /// MIRRORS: as above, and mutateFieldAndFGOnCreate. On an update an absent field reads as off: removing the
     /// field while the gate is enabled is denied too.
-    pub fn contradicts_itself(&self, old: Option<&Self>) -> bool {
-        let Some(gate) = self.gate() else {
+    pub fn contradicts_itself(&self, old: Option<&Self>, version: HcoVersion) -> bool {
+        let Some(gate) = self.gate(version).filter(|_| version.has_import_field()) else {
             return false;
         };
         match old {
             None => self.field.is_some_and(|field| field != gate),
             Some(old) => {
-                self.gate() != old.gate()
+                self.gate(version) != old.gate(version)
                     && self.field != old.field
                     && self.field.unwrap_or(false) != gate
             }
@@ -106,8 +125,8 @@ impl ImportFields {
     }
 
     /// The gate in v1's list, if it is present.
-    fn gate(&self) -> Option<bool> {
-        gate(&self.gates)
+    fn gate(&self, version: HcoVersion) -> Option<bool> {
+        gate(&self.gates, version)
     }
 
     fn second_gate(&self) -> bool {
@@ -123,10 +142,11 @@ impl ImportFields {
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, `IsExplicitlyEnabled`: the first
 /// with the name counts.
-fn gate(gates: &[Gate]) -> Option<bool> {
+fn gate(gates: &[Gate], version: HcoVersion) -> Option<bool> {
+    let is_any_case = version.has_import_field();
     gates
         .iter()
-        .find(|gate| gate.is_import)
+        .find(|gate| gate.is_import && (is_any_case || gate.name == GATE))
         .map(|gate| gate.enabled)
 }
 
@@ -232,6 +252,8 @@ mod tests {
 
     use super::*;
 
+    const MAIN: HcoVersion = HcoVersion::NEWEST;
+
     fn import(field: Option<bool>, gates: &[bool]) -> ImportFields {
         let gate = |enabled: &bool| Gate {
             name: GATE.to_uppercase(),
@@ -240,13 +262,14 @@ mod tests {
             has_plain_key: true,
         };
         ImportFields {
+            api_version: ApiVersion::V1,
             field,
             gates: gates.iter().map(gate).collect(),
             v1_only: Ok(V1Only::default()),
         }
     }
 
-    /// The rows of DESIGN.md section 3: field and gate before, field and gate after, then the import.
+    /// Field and gate before, field and gate after, then the import.
     #[test]
     fn an_update_ends_as_the_mutator_leaves_it() {
         let (on, off, no) = (Some(true), Some(false), None);
@@ -279,16 +302,42 @@ mod tests {
             let row = format!("{old:?} -> {new:?}");
             let old = import(old.0, &gate(old.1));
             let new = import(new.0, &gate(new.1));
-            let is_denied = new.contradicts_itself(Some(&old));
-            let import = (!is_denied).then(|| new.resolve_update(&old));
+            let is_denied = new.contradicts_itself(Some(&old), MAIN);
+            let import = (!is_denied).then(|| new.resolve_update(&old, MAIN));
             assert_eq!(import, wanted, "{row}");
         }
     }
 
     #[test]
+    fn before_1_19_there_is_no_field_and_the_gate_has_its_exact_name() {
+        let resolve = |field, gates: &[bool], name: &str| {
+            let mut import = import(field, gates);
+            for gate in &mut import.gates {
+                name.clone_into(&mut gate.name);
+            }
+            import.resolve(HcoVersion::V1_18)
+        };
+        assert_eq!(resolve(Some(true), &[], ""), Import::Disabled);
+        assert_eq!(resolve(Some(false), &[true], GATE), Import::Enabled);
+        assert_eq!(
+            resolve(None, &[true], &GATE.to_uppercase()),
+            Import::Disabled
+        );
+        let contradiction = import(Some(false), &[true]);
+        assert!(!contradiction.contradicts_itself(None, HcoVersion::V1_18));
+        let v1beta1 = ImportFields {
+            api_version: ApiVersion::V1beta1,
+            v1_only: V1Only::parse(Some("{\"multiArchEnabled\":true}")),
+            ..import(None, &[])
+        };
+        assert_eq!(v1beta1.resolve(HcoVersion::V1_18), Import::Disabled);
+        assert_eq!(v1beta1.resolve(MAIN), Import::Enabled);
+    }
+
+    #[test]
     fn of_a_gate_that_is_listed_twice_only_the_first_entry_is_dropped() {
         let update =
-            |gates: &[bool]| import(None, gates).resolve_update(&import(Some(true), gates));
+            |gates: &[bool]| import(None, gates).resolve_update(&import(Some(true), gates), MAIN);
         assert_eq!(update(&[true, true]), Import::Enabled);
         assert_eq!(update(&[true, false]), Import::Disabled);
         assert_eq!(update(&[true]), Import::Disabled);
@@ -296,9 +345,9 @@ mod tests {
 
     #[test]
     fn on_creation_a_gate_that_contradicts_the_field_is_denied() {
-        assert!(import(Some(true), &[false]).contradicts_itself(None));
-        assert!(!import(Some(true), &[true]).contradicts_itself(None));
-        assert!(!import(None, &[false]).contradicts_itself(None));
+        assert!(import(Some(true), &[false]).contradicts_itself(None, MAIN));
+        assert!(!import(Some(true), &[true]).contradicts_itself(None, MAIN));
+        assert!(!import(None, &[false]).contradicts_itself(None, MAIN));
     }
 
     #[test]

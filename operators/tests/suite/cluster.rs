@@ -1,16 +1,17 @@
 //! The cluster of a row: an object and its nodes, as the model gets them.
 
 use kubernetes::json::Json;
-use operators::forecast::{Forecast, Given, HcoVersion, Refused};
+use operators::forecast::{Forecast, Given, Refused};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::golden_image::{CommonTemplates, common_templates};
 use operators::hco::hyperconverged::{HyperConverged, Sent};
 use operators::hco::import::Import;
 use operators::hco::node::{Census, census};
+use operators::hco::version::HcoVersion;
 use serde_json::{Value, json};
 
 /// The version that made the corpora: HCO main.
-pub(super) const MAIN: HcoVersion = HcoVersion(20);
+pub(super) const MAIN: HcoVersion = HcoVersion::NEWEST;
 pub(super) const GOLDEN: &str = "kubevirt-os-images";
 
 /// An object and its nodes as text.
@@ -38,7 +39,7 @@ impl Texts {
             .remove(0);
         Some(Cluster {
             common: common_templates(&hco, None),
-            import: hco.import.resolve(),
+            import: hco.import.resolve(MAIN),
             census,
             hco,
         })

@@ -49,7 +49,11 @@ pub(super) fn compare<'a>(
         ));
     }
     if at == "mutating-webhook" {
-        return if cluster.hco.import.contradicts_itself(None) {
+        return if cluster
+            .hco
+            .import
+            .contradicts_itself(None, super::cluster::MAIN)
+        {
             Ok(None)
         } else {
             Err(("error", "no contradiction".to_owned()))

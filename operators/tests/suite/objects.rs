@@ -1,13 +1,14 @@
 //! What the rows do not have: the objects that are really there, other versions of HCO, and objects that are stored.
 
 use kubernetes::json::Json;
-use operators::forecast::{Changes, Forecast, HcoVersion, Objects, State, changes};
+use operators::forecast::{Changes, Forecast, Objects, State, changes};
+use operators::hco::version::HcoVersion;
 use operators::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use super::cluster::{MAIN, Texts};
 
-const OLD: HcoVersion = HcoVersion(17);
+const OLD: HcoVersion = HcoVersion::OLDEST;
 
 #[test]
 fn from_hco_1_18_on_a_template_that_changes_loses_its_disk_meanwhile() {
@@ -41,7 +42,7 @@ fn objects_that_are_as_the_forecast_says_change_nothing() {
         cron("golden-cron", &template("@daily")["spec"], "golden-1", true),
         source(
             "golden",
-            json!({"pvc": {"name": "golden-1"}}),
+            &json!({"pvc": {"name": "golden-1"}}),
             Some("golden-cron"),
         ),
         disk("golden-1", Some("golden-cron")),

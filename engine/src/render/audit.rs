@@ -1,13 +1,15 @@
-//! The audit annotations: an interface for programs, DESIGN.md section 5.
+//! The audit annotations: an interface for programs.
 
 use std::collections::BTreeMap;
 
 use kubernetes::sorted;
 use kubernetes::text::{cut, percent_encode};
 
-use super::{NAME, Report};
-use crate::findings::{Judged, Outcome};
+use super::NAME;
+use crate::finding::Outcome;
+use crate::judgement::Judged;
 use crate::repair::Step;
+use crate::report::Report;
 use crate::rule::Rule;
 
 /// The maximum length of an annotation.
@@ -28,6 +30,14 @@ pub(super) fn annotations(
         (
             "control-plane-architectures",
             architectures(report.control_plane_architectures.as_deref()),
+        ),
+        ("hco-version", report.hco_version.clone()),
+        (
+            "default-architecture",
+            report
+                .default_architecture
+                .as_deref()
+                .map(|name| percent_encode(name, NAME)),
         ),
         (
             "multi-arch-import",
@@ -59,9 +69,9 @@ fn findings(judged: &[Judged<'_>]) -> Option<String> {
     // The most severe outcome is written last.
     for wanted in [Outcome::Carried, Outcome::Warn, Outcome::Deny] {
         for judged in judged {
-            let worst = judged.worst.iter();
-            for (template, outcome) in worst.filter(|(_, outcome)| **outcome == wanted) {
-                words.insert(word(judged.rule, template), outcome.name().to_owned());
+            let templates = judged.found.templates.iter();
+            for (template, _) in templates.filter(|(_, outcomes)| outcomes.worst == wanted) {
+                words.insert(word(judged.rule, template), wanted.name().to_owned());
             }
         }
     }

@@ -3,41 +3,47 @@
 
 use kubernetes::text::cut;
 
-use crate::findings::{Judged, Outcome};
-use crate::repair::Step;
+use super::Written;
+use crate::finding::Outcome;
+use crate::report::Report;
 
 /// The maximum length of a line, and of all lines together. The API server truncates longer ones.
 const LINE: usize = 256;
 const LINES: usize = 4096;
 
 pub(super) fn warnings(
-    repairs: &[Step],
-    rules: &[Judged<'_>],
-    not_checked: &[String],
+    report: &Report,
+    rules: &[Written<'_>],
+    denials_as_warnings: bool,
+    obstacle: Option<&str>,
 ) -> Vec<String> {
     let mut lines = Lines::default();
-    for step in repairs {
-        lines.push(step.warning());
+    for repair in &report.repairs {
+        lines.push(repair.clone());
     }
-    for judged in rules {
-        let (shown, more) = judged.with(Outcome::Warn);
-        for finding in shown {
-            lines.push(format!("[{}] {}", judged.rule.id, finding.fact));
+    if let Some(obstacle) = obstacle {
+        lines.push(obstacle.to_owned());
+    }
+    if denials_as_warnings {
+        for rule in rules {
+            lines.findings(rule, Outcome::Deny, "would be denied in protect mode: ");
         }
-        lines.omitted += more;
     }
-    for line in not_checked {
+    for rule in rules {
+        lines.findings(rule, Outcome::Warn, "");
+    }
+    for line in &report.not_checked {
         lines.push(line.clone());
     }
-    for judged in rules {
-        if let Some(first) = judged.with(Outcome::Carried).0.first() {
-            let more = match judged.count(Outcome::Carried) - 1 {
+    for rule in rules {
+        if let Some(first) = rule.with(Outcome::Carried).0.first() {
+            let more = match rule.judged.found.count(Outcome::Carried) - 1 {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
             lines.push(format!(
                 "[{}] Existing problem{more}: {}",
-                judged.rule.id, first.fact
+                rule.judged.rule.id, first.fact
             ));
         }
     }
@@ -53,6 +59,16 @@ struct Lines {
 }
 
 impl Lines {
+    /// One line for each finding with this outcome.
+    fn findings(&mut self, rule: &Written<'_>, outcome: Outcome, meaning: &str) {
+        let (shown, more) = rule.with(outcome);
+        for finding in shown {
+            let id = rule.judged.rule.id;
+            self.push(format!("[{id}] {meaning}{}", finding.fact));
+        }
+        self.omitted += more;
+    }
+
     fn push(&mut self, line: String) {
         /// Space for the line with the number of omitted lines.
         const REST: usize = 32;

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use kubernetes::text::{cut, quote};
 
-use super::{FindingReport, ObjectName};
-use crate::findings::{Judged, Outcome};
+use super::{ObjectName, Written};
+use crate::finding::Outcome;
+use crate::report::FindingReport;
 
 /// The maximum length of a message.
 pub(super) const LIMIT: usize = 4096;
@@ -15,18 +16,24 @@ const PARAGRAPH: usize = 1800;
 const NAMED: usize = 5;
 const FIXES: usize = 3;
 
-/// The message about rules that deny.
-pub(super) fn message(object: &ObjectName<'_>, denying: &[&Judged<'_>]) -> String {
+/// The message about the rules that deny.
+pub(super) fn message(object: &ObjectName<'_>, rules: &[Written<'_>]) -> String {
     /// Space for the line with the number of omitted findings.
     const REST: usize = 64;
-    let count = |rules: &[&Judged<'_>]| -> usize {
-        rules.iter().map(|judged| judged.count(Outcome::Deny)).sum()
+    let count = |rules: &[&Written<'_>]| -> usize {
+        let rules = rules.iter();
+        rules
+            .map(|rule| rule.judged.found.count(Outcome::Deny))
+            .sum()
     };
-    let all = count(denying);
+    let denying = rules.iter();
+    let denying = denying.filter(|rule| rule.judged.found.count(Outcome::Deny) > 0);
+    let denying: Vec<&Written<'_>> = denying.collect();
+    let all = count(&denying);
     let s = if all == 1 { "" } else { "s" };
     let mut message = format!("HyperConverged {object}: {all} problem{s}");
-    for (place, judged) in denying.iter().enumerate() {
-        let paragraph = paragraph(judged);
+    for (place, rule) in denying.iter().enumerate() {
+        let paragraph = paragraph(rule);
         if message.len() + paragraph.len() > LIMIT - REST {
             let rest = count(denying.get(place..).unwrap_or_default());
             let _ = write!(message, "\n\nand {rest} more");
@@ -37,12 +44,15 @@ pub(super) fn message(object: &ObjectName<'_>, denying: &[&Judged<'_>]) -> Strin
     message
 }
 
-fn paragraph(judged: &Judged<'_>) -> String {
-    let (findings, more) = judged.with(Outcome::Deny);
+fn paragraph(rule: &Written<'_>) -> String {
+    let (findings, more) = rule.with(Outcome::Deny);
     let Some((first, others)) = findings.split_first() else {
         return String::new();
     };
-    let mut text = format!("\n\n[{}] {}\n{}", judged.rule.id, first.path, first.fact);
+    let mut text = format!(
+        "\n\n[{}] {}\n{}",
+        rule.judged.rule.id, first.path, first.fact
+    );
     text.push_str(&also(first, others, more));
     let mut fixes = vec![first.fix.as_str()];
     for finding in others {
@@ -106,6 +116,9 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     use super::*;
+    use crate::catalogue::ARCHITECTURES_UNTIDY;
+    use crate::finding::Found;
+    use crate::judgement::Judged;
 
     #[test]
     fn a_message_is_whole_as_long_as_there_is_room_to_count_the_rest() {
@@ -113,8 +126,14 @@ mod tests {
             namespace: "",
             name: "x",
         };
-        let judged = |fact: usize| {
-            Judged::denying(vec![FindingReport {
+        let judged = Judged {
+            rule: &ARCHITECTURES_UNTIDY,
+            found: Found::denying(1),
+            remedies: Vec::new(),
+        };
+        let written = |fact: usize| Written {
+            judged: &judged,
+            findings: vec![FindingReport {
                 rule: "a",
                 level: Outcome::Deny,
                 path: "p".to_owned(),
@@ -122,10 +141,9 @@ mod tests {
                 fact: "y".repeat(fact),
                 fix: "z".to_owned(),
                 remedies: Vec::new(),
-            }])
+            }],
         };
-        let long = judged(1600);
-        let of = |fact: usize| message(&object, &[&long, &long, &judged(fact)]);
+        let of = |fact: usize| message(&object, &[written(1600), written(1600), written(fact)]);
         let room = LIMIT - 64 - of(1).len() + 1;
         let whole = of(room);
         assert_eq!(

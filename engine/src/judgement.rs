@@ -1,0 +1,186 @@
+//! The stages of a judgement: the rules that read the object and the nodes, those that use what was read for others, the
+//! images, the rules about images, and then the remedies of what was found.
+
+use kubernetes::json::Json;
+use operators::forecast::{self, Changes, Refused, State};
+use operators::hco::import::Import;
+
+use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
+use crate::facts::{Facts, Prediction};
+use crate::finding::{Findings, Found, Outcome};
+use crate::images::{Images, Lookups, Registries};
+use crate::remedies::Remedies;
+use crate::remedy::Remedy;
+use crate::rule::{Reads, Rule};
+use crate::rules::CHECKS;
+use crate::settings::{Settings, Updates};
+
+/// The findings of one rule, with the remedies of those that are kept in full.
+pub(crate) struct Judged<'a> {
+    pub(crate) rule: &'static Rule,
+    pub(crate) found: Found<'a>,
+    /// For each finding that is shown.
+    pub(crate) remedies: Vec<Vec<Remedy>>,
+}
+
+/// What a judgement needs beside the facts.
+#[derive(Clone, Copy)]
+pub(crate) struct Policy<'p> {
+    pub(crate) settings: &'p Settings,
+    /// Whether HCO deploys golden images, about which most rules are.
+    pub(crate) has_golden_images: bool,
+    pub(crate) registries: &'p Registries<'p>,
+    /// Whether the nodes are read although no rule needs them.
+    pub(crate) is_complete: bool,
+}
+
+/// Checks the rules about an object, in their stages, and hands the result on, in the order of the catalogue.
+///
+/// The forecasts and the images that are read on the way live only as long as this function runs.
+pub(crate) fn judge<R>(
+    facts: &Facts<'_>,
+    object: Json<'_>,
+    policy: Policy<'_>,
+    then: impl FnOnce(&Facts<'_>, &[Judged<'_>]) -> R,
+) -> R {
+    let settings = policy.settings;
+    let mut stages = Stages {
+        policy,
+        judged: Vec::new(),
+    };
+    stages.check(facts, Reads::Object);
+    if stages.wants_forecast(facts) {
+        facts.census();
+    }
+    let has_golden_images = policy.has_golden_images;
+    let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
+    let before = before.filter(|_| has_golden_images);
+    let after = after.filter(|_| has_golden_images);
+    let changes = changes(before.as_ref(), after.as_ref());
+    let before = match before {
+        Some(Err(Refused::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
+        before => before,
+    };
+    let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
+    let mut facts = Facts {
+        old: old.as_ref(),
+        changes: changes.as_ref(),
+        ..facts.with_forecast(after.as_ref())
+    };
+    stages.check(&facts, Reads::Forecast);
+
+    let wants_images = has_golden_images && settings.wants_images();
+    if wants_images {
+        facts.images = Images::Skipped;
+    }
+    let is_wanted = wants_images && stages.needs_images(&facts);
+    if is_wanted && !stages.is_denied_anyway() && Lookups::has_images(&facts, settings) {
+        // Nothing is compared with an image without the nodes.
+        facts.census();
+    }
+    stages.check(&facts, Reads::NodesOfOthers);
+    let is_wanted = is_wanted && !stages.is_denied_anyway() && facts.census_if_read().is_some();
+    let lookups = is_wanted.then(|| Lookups::new(&facts, settings, policy.registries));
+    let images = lookups.as_ref().map_or(facts.images, Images::LookedUp);
+    let facts = Facts { images, ..facts };
+    stages.check(&facts, Reads::Images);
+    // What follows is about words. The nodes are never read for words alone.
+    facts.nodes.close();
+    let judged = stages.finish(&facts, object);
+    if !policy.is_complete || facts.census_if_read().is_some() || facts.nodes.error().is_some() {
+        return then(&facts, &judged);
+    }
+    // A report contains the forecast, even if no rule needed the nodes.
+    facts.nodes.open();
+    facts.census();
+    let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
+    let before = before.filter(|_| has_golden_images);
+    let after = after.filter(|_| has_golden_images);
+    let changes = self::changes(before.as_ref(), after.as_ref());
+    let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
+    let facts = Facts {
+        old: old.as_ref(),
+        changes: changes.as_ref(),
+        ..facts.with_forecast(after.as_ref())
+    };
+    then(&facts, &judged)
+}
+
+/// What changes in a cluster, if the object before and the one after are both accepted by HCO and SSP.
+fn changes(before: Option<&Prediction<'_>>, after: Option<&Prediction<'_>>) -> Option<Changes> {
+    let (Some(Ok(before)), Some(Ok(after))) = (before, after) else {
+        return None;
+    };
+    Some(forecast::changes(&State::of(before), Ok(after)))
+}
+
+/// The rules that were checked, with their positions in the catalogue.
+struct Stages<'a, 'p> {
+    policy: Policy<'p>,
+    judged: Vec<(usize, Judged<'a>)>,
+}
+
+impl<'a> Stages<'a, '_> {
+    /// Checks the rules that read this.
+    fn check(&mut self, facts: &Facts<'a>, reads: Reads) {
+        for (place, (rule, check)) in CHECKS.iter().enumerate() {
+            let is_asked = self.policy.has_golden_images || !rule.is_about_golden_images;
+            if rule.reads == reads && is_asked {
+                let judged = Judged {
+                    rule,
+                    found: Findings::of(rule, *check, facts, self.policy.settings),
+                    remedies: Vec::new(),
+                };
+                self.judged.push((place, judged));
+            }
+        }
+    }
+
+    /// Whether a rule needs the forecast: HCO creates a golden image, or did before the update.
+    fn wants_forecast(&self, facts: &Facts<'_>) -> bool {
+        let old = facts.old.map_or(&[][..], |old| &old.golden_images);
+        let mut rules = CHECKS
+            .iter()
+            .filter(|(rule, _)| rule.reads == Reads::Forecast);
+        self.policy.has_golden_images
+            && !(facts.golden_images.is_empty() && old.is_empty())
+            && rules.any(|(rule, _)| self.policy.settings.is_checked(rule))
+    }
+
+    /// Whether a rule denies the object for a reason that does not depend on images.
+    fn is_denied_anyway(&self) -> bool {
+        let mut judged = self.judged.iter().map(|(_, judged)| judged);
+        judged.any(|it| !it.rule.is_fixed_by_images && it.found.count(Outcome::Deny) > 0)
+    }
+
+    /// With the import off, images matter only for the fix that enables it, and not for an existing problem.
+    fn needs_images(&self, facts: &Facts<'_>) -> bool {
+        if facts.import == Import::Enabled {
+            return true;
+        }
+        let ratchet = self.policy.settings.updates == Updates::Ratchet;
+        let old = facts.old.filter(|_| ratchet);
+        let is_existing = old.is_some_and(|old| old.import == Import::Disabled);
+        let mut judged = self.judged.iter().map(|(_, judged)| judged);
+        let is_disabled = judged.any(|judged| {
+            judged.rule.id == MULTI_ARCH_IMPORT_DISABLED.id && !judged.found.shown.is_empty()
+        });
+        is_disabled && !is_existing
+    }
+
+    /// Works out the remedies of the findings that are shown.
+    fn finish(mut self, facts: &Facts<'_>, object: Json<'_>) -> Vec<Judged<'a>> {
+        self.judged.sort_by_key(|(place, _)| *place);
+        let mut judged: Vec<_> = self.judged.into_iter().map(|(_, judged)| judged).collect();
+        let found = judged.iter().filter(|it| !it.found.shown.is_empty());
+        let found: Vec<&str> = found.map(|judged| judged.rule.id).collect();
+        let worked_out = Remedies::new(facts, object, self.policy.settings, &found);
+        for judged in &mut judged {
+            let shown = judged.found.shown.iter();
+            judged.remedies = shown
+                .map(|shown| worked_out.of(&shown.finding.fixes))
+                .collect();
+        }
+        judged
+    }
+}

@@ -1,0 +1,128 @@
+//! The nodes of a request: listed once, when a rule first needs them, and reduced immediately.
+
+use std::cell::{Cell, OnceCell};
+
+use kubernetes::json::{Json, Object};
+use kubernetes::placement::Placement;
+use operators::hco::node::{self, Census};
+
+use crate::cluster::{Cluster, ServiceAccount};
+
+/// Why the nodes cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NodesError {
+    /// The API server reports that the service account of the policy-server cannot do this with nodes.
+    Forbidden {
+        account: ServiceAccount,
+        verb: &'static str,
+    },
+    /// The host returned an error instead of a list.
+    Host(String),
+    /// The host returned something that is not a list of nodes.
+    List(String),
+}
+
+/// The nodes, counted for several placements.
+pub(crate) struct Nodes<'a> {
+    cluster: &'a dyn Cluster,
+    account: Option<&'a ServiceAccount>,
+    placements: Vec<&'a Placement>,
+    counted: OnceCell<Result<Vec<Census>, NodesError>>,
+    /// Whether a rule needed the nodes for a placement that is too long.
+    lacked_by_length: Cell<bool>,
+    /// Whether the nodes are no longer read.
+    is_closed: Cell<bool>,
+}
+
+/// The index of a placement that is counted; `None` if the placement is too long to be compared with each node.
+pub(crate) type Slot = Option<usize>;
+
+impl<'a> Nodes<'a> {
+    /// Nodes that will be counted for these placements, except for those that are too long.
+    pub(crate) fn new(
+        cluster: &'a dyn Cluster,
+        account: Option<&'a ServiceAccount>,
+        placements: impl IntoIterator<Item = &'a Placement>,
+    ) -> Self {
+        let placements = placements.into_iter();
+        Self {
+            cluster,
+            account,
+            placements: placements.filter(|it| !it.is_too_long()).collect(),
+            counted: OnceCell::new(),
+            lacked_by_length: Cell::new(false),
+            is_closed: Cell::new(false),
+        }
+    }
+
+    /// The index of a placement. Look it up once, because a placement can be long.
+    pub(crate) fn slot(&self, placement: &Placement) -> Slot {
+        self.placements.iter().position(|known| *known == placement)
+    }
+
+    /// The nodes for a placement, which are listed if this did not happen before. `None` if they cannot be read, or
+    /// if the placement is too long.
+    pub(crate) fn read(&self, slot: Slot) -> Option<&Census> {
+        if !self.is_closed.get() {
+            if slot.is_none() {
+                self.lacked_by_length.set(true);
+            } else {
+                self.counted.get_or_init(|| self.count());
+            }
+        }
+        self.peek(slot)
+    }
+
+    /// From now on, the nodes are only available if they were read before.
+    pub(crate) fn close(&self) {
+        self.is_closed.set(true);
+    }
+
+    /// The nodes can be read again, for the judgement of a repaired object.
+    pub(crate) fn open(&self) {
+        self.is_closed.set(false);
+    }
+
+    /// The nodes for a placement, if they were listed before.
+    pub(crate) fn peek(&self, slot: Slot) -> Option<&Census> {
+        self.counted.get()?.as_ref().ok()?.get(slot?)
+    }
+
+    /// Why the nodes cannot be read, if a rule asked for them.
+    pub(crate) fn error(&self) -> Option<&NodesError> {
+        self.counted.get()?.as_ref().err()
+    }
+
+    /// Whether a rule needed the nodes for a placement that is too long to be compared with them.
+    pub(crate) fn lacked_by_length(&self) -> bool {
+        self.lacked_by_length.get()
+    }
+
+    /// The service account of the policy-server, if the settings name it.
+    pub(crate) fn account(&self) -> Option<&ServiceAccount> {
+        self.account
+    }
+
+    fn count(&self) -> Result<Vec<Census>, NodesError> {
+        // Without the permission, the host never answers (nodes-unreadable.md). If the service account is known, the
+        // permission is checked first.
+        if let Some(account) = self.account {
+            for verb in ["list", "watch"] {
+                let status = self.cluster.can_i(account, verb);
+                // Only a clear denial stops the request for nodes.
+                if status.as_deref().and_then(is_allowed) == Some(false) {
+                    let account = account.clone();
+                    return Err(NodesError::Forbidden { account, verb });
+                }
+            }
+        }
+        let list = self.cluster.nodes().map_err(NodesError::Host)?;
+        node::census(&list, &self.placements).map_err(|error| NodesError::List(error.to_string()))
+    }
+}
+
+/// The answer of a `SubjectAccessReview`, if there is a clear one.
+fn is_allowed(status: &[u8]) -> Option<bool> {
+    let status = Object::root(Json::parse(status).ok()?);
+    status.field("allowed").boolean().ok()?
+}

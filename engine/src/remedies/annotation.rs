@@ -1,0 +1,277 @@
+//! Correct, complete, or remove the annotations of a template.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kubernetes::edit::Edits;
+use kubernetes::json::Field;
+use kubernetes::name::is_dns1123_subdomain;
+use kubernetes::value::Value;
+use operators::hco::architectures::Architectures;
+use operators::hco::golden_image::GoldenImage;
+use operators::hco::node::Census;
+use operators::hco::template::{ARCHITECTURES, ENABLE, Template};
+
+use super::Remedies;
+use crate::architecture::{Correction, corrected, is_architecture};
+use crate::catalogue::{ARCHITECTURES_PARTIAL, ARCHITECTURES_UNSUPPORTED};
+use crate::images::Images;
+use crate::remedy::{Remedy, Repair};
+use crate::rule::Level;
+use crate::words::names;
+
+/// Whether an annotation agrees with the image of its template. The values list what the image supports, starting with
+/// the architectures of the nodes.
+pub(super) enum Fit {
+    Right,
+    /// It omits architectures of the nodes that the image supports.
+    Partial(String),
+    /// It lists an architecture that the image does not support, or none of the nodes.
+    Wrong(String),
+    /// No node can run the image.
+    Unusable,
+}
+
+impl Remedies<'_, '_> {
+    /// Whether images were to be looked up, but were not.
+    pub(super) fn skips_images(&self) -> bool {
+        matches!(self.facts.images, Images::Skipped)
+    }
+
+    /// Correct the entries of an annotation. Complete if the intended value is clear, and if no other rule denies the
+    /// template with the correction.
+    pub(super) fn correct(&self, template: &Template<'_>) -> Vec<Remedy> {
+        let none = Census::default();
+        let census = self.facts.census_if_read().unwrap_or(&none);
+        let correction = intended(template, census);
+        match self.fit(template, &census.workload, &correction.value) {
+            Some(Fit::Wrong(value)) => vec![self.set_supported(template, census, value)],
+            // Adding architectures is a decision, which the repair `normalise` does not make.
+            Some(Fit::Partial(value)) => vec![
+                self.set_supported(template, census, value),
+                self.set_corrected(template, census, correction),
+            ],
+            Some(Fit::Unusable) => vec![self.another_image_or_placement(template, census)],
+            _ if correction.value.is_empty() => {
+                vec![self.list_workload(template, census, "set the annotation")]
+            }
+            Some(Fit::Right) | None => vec![self.set_corrected(template, census, correction)],
+        }
+    }
+
+    /// List the workload architectures that the image supports. If the image is not looked up, only a person knows them.
+    pub(super) fn list(&self, template: &Template<'_>, summary: &str) -> Remedy {
+        let none = Census::default();
+        let census = self.facts.census_if_read().unwrap_or(&none);
+        let correction = intended(template, census);
+        match self.fit(template, &census.workload, &correction.value) {
+            None if census.workload.is_empty() => Remedy::advice(format!(
+                "{summary} with the architectures of the image, for example {ARCHITECTURES}: \"amd64,arm64\""
+            )),
+            None => self.list_workload(template, census, summary),
+            Some(Fit::Wrong(value) | Fit::Partial(value)) => {
+                self.set_supported(template, census, value)
+            }
+            Some(Fit::Right) => self.set_corrected(template, census, correction),
+            Some(Fit::Unusable) => self.another_image_or_placement(template, census),
+        }
+    }
+
+    /// Add architectures to the annotation. Complete if the registry confirms that the image supports all nodes.
+    pub(super) fn add_missing(&self, template: &Template<'_>) -> Remedy {
+        let none = Census::default();
+        let workload = &self.facts.census_if_read().unwrap_or(&none).workload;
+        let remedy = self.list(template, "set the annotation");
+        let Some(image) = self.supported(template) else {
+            return remedy;
+        };
+        let value = Architectures(template.architectures.as_deref().unwrap_or_default());
+        let listed = value.supported(workload);
+        let mut missing = workload
+            .keys()
+            .filter(|name| !listed.contains(name.as_str()));
+        if !missing.any(|name| image.contains(name)) {
+            return Remedy::advice(format!(
+                "use an image that supports {}; this one supports only {}",
+                names(workload.keys()),
+                names(image)
+            ));
+        }
+        let is_whole = workload.keys().all(|name| image.contains(name));
+        let complete = remedy.complete && is_whole;
+        remedy.complete_if(complete)
+    }
+
+    /// Remove the architectures annotation of a template.
+    pub(super) fn remove_annotation(&self, template: &Template<'_>) -> Remedy {
+        let path = self.facts.architectures_path(template);
+        Remedy::edits(
+            "remove the annotation",
+            Edits::default().remove(path).finish(),
+        )
+    }
+
+    /// Enable a template of the spec.
+    pub(super) fn enable(&self, template: &Template<'_>) -> Remedy {
+        let edits = self.set_annotation(Edits::default(), template, ENABLE, "true");
+        Remedy::edits("enable the template", edits.finish())
+    }
+
+    /// Disable a template of the spec.
+    pub(super) fn disable(&self, template: &Template<'_>) -> Remedy {
+        let edits = self.set_annotation(Edits::default(), template, ENABLE, "false");
+        Remedy::edits("disable the template", edits.finish())
+    }
+
+    /// Add an entry that disables a common template. Its name can come from the status, which is not validated.
+    pub(super) fn disable_common(&self, name: &str) -> Remedy {
+        let hco = self.facts.hco;
+        let templates = &hco.fields.templates;
+        let list = templates.path();
+        if !is_dns1123_subdomain(name) {
+            return Remedy::advice(format!(
+                "disable the template: add an entry with its name and the annotation {ENABLE}: \"false\" to {list}"
+            ));
+        }
+        let annotations = Value::object([(ENABLE, "false".into())]);
+        let metadata = Value::object([("annotations", annotations), ("name", name.into())]);
+        let entry = Value::object([("metadata", metadata)]);
+        let mut edits = Edits::default();
+        if !templates.is_present() {
+            edits = edits.set(templates, Value::List(Vec::new()));
+        }
+        let edits = edits.add(list.index(hco.templates.len()), entry);
+        Remedy::edits("disable the template", edits.finish())
+    }
+
+    /// How a value agrees with the image of a template; `None` if the image was not looked up.
+    pub(super) fn fit(
+        &self,
+        template: &Template<'_>,
+        workload: &BTreeMap<String, usize>,
+        value: &str,
+    ) -> Option<Fit> {
+        Some(fit(self.supported(template)?, workload, value))
+    }
+
+    /// The architectures of a template's image, if they are known.
+    fn supported(&self, template: &Template<'_>) -> Option<&BTreeSet<String>> {
+        let image = GoldenImage::of_spec(template);
+        self.facts.architectures_of(&image)?.ok()
+    }
+
+    fn set_corrected(
+        &self,
+        template: &Template<'_>,
+        census: &Census,
+        correction: Correction,
+    ) -> Remedy {
+        let summary = if correction.is_certain {
+            "correct the annotation"
+        } else {
+            "correct the annotation; verify that this is the value that you intend"
+        };
+        let complete = correction.is_certain
+            && !self.skips_images()
+            && !self.is_denied(template, census, &correction.value);
+        let edits =
+            self.set_annotation(Edits::default(), template, ARCHITECTURES, correction.value);
+        let remedy = Remedy::edits(summary, edits.finish()).complete_if(complete);
+        // A repair must not make decisions for the user.
+        if complete {
+            remedy.with_repair(Repair::Normalise)
+        } else {
+            remedy
+        }
+    }
+
+    /// Set the annotation to what the image supports.
+    fn set_supported(&self, template: &Template<'_>, census: &Census, value: String) -> Remedy {
+        let complete = !self.is_denied(template, census, &value);
+        let edits = self.set_annotation(Edits::default(), template, ARCHITECTURES, value);
+        let summary = "set the annotation to the architectures of the image";
+        let remedy = Remedy::edits(summary, edits.finish()).complete_if(complete);
+        remedy.with_repair(Repair::FromImage)
+    }
+
+    /// List the architectures of the nodes.
+    fn list_workload(&self, template: &Template<'_>, census: &Census, summary: &str) -> Remedy {
+        let value: Vec<&str> = census.workload.keys().map(String::as_str).collect();
+        let value = value.join(",");
+        let edits = self.set_annotation(Edits::default(), template, ARCHITECTURES, value);
+        Remedy::edits(
+            format!("{summary}, and keep only the architectures that the image supports"),
+            edits.finish(),
+        )
+    }
+
+    /// Recommend another image or placement, because none of these nodes can run this image.
+    fn another_image_or_placement(&self, template: &Template<'_>, census: &Census) -> Remedy {
+        let none = BTreeSet::new();
+        let supported = self.supported(template).unwrap_or(&none);
+        Remedy::advice(format!(
+            "use an image that supports {}, or place the workloads on nodes that this image supports ({})",
+            names(census.workload.keys()),
+            names(supported)
+        ))
+    }
+
+    /// Whether another rule denies the template with this value.
+    fn is_denied(&self, template: &Template<'_>, census: &Census, value: &str) -> bool {
+        let denies = |rule| self.settings.level(rule, Some(&template.name)) == Level::Deny;
+        let before = Architectures(template.architectures.as_deref().unwrap_or_default());
+        let before = before.supported(&census.workload);
+        let after = Architectures(value).supported(&census.workload);
+        let all = census.workload.len();
+        let is_unsupported = after.is_empty() && all > 0 && denies(&ARCHITECTURES_UNSUPPORTED);
+        let becomes_partial = (before.is_empty() || before.len() == all)
+            && after.len() < all
+            && denies(&ARCHITECTURES_PARTIAL);
+        is_unsupported || becomes_partial
+    }
+
+    pub(super) fn set_annotation(
+        &self,
+        edits: Edits,
+        template: &Template<'_>,
+        name: &'static str,
+        value: impl Into<Value>,
+    ) -> Edits {
+        // Only the template is read again, because a list of templates can be long.
+        let list = self.facts.hco.fields.templates.path();
+        let template = Field::item(&list, template.index, template.json);
+        let annotations = template.object().object("metadata").object("annotations");
+        edits.set(&annotations.field(name), value)
+    }
+}
+
+/// The intended value of a template's annotation.
+fn intended(template: &Template<'_>, census: &Census) -> Correction {
+    let value = template.architectures.as_deref().unwrap_or_default();
+    corrected(Architectures(value), &census.workload)
+}
+
+/// How a value agrees with an image that supports these architectures.
+fn fit(supported: &BTreeSet<String>, workload: &BTreeMap<String, usize>, value: &str) -> Fit {
+    let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
+        .iter()
+        .map(String::as_str)
+        .filter(|name| is_architecture(name))
+        .partition(|name| workload.contains_key(*name));
+    if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
+        return Fit::Unusable;
+    }
+    let is_listed = |name: &&&str| Architectures(value).entries().any(|entry| entry == **name);
+    let listed = of_nodes.iter().filter(is_listed).count();
+    let mut entries = Architectures(value).entries();
+    let is_supported = entries.all(|entry| supported.contains(entry));
+    if is_supported && listed == of_nodes.len() {
+        Fit::Right
+    } else {
+        let by_image = [of_nodes, others].concat().join(",");
+        if is_supported && listed > 0 {
+            Fit::Partial(by_image)
+        } else {
+            Fit::Wrong(by_image)
+        }
+    }
+}

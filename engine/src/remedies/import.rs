@@ -1,0 +1,212 @@
+//! Enable the import.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use kubernetes::edit::{self, Edit, Edits};
+use kubernetes::json::{Json, Kind};
+use kubernetes::text;
+use kubernetes::value::Value;
+use operators::forecast::{self, State};
+use operators::hco::api_version::ApiVersion;
+use operators::hco::architectures::Architectures;
+use operators::hco::golden_image::Annotation;
+use operators::hco::hyperconverged::{HyperConverged, Sent};
+use operators::hco::import::{GATE, Gate};
+use operators::hco::template::{ARCHITECTURES, Template};
+
+use operators::ssp::data_sources::Key;
+
+use super::Remedies;
+use super::annotation::Fit;
+use crate::architecture::corrected;
+use crate::catalogue::ARCHITECTURES_MISSING;
+use crate::facts::Facts;
+use crate::finding::Identities;
+use crate::remedy::{Remedy, Repair, merge_command};
+use crate::rules::CHECKS;
+use crate::version::Version;
+use crate::words::boot_sources;
+
+impl Remedies<'_, '_> {
+    /// Enable the import, and in the same change correct the annotations that HCO then reads. Complete only if the import
+    /// is needed. If it is not, or if the problem is carried over, no image was looked up.
+    pub(super) fn enable_import(&self, is_needed: bool) -> Remedy {
+        let remedy = self.enable_import.get_or_init(|| self.new_enable_import());
+        remedy.clone().complete_if(remedy.complete && is_needed)
+    }
+
+    fn new_enable_import(&self) -> Remedy {
+        let facts = self.facts;
+        let hco = facts.hco;
+        let corrections = self.corrections();
+        let is_all = corrections.is_some();
+        let corrections = corrections.unwrap_or_default();
+        let has_corrections = !corrections.is_empty();
+        let mut edits = set_import(hco, facts.version);
+        for (template, value) in corrections {
+            edits = match value {
+                Some(value) => self.set_annotation(edits, template, ARCHITECTURES, value),
+                None => edits.remove(facts.architectures_path(template)),
+            };
+        }
+        let edits = edits.finish();
+        let Some(Consequences { revealed, lost }) = self.consequences(&edits) else {
+            return Remedy::advice("enable the multi-architecture import");
+        };
+        if !lost.is_empty() && revealed.is_empty() {
+            let keys: BTreeSet<&Key> = lost.iter().collect();
+            return Remedy::advice(format!(
+                "before you enable the multi-architecture import, which would leave {} without a disk, move what uses these boot sources to others",
+                boot_sources(&keys)
+            ));
+        }
+        let is_flag_alone = is_all && !has_corrections && revealed.is_empty();
+
+        let mut summary = "enable the multi-architecture import".to_owned();
+        let version = facts.version;
+        let is_field_alone = hco.version == ApiVersion::V1beta1
+            || (version.is_known && version.hco.has_import_field())
+            || hco.import.field.is_some();
+        if !is_field_alone && !version.is_known {
+            summary +=
+                " (HCO 1.19 and later read the field; earlier versions read the feature gate)";
+        }
+        if version.is_known && !version.hco.has_finished_import() {
+            // Writing to a String cannot fail.
+            let _ = write!(
+                summary,
+                " (Alpha in HCO {}; Technology Preview in OpenShift Virtualization)",
+                version.hco
+            );
+        }
+        if revealed.contains(ARCHITECTURES_MISSING.id) {
+            summary += ", and in the same change add the architectures annotation to each template without one";
+        } else if !revealed.is_empty() {
+            let rules: Vec<&str> = revealed.iter().copied().collect();
+            summary += ", and in the same change fix the problems that this reveals (";
+            summary += &text::list(&rules, rules.len());
+            summary += ")";
+        }
+        let command = (is_flag_alone && is_field_alone)
+            .then(|| merge_command(hco, &hco.fields.import.path(), true));
+        Remedy::edits(summary, edits)
+            .complete_if(is_all && revealed.is_empty() && !self.skips_images())
+            .with_command(command)
+            .with_repair(Repair::EnableImport)
+    }
+
+    /// The annotations that HCO reads or ignores with the import on, and their new values: corrected if the intended
+    /// value is clear, and removed if HCO ignores them. `None` if there are more than fit into a message: then a
+    /// person has to check them.
+    fn corrections(&self) -> Option<Vec<(&Template<'_>, Option<String>)>> {
+        const MOST: usize = 32;
+        let none = BTreeMap::new();
+        let census = self.facts.census_if_read();
+        let workload = census.map_or(&none, |census| &census.workload);
+        let mut corrections = Vec::new();
+        for image in &self.facts.golden_images {
+            let Some(template) = image.template else {
+                continue;
+            };
+            let value = template.architectures.as_deref();
+            match (image.annotation, value) {
+                (Annotation::Spec(value), _) => {
+                    let corrected = corrected(Architectures(value.unwrap_or_default()), workload);
+                    let is_clear = corrected.is_certain && !corrected.value.is_empty();
+                    let fit = self.fit(template, workload, &corrected.value);
+                    let wanted = match fit {
+                        Some(Fit::Wrong(by_image) | Fit::Partial(by_image)) => Some(by_image),
+                        Some(Fit::Unusable) => None,
+                        Some(Fit::Right) | None => is_clear.then_some(corrected.value),
+                    };
+                    if let Some(wanted) = wanted.filter(|wanted| value != Some(wanted)) {
+                        corrections.push((template, Some(wanted)));
+                    }
+                }
+                (Annotation::Shipped(shipped), Some(_)) if shipped != value => {
+                    corrections.push((template, None));
+                }
+                _ => {}
+            }
+            if corrections.len() > MOST {
+                return None;
+            }
+        }
+        Some(corrections)
+    }
+
+    /// What happens to the object with these edits, judged a second time; `None` if they cannot be applied.
+    fn consequences(&self, edits: &[Edit]) -> Option<Consequences> {
+        let facts = self.facts;
+        let object = edit::apply(self.object, edits)?;
+        let object = Json::parse(object.as_bytes()).ok()?;
+        let hco = Sent::new(object, facts.hco.version).read().ok()?;
+        let after = Facts {
+            images: facts.images,
+            ..Facts::new(
+                &hco,
+                facts.old,
+                facts.version,
+                facts.common,
+                facts.nodes,
+                facts.golden_namespace,
+            )
+        };
+        let is_known = facts.forecast.is_some();
+        let forecast = after.predict().filter(|_| is_known);
+        let after = after.with_forecast(forecast.as_ref());
+        let mut revealed = BTreeSet::new();
+        for (rule, check) in CHECKS {
+            let before = Identities::denials(rule, *check, facts, self.settings);
+            let after = Identities::denials(rule, *check, &after, self.settings);
+            if after.exceed(&before) {
+                revealed.insert(rule.id);
+            }
+        }
+        let state = facts.forecast.map(State::of);
+        let changes = state.zip(after.forecast);
+        let changes = changes.map(|(before, after)| forecast::changes(&before, Ok(after)));
+        Some(Consequences {
+            revealed,
+            lost: changes.map(|it| it.lost_image).unwrap_or_default(),
+        })
+    }
+}
+
+/// What follows from enabling the import.
+struct Consequences {
+    /// The rules that deny the object then for a reason that they do not deny it for now.
+    revealed: BTreeSet<&'static str>,
+    /// The boot sources that have no disk any more.
+    lost: BTreeSet<Key>,
+}
+
+/// Sets the field for the import, or in v1 the feature gate, whichever the version of HCO reads. If the version is
+/// unknown, both: HCO 1.18 drops the field silently, HCO 1.19 accepts both if they agree.
+pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
+    let gate = |name: &str| Value::object([("name", name.into()), ("state", "Enabled".into())]);
+    let list = &hco.fields.gates;
+    let reads_field = hco.version == ApiVersion::V1beta1 || version.hco.has_import_field();
+    let mut edits = Edits::default();
+    if reads_field {
+        edits = edits.set(&hco.fields.import, true);
+    }
+    // Before 1.19, HCO knows the gate by its exact name only.
+    let is_gate = |it: &Gate| it.is_import && (reads_field || it.name == GATE);
+    for (index, entry) in hco.import.gates.iter().enumerate() {
+        if is_gate(entry) && !entry.enabled {
+            edits = edits.replace(list.path().index(index), gate(&entry.name));
+        }
+    }
+    let is_listed = hco.import.gates.iter().any(is_gate);
+    let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
+    if hco.version == ApiVersion::V1 && needs_gate && !is_listed {
+        // The empty object that an upgrade from HCO 1.18 leaves is not a list.
+        if list.json().is_none_or(|json| json.kind() == Kind::Object) {
+            edits = edits.set(list, Value::List(Vec::new()));
+        }
+        edits = edits.add(list.path().index(hco.import.gates.len()), gate(GATE));
+    }
+    edits
+}

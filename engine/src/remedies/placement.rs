@@ -1,0 +1,46 @@
+//! Place the workloads on one architecture.
+
+use kubernetes::edit::Edits;
+use kubernetes::placement::ARCHITECTURE_LABEL;
+use operators::hco::node::Census;
+use operators::kubevirt::default_architecture::default_architecture;
+use operators::ssp::architecture::is_known;
+
+use super::Remedies;
+use crate::remedy::{Remedy, Repair, merge_command};
+
+impl Remedies<'_, '_> {
+    /// A remedy for each architecture that golden images support and that a nodeSelector can select, HCO's default
+    /// first.
+    pub(super) fn place(&self, summary: &str) -> Vec<Remedy> {
+        let Some(census) = self.facts.census_if_read() else {
+            return Vec::new();
+        };
+        let default = default_architecture(census);
+        let others = census.workload.keys().map(String::as_str);
+        let others = others.filter(|name| Some(*name) != default);
+        default
+            .into_iter()
+            .chain(others)
+            .filter(|name| is_known(name) && is_selectable(census, name))
+            .map(|name| self.place_on(name, summary))
+            .collect()
+    }
+
+    fn place_on(&self, architecture: &str, summary: &str) -> Remedy {
+        let hco = self.facts.hco;
+        let label = hco.fields.node_selector.object().field(ARCHITECTURE_LABEL);
+        let edits = Edits::default().set(&label, architecture).finish();
+        let command = merge_command(hco, &label.path(), architecture);
+        Remedy::edits(summary, edits)
+            .with_command(Some(command))
+            .with_repair(Repair::PlaceOn(architecture.to_owned()))
+    }
+}
+
+/// Whether nodes of the architecture, and no others, match the placement if it also requires the architecture's label.
+/// The label can be missing or wrong, and an existing placement can exclude the architecture.
+fn is_selectable(census: &Census, architecture: &str) -> bool {
+    let selected = census.by_arch_label.get(architecture);
+    selected.is_some_and(|selected| selected.iter().eq([architecture]))
+}

@@ -1,0 +1,310 @@
+//! Writes reports: what was judged, and the answers without a judgement.
+
+mod audit;
+mod fix;
+mod forecast;
+mod message;
+mod warnings;
+
+use std::collections::BTreeMap;
+
+use kubernetes::edit::Edit;
+use kubernetes::path::FieldPath;
+use kubernetes::placement::MOST_REQUIREMENTS;
+use kubernetes::sorted;
+use kubernetes::text::{cut, escape, quote};
+use operators::hco::api_version::ApiVersion;
+use operators::hco::golden_image::GoldenImage;
+use operators::hco::import::Import;
+use operators::hco::node::Census;
+use operators::kubevirt::default_architecture::default_architecture;
+use operators::ssp::architecture::is_known;
+
+use crate::catalogue::NODES_UNREADABLE;
+use crate::facts::Facts;
+use crate::finding::{Outcome, Shown};
+use crate::judgement::Judged;
+use crate::remedy::Remedy;
+use crate::repair::Step;
+use crate::report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
+use crate::rule::Rule;
+use crate::settings::Settings;
+
+/// The maximum length of a name in Kubernetes.
+const NAME: usize = 253;
+
+/// The status code for denying the object.
+///
+/// Not 422: `kubectl edit` treats 422 as validation by the API server itself and hides the message.
+const FORBIDDEN: u16 = 403;
+const BAD_REQUEST: u16 = 400;
+const INTERNAL_ERROR: u16 = 500;
+
+/// How much of the report is requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What the API server needs.
+    Verdict,
+    /// The golden images too.
+    Everything,
+}
+
+fn rejected(code: u16, message: String) -> Report {
+    Report {
+        allowed: false,
+        code: Some(code),
+        message: Some(cut(message, message::LIMIT)),
+        ..Report::accepted()
+    }
+}
+
+/// An object that cannot be decoded is never silently accepted.
+pub(crate) fn undecodable(object: &ObjectName<'_>, version: ApiVersion, reason: &str) -> Report {
+    let (reason, version) = (escape(reason, 1024), version.name());
+    rejected(
+        BAD_REQUEST,
+        format!(
+            "HyperConverged {object} cannot be decoded: {reason}.\n\
+             fix: correct the type of the field; to see the types that HCO expects:\n  \
+             kubectl explain hyperconvergeds --recursive --api-version=hco.kubevirt.io/{version}"
+        ),
+    )
+}
+
+/// An object of a version that the policy does not know.
+pub(crate) fn unknown_version(object: &ObjectName<'_>, version: &str) -> Report {
+    rejected(
+        BAD_REQUEST,
+        format!(
+            "HyperConverged {object} cannot be decoded: version {} is unknown.\n\
+             fix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1",
+            quote(version)
+        ),
+    )
+}
+
+/// The payload is not an admission request.
+pub(crate) fn no_request(reason: &str) -> Report {
+    let reason = escape(reason, 1024);
+    rejected(
+        BAD_REQUEST,
+        format!(
+            "The admission request cannot be decoded: {reason}.\n\
+             fix: send an AdmissionRequest that contains a HyperConverged"
+        ),
+    )
+}
+
+/// The policy was deployed with invalid settings, despite `validate_settings`.
+pub(crate) fn invalid_settings(object: &ObjectName<'_>, problems: &str) -> Report {
+    rejected(
+        INTERNAL_ERROR,
+        format!(
+            "HyperConverged {object} was not checked: {problems}\n\
+             fix: correct spec.settings of the ClusterAdmissionPolicy"
+        ),
+    )
+}
+
+/// The placement of the workloads is too long to be compared with each node, so nothing about the nodes was judged.
+///
+/// DIVERGES: HCO has no limit.
+pub(crate) fn placement_too_long(object: &ObjectName<'_>, path: &FieldPath) -> Report {
+    rejected(
+        FORBIDDEN,
+        format!(
+            "HyperConverged {object} was not checked\n\n\
+             {path}\n\
+             The affinity has more than {MOST_REQUIREMENTS} requirements: the policy cannot check the object against the nodes.\n\
+             fix: use at most {MOST_REQUIREMENTS} requirements; list several values in one `In` requirement"
+        ),
+    )
+}
+
+/// What the rules found.
+pub(crate) fn judged(
+    object: &ObjectName<'_>,
+    facts: &Facts<'_>,
+    settings: &Settings,
+    judged: &[Judged<'_>],
+    repairs: &[Step],
+    obstacle: Option<&str>,
+    detail: Detail,
+) -> Report {
+    let denies = |judged: &&Judged<'_>| judged.found.count(Outcome::Deny) > 0;
+    let denying: Vec<_> = judged.iter().filter(denies).collect();
+    let code = match denying.as_slice() {
+        [] => None,
+        [judged] if judged.rule.id == NODES_UNREADABLE.id => Some(INTERNAL_ERROR),
+        _ => Some(FORBIDDEN),
+    };
+    let is_report = detail == Detail::Everything;
+    let census = facts.census_if_read();
+    let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
+    let mut done = Vec::new();
+    let rules: Vec<Written<'_>> = judged
+        .iter()
+        .map(|it| Written::new(it, &mut done))
+        .collect();
+    let mut report = Report {
+        allowed: code.is_none(),
+        code,
+        nodes: census.map(|census| census.workload.clone()),
+        workload_architectures: census.map(|census| list(census.workload.keys().collect())),
+        control_plane_architectures: census
+            .map(|census| list(census.control_plane.iter().collect())),
+        hco_version: Some(facts.version.shown.clone()),
+        default_architecture: census
+            .filter(|_| facts.version.hco.sets_defaults())
+            .and_then(default_architecture)
+            .map(str::to_owned),
+        multi_arch_import: Some(facts.import),
+        templates: census
+            .filter(|_| is_report)
+            .map(|census| templates(facts, census)),
+        forecast: forecast::forecast(facts).filter(|_| is_report),
+        forecast_before: facts.old.and_then(forecast::forecast).filter(|_| is_report),
+        changes: facts.changes.map(forecast::changes).filter(|_| is_report),
+        repairs: repairs.iter().map(Step::warning).collect(),
+        not_checked: facts.images.not_checked(),
+        more_findings: rules.iter().map(Written::omitted).sum(),
+        ..Report::accepted()
+    };
+    let mut message = code.map(|_| message::message(object, &rules));
+    let mut obstacle = obstacle;
+    if let Some((message, paragraph)) = message.as_mut().zip(obstacle)
+        && message.len() + paragraph.len() + 2 <= message::LIMIT
+    {
+        message.push_str("\n\n");
+        message.push_str(paragraph);
+        obstacle = None;
+    }
+    report.message = message;
+    report.warnings = warnings::warnings(&report, &rules, settings.denials_as_warnings, obstacle);
+    report.audit_annotations = audit::annotations(&report, judged, repairs);
+    report.findings = rules.into_iter().flat_map(|rule| rule.findings).collect();
+    report
+}
+
+/// The findings of one rule, as the report shows them.
+struct Written<'j> {
+    judged: &'j Judged<'j>,
+    findings: Vec<FindingReport>,
+}
+
+impl<'j> Written<'j> {
+    /// `done` are the edits of recommended remedies that several rules share. They are made once.
+    fn new(judged: &'j Judged<'_>, done: &mut Vec<Edit>) -> Self {
+        let mut findings = Vec::new();
+        for (shown, remedies) in judged.found.shown.iter().zip(&judged.remedies) {
+            if shown.is_reported {
+                findings.push(finding(judged.rule, shown, remedies, done));
+            }
+        }
+        Self { judged, findings }
+    }
+
+    /// The findings with this outcome that are shown, and the number of the others.
+    fn with(&self, outcome: Outcome) -> (Vec<&FindingReport>, usize) {
+        let shown = self.findings.iter();
+        let shown: Vec<_> = shown.filter(|finding| finding.level == outcome).collect();
+        let more = self.judged.found.count(outcome) - shown.len();
+        (shown, more)
+    }
+
+    /// The number of findings that are not shown.
+    fn omitted(&self) -> usize {
+        let outcomes = [Outcome::Deny, Outcome::Warn, Outcome::Carried];
+        let all: usize = outcomes.map(|it| self.judged.found.count(it)).iter().sum();
+        all - self.findings.len()
+    }
+}
+
+fn finding(
+    rule: &Rule,
+    shown: &Shown<'_>,
+    remedies: &[Remedy],
+    done: &mut Vec<Edit>,
+) -> FindingReport {
+    let report = FindingReport {
+        rule: rule.id,
+        level: shown.outcome,
+        path: shown.finding.path.to_string(),
+        // Not escaped, because programs compare the name.
+        template: shown.template.map(|name| {
+            let end = name.floor_char_boundary(NAME);
+            name.get(..end).unwrap_or(name).to_owned()
+        }),
+        fact: shown.finding.fact.clone(),
+        fix: fix::text(remedies),
+        remedies: remedies
+            .iter()
+            .map(|remedy| report_of(remedy, done))
+            .collect(),
+    };
+    if let Some(recommended) = remedies.first() {
+        let edits = recommended.edits.iter();
+        done.extend(edits.filter(|edit| edit.is_once_only()).cloned());
+    }
+    report
+}
+
+fn report_of(remedy: &Remedy, done: &[Edit]) -> RemedyReport {
+    let edits = remedy.edits.iter().filter(|edit| !done.contains(edit));
+    RemedyReport {
+        summary: remedy.summary.clone(),
+        complete: remedy.complete,
+        patch: edits.map(Edit::operation).collect(),
+        command: remedy.command.clone(),
+    }
+}
+
+/// The name of the object, for users.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ObjectName<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) name: &'a str,
+}
+
+impl std::fmt::Display for ObjectName<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.namespace.is_empty() {
+            write!(f, "{}/", escape(self.namespace, NAME))?;
+        }
+        match self.name {
+            "" => f.write_str("(without a name)"),
+            name => f.write_str(&escape(name, NAME)),
+        }
+    }
+}
+
+fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
+    /// More templates than a user reads in a table.
+    const SHOWN: usize = 1000;
+    let images = facts.golden_images.iter().take(SHOWN);
+    images
+        .map(|image| TemplateReport {
+            name: image.name.to_owned(),
+            architectures: boots(facts, image, census),
+        })
+        .collect()
+}
+
+fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> BTreeMap<String, Boot> {
+    // With the import off, the image is imported for the architecture of the node on which the import runs.
+    let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
+    let value = image.annotation.value().filter(|_| is_determined);
+    let supported = value.map(|value| value.supported(&census.workload));
+    let image = match facts.import {
+        Import::Enabled => facts.architectures_of(image).and_then(Result::ok),
+        Import::Disabled => None,
+    };
+    let boot = |name: &String| match &supported {
+        _ if image.is_some_and(|image| !image.contains(name)) => Boot::DoesNotBoot,
+        None => Boot::Unknown,
+        Some(names) if is_known(name) && names.contains(name.as_str()) => Boot::Boots,
+        Some(_) => Boot::DoesNotBoot,
+    };
+    let architectures = census.workload.keys();
+    sorted::map(architectures.map(|name| (name.clone(), boot(name))))
+}

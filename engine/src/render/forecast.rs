@@ -1,0 +1,87 @@
+//! The forecast, and what an update changes, as the report has them.
+
+use kubernetes::text::cut;
+use operators::cdi::data_import_cron::NeverRuns;
+use operators::forecast::{Changes, Cron, Forecast, Stopped};
+use operators::ssp::architecture::Architecture;
+use operators::ssp::data_sources::Key;
+
+use crate::facts::Facts;
+use crate::report::{
+    ChangesReport, CronChangesReport, CronReport, DataSourceChangesReport, DataSourceReport,
+    ForecastReport, RetargetReport,
+};
+use crate::words::refusal;
+
+/// The forecast of an object.
+pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
+    let forecast = facts.forecast?;
+    let sources = forecast.of_templates();
+    Some(ForecastReport {
+        crons: forecast.crons.iter().map(|it| cron(forecast, it)).collect(),
+        data_sources: sources
+            .map(|(key, source)| DataSourceReport {
+                namespace: key.namespace.to_string(),
+                name: key.name.to_string(),
+                points_to: source.points_to.clone(),
+                architecture_label: source.architecture_label.clone().into_owned(),
+                filled: source.filled,
+            })
+            .collect(),
+        lost: forecast
+            .lost_templates()
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        stopped: forecast.stopped.map(Stopped::name),
+    })
+}
+
+fn cron(forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
+    let template = forecast.templates.get(cron.template);
+    CronReport {
+        template: template.map_or_else(String::new, |template| template.name.to_owned()),
+        namespace: cron.key.namespace.to_string(),
+        name: cron.key.name.to_string(),
+        architecture: cron.architecture.map_or("", Architecture::name).to_owned(),
+        managed_data_source: cron.source.name.to_string(),
+        rejected: cron.refused().map(|reason| cut(refusal(reason), 256)),
+        never_runs: cron.verdict.never_runs.first().map(|reason| match reason {
+            NeverRuns::ScheduleEmpty => "the schedule is empty",
+            NeverRuns::TimeZone => "the schedule contains a time zone",
+            NeverRuns::NameTooLong => "the name is too long for a CronJob",
+        }),
+    }
+}
+
+/// What an update changes.
+pub(super) fn changes(changes: &Changes) -> ChangesReport {
+    let crons = changes.crons.as_ref();
+    let sources = &changes.data_sources;
+    ChangesReport {
+        crons: crons.map(|crons| CronChangesReport {
+            created: names(&crons.created),
+            deleted: names(&crons.deleted),
+            recreated: names(&crons.recreated),
+        }),
+        data_sources: DataSourceChangesReport {
+            created: names(&sources.created),
+            deleted: names(&sources.deleted),
+            retargeted: sources
+                .retargeted
+                .iter()
+                .map(|retarget| RetargetReport {
+                    name: retarget.key.to_string(),
+                    from: retarget.from.clone(),
+                    to: retarget.to.clone(),
+                })
+                .collect(),
+        },
+        empty_meanwhile: names(&changes.empty_meanwhile),
+        lost_image: names(&changes.lost_image),
+    }
+}
+
+fn names<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Vec<String> {
+    keys.into_iter().map(Key::to_string).collect()
+}

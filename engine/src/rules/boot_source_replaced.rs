@@ -1,0 +1,35 @@
+//! See `boot-source-replaced.md`.
+
+use std::collections::BTreeSet;
+
+use operators::ssp::data_sources::Key;
+
+use crate::facts::Facts;
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+use crate::words::boot_sources;
+
+/// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: SSP deletes a cron whose spec
+/// differs, and creates it again. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup: with
+/// the retention policy None, the DataSource and the disk are deleted with the cron.
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let Some(changes) = facts.changes else {
+        return;
+    };
+    let imported = changes.disks.deleted.intersection(&changes.disks.imported);
+    let mut replaced: BTreeSet<&Key> = changes.empty_meanwhile.iter().collect();
+    replaced.extend(imported.map(|disk| &disk.data_source));
+    if replaced.is_empty() {
+        return;
+    }
+    findings.add(Identity::only(), || Finding {
+        path: facts.hco.fields.templates.path(),
+        fact: format!(
+            "The update deletes the disks of {} and imports them again: there is no disk until the import is done.",
+            boot_sources(&replaced)
+        ),
+        fixes: vec![Fix::advice(
+            "make the change when no VM is created from these boot sources; running VMs have disks of their own",
+        )],
+    });
+}

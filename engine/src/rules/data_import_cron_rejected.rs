@@ -1,0 +1,110 @@
+//! See `data-import-cron-rejected.md`.
+
+use kubernetes::path::FieldPath;
+use kubernetes::text::quote;
+use operators::cdi::data_import_cron::{Cause, Refusal};
+
+use crate::facts::Facts;
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+use crate::words::refusal;
+
+/// A name that is rejected is a finding of `template-name-invalid`.
+///
+/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, validateDataImportCronSpec;
+/// ssp-operator internal/controllers/ssp_controller.go, reconcileOperands: the first error ends the reconcile.
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let Some(forecast) = facts.forecast else {
+        return;
+    };
+    let mut last = None;
+    for cron in &forecast.crons {
+        let Some(reason) = cron.refused().filter(|it| it.cause() == Cause::Other) else {
+            continue;
+        };
+        // A template has a cron for each architecture, one after the other.
+        if last.replace(cron.template) == Some(cron.template) {
+            continue;
+        }
+        let Some(template) = forecast.templates.get(cron.template) else {
+            continue;
+        };
+        // Nobody can correct a template that HCO ships.
+        let Some(index) = template.index else {
+            continue;
+        };
+        findings.add(Identity::template(template.name), || Finding {
+            path: path(&facts.path_of_index(Some(index)), reason),
+            fact: format!(
+                "CDI rejects the DataImportCron of template {} ({}): the image is not imported, and SSP stops for all templates.",
+                quote(template.name),
+                refusal(reason)
+            ),
+            fixes: vec![Fix::advice(advice(reason))],
+        });
+    }
+}
+
+/// The field with the problem.
+fn path(template: &FieldPath, reason: &Refusal) -> FieldPath {
+    let volume = template.keys(&["spec", "template", "spec"]);
+    match reason {
+        Refusal::NamespaceInvalid => template.keys(&["metadata", "namespace"]),
+        Refusal::LabelInvalid(_) => template.keys(&["metadata", "labels"]),
+        Refusal::AnnotationInvalid(_) | Refusal::AnnotationsTooLong => {
+            template.keys(&["metadata", "annotations"])
+        }
+        Refusal::ScheduleInvalid => template.keys(&["spec", "schedule"]),
+        Refusal::ImportsToKeepNegative => template.keys(&["spec", "importsToKeep"]),
+        Refusal::GarbageCollectUnknown(_) => template.keys(&["spec", "garbageCollect"]),
+        Refusal::FieldUnsettable(field) => volume.key(*field),
+        Refusal::SourceMissing | Refusal::SourcesMultiple => volume.key("source"),
+        Refusal::UrlInvalid(_) | Refusal::UrlScheme(_) => {
+            volume.keys(&["source", "registry", "url"])
+        }
+        Refusal::PullMethodUnknown(_) | Refusal::ImageStreamWithoutNode => {
+            volume.keys(&["source", "registry", "pullMethod"])
+        }
+        Refusal::UrlOrImageStream | Refusal::ImageStreamEmpty => {
+            volume.keys(&["source", "registry"])
+        }
+        Refusal::PvcIncomplete => volume.keys(&["source", "pvc"]),
+        Refusal::StorageMissing => volume.key("storage"),
+        _ => volume,
+    }
+}
+
+/// What to do about it.
+fn advice(reason: &Refusal) -> String {
+    match reason {
+        Refusal::StorageMissing => {
+            "add the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
+        }
+        Refusal::StorageDuplicate => "remove storage or pvc",
+        Refusal::SizeNotPositive
+        | Refusal::SizeTooSmall
+        | Refusal::SizeInvalid
+        | Refusal::SizeMissing => "set the size of the disk, for example resources: {requests: {storage: 30Gi}}",
+        Refusal::AccessModeMissing
+        | Refusal::AccessModesMultiple
+        | Refusal::AccessModeUnknown(_) => "set one access mode, for example accessModes: [ReadWriteOnce]",
+        Refusal::SourceMissing | Refusal::SourcesMultiple => {
+            "set one source, for example registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}"
+        }
+        Refusal::UrlOrImageStream => "set either url or imageStream",
+        Refusal::UrlInvalid(_) | Refusal::UrlScheme(_) => {
+            "set the URL of an image, for example docker://quay.io/containerdisks/fedora:latest"
+        }
+        Refusal::PullMethodUnknown(_) => "set pullMethod to pod or node",
+        Refusal::ImageStreamEmpty => "set the name of the image stream",
+        Refusal::ImageStreamWithoutNode => "set pullMethod: node",
+        Refusal::PvcIncomplete => "set the name and the namespace of the PVC",
+        Refusal::ScheduleInvalid => "use five fields, for example \"0 */12 * * *\"",
+        Refusal::ImportsToKeepNegative => "set importsToKeep to 1 or more",
+        Refusal::GarbageCollectUnknown(_) => "set garbageCollect to Outdated or Never",
+        Refusal::FieldUnsettable(field) => return format!("remove the field {field}"),
+        Refusal::NamespaceInvalid => "use the name of a namespace",
+        _ => "correct the field",
+    }
+    .to_owned()
+}

@@ -1,0 +1,133 @@
+//! See `data-source-shared.md`.
+
+use std::collections::BTreeMap;
+
+use kubernetes::text::quote;
+use operators::forecast::{Forecast, HandedOver};
+
+use crate::facts::Facts;
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+
+/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch,
+/// getCronsByDataSource, and addDataSourceReferenceForCrons: crons are kept by the DataSource that they manage, so that
+/// the template whose name sorts last wins; a cron whose DataSource is a pointer's name is dropped.
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let Some(forecast) = facts.forecast else {
+        return;
+    };
+    let pointers = by_pointer(forecast);
+    let mut last = None;
+    for lost in &forecast.lost {
+        if last.replace(lost.template) == Some(lost.template) {
+            continue;
+        }
+        let name = &*lost.source.name;
+        let winner = lost.to.or_else(|| pointers.get(name).copied());
+        add(
+            facts,
+            findings,
+            forecast,
+            lost.template,
+            winner,
+            name,
+            false,
+        );
+    }
+    // Crons of the same name: SSP deletes and creates the object in turn.
+    let mut first = BTreeMap::new();
+    for cron in &forecast.crons {
+        if !forecast.same_name.contains(&cron.key) {
+            continue;
+        }
+        let winner = *first.entry(&cron.key).or_insert(cron.template);
+        if winner != cron.template {
+            let name = &*cron.key.name;
+            add(
+                facts,
+                findings,
+                forecast,
+                cron.template,
+                Some(winner),
+                name,
+                true,
+            );
+        }
+    }
+}
+
+/// The templates with pointers, by the name of the pointer.
+fn by_pointer<'f>(forecast: &'f Forecast<'_>) -> BTreeMap<&'f str, usize> {
+    let mut pointers = BTreeMap::new();
+    for (place, template) in forecast.templates.iter().enumerate() {
+        if template.architectures.is_some() {
+            pointers.insert(template.spec.managed_data_source.as_str(), place);
+        }
+    }
+    pointers
+}
+
+fn add<'a>(
+    facts: &Facts<'a>,
+    findings: &mut Findings<'a, '_>,
+    forecast: &Forecast<'a>,
+    loser: usize,
+    winner: Option<usize>,
+    name: &str,
+    is_same_name: bool,
+) {
+    let Some(loser) = forecast.templates.get(loser) else {
+        return;
+    };
+    let winner = winner.and_then(|winner| forecast.templates.get(winner));
+    // A common template that no status lists may not be there; HCO maintains a common one.
+    let is_doubtful = loser.index.is_none() || winner.is_some_and(|it| is_unlisted(facts, it));
+    let path = match loser.index {
+        Some(_) if is_same_name => {
+            let path = facts.path_of_index(loser.index);
+            path.keys(&["metadata", "name"])
+        }
+        Some(_) => {
+            let path = facts.path_of_index(loser.index);
+            path.keys(&["spec", "managedDataSource"])
+        }
+        None => facts.path_of_index(None),
+    };
+    let describe = || {
+        let name = quote(name);
+        let loser = quote(loser.name);
+        let other = winner.map_or_else(
+            || "another DataSource".to_owned(),
+            |winner| format!("template {}", quote(winner.name)),
+        );
+        Finding {
+            path,
+            fact: if is_same_name {
+                format!(
+                    "Template {loser} and {other} both create the DataImportCron {name}: SSP deletes and creates it in turn, and neither image is imported reliably."
+                )
+            } else {
+                format!(
+                    "Template {loser} loses the DataSource {name} to {other}: its image is not imported."
+                )
+            },
+            fixes: vec![Fix::advice(if is_same_name {
+                "rename the template; names with the suffix of an architecture must differ, too"
+            } else {
+                "use another managedDataSource; names with the suffix of an architecture must differ, too"
+            })],
+        }
+    };
+    let identity = Identity::template(loser.name);
+    if is_doubtful {
+        findings.add_doubt(identity, describe);
+    } else {
+        findings.add(identity, describe);
+    }
+}
+
+/// Whether a template is a common one that HCO adds, and no status lists it.
+fn is_unlisted(facts: &Facts<'_>, template: &HandedOver<'_>) -> bool {
+    let mut listed = facts.hco.status_templates.iter();
+    template.index.is_none() && !listed.any(|it| it.name == template.name)
+}

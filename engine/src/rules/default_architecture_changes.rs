@@ -1,0 +1,39 @@
+//! See `default-architecture-changes.md`.
+
+use kubernetes::text::escape;
+use operators::kubevirt::default_architecture::default_architecture;
+
+use crate::facts::Facts;
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+
+/// The nodes are the same on both sides, so only another placement can change the architecture.
+///
+/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/kubevirt.go, `NewKubeVirt`; kubevirt
+/// pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a workload architecture, KubeVirt keeps what it had.
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let Some(old) = facts.old else { return };
+    if !facts.version.hco.sets_defaults() || old.hco.placement == facts.hco.placement {
+        return;
+    }
+    let Some(census) = facts.census() else { return };
+    let before = old.own_census_if_read().and_then(default_architecture);
+    let Some((before, after)) = before.zip(default_architecture(census)) else {
+        return;
+    };
+    if before == after {
+        return;
+    }
+    findings.add(Identity::only(), || Finding {
+        path: facts.placement_path(),
+        fact: format!(
+            "KubeVirt's default architecture changes from {} to {}: new VMs without an architecture get {}.",
+            escape(before, 32),
+            escape(after, 32),
+            escape(after, 32)
+        ),
+        fixes: vec![Fix::advice(
+            "set spec.template.spec.architecture in VMs that need a certain architecture",
+        )],
+    });
+}

@@ -1,0 +1,55 @@
+//! See `schedule-never-runs.md`.
+
+use kubernetes::text::quote;
+use operators::cdi::data_import_cron::NeverRuns;
+
+use crate::facts::Facts;
+use crate::finding::{Finding, Findings, Identity};
+use crate::fix::Fix;
+
+/// A name for which no CronJob can be created is a finding of `template-name-invalid`.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, initCron; kubernetes
+/// pkg/apis/batch/validation/validation.go, validateScheduleFormat, for a time zone.
+pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    let Some(forecast) = facts.forecast else {
+        return;
+    };
+    let mut last = None;
+    for cron in &forecast.crons {
+        let mut reasons = cron.verdict.never_runs.iter();
+        let Some(reason) = reasons.find(|reason| **reason != NeverRuns::NameTooLong) else {
+            continue;
+        };
+        if last.replace(cron.template) == Some(cron.template) {
+            continue;
+        }
+        let Some(template) = forecast.templates.get(cron.template) else {
+            continue;
+        };
+        let Some(index) = template.index else {
+            continue;
+        };
+        let is_empty = *reason == NeverRuns::ScheduleEmpty;
+        findings.add(Identity::template(template.name), || {
+            let name = quote(template.name);
+            Finding {
+                path: facts
+                    .path_of_index(Some(index))
+                    .keys(&["spec", "schedule"]),
+                fact: if is_empty {
+                    format!("Template {name} has no schedule: its image is never imported.")
+                } else {
+                    format!(
+                        "The schedule of template {name} contains a time zone, which CronJobs do not support: its image is never imported."
+                    )
+                },
+                fixes: vec![Fix::advice(if is_empty {
+                    "set a schedule, for example \"0 */12 * * *\""
+                } else {
+                    "remove the time zone; the schedule is in the time zone of the control plane"
+                })],
+            }
+        });
+    }
+}

@@ -1,0 +1,329 @@
+//! Reads settings, and collects every problem in them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use kubernetes::json::{Field, Json, Kind};
+use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
+use kubernetes::text::{self, quote};
+use operators::cdi::image::Image;
+use operators::hco::version::HcoVersion;
+use operators::ssp::architecture::KNOWN;
+
+use super::{Levels, Settings};
+use crate::catalogue::RULES;
+use crate::cluster::ServiceAccount;
+use crate::remedy::Repair;
+use crate::rule::{Level, Repairs, Subject};
+
+/// Collects the problems while the settings are read. Their order does not depend on the order of the keys.
+#[derive(Default)]
+pub(super) struct Reader {
+    problems: BTreeSet<String>,
+}
+
+impl Reader {
+    pub(super) fn finish(self, settings: Settings) -> Result<Settings, String> {
+        /// More problems than a user corrects at once.
+        const SHOWN: usize = 20;
+        let count = self.problems.len();
+        if count == 0 {
+            return Ok(settings);
+        }
+        let s = if count == 1 { "" } else { "s" };
+        let mut message = format!("{count} problem{s} in the settings:");
+        for problem in self.problems.iter().take(SHOWN) {
+            // Writing to a String cannot fail.
+            let _ = write!(message, "\n- {problem}");
+        }
+        if let Some(more @ 1..) = count.checked_sub(SHOWN) {
+            let _ = write!(message, "\n- and {more} more");
+        }
+        Err(message)
+    }
+
+    pub(super) fn problem(&mut self, path: &str, what: &str) {
+        self.problems.insert(format!("{path}: {what}"));
+    }
+
+    pub(super) fn unknown(&mut self, path: &str, what: &str, written: &str, known: &[&str]) {
+        let hint = text::nearest(written, known).map_or_else(String::new, |nearest| {
+            format!("; did you mean `{nearest}`?")
+        });
+        self.problem(path, &format!("{what}{hint}"));
+    }
+
+    /// The fields of an object.
+    pub(super) fn fields<'a>(&mut self, path: &str, field: &Field<'a>) -> Vec<(String, Field<'a>)> {
+        match field.object().fields() {
+            Ok(fields) => fields
+                .into_iter()
+                .map(|(key, value)| (key.into_owned(), value))
+                .collect(),
+            Err(error) => {
+                self.problem(
+                    path,
+                    &format!("must be an object, not {}", error.found.kind()),
+                );
+                Vec::new()
+            }
+        }
+    }
+
+    /// Levels for rules about these subjects.
+    pub(super) fn levels(&mut self, path: &str, field: &Field<'_>, subjects: &[Subject]) -> Levels {
+        let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+        let mut levels = Levels::new();
+        for (id, level) in self.fields(path, field) {
+            let path = format!("{path}.{}", text::escape(&id, 80));
+            let level = self.level(&path, &level);
+            match RULES.iter().find(|rule| rule.id == id) {
+                None => self.unknown(&path, "unknown rule", &id, &ids),
+                Some(rule) if !subjects.contains(&rule.subject) => self.problem(
+                    &path,
+                    "the level of this rule cannot be set for individual templates; use `levels`",
+                ),
+                Some(rule) => {
+                    if let Some(level) = level {
+                        levels.insert(rule.id, level);
+                    }
+                }
+            }
+        }
+        levels
+    }
+
+    /// What to repair, by rule.
+    pub(super) fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
+        let mut repairs = Vec::new();
+        let repairable = RULES.iter().filter(|rule| rule.repairs != Repairs::None);
+        let mut repairable: Vec<&str> = repairable.map(|rule| rule.id).collect();
+        repairable.sort_unstable();
+        for (id, field) in self.fields("repair", field) {
+            let path = format!("repair.{}", text::escape(&id, 80));
+            let rule = RULES.iter().find(|rule| rule.id == id);
+            let repair = match rule.map(|rule| rule.repairs) {
+                None => {
+                    self.unknown(&path, "unknown rule", &id, &repairable);
+                    None
+                }
+                Some(Repairs::None) => {
+                    self.problem(
+                        &path,
+                        &format!(
+                            "the policy cannot repair this rule; it can repair {}",
+                            text::list(&repairable, repairable.len())
+                        ),
+                    );
+                    None
+                }
+                // Forms send empty fields.
+                Some(_) if field.json().is_none() => None,
+                Some(Repairs::Import) => self.import_repair(&path, &field),
+                Some(Repairs::FromImage) => {
+                    self.only(&path, &field, "from-image", Repair::FromImage)
+                }
+                Some(Repairs::Normalise) => {
+                    self.only(&path, &field, "normalise", Repair::Normalise)
+                }
+            };
+            repairs.extend(rule.map(|rule| rule.id).zip(repair));
+        }
+        repairs
+    }
+
+    /// The only repair of a rule.
+    fn only(
+        &mut self,
+        path: &str,
+        field: &Field<'_>,
+        word: &'static str,
+        repair: Repair,
+    ) -> Option<Repair> {
+        self.word(path, field, &[word]).map(|_| repair)
+    }
+
+    /// `enable-import`, or `{place-on: ARCHITECTURE}`.
+    fn import_repair(&mut self, path: &str, field: &Field<'_>) -> Option<Repair> {
+        if field.json().map(Json::kind) != Some(Kind::Object) {
+            let word = field.string().ok().flatten();
+            if word.as_deref() == Some("enable-import") {
+                return Some(Repair::EnableImport);
+            }
+            self.problem(
+                path,
+                &format!(
+                    "must be `enable-import` or {{place-on: ARCHITECTURE}}, not {}",
+                    shown(field)
+                ),
+            );
+            return None;
+        }
+        let mut architecture = None;
+        for (key, value) in self.fields(path, field) {
+            if key == "place-on" {
+                let known = KNOWN.map(|name| (name, name));
+                architecture = self.one_of(&format!("{path}.place-on"), &value, &known);
+            } else {
+                self.unknown(
+                    path,
+                    &format!("unknown key {}", quote(&key)),
+                    &key,
+                    &["place-on"],
+                );
+            }
+        }
+        if field
+            .object()
+            .fields()
+            .is_ok_and(|fields| fields.is_empty())
+        {
+            self.problem(path, "must have the key place-on");
+        }
+        Some(Repair::PlaceOn(architecture?.to_owned()))
+    }
+
+    fn level(&mut self, path: &str, field: &Field<'_>) -> Option<Level> {
+        self.one_of(path, field, &Level::ALL.map(|level| (level.name(), level)))
+    }
+
+    /// The value that one of a fixed set of words stands for.
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        path: &str,
+        field: &Field<'_>,
+        values: &[(&'static str, T)],
+    ) -> Option<T> {
+        let words: Vec<&str> = values.iter().map(|(word, _)| *word).collect();
+        let place = self.word(path, field, &words)?;
+        values.get(place).map(|(_, value)| *value)
+    }
+
+    /// The index of the word that is written.
+    fn word(&mut self, path: &str, field: &Field<'_>, words: &[&str]) -> Option<usize> {
+        let written = field.string().ok().flatten();
+        let place = words
+            .iter()
+            .position(|word| written.as_deref() == Some(*word));
+        if place.is_none() {
+            let what = format!(
+                "must be one of {}, not {}",
+                text::list(words, words.len()),
+                shown(field)
+            );
+            self.unknown(path, &what, written.as_deref().unwrap_or_default(), words);
+        }
+        place
+    }
+
+    pub(super) fn boolean(&mut self, path: &str, field: &Field<'_>) -> Option<bool> {
+        let value = field.boolean().ok().flatten();
+        if value.is_none() {
+            self.problem(
+                path,
+                &format!("must be true or false, not {}", shown(field)),
+            );
+        }
+        value
+    }
+
+    /// A version of HCO or of OpenShift Virtualization.
+    pub(super) fn version(&mut self, path: &str, field: &Field<'_>) -> Option<String> {
+        let written = field.string().ok().flatten();
+        let version = written.filter(|written| HcoVersion::parse(written).is_some());
+        if version.is_none() {
+            self.problem(
+                path,
+                &format!(
+                    "must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"; it is {}",
+                    shown(field)
+                ),
+            );
+        }
+        version
+    }
+
+    pub(super) fn namespace(&mut self, path: &str, field: &Field<'_>) -> Option<String> {
+        let written = field.string().ok().flatten();
+        let namespace = written.filter(|written| is_dns1123_label(written));
+        if namespace.is_none() {
+            self.problem(
+                path,
+                &format!(
+                    "must be the name of a namespace, for example openshift-virtualization-os-images; it is {}",
+                    shown(field)
+                ),
+            );
+        }
+        namespace
+    }
+
+    /// Hosts of registries, with the port if it is not the default.
+    pub(super) fn hosts(&mut self, field: &Field<'_>) -> Vec<String> {
+        let hosts = field.strings().ok().flatten();
+        let is_host = |host: &String| {
+            let image = Image::at(&format!("docker://{host}/image"));
+            let image = image.and_then(Result::ok);
+            image.is_some_and(|image| image.host() == host.to_ascii_lowercase())
+        };
+        let are_hosts = |hosts: &Vec<String>| !hosts.is_empty() && hosts.iter().all(is_host);
+        if !hosts.as_ref().is_some_and(are_hosts) {
+            self.problem(
+                "registries",
+                "must be a list of hosts, with the port if the URLs of the images have one, for example [quay.io, registry.example.com:5000]",
+            );
+        }
+        let hosts = hosts.unwrap_or_default().into_iter();
+        hosts.map(|host| host.to_ascii_lowercase()).collect()
+    }
+
+    pub(super) fn account(&mut self, field: &Field<'_>) -> Option<ServiceAccount> {
+        let written = field.string().ok().flatten();
+        if let Some((namespace, name)) = written.as_deref().and_then(|it| it.split_once('/'))
+            && is_dns1123_label(namespace)
+            && is_dns1123_subdomain(name)
+        {
+            return Some(ServiceAccount {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            });
+        }
+        self.problem(
+            "serviceAccount",
+            &format!(
+                "must be the service account of the policy-server in the form NAMESPACE/NAME, for example kubewarden/policy-server; it is {}",
+                shown(field)
+            ),
+        );
+        None
+    }
+
+    pub(super) fn registry(&mut self, name: &str, field: &Field<'_>) -> Option<String> {
+        let path = format!("commonTemplates.{}", text::escape(name, 80));
+        if !is_dns1123_subdomain(name) {
+            self.problem(
+                &path,
+                "must be the name of a template: lowercase letters, digits, `-` and `.`",
+            );
+        }
+        let url = field.string().ok().flatten();
+        if url.as_deref().is_none_or(|url| url.trim().is_empty()) {
+            self.problem(
+                &path,
+                &format!(
+                    "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is {}",
+                    shown(field)
+                ),
+            );
+        }
+        url
+    }
+}
+
+/// The invalid value, for a sentence that describes a valid one.
+fn shown(field: &Field<'_>) -> String {
+    match (field.string(), field.json()) {
+        (Ok(Some(text)), _) => quote(&text),
+        (_, json) => json.map_or(Kind::Null, Json::kind).to_string(),
+    }
+}

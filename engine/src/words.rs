@@ -1,0 +1,102 @@
+//! Words that several rules and remedies share.
+
+use std::collections::BTreeSet;
+
+use kubernetes::text::{self, escape, quote};
+use operators::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Refusal};
+use operators::cdi::data_source;
+use operators::ssp::data_sources::Key;
+
+/// Names of architectures for users: at most six, each shortened.
+pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| escape(name, 32)).collect();
+    text::list(&names, 6)
+}
+
+/// Why the API server or CDI's webhook rejects a DataImportCron.
+pub(crate) fn refusal(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NameMissing => "it has no name".to_owned(),
+        Refusal::NameInvalid => "its name is not a DNS-1123 subdomain".to_owned(),
+        Refusal::NameTooLongForObject => "its name has more than 253 characters".to_owned(),
+        Refusal::NameTooLong => format!("its name has more than {NAME_MAX} characters"),
+        Refusal::NamespaceInvalid => "its namespace is not a DNS-1123 label".to_owned(),
+        Refusal::DataSourceLabelTooLong | Refusal::ManagedDataSourceTooLong => {
+            format!("managedDataSource has more than {NAME_MAX} characters")
+        }
+        Refusal::DataSourceLabelInvalid => {
+            "managedDataSource is not a valid value of a label".to_owned()
+        }
+        Refusal::LabelInvalid(key) => format!("the label {} is not valid", quote(key)),
+        Refusal::AnnotationInvalid(key) => format!("the annotation {} is not valid", quote(key)),
+        Refusal::AnnotationsTooLong => "the annotations have more than 256 KiB".to_owned(),
+        Refusal::SourceMissing => "the source is neither a registry nor a PVC".to_owned(),
+        Refusal::FieldUnsettable(field) => format!("the field {field} must not be set"),
+        Refusal::StorageMissing => "it has neither storage nor pvc".to_owned(),
+        Refusal::StorageDuplicate => "it has both storage and pvc".to_owned(),
+        Refusal::SizeNotPositive => "the storage size is not positive".to_owned(),
+        Refusal::SizeTooSmall => "the storage size is less than 1Mi".to_owned(),
+        Refusal::SizeInvalid => "the storage size is not a quantity".to_owned(),
+        Refusal::SizeMissing => "the storage size is missing".to_owned(),
+        Refusal::StorageClassTooLong => {
+            "the name of the storage class has more than 253 characters".to_owned()
+        }
+        Refusal::AccessModeMissing => "pvc has no access mode".to_owned(),
+        Refusal::AccessModesMultiple => "pvc has more than one access mode".to_owned(),
+        Refusal::AccessModeUnknown(mode) => format!("the access mode {} is unknown", quote(mode)),
+        Refusal::ExternallyPopulated => {
+            "the volume has a data source of its own besides the source".to_owned()
+        }
+        Refusal::SourcesMultiple => "it has more than one source".to_owned(),
+        Refusal::UrlOrImageStream => {
+            "the registry must have either a URL or an image stream".to_owned()
+        }
+        Refusal::UrlInvalid(url) => format!("the URL {} is not valid", quote(url)),
+        Refusal::UrlScheme(scheme) => {
+            format!("the scheme {} of the URL is not docker", quote(scheme))
+        }
+        Refusal::PullMethodUnknown(method) => {
+            format!("the pull method {} is neither pod nor node", quote(method))
+        }
+        Refusal::ImageStreamEmpty => "the name of the image stream is empty".to_owned(),
+        Refusal::ImageStreamWithoutNode => "an image stream needs the pull method node".to_owned(),
+        Refusal::PvcIncomplete => "the PVC source has no name or no namespace".to_owned(),
+        Refusal::ScheduleInvalid => "the schedule is not a valid cron expression".to_owned(),
+        Refusal::ImportsToKeepNegative => "importsToKeep is negative".to_owned(),
+        Refusal::GarbageCollectUnknown(value) => {
+            format!("garbageCollect is {}, not Never or Outdated", quote(value))
+        }
+        Refusal::ManagedDataSourceMissing => "managedDataSource is missing".to_owned(),
+    }
+}
+
+/// Why the API server rejects a DataSource.
+pub(crate) fn data_source_refusal(refusal: data_source::Refusal) -> &'static str {
+    match refusal {
+        data_source::Refusal::NameMissing => "managedDataSource is missing",
+        data_source::Refusal::NameInvalid => "managedDataSource is not a DNS-1123 subdomain",
+        data_source::Refusal::NameTooLong => "managedDataSource has more than 253 characters",
+        data_source::Refusal::CronLabelTooLong => {
+            "the name of the template, with its suffix, has more than 63 characters"
+        }
+        data_source::Refusal::CronLabelInvalid => {
+            "the name of the template is not a valid value of a label"
+        }
+    }
+}
+
+/// The limit of a name for which CDI creates a CronJob, without the suffix of an architecture.
+pub(crate) fn longest_name(has_suffix: bool) -> usize {
+    const SUFFIX: usize = "-amd64".len();
+    if has_suffix {
+        POLLED_NAME_MAX - SUFFIX
+    } else {
+        POLLED_NAME_MAX
+    }
+}
+
+/// Boot sources for users, as `namespace/name`: the first three, each shortened.
+pub(crate) fn boot_sources(keys: &BTreeSet<&Key>) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| quote(&key.to_string())).collect();
+    text::list(&keys, 3)
+}

@@ -1,0 +1,139 @@
+//! Versions of HCO: versions decide differently, and a cluster says which one it runs.
+
+use std::fmt;
+
+/// A version of HCO, 1.N: what it decides depends on N alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HcoVersion(u32);
+
+/// HCO's version for each version of OpenShift Virtualization: its major and minor number, and N of HCO's 1.N.
+///
+/// OpenShift Virtualization 4.20 contains HCO 1.16, and so on. HCO's release-1.19 became both 4.23 and 5.0.
+const OPENSHIFT_VIRTUALIZATION: [(u32, u32, u32); 5] = [
+    (4, 20, 16),
+    (4, 21, 17),
+    (4, 22, 18),
+    (4, 23, 19),
+    (5, 0, 19),
+];
+
+impl HcoVersion {
+    /// The oldest known version: the first one with the multi-architecture import.
+    pub const OLDEST: Self = Self(16);
+    /// The first version that serves v1, and that sets KubeVirt's default architecture.
+    pub const V1_18: Self = Self(18);
+    /// The first version with the field for the import, in which the import is no longer Alpha.
+    pub const V1_19: Self = Self(19);
+    /// The newest known version: HCO's main branch.
+    pub const NEWEST: Self = Self(20);
+
+    /// Reads a version in HCO's own numbering, or in that of OpenShift Virtualization; `None` if it is not a version.
+    pub fn parse(version: &str) -> Option<Self> {
+        let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
+        let mut next = || leading_number(numbers.next()?);
+        let (major, minor) = (next()?, next()?);
+        if major == 1 {
+            return Some(Self(minor).known());
+        }
+        let mut table = OPENSHIFT_VIRTUALIZATION.iter();
+        let known = table.find(|(known, its, _)| (*known, *its) == (major, minor));
+        Some(match known {
+            Some((.., minor)) => Self(*minor),
+            None if major == 4 => Self(minor.saturating_sub(4)).known(),
+            None => Self::NEWEST,
+        })
+    }
+
+    /// The same version, or the nearest known one.
+    fn known(self) -> Self {
+        self.clamp(Self::OLDEST, Self::NEWEST)
+    }
+
+    /// Whether a version is that of OpenShift Virtualization, whose namespaces have other names.
+    pub fn is_openshift_virtualization(version: &str) -> bool {
+        let version = version.strip_prefix('v').unwrap_or(version);
+        let major = version.split('.').next().and_then(leading_number);
+        major.is_some_and(|major| major > 1)
+    }
+
+    /// Whether the import is no longer Alpha, which Red Hat calls Technology Preview.
+    pub fn has_finished_import(self) -> bool {
+        self >= Self::V1_19
+    }
+
+    /// Whether v1 has a field for the import, which takes precedence over the feature gate.
+    pub fn has_import_field(self) -> bool {
+        self >= Self::V1_19
+    }
+
+    /// Whether HCO sets KubeVirt's default architecture, and defaults of templates in its webhook.
+    pub fn sets_defaults(self) -> bool {
+        self >= Self::V1_18
+    }
+}
+
+impl fmt::Display for HcoVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1.{}", self.0)
+    }
+}
+
+/// A number in front of anything else, as in `0-rc1`.
+fn leading_number(text: &str) -> Option<u32> {
+    let end = text.find(|character: char| !character.is_ascii_digit());
+    text.get(..end.unwrap_or(text.len()))?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn both_numberings_are_read_and_unknown_versions_are_the_nearest_one() {
+        for (version, wanted) in [
+            ("1.16.0", "1.16"),
+            ("1.17.3", "1.17"),
+            ("v1.18.1", "1.18"),
+            ("1.19.0-unstable", "1.19"),
+            ("1.20.0", "1.20"),
+            ("1.18", "1.18"),
+            ("1.99.0", "1.20"),
+            ("1.9.0", "1.16"),
+            ("4.20.3", "1.16"),
+            ("4.21.0", "1.17"),
+            ("4.22.1-rhel9", "1.18"),
+            ("4.23.0", "1.19"),
+            ("4.24", "1.20"),
+            ("4.2.0", "1.16"),
+            ("5.0.0", "1.19"),
+            ("5.1.0", "1.20"),
+            ("6.0.0", "1.20"),
+            ("0.1.0", "1.20"),
+        ] {
+            let read = HcoVersion::parse(version).map(|version| version.to_string());
+            assert_eq!(read.as_deref(), Some(wanted), "{version}");
+        }
+        for version in ["", "main", "1", "1.", "latest.1", "4294967296.1"] {
+            assert_eq!(HcoVersion::parse(version), None, "{version}");
+        }
+    }
+
+    #[test]
+    fn openshift_virtualization_has_versions_of_its_own() {
+        for (version, wanted) in [
+            ("4.20.3", true),
+            ("v5.0.0", true),
+            ("1.18.1", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                HcoVersion::is_openshift_virtualization(version),
+                wanted,
+                "{version}"
+            );
+        }
+    }
+}
