@@ -17,9 +17,16 @@ SOURCES := $(shell find src $(CRATES:=/src) -name '*.rs') $(wildcard Cargo.* $(C
 help: ## List the targets
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
-policy.wasm: $(SOURCES) | setup ## Build the policy
-	$(CARGO) build --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1 --config '$(REMAP)' --target-dir $(MODULE_TARGET)
+OF_MODULE = --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1 --config '$(REMAP)'
+policy.wasm: $(SOURCES) | setup $(TARGET)/CACHEDIR.TAG ## Build the policy
+	$(CARGO) build $(OF_MODULE) --target-dir $(MODULE_TARGET)
 	cp $(MODULE) $@
+
+# By this file, preflight/build.rs finds the directory of the module. cargo writes it if it creates the directory, but the
+# build of the module can be earlier; without it, the module would be built twice.
+$(TARGET)/CACHEDIR.TAG:
+	@mkdir -p $(TARGET)
+	@echo 'Signature: 8a477f597d28d172789f06886806bc55' > $@
 
 # This runs before anything is compiled. cargo would install the toolchain by itself, but not if RUSTUP_AUTO_INSTALL is 0.
 # Versions of rustup before 1.28 do not install the toolchain of rust-toolchain.toml.
@@ -54,6 +61,13 @@ pull: ## Pull OCI=registry/repository:tag into pulled-policy.wasm
 policy-sbom.cdx.json: $(SOURCES) ## Write the software bill of materials (SBOM) of the module (needs cargo-cyclonedx)
 	.ci/sbom
 
+# With the names of its functions, and otherwise the same. In a copy, so that the module itself is not built again.
+.PHONY: sizes
+sizes: policy.wasm ## Print how many bytes each crate adds to the module
+	@rm -rf $(MODULE_TARGET)-names && cp -R -p $(MODULE_TARGET) $(MODULE_TARGET)-names
+	@$(CARGO) rustc --quiet $(OF_MODULE) --target-dir $(MODULE_TARGET)-names -- -C strip=none
+	@$(PACKAGING) -- size $(patsubst $(MODULE_TARGET)/%,$(MODULE_TARGET)-names/%,$(MODULE))
+
 .PHONY: reproducible
 reproducible: policy.wasm ## Build the policy in another folder, with another Cargo home: the bytes must be the same
 	.ci/reproducible policy.wasm $(wildcard $(MODULE))
@@ -76,11 +90,14 @@ push-image: ## Push the image of both static commands to OCI=registry/repository
 archives: ## Pack the commands in RELEASE=directory for cargo binstall, krew and action.yml
 	.ci/archives $(or $(RELEASE),$(error RELEASE=directory))
 
-# A debug build takes half the time of a release build, and contains the same module.
+# A debug build takes half the time of a release build, and contains the same module. The module is built at the same time
+# as the crates, because cargo would start preflight/build.rs when most of the rest is done.
 PREFLIGHT := $(TARGET)/debug/hco-preflight
 .PHONY: run
-run: setup ## Check the example against a mixed cluster: it is denied, with the fix
-	$(CARGO) build --locked -p hco-preflight --bin hco-preflight
+run: setup $(TARGET)/CACHEDIR.TAG ## Check the example against a mixed cluster: it is denied, with the fix
+	@$(CARGO) build $(OF_MODULE) --target-dir $(MODULE_TARGET) & module=$$!; \
+	$(CARGO) build --locked -p hco-preflight --bin hco-preflight; status=$$?; \
+	wait $$module && exit $$status
 	$(PREFLIGHT) check -f examples/hyperconverged.yaml --nodes examples/mixed-nodes.yaml; test $$? -eq 1
 
 # Always the same packages, regardless of which tests are run: another set of packages has other features, for which cargo
@@ -111,13 +128,13 @@ $(TOOLS)/stamp: e2e-tests/tools/go.mod e2e-tests/tools/go.sum
 .PHONY: cluster-tools
 cluster-tools: $(TOOLS)/stamp ## Build etcd, kube-apiserver, and kubectl for e2e-cluster (needs Go; takes six minutes, once)
 
-# Runs the scenarios of tests/cluster, or says why not.
+# Runs the scenarios of tests/cluster, or says why not, which is an error if REQUIRE_DOORS lists `cluster`.
 CLUSTER = if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
 		$(MAKE) --no-print-directory cluster-tools && \
 		$(CARGO) build --locked -p hco-preflight --bin hco-preflight && \
 		ln -sf $(abspath $(PREFLIGHT)) $(TOOLS)/kubectl-hco_preflight && \
 		CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(1) $(SCENARIOS); \
-	else echo 'cluster: not run: go is not on PATH'; fi
+	else echo 'cluster: not run: go is not on PATH'; case " $$REQUIRE_DOORS " in *[\ ,]cluster[\ ,]*) exit 1;; esac; fi
 
 .PHONY: e2e-cluster
 e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: without policy-server)

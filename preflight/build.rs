@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 const TARGET: &str = "wasm32-wasip1";
 
 /// What the module is made of, from the root of the workspace.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 13] = [
     "src",
     "engine/src",
     "operators/src",

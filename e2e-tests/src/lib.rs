@@ -12,22 +12,26 @@
 mod answer;
 mod case;
 mod cluster;
+mod crd;
 mod docker_registry;
 pub mod http;
 mod images;
 mod native;
 mod page;
 pub mod ports;
+mod required;
 mod scripted_registry;
 mod session;
 
 pub use answer::Answer;
 pub use case::{Case, Expected, cases};
 pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};
+pub use crd::crd;
 pub use docker_registry::{DOCKER, DockerRegistry, Manifest, MediaTypes, OCI};
 pub use images::Images;
 pub use native::Judged;
 pub use page::{Page, pages};
+pub use required::{DOORS, is_required, not_run};
 pub use scripted_registry::{
     ARM64, Fault, RegistryRequest, ScriptedRegistry, SilentServer, response,
 };

@@ -13,6 +13,7 @@ mod metadata;
 #[cfg(feature = "registry")]
 mod registry;
 mod release;
+mod size;
 
 #[cfg(feature = "registry")]
 pub use ::sources::Sources;
@@ -26,3 +27,4 @@ pub use metadata::Metadata;
 #[cfg(feature = "registry")]
 pub use registry::{Pushed, Registry};
 pub use release::{BINARIES, Binary, krew_manifest};
+pub use size::sizes;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 use packaging::{
-    Changelog, Created, Home, Metadata, annotate, artifact_hub_package, krew_manifest, texts,
+    Changelog, Created, Home, Metadata, annotate, artifact_hub_package, krew_manifest, sizes, texts,
 };
 
 #[derive(Parser)]
@@ -55,6 +55,11 @@ enum Command {
         /// Print the address of the image of hco-preflight instead
         #[arg(long)]
         image: bool,
+    },
+    /// Print what each crate adds to a module that contains the names of its functions
+    Size {
+        /// The module
+        module: PathBuf,
     },
     /// Push an annotated module and print its reference by digest
     #[cfg(feature = "registry")]
@@ -136,6 +141,10 @@ fn main() -> Result<()> {
                 metadata.reference()?
             };
             println!("{reference}");
+            Ok(())
+        }
+        Command::Size { module } => {
+            print!("{}", sizes(&bytes(&module)?)?);
             Ok(())
         }
         #[cfg(feature = "registry")]

@@ -10,6 +10,7 @@ import { kwctlCommand, preflightCommand } from "../src/commands";
 import { judge, type Verdict } from "../src/judge";
 import { NO_GRANT, START, type State } from "../src/state";
 import { MODULE } from "./answers";
+import { skipUnless } from "./required";
 
 const module = new WebAssembly.Module(readFileSync(MODULE));
 
@@ -73,7 +74,9 @@ test("the command of kwctl repeats what the policy asked", () => {
 
 const isInstalled = (process.env["PATH"] ?? "").split(delimiter).some((it) => existsSync(join(it, "kwctl")));
 
-test("kwctl answers what the page shows", { skip: !isInstalled && "kwctl is not on PATH" }, () => {
+const noKwctl = skipUnless("kwctl", isInstalled, "kwctl is not on PATH");
+
+test("kwctl answers what the page shows", { skip: noKwctl }, () => {
   const directory = mkdtempSync(join(tmpdir(), "playground-"));
   const module = join(directory, "annotated-policy.wasm");
   const metadata = join(dirname(MODULE), "policy-metadata.yml");

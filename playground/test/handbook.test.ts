@@ -9,10 +9,12 @@ import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { SITE } from "./answers";
 import { CHROMIUM, noChromium } from "./chromium";
+import { skipUnless } from "./required";
 import { serve } from "../serve.mjs";
 
 const BOOK = join(SITE, "../handbook");
-const skip = noChromium || (!existsSync(BOOK) && "the handbook is not built; build it with make handbook");
+const noHandbook = skipUnless("handbook", existsSync(BOOK), "the handbook is not built; build it with make handbook");
+const skip = noChromium || noHandbook;
 
 describe("the handbook in Chromium", () => {
   let browser: Browser;

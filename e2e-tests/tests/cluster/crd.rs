@@ -1,11 +1,7 @@
 //! The `CustomResourceDefinitions` of `HyperConverged` that scenarios run with.
 
-use std::io::ErrorKind;
-use std::path::Path;
-
+use e2e_tests::crd;
 use serde_json::{Value, json};
-
-use crate::module::ROOT;
 
 /// A `CustomResourceDefinition`.
 pub(crate) struct Crd {
@@ -25,8 +21,8 @@ pub(crate) struct Crd {
 pub(crate) enum Crds {
     /// Our CRD that serves only v1beta1.
     V1beta1,
-    /// Our CRDs with only v1beta1 and with only v1, and HCO's if they are available: 1.17 and 1.18 as they are
-    /// after installation, main with only v1.
+    /// Our CRDs with only v1beta1 and with only v1, and HCO's: 1.17 and 1.18 as they are after installation, main with only
+    /// v1.
     Each,
     /// The same, and HCO's CRDs that serve both versions.
     ///
@@ -42,13 +38,6 @@ const V1BETA1: &[&str] = &["v1beta1"];
 const V1: &[&str] = &["v1"];
 const BOTH: &[&str] = &["v1", "v1beta1"];
 
-/// HCO's own CRD.
-const HCO: [(&str, &str); 3] = [
-    ("HCO 1.17", "hco-v1.17.0.yaml"),
-    ("HCO 1.18", "hco-v1.18.0.yaml"),
-    ("HCO main", "hco-main-2026-08-21.yaml"),
-];
-
 /// The `CustomResourceDefinitions` that a scenario runs with, one after the other.
 pub(crate) fn of(wanted: Crds) -> Vec<Crd> {
     let gate = json!({"featureGates": {"enableMultiArchBootImageImport": true}});
@@ -61,36 +50,20 @@ pub(crate) fn of(wanted: Crds) -> Vec<Crd> {
     }
     crds.push(Crd::new("v1", V1, &field, ours));
     let real = [
-        ("HCO 1.17", V1BETA1, &gate, HCO[0]),
-        ("HCO 1.18, v1 alone", V1, &gates, HCO[1]),
-        ("HCO main, v1 alone", V1, &field, HCO[2]),
-        ("HCO 1.18", BOTH, &gates, HCO[1]),
-        ("HCO main", BOTH, &field, HCO[2]),
+        ("HCO 1.17", V1BETA1, &gate, "hco-v1.17.0"),
+        ("HCO 1.18, v1 alone", V1, &gates, "hco-v1.18.0"),
+        ("HCO main, v1 alone", V1, &field, "hco-main-2026-08-21"),
+        ("HCO 1.18", BOTH, &gates, "hco-v1.18.0"),
+        ("HCO main", BOTH, &field, "hco-main-2026-08-21"),
     ];
-    for (name, versions, import, (_, file)) in real {
+    for (name, versions, import, file) in real {
         if versions.len() > 1 && wanted != Crds::EachAndBoth {
             continue;
         }
-        if let Some(object) = read(file) {
-            crds.push(Crd::new(name, versions, import, object));
-        }
+        let object = yaml_serde::from_str(&crd(file)).expect("a manifest");
+        crds.push(Crd::new(name, versions, import, object));
     }
     crds
-}
-
-/// HCO's CRDs that are not available, because this repository does not distribute them.
-pub(crate) fn left_out() -> impl Iterator<Item = &'static str> {
-    HCO.into_iter()
-        .filter_map(|(name, file)| read(file).is_none().then_some(name))
-}
-
-fn read(file: &str) -> Option<Value> {
-    let file = Path::new(ROOT).join("../shared/crds").join(file);
-    match std::fs::read_to_string(&file) {
-        Ok(text) => Some(yaml_serde::from_str(&text).expect("a manifest")),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => panic!("{}: {error}", file.display()),
-    }
 }
 
 impl Crd {

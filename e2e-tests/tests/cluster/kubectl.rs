@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::control_plane::{ControlPlane, User};
+use crate::module;
 
 /// kubectl of one user, with a separate home directory, in which it caches data about the server.
 pub(crate) struct Kubectl {
@@ -68,6 +69,8 @@ impl Kubectl {
             .env_clear()
             .env("PATH", self.path())
             .env("HOME", &self.home)
+            // One cache for all homes, or hco-preflight compiles the module in each of them.
+            .env("XDG_CACHE_HOME", module::caches())
             .env("TMPDIR", &self.home)
             .env("KUBECONFIG", self.home.join("kubeconfig"))
             .envs(variables.iter().copied())

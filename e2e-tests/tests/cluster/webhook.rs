@@ -8,6 +8,8 @@ mod server;
 use std::fmt;
 use std::path::PathBuf;
 
+use e2e_tests::is_required;
+
 use crate::control_plane::ControlPlane;
 use crate::module;
 use crate::policy::Policy;
@@ -33,8 +35,12 @@ impl Kind {
             ("" | "policy-server", Some((program, kwctl))) => {
                 Ok(Self::PolicyServer { program, kwctl })
             }
-            ("" | "library", _) => Ok(Self::Library),
             ("policy-server", None) => Err("policy-server or kwctl is not on PATH".to_owned()),
+            ("", None) if is_required("policy-server") => Err(
+                "policy-server or kwctl is not on PATH, and REQUIRE_DOORS lists policy-server"
+                    .to_owned(),
+            ),
+            ("" | "library", _) => Ok(Self::Library),
             (other, _) => Err(format!(
                 "WEBHOOK is policy-server or library, and not {other}"
             )),

@@ -20,6 +20,8 @@ pub(crate) struct Through {
     pub(crate) wrong: Vec<String>,
     /// Those that cannot run, with the reason.
     pub(crate) left_out: Vec<String>,
+    /// The programs that are missing, and what cannot run without them.
+    pub(crate) missing: Vec<(&'static str, &'static str)>,
 }
 
 impl Default for Through {
@@ -29,6 +31,7 @@ impl Default for Through {
             called: "cases",
             wrong: Vec::new(),
             left_out: Vec::new(),
+            missing: Vec::new(),
         }
     }
 }

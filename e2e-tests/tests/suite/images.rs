@@ -39,32 +39,31 @@ pub(crate) fn run(_: &[Judged<'_>]) -> Outcome {
     let Some(docker_registry) = DockerRegistry::installed() else {
         return Outcome::NotRun(DockerRegistry::MISSING.to_owned());
     };
+    let Some(kwctl) = module::on_path("kwctl") else {
+        return Outcome::NotRun("kwctl, which annotates the module, is not on PATH".to_owned());
+    };
     let mut through = Through::steps();
-    if let Err(error) = take_steps(&docker_registry, &mut through) {
+    if let Err(error) = take_steps(&docker_registry, &kwctl, &mut through) {
         through.wrong(error);
     }
     Outcome::Ran(through)
 }
 
-fn take_steps(docker_registry: &Path, through: &mut Through) -> Result<(), String> {
+fn take_steps(docker_registry: &Path, kwctl: &Path, through: &mut Through) -> Result<(), String> {
     let registries = AllRegistries::start(docker_registry)?;
-    let Some(kwctl) = module::on_path("kwctl") else {
-        let why = "all steps: kwctl, which annotates the module, is not on PATH";
-        through.left_out.push(why.to_owned());
-        return Ok(());
-    };
-    let policy = Policy::embedded().map_err(|error| error.to_string())?;
+    let policy = Policy::embedded_with(&module::options()).map_err(|error| error.to_string())?;
     for image in [
         registries.plain("index:1"),
         registries.plain("single"),
         registries.plain("index:2"),
     ] {
         let name = format!("recorded and replayed by kwctl: {image}");
-        through.step(&name, is_replayed(&policy, &kwctl, &image));
+        through.step(&name, is_replayed(&policy, kwctl, &image));
     }
     let Some(policy_server) = module::on_path("policy-server") else {
-        let why = "the steps of policy-server: it is not on PATH";
-        through.left_out.push(why.to_owned());
+        through
+            .missing
+            .push(("policy-server", "the steps of policy-server"));
         return Ok(());
     };
     let api_server =
@@ -72,7 +71,7 @@ fn take_steps(docker_registry: &Path, through: &mut Through) -> Result<(), Strin
     let silent = SilentServer::start();
     let starter = Starter {
         program: policy_server,
-        module: format!("file://{}", module::annotated(&kwctl)?.display()),
+        module: format!("file://{}", module::annotated(kwctl)?.display()),
         sources: Some(registries.sources(&silent)?),
         docker_config: Some(registries.docker_config()?),
         directory: module::scratch("policy-server-images")?,

@@ -21,7 +21,7 @@ mod wasm;
 
 use std::process::ExitCode;
 
-use e2e_tests::{Judged, cases};
+use e2e_tests::{Judged, cases, is_required};
 
 use crate::door::{Outcome, Through};
 
@@ -59,28 +59,52 @@ fn main() -> ExitCode {
     let mut failed = false;
     let mut last_words = Vec::new();
     for (name, run) in DOORS {
-        match run(&cases) {
-            Outcome::NotRun(why) => last_words.push(format!("door {name}: not run: {why}")),
-            Outcome::Ran(through) => {
-                for wrong in &through.wrong {
-                    println!("door {name}: {wrong}");
-                }
-                for left_out in &through.left_out {
-                    println!("door {name} leaves out {left_out}");
-                }
-                failed |= !through.wrong.is_empty();
-                let (cases, called) = (through.cases, through.called);
-                last_words.push(match through.wrong.len() {
-                    0 => format!("door {name}: {cases} {called}"),
-                    wrong => format!("door {name}: {cases} {called}, {wrong} wrong"),
-                });
-            }
-        }
+        let (result, is_green) = result(name, run(&cases), !wanted.is_empty());
+        failed |= !is_green;
+        last_words.push(format!("door {name}: {result}"));
     }
     for line in last_words {
         println!("{line}");
     }
     ExitCode::from(u8::from(failed))
+}
+
+/// What a door came to, and whether that is green. With `some`, only some cases are wanted, and a door can have none of them.
+fn result(name: &str, outcome: Outcome, some: bool) -> (String, bool) {
+    let not_run = |why: &str| {
+        let required = is_required(name);
+        let more = if required {
+            ", and REQUIRE_DOORS lists it"
+        } else {
+            ""
+        };
+        (format!("not run: {why}{more}"), !required)
+    };
+    let mut through = match outcome {
+        Outcome::NotRun(why) => return not_run(&why),
+        Outcome::Ran(through) => through,
+    };
+    for (program, steps) in &through.missing {
+        if is_required(name) || is_required(program) {
+            let wrong = format!("{steps} did not run: {program} is not on PATH");
+            through.wrong.push(wrong);
+        } else {
+            let why = format!("{steps}: {program} is not on PATH");
+            through.left_out.push(why);
+        }
+    }
+    for wrong in &through.wrong {
+        println!("door {name}: {wrong}");
+    }
+    for left_out in &through.left_out {
+        println!("door {name} leaves out {left_out}");
+    }
+    let (cases, called) = (through.cases, through.called);
+    match through.wrong.len() {
+        0 if cases == 0 && !some => not_run(&format!("there are no {called}")),
+        0 => (format!("{cases} {called}"), true),
+        wrong => (format!("{cases} {called}, {wrong} wrong"), false),
+    }
 }
 
 fn engine(cases: &[Judged<'_>]) -> Outcome {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hco_preflight::Policy;
+use hco_preflight::{Options, Policy};
 
 /// The project's directory.
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -14,6 +14,19 @@ pub(crate) fn scratch(name: &str) -> Result<PathBuf, String> {
     std::fs::create_dir_all(&directory)
         .map_err(|error| format!("{}: {error}", directory.display()))?;
     Ok(directory)
+}
+
+/// The directory for caches of the tests: compiled modules stay for the next run.
+pub(crate) fn caches() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("home/.cache")
+}
+
+/// As policy-server runs a module, but with a cache.
+pub(crate) fn options() -> Options {
+    Options {
+        cache: Some(caches().join("hco-preflight")),
+        ..Options::default()
+    }
 }
 
 /// The path of a program, if it is on PATH.

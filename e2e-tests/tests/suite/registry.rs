@@ -69,14 +69,14 @@ impl Steps {
             through.step("pulled by kwctl", self.pulled_by(&kwctl));
             through.step("pushed by kwctl", self.pushed_by(&kwctl));
         } else {
-            let why = "the steps of kwctl: kwctl is not on PATH";
-            through.left_out.push(why.to_owned());
+            through.missing.push(("kwctl", "the steps of kwctl"));
         }
         if let Some(policy_server) = module::on_path("policy-server") {
             through.step("loaded by policy-server", self.loaded_by(&policy_server));
         } else {
-            let why = "the step of policy-server: it is not on PATH";
-            through.left_out.push(why.to_owned());
+            through
+                .missing
+                .push(("policy-server", "the step of policy-server"));
         }
     }
 

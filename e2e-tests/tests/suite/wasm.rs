@@ -8,10 +8,11 @@ use hco_preflight::{HostCalls, Policy};
 use serde_json::{Value, json};
 
 use crate::door::{Outcome, Through};
+use crate::module;
 
 pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
     let mut through = Through::default();
-    match Policy::embedded() {
+    match Policy::embedded_with(&module::options()) {
         Ok(policy) => {
             let mut repaired = 0;
             for judged in cases {

@@ -136,7 +136,7 @@ fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
 fn refused_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::Refusal> {
     let template: &HandedOver<'_> = forecast.templates.get(cron.template)?;
     let golden = forecast.golden_namespace;
-    let own = forecast.source(golden, &cron.managed_data_source);
+    let own = forecast.source(golden, &cron.source.name);
     let pointer = forecast.source(golden, &template.spec.managed_data_source);
     let own = own.filter(|source| source.by != CreatedBy::Cdi);
     own.into_iter()

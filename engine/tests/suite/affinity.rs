@@ -48,6 +48,7 @@ fn check(compressed: impl Read) -> usize {
         rows += 1;
         wrong.extend(disagreement(&row).map(|fact| format!("{}: {fact}", row.id)));
     }
+    assert_ne!(rows, 0, "there are no rows to compare");
     assert!(wrong.is_empty(), "{} of {rows}: {wrong:#?}", wrong.len());
     rows
 }

@@ -15,9 +15,11 @@ mod handbook;
 mod install;
 mod manifests;
 mod names;
+mod workflows;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+use e2e_tests::not_run;
 
 /// The project's directory.
 fn root() -> PathBuf {
@@ -29,19 +31,12 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Whether a program can be started; prints a message if not.
+/// Whether a program can be started; if not, prints that the test did not run, or fails if the program is required.
 fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
     if !found {
-        not_run(&format!("{program} is not on PATH"));
+        not_run(program, &format!("{program} is not on PATH"));
     }
     found
-}
-
-/// Prints that something was not tested. Not with the macros, because libtest hides the output of a test that passes.
-fn not_run(why: &str) {
-    let name = std::thread::current().name().map(str::to_owned);
-    let line = format!("{}: not run: {why}\n", name.unwrap_or_default());
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }

@@ -6,17 +6,18 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use cel::{Context, Program};
+use e2e_tests::not_run;
 use packaging::Metadata;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use crate::{is_there, not_run, root, text};
+use crate::{is_there, root, text};
 
 /// The output of kubectl for each overlay and for the base; `None` if kubectl is missing.
 fn rendered() -> BTreeMap<String, Vec<Value>> {
     static RENDERED: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(render);
     if RENDERED.is_empty() {
-        not_run("kubectl is not on PATH");
+        not_run("kubectl", "kubectl is not on PATH");
     }
     RENDERED.clone()
 }
@@ -80,16 +81,13 @@ fn policies(manifests: &[Value]) -> impl Iterator<Item = &Value> {
     manifests.filter(|it| it["kind"] == "ClusterAdmissionPolicy")
 }
 
-/// A CRD of Kubewarden or HCO; these are not in the repository.
-pub(crate) fn crd(file: &str) -> Option<Value> {
-    let path = root().join("../shared/crds").join(file);
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        not_run(&format!("{} is not there", path.display()));
-        return None;
-    };
-    documents(&text)
-        .into_iter()
-        .find(|it| it["kind"] == "CustomResourceDefinition")
+/// A CRD of Kubewarden or HCO.
+pub(crate) fn crd(name: &str) -> Value {
+    one(
+        &documents(&e2e_tests::crd(name)),
+        "CustomResourceDefinition",
+    )
+    .clone()
 }
 
 /// The schema of a version, changed so that it rejects what the API server would prune.
@@ -126,13 +124,8 @@ pub(crate) fn mistakes(schema: &Value, manifest: &Value) -> Vec<String> {
 
 #[test]
 fn every_manifest_is_valid_by_its_crd() {
-    let (Some(policies), Some(servers)) = (
-        crd("kubewarden-clusteradmissionpolicies.yaml"),
-        crd("kubewarden-policyservers.yaml"),
-    ) else {
-        return;
-    };
-    let (policies, servers) = (schema(&policies, "v1"), schema(&servers, "v1"));
+    let policies = schema(&crd("kubewarden-clusteradmissionpolicies"), "v1");
+    let servers = schema(&crd("kubewarden-policyservers"), "v1");
     for (overlay, manifests) in rendered() {
         for manifest in &manifests {
             let schema = match manifest["kind"].as_str().unwrap() {
@@ -154,17 +147,15 @@ fn every_manifest_is_valid_by_its_crd() {
 /// With a version that is not served, the audit scanner fails for the policy.
 #[test]
 fn the_versions_that_are_judged_are_served() {
-    for (overlay, file) in [
-        ("overlays/hco-1.17", "hco-v1.17.0.yaml"),
-        ("overlays/kubevirt", "hco-v1.18.0.yaml"),
-        (
-            "overlays/openshift-virtualization",
-            "hco-main-2026-08-21.yaml",
-        ),
+    for (overlay, name) in [
+        ("overlays/hco-1.17", "hco-v1.17.0"),
+        ("overlays/kubevirt", "hco-v1.18.0"),
+        ("overlays/openshift-virtualization", "hco-main-2026-08-21"),
     ] {
-        let (Some(crd), Some(manifests)) = (crd(file), rendered().remove(overlay)) else {
+        let Some(manifests) = rendered().remove(overlay) else {
             return;
         };
+        let crd = crd(name);
         let versions = crd["spec"]["versions"].as_array().unwrap();
         let served: BTreeSet<&str> = versions
             .iter()
@@ -270,12 +261,13 @@ fn one_file_says_where_kubewarden_is() {
             let named = &policy["spec"]["settings"]["serviceAccount"];
             assert_eq!(named, account, "{overlay}");
         }
-        let mut namespaces = manifests.iter().flat_map(|it| {
+        let namespaces = manifests.iter().flat_map(|it| {
             let subjects = it["subjects"].as_array().into_iter().flatten();
             let namespace = it["metadata"].get("namespace");
             subjects.map(|it| &it["namespace"]).chain(namespace)
         });
-        assert!(namespaces.all(|it| it == "elsewhere"), "{overlay}");
+        let namespaces: BTreeSet<&str> = namespaces.filter_map(Value::as_str).collect();
+        assert_eq!(namespaces, BTreeSet::from(["elsewhere"]), "{overlay}");
         let read_nodes = manifests.iter().find(|it| {
             it["kind"] == "ClusterRoleBinding"
                 && it["metadata"]["name"] == "hco-architecture-guard-nodes"

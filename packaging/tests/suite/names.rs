@@ -70,6 +70,7 @@ fn a_move_reaches_every_file() {
         registry: "registry.invalid/somebody-else".to_owned(),
     };
     let here = home();
+    let mut seen = 0;
     for (path, text) in texts(&root()).unwrap() {
         if path.ends_with("Cargo.toml") {
             continue;
@@ -84,8 +85,10 @@ fn a_move_reaches_every_file() {
         if path.ends_with("policy-metadata.yml") {
             let metadata = Metadata::parse(&moved).unwrap();
             assert_eq!(Home::of(&metadata).unwrap(), there);
+            seen += 1;
         }
     }
+    assert_eq!(seen, 1, "the metadata");
 }
 
 /// Links that programs print come from Cargo.toml at compile time: `env!("CARGO_PKG_REPOSITORY")`.

@@ -360,16 +360,10 @@ mod tests {
     #[test]
     fn a_helper_that_does_not_end_is_an_error() {
         use std::os::unix::fs::PermissionsExt as _;
+        use std::os::unix::process::ExitStatusExt as _;
         let directory = tempfile::tempdir().unwrap();
-        let (program, pid) = (
-            directory.path().join("helper"),
-            directory.path().join("pid"),
-        );
-        let script = format!(
-            "#!/bin/sh\necho $$ >{}\nexec tail -f /dev/null\n",
-            pid.display()
-        );
-        std::fs::write(&program, script).unwrap();
+        let program = directory.path().join("helper");
+        std::fs::write(&program, "#!/bin/sh\nexec tail -f /dev/null\n").unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let Err(error) = from_program(&program, "quay.io", deadline(50)) else {
             panic!("there are credentials");
@@ -377,12 +371,13 @@ mod tests {
         let expected =
             "helper` did not respond for quay.io within 50ms; fix it, or remove it from the file";
         assert!(error.to_string().ends_with(expected), "{error}");
-        // Unless it was killed before it has written it.
-        if let Ok(pid) = std::fs::read_to_string(&pid)
-            && !pid.is_empty()
-        {
-            assert!(!Path::new("/proc").join(pid.trim()).exists());
-        }
+        let mut child = Command::new("tail")
+            .args(["-f", "/dev/null"])
+            .spawn()
+            .unwrap();
+        assert!(output_of(&mut child, deadline(0)).unwrap().is_none());
+        let killed = child.try_wait().unwrap().and_then(|status| status.signal());
+        assert_eq!(killed, Some(9));
     }
 
     fn basic(user: &str) -> RegistryAuth {

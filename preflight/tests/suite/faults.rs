@@ -24,7 +24,7 @@ fn validate(payload: &[u8], host: Arc<dyn HostCalls>) -> Verdict {
 fn unhurried(payload: &[u8]) -> Verdict {
     let options = Options {
         deadline: None,
-        ..Options::default()
+        ..crate::options()
     };
     let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
     policy.validate(payload, nodes()).result.unwrap()
@@ -198,7 +198,7 @@ const LOOPS_ON_LONG_NAMES: &str = "(if (i32.gt_u (local.get 0) (i32.const 4)) (t
 fn short_deadline() -> Options {
     Options {
         deadline: Some(Duration::from_millis(50)),
-        ..Options::default()
+        ..crate::options()
     }
 }
 
@@ -365,7 +365,7 @@ fn a_trap_is_not_an_error_of_the_guest() {
 fn a_guest_that_wants_more_memory_than_it_may_have_is_an_error_and_the_policy_goes_on() {
     let options = Options {
         memory: Some(8 << 20),
-        ..Options::default()
+        ..crate::options()
     };
     let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
     let large = payload(&json!({"x": "x".repeat(16 << 20)}));
@@ -415,7 +415,7 @@ fn a_thousand_evaluations_at_the_same_time_say_the_same() {
     // Whoever comes first waits for the last.
     let options = Options {
         deadline: None,
-        ..Options::default()
+        ..crate::options()
     };
     let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
     let payload = payload(&json!({}));

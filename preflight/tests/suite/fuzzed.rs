@@ -67,7 +67,7 @@ fn wasm_vs_native() {
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let options = Options {
         deadline: None,
-        ..Options::default()
+        ..crate::options()
     };
     Policy::embedded_with(&options).expect("the module compiles")
 });

@@ -76,17 +76,15 @@ fn call(host: &dyn HostCalls, operation: &str, image: &str) -> Result<Value, Str
     Ok(serde_json::from_slice(&answer).unwrap())
 }
 
-/// Past libtest, which shows nothing of a test that passes.
-pub(crate) fn not_run(test: &str) {
-    let why = DockerRegistry::MISSING;
-    let mut error = std::io::stderr();
-    writeln!(error, "{test}: not run: {why}").unwrap();
+/// The test needs a registry, and there is none.
+pub(crate) fn not_run() {
+    e2e_tests::not_run("registry", DockerRegistry::MISSING);
 }
 
 #[test]
 fn every_form_of_an_image_is_read() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
-        return not_run("every_form_of_an_image_is_read");
+        return not_run();
     };
     let index = registry.push_oci_index("index").unwrap();
     registry.push_docker_list("list").unwrap();
@@ -132,7 +130,7 @@ fn every_form_of_an_image_is_read() {
 #[test]
 fn the_module_gets_what_policy_server_answers() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
-        return not_run("the_module_gets_what_policy_server_answers");
+        return not_run();
     };
     let index = registry.push_oci_index("index").unwrap();
     let single = registry.push_single("single", Some("1"), "s390x", OCI);
@@ -192,7 +190,7 @@ fn a_certificate_is_trusted_as_sources_yml_says() {
         "key": file("key", key),
     });
     let Some(registry) = TestRegistry::start(&json!({"http": {"tls": tls}})) else {
-        return not_run("a_certificate_is_trusted_as_sources_yml_says");
+        return not_run();
     };
     let host = registry.host();
     let authority = |pem: String| {

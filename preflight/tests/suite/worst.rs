@@ -28,7 +28,7 @@ const ARCHITECTURE: &str = "63 bytes";
 static PATIENT: LazyLock<Policy> = LazyLock::new(|| {
     let options = Options {
         deadline: None,
-        ..Options::default()
+        ..crate::options()
     };
     Policy::embedded_with(&options).expect("the module compiles")
 });

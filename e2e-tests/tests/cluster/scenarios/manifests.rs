@@ -2,9 +2,8 @@
 //! more.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use e2e_tests::Page;
+use e2e_tests::{Page, crd};
 use serde_json::{Value, json};
 
 use crate::module::ROOT;
@@ -12,16 +11,10 @@ use crate::policy::{Policy, documents};
 use crate::waiting::until;
 use crate::world::World;
 
-/// In addition to HCO's: Kubewarden's, if they are available.
-const CRDS: [&str; 2] = [
-    "kubewarden-clusteradmissionpolicies.yaml",
-    "kubewarden-policyservers.yaml",
-];
-
 const POLICY: &str = "clusteradmissionpolicy.policies.kubewarden.io/hco-architecture-guard created";
 
 pub(crate) fn run(world: &World<'_>) {
-    let kubewarden = install_kubewarden(world);
+    install_kubewarden(world);
     let overlays = std::fs::read_dir(format!("{ROOT}/deploy/overlays")).expect("overlays");
     let mut folders: Vec<String> = overlays
         .map(|entry| entry.expect("an entry").file_name())
@@ -32,15 +25,11 @@ pub(crate) fn run(world: &World<'_>) {
     assert!(folders.len() > 3, "{folders:?}");
     let job = format!("{ROOT}/deploy/preflight-job");
     is_accepted(world, &job, "job.batch/hco-preflight created");
-    if kubewarden {
-        the_page_about_images_is_accepted(world);
-    }
+    the_page_about_images_is_accepted(world);
     let before = Rules::of(world);
     for folder in &folders {
         let path = format!("{ROOT}/deploy/{folder}");
-        if kubewarden {
-            is_accepted(world, &path, POLICY);
-        }
+        is_accepted(world, &path, POLICY);
         let rendered = world.admin.run(&["kustomize", &path]);
         assert_eq!(rendered.code, Some(0), "{rendered:?}");
         let manifests = documents(&rendered.stdout);
@@ -49,20 +38,14 @@ pub(crate) fn run(world: &World<'_>) {
     }
 }
 
-/// Whether Kubewarden's `CustomResourceDefinitions` are available.
-fn install_kubewarden(world: &World<'_>) -> bool {
-    let files = CRDS.map(|name| Path::new(ROOT).join("../shared/crds").join(name));
-    if !files.iter().all(|file| file.is_file()) {
-        println!("scenario 8 leaves out Kubewarden's own resources: ../shared/crds is not there");
-        return false;
-    }
-    for file in &files {
-        let output = world
-            .admin
-            .run(&["create", "-f", &file.display().to_string()]);
-        assert_eq!(output.code, Some(0), "{output:?}");
-    }
+/// In addition to HCO's `CustomResourceDefinition`: Kubewarden's.
+fn install_kubewarden(world: &World<'_>) {
     for resource in ["clusteradmissionpolicies", "policyservers"] {
+        world
+            .admin
+            .file("crd.yaml", &crd(&format!("kubewarden-{resource}")));
+        let output = world.admin.run(&["create", "-f", "crd.yaml"]);
+        assert_eq!(output.code, Some(0), "{output:?}");
         let path = format!("/apis/policies.kubewarden.io/v1/{resource}");
         until("Kubewarden's resources are served", || {
             match world.api().text(&path)? {
@@ -71,7 +54,6 @@ fn install_kubewarden(world: &World<'_>) -> bool {
             }
         });
     }
-    true
 }
 
 /// As in docs/rollout.md, but as a dry run, because there is no controller.

@@ -21,6 +21,7 @@ use tokio::task::spawn_blocking;
 
 use super::server::Server;
 use crate::control_plane::ControlPlane;
+use crate::module;
 use crate::policy::Policy;
 
 struct Serving {
@@ -60,7 +61,7 @@ fn router(policy: &Policy, kubeconfig: &std::path::Path) -> Router {
     let deadline = Duration::from_secs(deadline);
     let options = Options {
         deadline: Some(deadline),
-        ..Options::default()
+        ..module::options()
     };
     let serving = Serving {
         module: hco_preflight::Policy::embedded_with(&options).expect("the module"),

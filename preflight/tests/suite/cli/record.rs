@@ -1,6 +1,5 @@
 //! `record`: the real kwctl repeats a check.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -102,7 +101,7 @@ fn look_ups_that_are_not_made_are_not_recorded() {
         read("settings.json"),
         read("request.json")
     );
-    let verdict = Policy::embedded()
+    let verdict = Policy::embedded_with(&crate::options())
         .unwrap()
         .validate(payload.as_bytes(), replay);
     assert_eq!(verdict.result.unwrap().code, Some(403));
@@ -121,13 +120,7 @@ fn look_ups_that_are_not_made_are_not_recorded() {
 #[test]
 fn kwctl_says_the_same() {
     if Command::new("kwctl").arg("--version").output().is_err() {
-        // Past libtest, which shows nothing of a test that passes.
-        writeln!(
-            std::io::stderr(),
-            "record: not repeated: kwctl is not on PATH"
-        )
-        .unwrap();
-        return;
+        return e2e_tests::not_run("kwctl", "kwctl is not on PATH");
     }
     let to = scratch("record-kwctl");
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");

@@ -2,7 +2,6 @@
 //!
 //! The foreign schemas are files of crates that these tests depend on, found where cargo keeps them.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -114,20 +113,10 @@ fn junit_is_valid() {
     }
 }
 
-/// Kubewarden's own `CustomResourceDefinition` is beside the project where it was built, and nowhere else.
 #[test]
 fn reports_fit_the_definition_of_kubewarden() {
-    const DEFINITION: &str = "../../shared/crds/policyreport-policyreports.yaml";
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(DEFINITION);
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        let _ = writeln!(
-            std::io::stderr(),
-            "cli::schemas::reports_fit_the_definition_of_kubewarden: not run: {} is not there",
-            path.display()
-        );
-        return;
-    };
-    let definition: Value = yaml_serde::from_str(&text).unwrap();
+    let definition = e2e_tests::crd("policyreport-policyreports");
+    let definition: Value = yaml_serde::from_str(&definition).unwrap();
     let mut versions = definition["spec"]["versions"].as_array().unwrap().iter();
     let version = versions.find(|it| it["name"] == "v1alpha2").unwrap();
     let mut schema = version["schema"]["openAPIV3Schema"].clone();
