@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use kubernetes::path::FieldPath;
+use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
 use operators::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
 use operators::hco::hyperconverged::HyperConverged;
@@ -87,6 +88,15 @@ impl<'a> Facts<'a> {
         self.census_if_read()
     }
 
+    /// Reads the nodes for the words of a finding, which can do without them: if the placement is too long, nothing
+    /// happens.
+    pub(crate) fn read_for_words(&self) {
+        let slot = self.slot.or(self.instead);
+        if slot.is_some() {
+            self.nodes.read(slot);
+        }
+    }
+
     /// The nodes, if a rule asked for them.
     pub(crate) fn census_if_read(&self) -> Option<&'a Census> {
         let own = self.nodes.peek(self.slot);
@@ -148,6 +158,21 @@ impl<'a> Facts<'a> {
     pub(crate) fn image_path(&self, template: &Template<'_>) -> FieldPath {
         let source = ["spec", "template", "spec", "source", "registry", "url"];
         self.path_of(template).keys(&source)
+    }
+
+    /// The path of the field that enables the import: in v1, the gate if it is set and the field is not, or if this
+    /// version of HCO does not know the field.
+    pub(crate) fn import_path(&self) -> FieldPath {
+        let import = &self.hco.import;
+        let fields = &self.hco.fields;
+        let version = self.version.hco;
+        let gate = import.gate_index(version);
+        let has_field = import.api_version == ApiVersion::V1beta1 || version.has_import_field();
+        match gate {
+            Some(index) if import.field.is_none() || !has_field => fields.gates.path().index(index),
+            None if !has_field => fields.gates.path(),
+            _ => fields.import.path(),
+        }
     }
 
     /// The path of the complete placement of the workloads.
