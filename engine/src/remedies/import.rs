@@ -50,8 +50,11 @@ impl Remedies<'_, '_> {
         let mut summary = "enable the multi-architecture import".to_owned();
         let version = facts.version;
         let is_field_alone = hco.version == ApiVersion::V1beta1
-            || (version.is_known && version.hco.has_import_field())
-            || hco.import.field.is_some();
+            || if version.is_known {
+                version.hco.has_import_field()
+            } else {
+                hco.import.field.is_some()
+            };
         if !is_field_alone && !version.is_known {
             summary +=
                 " (HCO 1.19 and later read the field; earlier versions read the feature gate)";

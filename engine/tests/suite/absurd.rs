@@ -224,6 +224,56 @@ fn more_warnings_than_fit_are_counted() {
     );
 }
 
+/// In monitor mode, the host drops the message and keeps the warnings.
+#[test]
+fn denials_beyond_the_limits_are_counted_in_the_message_and_in_the_warnings() {
+    let templates: Vec<Value> = (0..200)
+        .map(|number| json!({"metadata": {"name": format!("t{number}")}, "spec": {}}))
+        .collect();
+    let report = judged(
+        &json!({"denialsAsWarnings": true}),
+        &json!({
+            "featureGates": {"enableMultiArchBootImageImport": true},
+            "dataImportCronTemplates": templates,
+        }),
+    );
+    assert_eq!(report.code, Some(403));
+    assert!(report.message.unwrap().contains(" and 194 more"));
+    let (last, lines) = report.warnings.split_last().unwrap();
+    assert_eq!(*last, format!("and {} more", 200 - lines.len()));
+    let begins = "[architectures-missing] Denied in protect mode: Template `t";
+    assert!(lines.len() > 20 && lines.iter().all(|line| line.starts_with(begins)));
+    assert!(report.warnings.iter().map(String::len).sum::<usize>() <= 4096);
+}
+
+/// The warning of a repair that was not applied counts too.
+#[test]
+fn an_obstacle_is_within_the_limit_of_warnings() {
+    for length in 1..60 {
+        let template = |number: usize| template(&format!("t{number:0>length$}"), "amd64");
+        let templates: Vec<Value> = (0..100).map(template).collect();
+        let level = json!({"multi-arch-import-disabled": "warn"});
+        let repair = json!({"multi-arch-import-disabled": {"place-on": "s390x"}});
+        let report = judged(
+            &json!({"levels": level, "repair": repair}),
+            &json!({ "dataImportCronTemplates": templates }),
+        );
+        let is_obstacle = |line: &String| line.contains("place-on") && line.contains("not applied");
+        assert!(report.warnings.iter().any(is_obstacle), "{length}");
+        let bytes = report.warnings.iter().map(String::len).sum::<usize>();
+        assert!(bytes <= 4096, "{length}: {bytes} bytes");
+    }
+}
+
+fn judged(settings: &Value, spec: &Value) -> Report {
+    let payload = json!({"settings": settings, "request": {
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"apiVersion": "hco.kubevirt.io/v1beta1", "metadata": {"name": "x"}, "spec": spec},
+    }});
+    engine::judge(payload.to_string().as_bytes(), &mixed())
+}
+
 #[test]
 fn a_message_that_does_not_fit_counts_what_it_leaves_out() {
     // Each character of these names is shown as an escape of nine bytes.
