@@ -33,6 +33,7 @@ mod remedies;
 mod requests;
 mod templates;
 mod updates;
+mod versions;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 
