@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use kubernetes::path::FieldPath;
 use operators::forecast::{Changes, Forecast, Given, Refused};
+use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
 use operators::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
 use operators::hco::hyperconverged::HyperConverged;
@@ -82,7 +83,8 @@ impl<'a> Facts<'a> {
     pub(crate) fn contradicts_itself(&self) -> bool {
         let before = self.old.map(|old| &old.hco.import);
         let import = &self.hco.import;
-        import.gate_index().is_some() && import.contradicts_itself(before, self.version.hco)
+        import.gate_index(self.version.hco).is_some()
+            && import.contradicts_itself(before, self.version.hco)
     }
 
     /// What SSP, CDI, and KubeVirt will make of the object. `None` if the nodes were not read, or if a patch changes what
@@ -159,6 +161,15 @@ impl<'a> Facts<'a> {
     pub(crate) fn census(&self) -> Option<&'a Census> {
         self.nodes.read(self.slot.or(self.instead));
         self.census_if_read()
+    }
+
+    /// Reads the nodes for the words of a finding, which can do without them: if the placement is too long, nothing
+    /// happens.
+    pub(crate) fn read_for_words(&self) {
+        let slot = self.slot.or(self.instead);
+        if slot.is_some() {
+            self.nodes.read(slot);
+        }
     }
 
     /// The nodes, if a rule asked for them.
@@ -250,6 +261,21 @@ impl<'a> Facts<'a> {
                 fields.common_namespace.path()
             }
             _ => fields.templates.path(),
+        }
+    }
+
+    /// The path of the field that enables the import: in v1, the gate if it is set and the field is not, or if this
+    /// version of HCO does not know the field.
+    pub(crate) fn import_path(&self) -> FieldPath {
+        let import = &self.hco.import;
+        let fields = &self.hco.fields;
+        let version = self.version.hco;
+        let gate = import.gate_index(version);
+        let has_field = import.api_version == ApiVersion::V1beta1 || version.has_import_field();
+        match gate {
+            Some(index) if import.field.is_none() || !has_field => fields.gates.path().index(index),
+            None if !has_field => fields.gates.path(),
+            _ => fields.import.path(),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::fix::Fix;
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let import = &facts.hco.import;
-    let Some(index) = import.gate_index() else {
+    let Some(index) = import.gate_index(facts.version.hco) else {
         return;
     };
     if !facts.contradicts_itself() {

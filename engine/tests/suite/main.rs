@@ -35,6 +35,7 @@ mod remedies;
 mod requests;
 mod templates;
 mod updates;
+mod versions;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 
