@@ -178,16 +178,16 @@ mutants-all: setup ## Test all mutants; takes hours (SHARD=0/8: a part)
 ROWS := $(abspath $(TARGET))/hco-drift
 ORACLE = engine/tests/oracle/run $(or $(HCO),$(error HCO=path/to/a/checkout/of/hyperconverged-cluster-operator)) $(ROWS) -seed $(or $(SEED),1)
 .PHONY: hco-drift
-hco-drift: setup ## Compare the engine with the HCO checkout HCO=path, using generated objects (needs Go)
+hco-drift: setup ## Compare the engine with the HCO checkout HCO=path, by the newest version or by HCO_VERSION=1.18 (needs Go)
 	$(ORACLE) -created $(or $(CREATED),5000) -updated $(or $(UPDATED),1000)
 	RUST_BACKTRACE=0 HCO=$(abspath $(HCO)) HCO_ROWS=$(ROWS) $(CARGO) test --locked -q -p hco-architecture-engine --test suite -- --nocapture --exact \
-		conformance::the_corpus_agrees_with_hco updates::the_corpus_agrees_with_the_webhooks_of_hco
+		$(if $(HCO_VERSION),versions::the_rows_of_a_checkout_agree_with_its_version,conformance::the_corpus_agrees_with_hco updates::the_corpus_agrees_with_the_webhooks_of_hco)
 
 .PHONY: hco-sample
-hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkout HCO=path (needs Go)
-	$(ORACLE) -created $(or $(CREATED),2000) -updated $(or $(UPDATED),600)
-	cp $(ROWS)/hco.jsonl.gz engine/tests/suite/data/hco-sample.jsonl.gz
-	cp $(ROWS)/update.jsonl.gz engine/tests/suite/data/update-sample.jsonl.gz
+hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkout HCO=path, those of main or of HCO_VERSION=1.18 (needs Go)
+	$(ORACLE) -created $(or $(CREATED),$(if $(HCO_VERSION),290,2000)) -updated $(or $(UPDATED),$(if $(HCO_VERSION),300,600))
+	cp $(ROWS)/hco.jsonl.gz engine/tests/suite/data/hco-$(or $(HCO_VERSION),sample).jsonl.gz
+	cp $(ROWS)/update.jsonl.gz engine/tests/suite/data/update-$(or $(HCO_VERSION),sample).jsonl.gz
 
 # ONLY: the names of targets. New inputs are kept in fuzz/target/corpus, and the module gets those of `report` too. There is no
 # sanitizer, because the code is safe Rust.

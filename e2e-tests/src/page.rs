@@ -55,9 +55,13 @@ impl Page {
         level.unwrap_or_else(|| panic!("{} has no line `Level: `", self.id))
     }
 
-    /// The level of the rule on plain Kubernetes, if it differs from the default.
-    pub fn level_on_plain_kubernetes(&self) -> Option<&str> {
-        self.code_after("Plain Kubernetes: ")
+    /// Whether the rule is silent on plain Kubernetes, where HCO deploys no golden images.
+    pub fn is_silent_on_plain_kubernetes(&self) -> bool {
+        match self.code_after("Plain Kubernetes: ") {
+            None => false,
+            Some("silent") => true,
+            Some(other) => panic!("{}: `Plain Kubernetes: {other}`", self.id),
+        }
     }
 
     /// The only API version that the rule is about, if there is only one.

@@ -215,9 +215,10 @@ impl<'a, 's> Findings<'a, 's> {
         self.settings.level(self.rule, Some(template)) != Level::Ignore
     }
 
-    /// Whether a finding denies the request: its problem is new. Only then may a rule read the nodes for the words alone.
+    /// Whether a finding is described and denies the request: its problem is new. Only then may a rule read the nodes for
+    /// the words alone, because another denial adds nothing.
     pub(crate) fn denies(&mut self, identity: &Identity<'a>) -> bool {
-        self.outcome(identity) == Some(Outcome::Deny)
+        self.keep == Keep::Descriptions && self.outcome(identity) == Some(Outcome::Deny)
     }
 
     /// Adds a finding. It is described only if the report shows it.

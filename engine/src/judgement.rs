@@ -3,6 +3,7 @@
 
 use kubernetes::json::Json;
 use operators::forecast::{self, Changes, Refused, State};
+use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
 
 use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
@@ -11,7 +12,7 @@ use crate::finding::{Findings, Found, Outcome};
 use crate::images::{Images, Lookups, Registries};
 use crate::remedies::Remedies;
 use crate::remedy::Remedy;
-use crate::rule::{Reads, Rule};
+use crate::rule::{Level, Reads, Rule, Subject};
 use crate::rules::CHECKS;
 use crate::settings::{Settings, Updates};
 
@@ -56,12 +57,18 @@ pub(crate) fn judge<R>(
     let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
     let before = before.filter(|_| has_golden_images);
     let after = after.filter(|_| has_golden_images);
-    let changes = changes(before.as_ref(), after.as_ref());
-    let before = match before {
+    // The findings of the old object are those on the same nodes; what changes in the cluster is not.
+    let real = facts.old.and_then(Facts::predict_on_no_nodes);
+    let real = real.filter(|_| has_golden_images);
+    let real = real.as_ref().or(before.as_ref());
+    let changes = changes(real, after.as_ref());
+    let despite_hco = match &before {
         Some(Err(Refused::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
-        before => before,
+        _ => None,
     };
-    let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
+    let compared = despite_hco.as_ref().or(before.as_ref());
+    let old = facts.old.map(|old| old.with_forecast(compared));
+    let old_really = facts.old.map(|old| old.with_forecast(real));
     let mut facts = Facts {
         old: old.as_ref(),
         changes: changes.as_ref(),
@@ -87,6 +94,10 @@ pub(crate) fn judge<R>(
     // What follows is about words. The nodes are never read for words alone.
     facts.nodes.close();
     let judged = stages.finish(&facts, object);
+    let facts = Facts {
+        old: old_really.as_ref(),
+        ..facts
+    };
     if !policy.is_complete || facts.census_if_read().is_some() || facts.nodes.error().is_some() {
         return then(&facts, &judged);
     }
@@ -94,7 +105,8 @@ pub(crate) fn judge<R>(
     facts.nodes.open();
     facts.census();
     let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
-    let before = before.filter(|_| has_golden_images);
+    let real = facts.old.and_then(Facts::predict_on_no_nodes);
+    let before = real.or(before).filter(|_| has_golden_images);
     let after = after.filter(|_| has_golden_images);
     let changes = self::changes(before.as_ref(), after.as_ref());
     let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
@@ -136,15 +148,25 @@ impl<'a> Stages<'a, '_> {
         }
     }
 
-    /// Whether a rule needs the forecast: HCO creates a golden image, or did before the update.
+    /// Whether a rule needs the forecast: it has something to say about a golden image, or about an update.
     fn wants_forecast(&self, facts: &Facts<'_>) -> bool {
-        let old = facts.old.map_or(&[][..], |old| &old.golden_images);
-        let mut rules = CHECKS
-            .iter()
-            .filter(|(rule, _)| rule.reads == Reads::Forecast);
+        let settings = self.policy.settings;
+        let is_update = facts
+            .old
+            .is_some_and(|old| !(facts.golden_images.is_empty() && old.golden_images.is_empty()));
+        // With the import off, the rules are silent about the templates that HCO adds by itself.
+        let is_judged =
+            |image: &&GoldenImage<'_>| image.template.is_some() || facts.import == Import::Enabled;
+        let images = || facts.golden_images.iter().filter(is_judged);
+        let wants = |rule: &Rule| match rule.subject {
+            Subject::Object => is_update && settings.is_checked(rule),
+            Subject::Template => {
+                images().any(|image| settings.level(rule, Some(image.name)) != Level::Ignore)
+            }
+        };
+        let mut rules = CHECKS.iter().map(|(rule, _)| rule);
         self.policy.has_golden_images
-            && !(facts.golden_images.is_empty() && old.is_empty())
-            && rules.any(|(rule, _)| self.policy.settings.is_checked(rule))
+            && rules.any(|rule| rule.reads == Reads::Forecast && wants(rule))
     }
 
     /// Whether a rule denies the object for a reason that does not depend on images.

@@ -66,8 +66,11 @@ impl Remedies<'_, '_> {
         let mut summary = "enable the multi-architecture import".to_owned();
         let version = facts.version;
         let is_field_alone = hco.version == ApiVersion::V1beta1
-            || (version.is_known && version.hco.has_import_field())
-            || hco.import.field.is_some();
+            || if version.is_known {
+                version.hco.has_import_field()
+            } else {
+                hco.import.field.is_some()
+            };
         if !is_field_alone && !version.is_known {
             summary +=
                 " (HCO 1.19 and later read the field; earlier versions read the feature gate)";
@@ -192,15 +195,20 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     if reads_field {
         edits = edits.set(&hco.fields.import, true);
     }
-    // Before 1.19, HCO knows the gate by its exact name only.
-    let is_gate = |it: &Gate| it.is_import && (reads_field || it.name == GATE);
+    let is_gate = |it: &Gate| it.is_known(version.hco);
+    let is_listed = hco.import.gates.iter().any(is_gate);
+    let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
     for (index, entry) in hco.import.gates.iter().enumerate() {
         if is_gate(entry) && !entry.enabled {
             edits = edits.replace(list.path().index(index), gate(&entry.name));
         }
     }
-    let is_listed = hco.import.gates.iter().any(is_gate);
-    let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
+    // Before 1.19, HCO ignores a gate in another letter case. It becomes the gate, because `import-gate-misspelled`
+    // corrects its name as well.
+    let misspelled = hco.import.gates.iter().position(|it| it.is_import);
+    if let Some(index) = misspelled.filter(|_| needs_gate && !is_listed) {
+        return edits.replace(list.path().index(index), gate(GATE));
+    }
     if hco.version == ApiVersion::V1 && needs_gate && !is_listed {
         // The empty object that an upgrade from HCO 1.18 leaves is not a list.
         if list.json().is_none_or(|json| json.kind() == Kind::Object) {

@@ -23,9 +23,9 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     }
     findings.add(Identity::only(), || Finding {
-        path: facts.hco.fields.templates.path(),
+        path: facts.changed_path(),
         fact: format!(
-            "The update deletes the disks of {} and imports them again: there is no disk until the import is done.",
+            "The update replaces the disks of {}: no VM can be created from them until the import is done.",
             boot_sources(&replaced)
         ),
         fixes: vec![Fix::advice(

@@ -22,7 +22,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         if last.replace(lost.template) == Some(lost.template) {
             continue;
         }
-        let name = lost.managed_data_source.as_str();
+        let name = &*lost.source.name;
         let winner = lost.to.or_else(|| pointers.get(name).copied());
         add(
             facts,
@@ -42,7 +42,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         }
         let winner = *first.entry(&cron.key).or_insert(cron.template);
         if winner != cron.template {
-            let name = cron.key.name.as_str();
+            let name = &*cron.key.name;
             add(
                 facts,
                 findings,

@@ -95,12 +95,12 @@ impl Field {
 /// What is wrong with one of the two names, because of a cron: the end of a sentence.
 fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
     let stops = "the image is not imported, and SSP stops for all templates.";
-    if let Some(reason) = cron.refused() {
-        let field = match reason.cause() {
-            Cause::Name => Field::Name,
-            Cause::ManagedDataSource => Field::ManagedDataSource,
-            Cause::Other => return None,
-        };
+    let of_cron = cron.refused().and_then(|reason| match reason.cause() {
+        Cause::Name => Some((Field::Name, reason)),
+        Cause::ManagedDataSource => Some((Field::ManagedDataSource, reason)),
+        Cause::Other => None,
+    });
+    if let Some((field, reason)) = of_cron {
         let reason = refusal(reason);
         return Some((
             field,
@@ -136,7 +136,7 @@ fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
 fn refused_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::Refusal> {
     let template: &HandedOver<'_> = forecast.templates.get(cron.template)?;
     let golden = forecast.golden_namespace;
-    let own = forecast.source(golden, &cron.managed_data_source);
+    let own = forecast.source(golden, &cron.source.name);
     let pointer = forecast.source(golden, &template.spec.managed_data_source);
     let own = own.filter(|source| source.by != CreatedBy::Cdi);
     own.into_iter()

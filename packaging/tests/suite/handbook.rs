@@ -209,7 +209,7 @@ fn the_examples_of_the_rules_are_valid_by_the_crd() {
         let blocks = page.blocks();
         for (_, text) in blocks
             .iter()
-            .filter(|(info, _)| info.starts_with("yaml cluster="))
+            .filter(|(info, _)| info.starts_with("yaml cluster=") || *info == "yaml before")
         {
             let object = documents(text).remove(0);
             let version = object["apiVersion"].as_str().unwrap();

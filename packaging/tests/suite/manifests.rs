@@ -336,6 +336,43 @@ fn nothing_is_denied_before_somebody_asks_for_it() {
     }
 }
 
+/// In monitor mode, Kubewarden drops the message of a denial.
+#[test]
+fn denials_are_warnings_in_monitor_mode_only() {
+    for (overlay, manifests) in rendered() {
+        for policy in policies(&manifests) {
+            let spec = &policy["spec"];
+            let is_monitored = spec["mode"] == "monitor";
+            let setting = &spec["settings"]["denialsAsWarnings"];
+            assert_eq!(*setting == json!(true), is_monitored, "{overlay}");
+        }
+    }
+}
+
+#[test]
+fn each_overlay_says_what_its_hco_is() {
+    for (overlay, manifests) in rendered() {
+        for policy in policies(&manifests) {
+            let settings = &policy["spec"]["settings"];
+            let of = |name: &str, value: &str| match overlay == format!("overlays/{name}") {
+                true => json!(value),
+                false => Value::Null,
+            };
+            let absent = of("plain-kubernetes", "absent");
+            assert_eq!(settings["goldenImages"], absent, "{overlay}");
+            assert_eq!(settings["hcoVersion"], of("hco-1.17", "1.17"), "{overlay}");
+            assert_eq!(
+                settings["goldenImagesNamespace"],
+                of(
+                    "openshift-virtualization",
+                    "openshift-virtualization-os-images"
+                ),
+                "{overlay}"
+            );
+        }
+    }
+}
+
 #[test]
 fn every_overlay_is_documented() {
     let (readme, rollout) = (text("README.md"), text("docs/rollout.md"));
@@ -368,6 +405,9 @@ fn the_repairing_policy_differs_in_what_repairs_need() {
         return;
     };
     let mut wanted = policy(&manifests).clone();
+    // It is in protect mode, so users see the message of a denial.
+    let settings = wanted["spec"]["settings"].as_object_mut().unwrap();
+    assert_eq!(settings.remove("denialsAsWarnings"), Some(json!(true)));
     wanted["metadata"]["name"] = json!("hco-architecture-guard-repair");
     wanted["spec"]["mode"] = json!("protect");
     wanted["spec"]["mutating"] = json!(true);
