@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hco_preflight::{HostCalls, Options, Policy};
+use host::{HostCalls, Options, Policy};
 
 use crate::measure::timed;
 

@@ -110,12 +110,7 @@ fn descriptor(media_type: &str, content: &[u8]) -> Value {
 }
 
 pub(crate) fn digest(content: &[u8]) -> String {
-    let mut text = "sha256:".to_owned();
-    for byte in Sha256::digest(content) {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("sha256:{}", sources::hex(&Sha256::digest(content)))
 }
 
 /// Files that are owned by root, with the timestamp 0.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use e2e_tests::{Case, ClusterOf, Images, Judged};
 use engine::Registry;
-use hco_preflight::{HostCalls, Policy};
+use host::{HostCalls, Policy};
 use serde_json::{Value, json};
 
 use crate::door::{Outcome, Through};

@@ -5,7 +5,6 @@ mod deployed;
 mod documentation;
 mod explain;
 mod fix;
-#[cfg(feature = "images")]
 mod images;
 mod outputs;
 mod picture;
@@ -20,7 +19,7 @@ use std::process::{Command, Output};
 
 use assert_cmd::cargo::CommandCargoExt as _;
 
-use crate::api_server::ApiServer;
+use e2e_tests::ApiServer;
 
 /// The manifests of these tests, where the command is run: paths in what it prints are relative.
 fn files() -> PathBuf {

@@ -9,7 +9,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::{command, command_on, compare, scratch, shown};
-use crate::api_server::{ApiServer, recorded};
+use e2e_tests::{ApiServer, recorded};
 
 /// Runs a command line against the recorded cluster; its address differs from run to run.
 fn run(server: &ApiServer, words: &str) -> (String, i32) {

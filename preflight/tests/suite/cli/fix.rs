@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::cluster::with_live;
 use super::{check, command, command_on, files, run, run_with, scratch};
-use crate::api_server::{ApiServer, recorded};
+use e2e_tests::{ApiServer, recorded};
 
 #[rstest]
 #[case::diff("fix -f fixable.yaml --arch amd64=3,arm64=2", 1)]

@@ -1,0 +1,22 @@
+//! What a user should know beside the result.
+
+use crate::foreign::one_line;
+
+/// Notes in the order in which they arose, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Notes(Vec<String>);
+
+impl Notes {
+    /// Adds a note, as one line.
+    pub(crate) fn push(&mut self, note: &str) {
+        let note = one_line(note);
+        if !self.0.contains(&note) {
+            self.0.push(note);
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
