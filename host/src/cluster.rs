@@ -29,7 +29,7 @@ pub struct Cluster {
     client: Client,
     server: String,
     context: Option<String>,
-    /// For each request.
+    /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
 }
 
@@ -68,7 +68,7 @@ impl Cluster {
             client,
             server,
             context,
-            timeout: connection.request_timeout.filter(|limit| !limit.is_zero()),
+            timeout: connection.request_timeout,
         })
     }
 

@@ -1,7 +1,6 @@
 //! The container image of hco-preflight: only the static binary and the license, without a base image. Assembled here,
 //! so that the same binaries result in the same bytes; see <https://github.com/opencontainers/image-spec>.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result};

@@ -207,6 +207,28 @@ pub(crate) struct Connection {
     request_timeout: Option<Duration>,
 }
 
+impl Connection {
+    /// The flags that say which cluster is asked, and as whom, for a command that is printed. In this context, because
+    /// another one may be the current one when the command is run.
+    pub(crate) fn flags(&self, context: Option<&str>) -> Vec<(&'static str, String)> {
+        let kubeconfig = self.kubeconfig.as_ref();
+        let mut flags = Vec::new();
+        let mut add = |flag, value: Option<String>| {
+            flags.extend(value.map(|value| (flag, value)));
+        };
+        add("--context", context.map(str::to_owned));
+        add(
+            "--kubeconfig",
+            kubeconfig.map(|it| it.display().to_string()),
+        );
+        add("--as", self.impersonate.clone());
+        for group in &self.impersonate_groups {
+            add("--as-group", Some(group.clone()));
+        }
+        flags
+    }
+}
+
 impl From<&Connection> for host::Connection {
     fn from(words: &Connection) -> Self {
         Self {

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
             match error.downcast() {
                 Ok(Unread::Nothing(what)) if args.allow_empty => {
                     verdicts.may_be_empty = true;
-                    notes.push(&what.to_string());
+                    notes.push_lines(what.to_string());
                 }
                 Ok(Unread::Nothing(what)) => verdicts.failures.push(what),
                 Ok(Unread::Failures(failures)) => verdicts.failures = failures,

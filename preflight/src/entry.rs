@@ -118,11 +118,11 @@ impl<'v> Entry<'v> {
         }
     }
 
-    /// The text, behind the name of the object.
+    /// The text, behind the name of the object if it does not have it.
     pub(crate) fn named(&self) -> String {
-        match self.object {
-            Some(object) => format!("{}: {}", object.unique_name(), self.text),
-            None => self.text.clone(),
+        match self.object.map(Judged::unique_name) {
+            Some(name) if !self.text.contains(&name) => format!("{name}: {}", self.text),
+            _ => self.text.clone(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! `fix`: applies the remedies that the module gives as data to the files.
 
+mod patches;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -7,21 +9,23 @@ use std::path::Path;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use host::Cluster;
 use manifest::{EditError, Edited, Object};
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
+use self::patches::Destination;
 use crate::apply;
 use crate::args::{self, AsIf, FixFormat, Prefer, WITH_ALTERNATIVES};
 use crate::diff::diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::{InFile, Source};
-use crate::foreign::{self, chain, one_line, shell_word};
+use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::prose::count;
-use crate::remedy::{edit, json_patch_of, patch};
+use crate::remedy::{edit, patch};
 use crate::report::{Finding, Level, Remedy, Report};
 use crate::stage::{self, Prepared, Purpose, Question, Unread};
 use crate::terminal::{Terminal, print_raw};
@@ -56,19 +60,28 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     prepared.without_repairs();
     let mut failures = prepared.failures().to_vec();
     let progress = Progress::start("checking");
-    let mut fixed = Vec::new();
-    for question in once_for_each_file(prepared.questions()) {
-        match Fixed::new(question, &prepared, args) {
-            Ok(object) => fixed.push(object),
-            Err(failure) => failures.push(failure),
-        }
-    }
+    let questions = once_for_each_file(prepared.questions()).into_iter();
+    let fixed = questions.map(|question| {
+        Fixed::new(question, &prepared, args).map_err(|failure| (question, failure))
+    });
+    let mut fixed: Vec<_> = fixed.collect();
     drop(progress);
-    for object in &mut fixed {
+    for object in fixed.iter_mut().flatten() {
         object.report_only_live(terminal);
     }
-    let changes = match args.output {
-        Some(format) => print_patches(&fixed, format, &mut failures)?,
+    let printed = args.output.map(|format| {
+        let destination = Destination {
+            context: prepared.cluster().and_then(Cluster::context),
+            is_cluster: prepared.cluster().is_some(),
+            connection: &args.subject.connection,
+        };
+        print_patches(&fixed, format, &destination, &mut failures)
+    });
+    let (fixed, unfixed): (Vec<_>, Vec<_>) = fixed.into_iter().partition(Result::is_ok);
+    failures.extend(unfixed.into_iter().filter_map(|it| Some(it.err()?.1)));
+    let mut fixed: Vec<Fixed<'_>> = fixed.into_iter().flatten().collect();
+    let changes = match printed {
+        Some(changes) => changes?,
         None => fix_files(&mut fixed, args, terminal, &mut failures)?,
     };
     for failure in &failures {
@@ -222,25 +235,6 @@ impl<'q> Fixed<'q> {
         self.sent = self.question.sent().clone();
         self.report = self.before.clone();
         self.made = 0;
-    }
-
-    /// The operations, without those that only repeat another one.
-    fn operations(&self) -> Vec<Value> {
-        let mut operations: Vec<Value> = Vec::new();
-        for operation in &self.patch {
-            if !operations.contains(operation) {
-                operations.push(operation.clone());
-            }
-        }
-        let mut sent = self.question.sent().clone();
-        let is_enough = json_patch_of(&operations)
-            .and_then(|patch| Ok(json_patch::patch(&mut sent, &patch)?))
-            .is_ok_and(|()| sent == self.sent);
-        if is_enough {
-            operations
-        } else {
-            self.patch.clone()
-        }
     }
 
     /// The file, if the object is in one.
@@ -476,45 +470,47 @@ fn replace(source: &Source, text: &str) -> Result<()> {
 
 /// Prints the patch of each object, on a line of its own. Whether there is something to change.
 fn print_patches(
-    fixed: &[Fixed<'_>],
+    fixed: &[Result<Fixed<'_>, (&Question, Failure)>],
     format: FixFormat,
+    destination: &Destination<'_>,
     failures: &mut Vec<Failure>,
 ) -> Result<bool> {
     let mut text = String::new();
+    if format == FixFormat::JsonPatch {
+        for failure in failures.iter() {
+            text.push_str(&patches::failed(failure)?);
+        }
+    }
+    let mut changes = false;
     for object in fixed {
-        let operations = object.operations();
-        let patch = foreign::json(&serde_json::to_string(&operations)?);
-        let line = match format {
-            FixFormat::JsonPatch => Some(patch),
-            FixFormat::Commands if operations.is_empty() => continue,
-            FixFormat::Commands => command(object.question, &patch),
+        let (question, patch) = match object {
+            Ok(fixed) => {
+                let patch = patches::patch(fixed, destination);
+                let failure = |error| fixed.question.failure(chain(&error));
+                (fixed.question, patch.map_err(failure))
+            }
+            Err((question, failure)) => (*question, Err(failure.clone())),
         };
-        if let Some(line) = line {
-            text.push_str(&line);
-            text.push('\n');
-        } else {
-            let what = "the object has no name, so there is no command for it".to_owned();
-            failures.push(object.question.failure(what));
+        let is_empty = patch.as_ref().is_ok_and(|patch| patch.0.is_empty());
+        changes |= patch.is_ok() && !is_empty;
+        let line = match (format, &patch) {
+            (FixFormat::JsonPatch, patch) => {
+                let patch = patch.as_ref().map_err(|failure| failure.what.as_str());
+                text.push_str(&patches::line(question, destination, patch)?);
+                Ok(())
+            }
+            (FixFormat::Commands, Ok(_)) if is_empty => Ok(()),
+            (FixFormat::Commands, Ok(patch)) => patches::command(question, destination, patch)
+                .map(|command| text.push_str(&command))
+                .map_err(|error| question.failure(chain(&error))),
+            (FixFormat::Commands, Err(_)) => Ok(()),
+        };
+        if object.is_ok() {
+            failures.extend(patch.err().or(line.err()));
         }
     }
     print_raw(text.as_bytes())?;
-    Ok(fixed.iter().any(|object| !object.patch.is_empty()))
-}
-
-/// The command that makes the changes in the cluster; `None` for an object without a name.
-fn command(question: &Question, patch: &str) -> Option<String> {
-    let identity = &question.identity;
-    let version = identity.api_version.rsplit('/').next().unwrap_or_default();
-    let word = |text: &str| shell_word(&one_line(text));
-    let mut command = format!(
-        "kubectl patch {} {}",
-        word(&format!("hyperconvergeds.{version}.hco.kubevirt.io")),
-        word(identity.name.as_deref()?),
-    );
-    if let Some(namespace) = &identity.namespace {
-        command = format!("{command} -n {}", word(namespace));
-    }
-    Some(format!("{command} --type json -p {}", shell_word(patch)))
+    Ok(changes)
 }
 
 /// Prints the findings that need manual changes or a review, the images that could not be read, and the counts.

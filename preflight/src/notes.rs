@@ -9,7 +9,11 @@ pub(crate) struct Notes(Vec<String>);
 impl Notes {
     /// Adds a note, as one line.
     pub(crate) fn push(&mut self, note: &str) {
-        let note = one_line(note);
+        self.push_lines(one_line(note));
+    }
+
+    /// Adds a note that may have several lines, because whatever is from outside in it has one.
+    pub(crate) fn push_lines(&mut self, note: String) {
         if !self.0.contains(&note) {
             self.0.push(note);
         }

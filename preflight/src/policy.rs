@@ -11,7 +11,7 @@ use crate::foreign::Foreign;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Policy {
     kind: &'static str,
-    namespace: Option<Foreign>,
+    pub(crate) namespace: Option<Foreign>,
     name: Foreign,
     pub(crate) mode: Mode,
 }

@@ -26,8 +26,8 @@ pub struct Connection {
     pub impersonate: Option<String>,
     /// `--as-group`.
     pub impersonate_groups: Vec<String>,
-    /// `--request-timeout`, for each request; zero is no limit. Without it, connecting may take 10 s, and an answer may
-    /// pause for a minute.
+    /// `--request-timeout`: for all tries of a request, and for all pages of a list; zero is no limit. Without it, a
+    /// request may take a minute, and a list five.
     pub request_timeout: Option<Duration>,
 }
 
@@ -85,6 +85,8 @@ impl Connection {
                 ClusterError::of_kubeconfig(error)
             })?;
         }
+        // A request is sent again here, where it has a deadline for all tries.
+        config.default_retry = false;
         config.connect_timeout = Some(Duration::from_secs(10));
         config.read_timeout = Some(Duration::from_mins(1));
         if self.request_timeout.is_some() {

@@ -54,13 +54,55 @@ pub enum ClusterError {
     },
     /// No answer in the time that the user gives it.
     #[error(
-        "the API server {server} did not respond within {limit:?}; check that the context is correct and that the cluster is running, or raise the limit with --request-timeout"
+        "the API server {server} did not complete the request to {verb} {resource} within {limit:?}{reached}; check that the context is correct and that the cluster is running, or raise the limit with --request-timeout"
     )]
     TimedOut {
         /// Its address.
         server: String,
-        /// `--request-timeout`.
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// `--request-timeout`, or the default.
         limit: Duration,
+        /// What of a list was read, as the end of a clause.
+        reached: String,
+    },
+    /// 429, 503 or 504, until the time was up.
+    #[error(
+        "the API server {server} is too busy to {verb} {resource}: it returned {code} ({message}) to {tries} tries within {limit:?}{reached}; try again later, or raise the limit with --request-timeout"
+    )]
+    Busy {
+        /// Its address.
+        server: String,
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// The HTTP status.
+        code: u16,
+        /// The message of the API server.
+        message: String,
+        /// How often it was asked.
+        tries: u32,
+        /// `--request-timeout`, or the default.
+        limit: Duration,
+        /// What of a list was read, as the end of a clause.
+        reached: String,
+    },
+    /// A list that does not end, or an answer that is too long.
+    #[error(
+        "the API server {server} does not complete the request to {verb} {resource}: the response is too long{reached}; check that the context is correct"
+    )]
+    Endless {
+        /// Its address.
+        server: String,
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// What of a list was read, as the end of a clause.
+        reached: String,
     },
     /// 401.
     #[error("the API server {server} rejects the kubeconfig's credentials; log in again")]

@@ -158,9 +158,12 @@ fn the_threat_model_names_tests_that_exist() {
     let mut tests = String::new();
     for directory in [
         "engine",
-        "kubernetes",
         "operators",
+        "kubernetes",
+        "host",
+        "manifest",
         "preflight",
+        "sources",
         "packaging",
         "e2e-tests",
         "json-stream",

@@ -422,12 +422,3 @@ fn the_match_conditions_leave_out_what_is_being_deleted() {
         json!({"name": "kubevirt-hyperconverged", "deletionTimestamp": "2026-12-24T00:00:00Z"})
     ));
 }
-
-/// The engine's messages and older guides use these names.
-#[test]
-fn the_names_of_the_base_stay() {
-    for file in ["policy.yaml", "rbac.yaml"] {
-        let old = text(&format!("deploy/{file}"));
-        assert_eq!(old, text(&format!("deploy/base/{file}")));
-    }
-}

@@ -18,13 +18,9 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
             (Some(object), None) => object.unique_name(),
             _ => entry.rule.to_owned(),
         };
-        command(
-            &mut text,
-            word,
-            entry.in_repository(),
-            &title,
-            &entry.named(),
-        );
+        let path = entry.finding.map(|finding| format!("\n{}", finding.path));
+        let message = entry.named() + &path.unwrap_or_default();
+        command(&mut text, word, entry.in_repository(), &title, &message);
     }
     text
 }

@@ -167,7 +167,7 @@ impl<'t> Found<'t> {
             notes.push(&note);
         }
         for (_, what) in &self.unusable {
-            notes.push(&format!("{what}; this policy is ignored"));
+            notes.push_lines(format!("{what}; this policy is ignored"));
         }
         Ok(self.usable)
     }

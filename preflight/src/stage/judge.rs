@@ -13,7 +13,6 @@ use super::question::Question;
 use super::settings::Settings;
 use super::settle::Settled;
 use crate::admission;
-use crate::args::Subject;
 use crate::failure::Failure;
 use crate::foreign::{Foreign, chain};
 use crate::module::Module;

@@ -43,7 +43,9 @@ fn command() -> Command {
         .env("HOME", &home)
         // One cache for all tests, or each compiles the module for itself.
         .env("XDG_CACHE_HOME", home.join(".cache"))
-        .env("KUBECONFIG", "/nonexistent/kubeconfig");
+        .env("KUBECONFIG", "/nonexistent/kubeconfig")
+        // The files of these tests are in no repository.
+        .env("GIT_CEILING_DIRECTORIES", files().parent().unwrap());
     for variable in [
         "NO_COLOR",
         "CLICOLOR",

@@ -379,8 +379,8 @@ fn a_blank_in_the_name_of_a_file_does_not_end_it() {
 fn a_patch_adds_a_parent_once() {
     let output = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch");
     let printed = String::from_utf8(output.stdout).unwrap();
-    let patch: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
-    let paths: Vec<&str> = patch
+    let line: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
+    let paths: Vec<&str> = line["patch"]
         .as_array()
         .unwrap()
         .iter()

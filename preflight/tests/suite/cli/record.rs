@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use hco_preflight::{Policy, Replay, Session};
+use host::{Policy, Replay, Session};
 use serde_json::{Value, json};
 
 use super::{command, run, scratch};
