@@ -6,12 +6,17 @@
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::{Value, json};
 
 /// A running API server; it ends with the process.
+///
+/// An answer is found by its `request`, which ends with a star for whatever follows, and by the user, `as`. It is given as
+/// often as `times` says, and with the header `Retry-After` if it has `retry_after`. `$ASKED` in it is the number of
+/// requests so far.
 pub struct ApiServer {
     address: SocketAddr,
     kubeconfig: PathBuf,
@@ -32,7 +37,10 @@ impl ApiServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let (answers, seen) = (Arc::new(answers), Arc::clone(&asked));
+        let answers = answers.into_iter();
+        let answers = answers.map(|answer| (answer, AtomicUsize::new(0)));
+        let answers: Arc<Vec<_>> = Arc::new(answers.collect());
+        let seen = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
@@ -90,7 +98,11 @@ impl Drop for ApiServer {
     }
 }
 
-fn serve(stream: &TcpStream, answers: &[Value], asked: &Mutex<Vec<String>>) -> io::Result<()> {
+fn serve(
+    stream: &TcpStream,
+    answers: &[(Value, AtomicUsize)],
+    asked: &Mutex<Vec<String>>,
+) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let mut line = String::new();
@@ -130,20 +142,36 @@ fn serve(stream: &TcpStream, answers: &[Value], asked: &Mutex<Vec<String>>) -> i
             .replace("?&limit=500", "?")
             .replace("&limit=500", "");
         let request = request.trim_end_matches('?').replace("?&", "?");
-        let answer = answers.iter().find(|answer| {
+        let is_for = |answer: &Value| {
+            let pattern = answer["request"].as_str().unwrap_or_default();
             answer["as"] == *token
-                && (answer["request"] == *request || answer["request"] == *exactly)
+                && match pattern.strip_suffix('*') {
+                    Some(start) => exactly.starts_with(start),
+                    None => pattern == request || pattern == exactly,
+                }
                 && answer.get("sent").is_none_or(|spec| {
                     *spec == without_nulls(sent.get("spec").unwrap_or(&Value::Null))
                 })
+        };
+        let answer = answers.iter().find(|(answer, given)| {
+            is_for(answer) && {
+                let given = given.fetch_add(1, Ordering::Relaxed) as u64;
+                answer["times"].as_u64().is_none_or(|times| given < times)
+            }
         });
-        let (status, body) = match answer {
-            Some(answer) => (answer["status"].clone(), text_of(&answer["body"])),
-            None => (json!(404), "404 page not found\n".to_owned()),
+        let (status, body, retry_after) = match answer {
+            Some((answer, _)) => {
+                let number = asked.lock().unwrap().len().to_string();
+                let body = text_of(&answer["body"]).replace("$ASKED", &number);
+                let retry_after = answer.get("retry_after");
+                let header = retry_after.map(|seconds| format!("Retry-After: {seconds}\r\n"));
+                (answer["status"].clone(), body, header.unwrap_or_default())
+            }
+            None => (json!(404), "404 page not found\n".to_owned(), String::new()),
         };
         write!(
             &mut &*stream,
-            "HTTP/1.1 {status} Recorded\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            "HTTP/1.1 {status} Recorded\r\nContent-Type: application/json\r\n{retry_after}Content-Length: {}\r\n\r\n{body}",
             body.len()
         )?;
     }

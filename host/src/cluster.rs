@@ -29,6 +29,7 @@ pub struct Cluster {
     client: Client,
     server: String,
     context: Option<String>,
+    has_command: bool,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
 }
@@ -58,6 +59,7 @@ impl Cluster {
             .map_err(ClusterError::Runtime)?;
         let (config, context) = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
+        let has_command = config.auth_info.exec.is_some();
         let client = {
             // The client starts a task of its own.
             let _guard = runtime.enter();
@@ -68,6 +70,7 @@ impl Cluster {
             client,
             server,
             context,
+            has_command,
             timeout: connection.request_timeout,
         })
     }
@@ -75,6 +78,11 @@ impl Cluster {
     /// The name of the kubeconfig's context; none for the account of the pod that this runs in.
     pub fn context(&self) -> Option<&str> {
         self.context.as_deref()
+    }
+
+    /// Whether a command of the kubeconfig logs in, which may ask the user something.
+    pub fn logs_in_with_a_command(&self) -> bool {
+        self.has_command
     }
 
     /// The address of the API server.

@@ -1,20 +1,10 @@
 //! Why a module gave no answer.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// What can go wrong between host and guest.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// The file of the module cannot be read.
-    #[error("the module `{}` cannot be read", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
     /// The module is invalid, or this engine cannot run it.
     #[error("the module cannot be compiled: {0}")]
     Module(String),

@@ -25,6 +25,8 @@
 mod beside;
 #[cfg(feature = "run")]
 mod cache;
+#[cfg(all(feature = "run", unix))]
+mod captured;
 #[cfg(feature = "run")]
 mod cluster;
 #[cfg(feature = "run")]

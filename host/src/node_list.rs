@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use manifest::{Fields, ManifestError};
+use manifest::{Encoding, Fields, ManifestError};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
@@ -286,6 +286,11 @@ fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeList
     };
     let file = File::open(path).map_err(unreadable)?;
     let mut reader = BufReader::with_capacity(1 << 16, file);
+    if Encoding::of(reader.fill_buf().map_err(unreadable)?) != Encoding::Utf8 {
+        let mut text = Vec::new();
+        reader.read_to_end(&mut text).map_err(unreadable)?;
+        return read_text(&text, reduction);
+    }
     if reader.fill_buf().map_err(unreadable)?.starts_with(MARK) {
         reader.consume(MARK.len());
     }
@@ -302,6 +307,11 @@ fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeList
 }
 
 fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
+    let decoded = match Encoding::of(text) {
+        Encoding::Utf8 => None,
+        _ => Some(manifest::decoded(text).map_err(NodeListError::Yaml)?),
+    };
+    let text = decoded.as_ref().map_or(text, |text| text.as_bytes());
     let text = text.strip_prefix(MARK).unwrap_or(text);
     if is_json(text) {
         return of_json(text, reduction).map(NodeList::of);

@@ -1,7 +1,7 @@
 //! A compiled module and its evaluations.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,6 +17,8 @@ use wasmtime_provider::{
 };
 
 use crate::cache;
+#[cfg(unix)]
+use crate::captured::captured;
 use crate::embedded::MODULE;
 use crate::error::HostError;
 use crate::failing::Failing;
@@ -30,6 +32,9 @@ pub struct Options {
     /// How many bytes of memory a guest may have; `None`: as many as it can address. A guest that wants
     /// more traps. Policy-server sets no limit.
     pub memory: Option<usize>,
+    /// Whether what a guest prints to its standard output and error is kept, see [`Evaluation::printed`]. The process
+    /// then prints nothing itself while a guest runs.
+    pub captured: bool,
     /// Where the compiled module is kept for the next run, such as [`cache_directory`](crate::cache_directory);
     /// `None`: nowhere. A directory that is broken or cannot be written to is as good as none.
     pub cache: Option<PathBuf>,
@@ -40,6 +45,7 @@ impl Default for Options {
         Self {
             deadline: Some(Duration::from_secs(2)),
             memory: None,
+            captured: false,
             cache: None,
         }
     }
@@ -51,6 +57,7 @@ pub struct Policy {
     pre: WasmtimeEngineProviderPre,
     deadlines: Option<EpochDeadlines>,
     deadline: Duration,
+    captured: bool,
     _ticker: Option<Ticker>,
 }
 
@@ -60,8 +67,10 @@ pub struct Evaluation<T> {
     /// The answer.
     pub result: Result<T, HostError>,
     /// What the guest logged through the host, in its own JSON, also if it failed afterwards. What it writes
-    /// to its standard error, such as the text of a panic, goes to ours.
+    /// to its standard error, such as the text of a panic, goes to ours unless it is kept.
     pub logs: Vec<String>,
+    /// What it printed, if that is kept.
+    pub printed: String,
 }
 
 impl<T> Evaluation<T> {
@@ -69,6 +78,7 @@ impl<T> Evaluation<T> {
         Evaluation {
             result: self.result.and_then(next),
             logs: self.logs,
+            printed: self.printed,
         }
     }
 }
@@ -131,19 +141,6 @@ impl Policy {
         MODULE
     }
 
-    /// Any policy that speaks waPC, from a file.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read or is no module.
-    pub fn from_file(path: &Path, options: &Options) -> Result<Self, HostError> {
-        let module = std::fs::read(path).map_err(|source| HostError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::from_bytes(&module, options)
-    }
-
     /// Any policy that speaks waPC: WebAssembly, or its text.
     ///
     /// # Errors
@@ -177,6 +174,7 @@ impl Policy {
                 wapc_func: TICKS + 1,
             }),
             deadline: options.deadline.unwrap_or_default(),
+            captured: options.captured,
             _ticker: ticker,
         })
     }
@@ -214,11 +212,17 @@ impl Policy {
         host: Arc<dyn HostCalls>,
     ) -> Evaluation<Vec<u8>> {
         let logs = Arc::new(Mutex::new(Vec::new()));
-        let result = self.run(operation, payload, host, Arc::clone(&logs));
+        let run = || self.run(operation, payload, host, Arc::clone(&logs));
+        let (result, printed) = if self.captured {
+            captured(run)
+        } else {
+            (run(), String::new())
+        };
         let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
         Evaluation {
             result,
             logs: std::mem::take(&mut *logs),
+            printed,
         }
     }
 
@@ -270,6 +274,12 @@ impl std::fmt::Debug for Policy {
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()
     }
+}
+
+/// Other systems print it.
+#[cfg(not(unix))]
+fn captured<T>(run: impl FnOnce() -> T) -> (T, String) {
+    (run(), String::new())
 }
 
 /// The provider gives no typed error.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod edit;
+mod encoding;
 mod error;
 mod fields;
 mod json;
@@ -16,6 +17,7 @@ mod style;
 pub mod yaml;
 
 pub use edit::{EditError, Edited, TextEdit, edited};
+pub use encoding::{Encoding, decoded};
 pub use error::ManifestError;
 pub use fields::{Field, Fields};
 pub use objects::{Object, objects};

@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::encoding::decoded;
 use crate::error::ManifestError;
 use crate::place::Place;
 use crate::{json, yaml};
@@ -28,7 +29,9 @@ pub struct Object {
 ///
 /// If the file is neither, or something in it is no object.
 pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
-    let (bytes, text) = text_of(text)?;
+    let text = decoded(text)?;
+    let behind = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let (bytes, text) = (text.len() - behind.len(), behind);
     let mut documents = Vec::new();
     if text.trim_start().starts_with('{') {
         if let Err(stopped) = json::documents(text, bytes, &mut documents) {
@@ -57,26 +60,6 @@ pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
 fn looks_like_json(text: &str) -> bool {
     let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
     inside.is_some_and(|inside| inside.starts_with(['"', '}']) || inside.is_empty())
-}
-
-/// The text without the mark that some editors of Windows put before it, and how many bytes that has.
-fn text_of(text: &[u8]) -> Result<(usize, &str), ManifestError> {
-    match std::str::from_utf8(text) {
-        Ok(text) => {
-            let behind = text.strip_prefix('\u{feff}').unwrap_or(text);
-            Ok((text.len() - behind.len(), behind))
-        }
-        Err(error) => {
-            let before = text.get(..error.valid_up_to()).unwrap_or_default();
-            let before = String::from_utf8_lossy(before);
-            let line = before.rsplit('\n').next().unwrap_or_default();
-            Err(ManifestError {
-                line: 1 + before.matches('\n').count(),
-                column: 1 + line.chars().count(),
-                what: "the text is not valid UTF-8; save the file as UTF-8".to_owned(),
-            })
-        }
-    }
 }
 
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/apis/meta/v1/unstructured/helpers.go, `decode` and

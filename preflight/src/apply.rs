@@ -1,6 +1,6 @@
 //! What the API server has after `kubectl apply` or `kubectl replace`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::args::AsIf;
 
@@ -75,7 +75,13 @@ fn applied(live: &Value, file: &Value) -> Value {
     let mut applied = live.clone();
     if let (Value::Object(applied), Value::Object(file)) = (&mut applied, file) {
         if let Some(Value::Object(last)) = &last {
-            delete(applied, last, file);
+            // kubectl adds what it applies as an annotation, so a file never has none.
+            let mut file = file.clone();
+            let metadata = file.entry("metadata").or_insert_with(|| json!({}));
+            if let Some(metadata) = metadata.as_object_mut() {
+                metadata.entry("annotations").or_insert_with(|| json!({}));
+            }
+            delete(applied, last, &file);
         }
         set(applied, file);
     }
@@ -108,8 +114,6 @@ fn set(live: &mut Map<String, Value>, file: &Map<String, Value>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn live() -> Value {
@@ -139,6 +143,17 @@ mod tests {
                 "defaulted": {"x": 1},
             })
         );
+    }
+
+    #[test]
+    fn annotations_of_others_stay() {
+        let mut live = live();
+        let last = json!({"metadata": {"annotations": {"applied": ""}}}).to_string();
+        live["metadata"]["annotations"] =
+            json!({LAST_APPLIED: last, "applied": "", "of-others": ""});
+        let sent = sent(AsIf::Apply, &live, &json!({"metadata": {"name": "n"}}));
+        let expected = json!({LAST_APPLIED: last, "of-others": ""});
+        assert_eq!(sent["metadata"]["annotations"], expected);
     }
 
     #[test]

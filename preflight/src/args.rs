@@ -7,6 +7,9 @@ use std::time::Duration;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use host::Counts;
 
+use crate::files::Walk;
+use crate::foreign::one_line;
+
 /// Check HyperConverged objects before you apply them.
 ///
 /// Runs the same module as the policy in the cluster, on your manifests and nodes, and reports what would be denied and
@@ -109,9 +112,13 @@ pub(crate) struct Subject {
     #[arg(value_name = "FILE", help_heading = "Objects")]
     files: Vec<PathBuf>,
 
-    /// Also read subdirectories
+    /// Also read subdirectories, except what .gitignore names
     #[arg(long, short = 'R', help_heading = "Objects")]
-    pub(crate) recursive: bool,
+    recursive: bool,
+
+    /// With -R, also read what .gitignore names
+    #[arg(long, requires = "recursive", help_heading = "Objects")]
+    include_ignored: bool,
 
     /// A manifest with the old objects: the objects are checked as updates, which are not denied because of existing
     /// problems
@@ -141,8 +148,7 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
 
-    /// Use this module instead of the embedded one. What it writes to its standard output and error is printed unchanged,
-    /// as with kwctl: use a module that you trust
+    /// Use this module instead of the embedded one
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
 
@@ -157,6 +163,16 @@ pub(crate) struct Subject {
 
     #[command(flatten)]
     pub(crate) verified: Verified,
+}
+
+impl Subject {
+    /// Which files of a directory are read.
+    pub(crate) fn walk(&self) -> Walk {
+        Walk {
+            recursive: self.recursive,
+            include_ignored: self.include_ignored,
+        }
+    }
 }
 
 /// Options for registries.
@@ -202,7 +218,20 @@ pub(crate) struct Connection {
     #[arg(long = "as-group", value_name = "GROUP", requires = "impersonate", help_heading = CONNECTION)]
     impersonate_groups: Vec<String>,
 
-    /// How long to wait for each response of the API server, for example 30, 30s, 2m, or 1h; 0 for no limit
+    /// The bearer token to log in with
+    #[arg(long, value_name = "TOKEN", help_heading = CONNECTION)]
+    token: Option<String>,
+
+    /// The address of the API server to use instead of that of the context
+    #[arg(long, short = 's', value_name = "URL", help_heading = CONNECTION)]
+    server: Option<String>,
+
+    /// The user of the kubeconfig to use instead of that of the context
+    #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
+    user: Option<String>,
+
+    /// How long to wait for the API server: for a request with all its tries, and for a list with all its pages; for example
+    /// 30, 30s, 1m30s, or 1h, and 0 for no limit [default: 1m, and 5m for a list]
     #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = CONNECTION)]
     request_timeout: Option<Duration>,
 }
@@ -221,6 +250,8 @@ impl Connection {
             "--kubeconfig",
             kubeconfig.map(|it| it.display().to_string()),
         );
+        add("--server", self.server.clone());
+        add("--user", self.user.clone());
         add("--as", self.impersonate.clone());
         for group in &self.impersonate_groups {
             add("--as-group", Some(group.clone()));
@@ -237,28 +268,46 @@ impl From<&Connection> for host::Connection {
             namespace: words.namespace.clone(),
             impersonate: words.impersonate.clone(),
             impersonate_groups: words.impersonate_groups.clone(),
+            token: words.token.clone(),
+            server: words.server.clone(),
+            user: words.user.clone(),
             request_timeout: words.request_timeout,
         }
     }
 }
 
-/// MIRRORS: k8s.io/client-go tools/clientcmd/helpers.go, `ParseTimeout`.
-/// DIVERGES: one unit only, and no fractions.
+/// MIRRORS: k8s.io/client-go tools/clientcmd/helpers.go, `ParseTimeout`; Go time/format.go, `ParseDuration`.
 fn timeout(text: &str) -> Result<Duration, String> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at_checked(digits).unwrap_or_default();
-    let unit = match unit {
-        "" | "s" => 1000,
-        "ms" => 1,
-        "m" => 60 * 1000,
-        "h" => 60 * 60 * 1000,
-        _ => 0,
-    };
-    let number: Option<u64> = number.parse().ok().filter(|_| unit > 0);
-    let limit = number.and_then(|number| number.checked_mul(unit));
-    limit
-        .map(Duration::from_millis)
-        .ok_or_else(|| "use a value such as 30, 30s, 2m, or 1h".to_owned())
+    let wrong = || "use a value such as 30, 30s, 1m30s, or 1h".to_owned();
+    if let Ok(seconds) = text.parse() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let mut all = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() || text.is_empty() {
+        let number = rest.find(|it: char| !(it.is_ascii_digit() || it == '.'));
+        let (number, behind) = rest
+            .split_at_checked(number.unwrap_or(0))
+            .ok_or_else(wrong)?;
+        let unit = behind.find(|it: char| it.is_ascii_digit() || it == '.');
+        let (unit, behind) = behind
+            .split_at_checked(unit.unwrap_or(behind.len()))
+            .ok_or_else(wrong)?;
+        let seconds = match unit {
+            "ns" => 1e-9,
+            "us" | "µs" | "μs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(wrong()),
+        };
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        let part = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
+        all = all.checked_add(part).ok_or_else(wrong)?;
+        rest = behind;
+    }
+    Ok(all)
 }
 
 /// How a file is sent to the cluster that has the object already.
@@ -474,8 +523,19 @@ pub(crate) struct Explain {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
+    #[arg(value_name = "FILE", conflicts_with = "settings")]
+    file: Option<PathBuf>,
+
+    /// The same as FILE
     #[arg(long, value_name = "FILE")]
-    pub(crate) settings: Option<PathBuf>,
+    settings: Option<PathBuf>,
+}
+
+impl Settings {
+    /// The file with the settings.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref().or(self.settings.as_deref())
+    }
 }
 
 /// `images`.
@@ -491,9 +551,13 @@ pub(crate) struct Images {
     #[arg(long, short = 'f', value_name = "FILE")]
     pub(crate) filename: Vec<PathBuf>,
 
-    /// Also read subdirectories
+    /// Also read subdirectories, except what .gitignore names
     #[arg(long, short = 'R')]
     pub(crate) recursive: bool,
+
+    /// With -R, also read what .gitignore names
+    #[arg(long, requires = "recursive")]
+    pub(crate) include_ignored: bool,
 
     /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
     #[arg(long, value_name = "FILE")]
@@ -572,6 +636,16 @@ impl Args {
             *first = OsString::from("hco-preflight");
         }
         let mut command = command_of(&name);
+        if words.len() == 1 {
+            words.push(OsString::from("--help"));
+        }
+        if let Some(word) = behind_cluster(&words) {
+            let word = one_line(&word.to_string_lossy());
+            return Err(command.error(
+                clap::error::ErrorKind::UnknownArgument,
+                format!("--cluster takes no name, and there is no file `{word}`; to use a context of the kubeconfig, use --cluster --context {word}"),
+            ));
+        }
         let matches = command.try_get_matches_from_mut(words)?;
         let words =
             Words::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
@@ -605,6 +679,17 @@ impl Args {
     pub(crate) fn command() -> clap::Command {
         command_of("hco-preflight")
     }
+}
+
+/// The word behind `--cluster`, which those who know kubectl mean as a name. Not a file: pre-commit puts these behind all
+/// arguments.
+fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
+    let options = words.split(|word| word == "--").next()?;
+    let pairs = options.iter().zip(options.iter().skip(1));
+    let mut behind = pairs.filter(|(word, _)| *word == "--cluster");
+    let (_, word) = behind.next()?;
+    let is_option = word.as_encoded_bytes().starts_with(b"-");
+    (!is_option && !Path::new(word).is_file()).then_some(word)
 }
 
 fn command_of(name: &str) -> clap::Command {
@@ -648,7 +733,22 @@ mod tests {
             assert_eq!(timeout(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
         assert_eq!(timeout("5ms"), Ok(Duration::from_millis(5)));
-        for text in ["", "s", "1d", "-1s", "1.5s", "99999999999999999999", "é"] {
+        assert_eq!(timeout("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(timeout("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(
+            timeout("1h0.5m2us"),
+            Ok(Duration::from_micros(3_630_000_002))
+        );
+        for text in [
+            "",
+            "s",
+            "1d",
+            "-1s",
+            "1s2",
+            "1..5s",
+            "99999999999999999999",
+            "é",
+        ] {
             assert!(timeout(text).is_err(), "{text}");
         }
     }

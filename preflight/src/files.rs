@@ -1,5 +1,8 @@
 //! Reads the files that the user names, and finds the HyperConvergeds in them.
 
+mod kustomization;
+mod tree;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -7,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context, Result};
-use ignore::WalkBuilder;
-use manifest::{Object, objects};
+use manifest::{Encoding, Object, decoded, objects};
 
+use self::tree::{Skipped, Tree};
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
-use crate::foreign::one_line;
+use crate::foreign::{one_line, shell_word};
 use crate::prose::count;
 
 /// The name of the standard files.
@@ -23,7 +26,11 @@ const STDIN: &str = "-";
 pub(crate) struct Source {
     /// `-` for the standard files.
     pub(crate) path: PathBuf,
+    /// The directory that the user named, if it was found in one.
+    pub(crate) root: Option<PathBuf>,
+    /// Without its encoding.
     pub(crate) text: String,
+    pub(crate) encoding: Encoding,
     /// All objects in it.
     pub(crate) objects: Vec<Rc<Object>>,
 }
@@ -91,67 +98,23 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
 
 /// Reads files and directories. What cannot be read is a failure beside what can.
 ///
-/// A file that is not a manifest and does not name a HyperConverged is skipped: hooks and directories of a repository also
-/// have patches, templates of Helm, and configuration of other programs.
-pub(crate) fn read(paths: &[PathBuf], recursive: bool) -> Files {
+/// In a directory, a file that is not a manifest and does not name a HyperConverged is skipped: a repository also has
+/// templates of Helm, and configuration of other programs.
+pub(crate) fn read(paths: &[PathBuf], walk: Walk) -> Files {
     let mut files = Files::default();
-    for path in paths {
-        if path.is_dir() {
-            files.directory(path, recursive);
-        } else {
-            files.file(path);
-        }
+    let mut tree = Tree::of(paths, walk);
+    for (file, root) in std::mem::take(&mut tree.files) {
+        files.file(&file, root, &mut tree);
     }
+    files.failures.append(&mut tree.failures);
+    files.notes.append(&mut tree.notes);
+    files.note_skipped(&tree.skipped);
     files.note_others();
     files
 }
 
 impl Files {
-    fn directory(&mut self, path: &Path, recursive: bool) {
-        let mut walk = WalkBuilder::new(path);
-        walk.standard_filters(false)
-            // A file that Git ignores is not going to be applied.
-            .git_ignore(recursive)
-            .parents(recursive)
-            // A mounted ConfigMap is a directory of symbolic links.
-            .follow_links(true)
-            .max_depth((!recursive).then_some(1))
-            // The files of a mounted ConfigMap are there a second and a third time, below such directories.
-            .filter_entry(|entry| {
-                let name = entry.file_name().as_encoded_bytes();
-                entry.depth() == 0 || !(name.starts_with(b"..") || name == b".git")
-            })
-            .sort_by_file_path(Path::cmp);
-        for entry in walk.build() {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) if is_loop(&error) => {
-                    self.notes.push(one_line(&format!("skipped: {error}")));
-                    continue;
-                }
-                Err(error) => {
-                    let file = path.display().to_string();
-                    let what = one_line(&format!("the directory cannot be read: {error}"));
-                    self.failures.push(Failure::in_file(&file, None, what));
-                    continue;
-                }
-            };
-            let is_below = entry.depth() > 0;
-            let entry = entry.path();
-            if !entry.is_dir() {
-                if is_manifest(entry) {
-                    self.file(entry);
-                }
-            } else if is_below && !recursive {
-                let entry = entry.display();
-                self.notes.push(one_line(&format!(
-                    "{entry}: skipped a directory; use -R to include it"
-                )));
-            }
-        }
-    }
-
-    fn file(&mut self, path: &Path) {
+    fn file(&mut self, path: &Path, root: Option<PathBuf>, tree: &mut Tree) {
         let file = name(path);
         let text = match text(path) {
             Ok(text) => text,
@@ -160,12 +123,26 @@ impl Files {
                 return self.failures.push(Failure::in_file(&file, None, what));
             }
         };
+        if let Some(directory) = tree.kustomizations.with_patch(path)
+            && (root.is_none() || names_ours(&text) || directory.names_ours)
+        {
+            let directory = shell_word(&one_line(&directory.name));
+            let note = format!(
+                "skipped the kustomization {directory} and its patches; to check what it builds, run `kubectl kustomize {directory} | hco-preflight check -f -`"
+            );
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+            return;
+        }
         match objects(&text) {
             Ok(objects) => {
                 let source = Rc::new(Source {
                     path: path.to_owned(),
-                    // What is no UTF-8 was refused.
-                    text: String::from_utf8_lossy(&text).into_owned(),
+                    root,
+                    encoding: Encoding::of(&text),
+                    // What is no text was refused.
+                    text: decoded(&text).unwrap_or_default().into_owned(),
                     objects: objects.into_iter().map(Rc::new).collect(),
                 });
                 for object in &source.objects {
@@ -173,9 +150,9 @@ impl Files {
                     self.object(&file, InFile { source, object });
                 }
             }
-            Err(_) if !names_ours(&text) => {
-                self.notes
-                    .push(one_line(&format!("{file}: skipped: not a manifest")));
+            Err(_) if root.is_some() && !names_ours(&text) => {
+                tree.skipped
+                    .add("that is not a manifest", "that are not manifests");
             }
             Err(error) => {
                 let hint = if text.windows(2).any(|two| two == b"{{") {
@@ -191,6 +168,13 @@ impl Files {
                 self.failures
                     .push(Failure::in_file(&file, Some(error.line), what));
             }
+        }
+    }
+
+    /// A line that counts what was skipped in directories.
+    fn note_skipped(&mut self, skipped: &Skipped) {
+        if let Some(skipped) = skipped.in_words() {
+            self.notes.push(format!("skipped {skipped}"));
         }
     }
 
@@ -241,23 +225,20 @@ impl Files {
     }
 }
 
-/// Whether a symbolic link leads to a directory that it is in.
-fn is_loop(error: &ignore::Error) -> bool {
-    match error {
-        ignore::Error::Loop { .. } => true,
-        ignore::Error::WithPath { err, .. } | ignore::Error::WithDepth { err, .. } => is_loop(err),
-        _ => false,
-    }
-}
-
-/// What kubectl takes for a manifest when it is given a directory.
-fn is_manifest(path: &Path) -> bool {
-    let ending = path.extension().and_then(std::ffi::OsStr::to_str);
-    matches!(ending, Some("json" | "yaml" | "yml"))
+/// Which files of a directory are read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Walk {
+    /// Those of subdirectories as well.
+    pub(crate) recursive: bool,
+    /// With subdirectories, also those that `.gitignore` names.
+    pub(crate) include_ignored: bool,
 }
 
 /// Whether a text can have a HyperConverged.
 fn names_ours(text: &[u8]) -> bool {
-    const KIND: &[u8] = b"HyperConverged";
-    text.windows(KIND.len()).any(|part| part == KIND)
+    const KIND: &str = "HyperConverged";
+    decoded(text).map_or_else(
+        |_| String::from_utf8_lossy(text).contains(KIND),
+        |text| text.contains(KIND),
+    )
 }

@@ -443,6 +443,14 @@ fn fix_file(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> 
 fn replace(source: &Source, text: &str) -> Result<()> {
     // A symbolic link stays one.
     let path = std::fs::canonicalize(&source.path)?;
+    if let Some(root) = &source.root {
+        ensure!(
+            path.starts_with(std::fs::canonicalize(root)?),
+            "it is a link to {}, which is not in {}; to change that file, name it with -f",
+            path.display(),
+            root.display()
+        );
+    }
     let metadata = std::fs::metadata(&path)?;
     ensure!(metadata.is_file(), "it is not a regular file");
     // Whoever may not write the file may not replace it either.
@@ -451,7 +459,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let mut new = NamedTempFile::new_in(directory)
         .with_context(|| format!("cannot create a temporary file in {}", directory.display()))?;
-    new.write_all(text.as_bytes())?;
+    new.write_all(&source.encoding.encoded(text))?;
     new.as_file().set_permissions(metadata.permissions())?;
     #[cfg(unix)]
     {
@@ -461,7 +469,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     }
     new.as_file().sync_all()?;
     ensure!(
-        std::fs::read(&path)? == source.text.as_bytes(),
+        std::fs::read(&path)? == source.encoding.encoded(&source.text),
         "the file has changed since it was read; run the command again"
     );
     new.persist(&path).map_err(|error| anyhow!(error.error))?;
@@ -586,6 +594,8 @@ mod tests {
         let source = |text: &str| Source {
             path: path.clone(),
             text: text.to_owned(),
+            root: None,
+            encoding: manifest::Encoding::Utf8,
             objects: Vec::new(),
         };
         let error = replace(&source("read"), "ours").unwrap_err();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::args::{self, ImagesFormat};
 use crate::exit::Exit;
-use crate::files;
+use crate::files::{self, Walk};
 use crate::foreign::{self, one_line};
 use crate::registries;
 use crate::terminal::{BOLD, DIM, GREEN, Terminal, YELLOW, print_raw};
@@ -75,7 +75,14 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             ))),
         }
     }
-    let files = files::read(&args.filename, args.recursive);
+    let walk = Walk {
+        recursive: args.recursive,
+        include_ignored: args.include_ignored,
+    };
+    let files = files::read(&args.filename, walk);
+    for note in &files.notes {
+        terminal.note(note);
+    }
     failures.extend(files.failures.iter().map(ToString::to_string));
     for found in &files.found {
         let object = &found.written.object;

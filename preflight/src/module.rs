@@ -1,12 +1,12 @@
 //! The module that judges: the embedded one, or one of the user's.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use host::{
-    CacheError, Capabilities, Granted, HostCalls, HostError, Options, Policy, Resource,
+    CacheError, Capabilities, Evaluation, Granted, HostCalls, HostError, Options, Policy, Resource,
     cache_directory, context_aware_resources, module_sha256, private,
 };
 use serde_json::Value;
@@ -29,30 +29,36 @@ impl Module {
     pub(crate) fn load(file: Option<&Path>, no_cache: bool) -> Result<Self> {
         let cache = cache_directory().filter(|_| !no_cache);
         let uncached = cache.as_deref().and_then(|cache| private(cache).err());
-        let options = options(cache.filter(|_| uncached.is_none()));
-        let policy = match file {
-            None => Policy::embedded_with(&options)?,
-            Some(path) => match Policy::from_file(path, &options) {
-                // It names the file itself.
-                Err(error @ HostError::Unreadable { .. }) => return Err(error.into()),
-                read => read.with_context(|| format!("--policy {}", path.display()))?,
-            },
+        let mut options = Options {
+            deadline: Some(DEADLINE),
+            cache: cache.filter(|_| uncached.is_none()),
+            ..Options::default()
         };
-        let bytes = file.map(std::fs::read).transpose()?.unwrap_or_default();
+        let Some(path) = file else {
+            return Ok(Self {
+                policy: Policy::embedded_with(&options)?,
+                foreign: false,
+                asks_for: Vec::new(),
+                uncached,
+            });
+        };
+        let of_file = || format!("--policy {}", path.display());
+        // Once, because it can be a pipe.
+        let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", of_file()))?;
+        options.memory = Some(MEMORY);
+        options.captured = true;
         let asks_for = context_aware_resources(&bytes).with_context(|| {
-            let path = file.unwrap_or(Path::new("")).display();
             format!(
-                "--policy {path}: the module's metadata cannot be read; to add metadata, use `kwctl annotate`"
+                "{}: the module's metadata cannot be read; to add metadata, use `kwctl annotate`",
+                of_file()
             )
         })?;
         // The embedded one as it is deployed, annotated, is no other.
-        let is_ours = || {
-            let module = module_sha256(&bytes);
-            module.is_some() && module == module_sha256(Policy::embedded_module())
-        };
+        let module = module_sha256(&bytes);
+        let is_ours = module.is_some() && module == module_sha256(Policy::embedded_module());
         Ok(Self {
-            policy,
-            foreign: file.is_some() && !is_ours(),
+            policy: Policy::from_bytes(&bytes, &options).with_context(of_file)?,
+            foreign: !is_ours,
             asks_for,
             uncached,
         })
@@ -106,33 +112,35 @@ impl Module {
 
     /// What the module says of settings: nothing if they are right.
     pub(crate) fn mistakes(&self, settings: &Value) -> Result<Option<String>> {
-        let verdict = self
+        let evaluation = self
             .policy
-            .validate_settings(settings.to_string().as_bytes())
-            .result?;
+            .validate_settings(settings.to_string().as_bytes());
+        let (verdict, _) = answered(evaluation)?;
         let no_reason = || "the module does not report a reason".to_owned();
         Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
     }
 
     /// Judges a payload.
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
-        let answer = self.policy.report(payload, Arc::clone(&host)).result;
+        let answer = answered(self.policy.report(payload, Arc::clone(&host)));
         // A module of the user's may be this project's in another version, or know nothing of reports; how it says
         // so depends on the language that it is written in.
         let report = match answer {
-            Ok(answer) => serde_json::from_slice(&answer)
+            Ok((answer, printed)) => serde_json::from_slice(&answer)
                 .map(|mut report: Report| {
                     report.doubt_unreadable_images();
+                    report.printed = printed;
                     report
                 })
                 .context("the module's report cannot be read"),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         };
         if report.is_ok() || !self.foreign {
             return report;
         }
-        let verdict = self.policy.validate(payload, host).result?;
+        let (verdict, printed) = answered(self.policy.validate(payload, host))?;
         Ok(Report {
+            printed,
             warnings: verdict.warnings.unwrap_or_default(),
             mutates: verdict.mutated_object.is_some(),
             allowed: verdict.accepted,
@@ -147,14 +155,26 @@ impl Module {
     }
 }
 
+/// The answer of a module, and what it printed. An error says what it printed, which is why it ended.
+fn answered<T>(evaluation: Evaluation<T>) -> Result<(T, Vec<String>)> {
+    let printed = evaluation.printed.lines().map(one_line);
+    let printed: Vec<String> = printed.take(LINES).collect();
+    let answer = evaluation.result;
+    let answer = answer.map_err(|error| match (&error, printed.join(" ")) {
+        (HostError::Trap { .. } | HostError::Guest { .. }, printed) if !printed.is_empty() => {
+            anyhow::Error::from(error).context(format!("the module printed: {printed}"))
+        }
+        _ => error.into(),
+    })?;
+    Ok((answer, printed))
+}
+
+/// How many lines of a module are shown.
+const LINES: usize = 20;
+
 /// Nobody waits for us as the API server waits for a webhook: longer than any of them may take, for whoever's module on
 /// whatever machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-fn options(cache: Option<PathBuf>) -> Options {
-    Options {
-        deadline: Some(DEADLINE),
-        cache,
-        ..Options::default()
-    }
-}
+/// How much memory a module of the user's may have: some times of what a list of 15,000 whole nodes takes.
+const MEMORY: usize = 1 << 30;

@@ -14,6 +14,16 @@ pub(crate) enum Line<'t> {
     Paste(&'t str),
 }
 
+impl<'t> Line<'t> {
+    /// What is to be typed or pasted.
+    pub(crate) fn to_paste(&self) -> Option<&'t str> {
+        match self {
+            Self::Paste(paste) => Some(paste),
+            Self::Fix(_) | Self::Or(_) => None,
+        }
+    }
+}
+
 /// Breaks a text into lines of at most `width`, longer only where a value is.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width.max(20))

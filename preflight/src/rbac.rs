@@ -1,8 +1,8 @@
 //! `rbac`: asks the cluster what the policy-server's service account may do, because a grant that is missing makes
-//! requests hang instead of failing. The standard output has only manifests, so that `| kubectl apply -f -` works.
+//! requests hang instead of failing. The standard output has only the manifests of what is missing, so that
+//! `| kubectl apply -f -` works; on a terminal and in a pipe alike.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 
 use anyhow::{Result, bail};
 
@@ -62,10 +62,10 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
         bail!("--service-account {account} specifies a namespace, but -n is {chosen}: remove -n");
     }
     let account = &format!("{namespace}/{name}");
-    let progress = Progress::start("checking the permissions");
     let mut notes = Notes::default();
     let cluster = stage::cluster(&args.connection, &mut notes)?;
     terminal.notes(&notes);
+    let progress = Progress::start("checking the permissions");
     let mut missing = Vec::new();
     let mut text = String::new();
     for grant in &NEEDED {
@@ -87,11 +87,8 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     for grant in &missing {
         terminal.note(&format!("{}; apply the manifest", grant.missing(account)));
     }
-    // `kubectl apply -f -` fails for no manifest, so a pipe gets all of them.
-    let is_piped = !std::io::stdout().is_terminal();
-    let manifests: Vec<String> = NEEDED
-        .iter()
-        .filter(|grant| is_piped || missing.iter().any(|it| it.role == grant.role))
+    let manifests = missing.iter();
+    let manifests: Vec<String> = manifests
         .map(|grant| grant.manifest(namespace, name))
         .collect();
     if !manifests.is_empty() {

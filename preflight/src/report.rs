@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use manifest::Object;
 use serde::{Deserialize, Serialize};
 
+use crate::exit::Exit;
 use crate::foreign::Foreign;
 
 /// The answer to the module's `report`, or what of it an answer to `validate` tells.
@@ -43,6 +44,9 @@ pub(crate) struct Report {
     /// Whether the answer comes from another module than this project's, which reports no findings.
     #[serde(skip)]
     pub(crate) foreign: bool,
+    /// What a module of the user's printed.
+    #[serde(skip)]
+    pub(crate) printed: Vec<String>,
     /// The warnings of such a module.
     #[serde(skip)]
     pub(crate) warnings: Vec<String>,
@@ -54,7 +58,7 @@ pub(crate) struct Report {
 impl Report {
     /// Adds what the module says by other settings. The worst of both counts.
     pub(crate) fn add(&mut self, other: Self) {
-        if self.allowed {
+        if other.exit() > self.exit() {
             (self.allowed, self.code, self.message) = (other.allowed, other.code, other.message);
         }
         for finding in other.findings {
@@ -69,6 +73,15 @@ impl Report {
             }
         }
         self.more_findings = self.more_findings.max(other.more_findings);
+    }
+
+    /// What the object makes the command end with: a denial that is not about the object is none.
+    pub(crate) fn exit(&self) -> Exit {
+        match (self.allowed, self.code) {
+            (true, _) => Exit::Accepted,
+            (false, Some(400 | 500..)) if !self.foreign => Exit::Unjudged,
+            (false, _) => Exit::Denied,
+        }
     }
 
     /// Whether VMs boot from a golden image is unknown if its image could not be read.
@@ -200,4 +213,28 @@ pub(crate) fn counted(nodes: &BTreeMap<Foreign, usize>) -> String {
         .map(|(name, count)| format!("{name} ({count})"))
         .collect();
     nodes.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_of_two_reports_counts() {
+        let report = |code| Report {
+            code: Some(code),
+            ..Report::default()
+        };
+        for (one, other, worst) in [(403, 500, 500), (500, 403, 500), (403, 403, 403)] {
+            let mut both = report(one);
+            both.add(report(other));
+            assert_eq!(both.code, Some(worst));
+        }
+        let mut both = Report {
+            allowed: true,
+            ..Report::default()
+        };
+        both.add(report(403));
+        assert_eq!(both.exit(), Exit::Denied);
+    }
 }

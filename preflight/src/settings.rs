@@ -18,7 +18,7 @@ use crate::terminal::Terminal;
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     let module = Module::load(None, false)?;
     let mut notes = Notes::default();
-    let settings = validated(args.settings.as_deref(), &module, &mut notes)?;
+    let settings = validated(args.file(), &module, &mut notes)?;
     terminal.notes(&notes);
     terminal.print(&Effective::of(&settings).to_yaml()?)?;
     Ok(Exit::Accepted)

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use crate::args::Color;
 use crate::foreign::{self, chain};
 use crate::notes::Notes;
+use crate::progress::above;
 
 /// The width without a terminal.
 const WIDTH: usize = 100;
@@ -81,9 +82,11 @@ impl Terminal {
     }
 
     fn line(&self, style: Style, word: &str, text: &str) {
-        let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
         // If the standard error cannot be written, there is nowhere to report it.
-        let _ = writeln!(err, "{style}{word}:{style:#} {}", foreign::lines(text));
+        let _ = above(|| {
+            let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
+            writeln!(err, "{style}{word}:{style:#} {}", foreign::lines(text))
+        });
     }
 }
 

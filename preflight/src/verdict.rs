@@ -119,13 +119,9 @@ impl Judged {
         }
     }
 
-    /// What the object makes the command end with: a denial that is not about the object is none.
+    /// What the object makes the command end with.
     pub(crate) fn exit(&self) -> Exit {
-        match (self.report.allowed, self.report.code) {
-            (true, _) => Exit::Accepted,
-            (false, Some(400 | 500..)) if !self.report.foreign => Exit::Unjudged,
-            (false, _) => Exit::Denied,
-        }
+        self.report.exit()
     }
 
     /// The findings of a level.
@@ -167,6 +163,9 @@ impl Verdicts {
             let (at, report) = (object.at(None), &object.report);
             for note in report.warnings.iter().chain(&report.not_checked) {
                 notes.push(&format!("{at}: {note}"));
+            }
+            for line in &report.printed {
+                notes.push_lines(format!("the module of --policy printed: {line}"));
             }
             if report.mutates {
                 notes.push(&format!("{at}: the module would change the object"));

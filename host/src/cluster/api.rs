@@ -349,7 +349,10 @@ impl Cluster {
                 resource,
                 code,
                 message,
-                tries,
+                tries: match tries {
+                    1 => "1 try".to_owned(),
+                    tries => format!("{tries} tries"),
+                },
                 limit,
                 reached,
             },

@@ -26,6 +26,12 @@ pub struct Connection {
     pub impersonate: Option<String>,
     /// `--as-group`.
     pub impersonate_groups: Vec<String>,
+    /// `--token`: instead of the credentials of the user.
+    pub token: Option<String>,
+    /// `--server`: instead of that of the context.
+    pub server: Option<String>,
+    /// `--user`: instead of that of the context.
+    pub user: Option<String>,
     /// `--request-timeout`: for all tries of a request, and for all pages of a list; zero is no limit. Without it, a
     /// request may take a minute, and a list five.
     pub request_timeout: Option<Duration>,
@@ -57,7 +63,12 @@ impl Connection {
     ) -> Result<(Config, Option<String>), ClusterError> {
         let Environment { listed, home, pod } = environment;
         let (mut config, context, has_proxy): (Config, Option<String>, bool);
-        if let Some(kubeconfig) = self.kubeconfig(listed, home)? {
+        let kubeconfig = match self.kubeconfig(listed, home) {
+            // The address is enough.
+            Err(ClusterError::NoKubeconfig(_)) if self.is_only_an_address() => None,
+            kubeconfig => kubeconfig?,
+        };
+        if let Some(kubeconfig) = kubeconfig {
             let current = kubeconfig.current_context.clone();
             let name = self.context.clone().or(current);
             let name = name.filter(|name| !name.is_empty());
@@ -65,16 +76,31 @@ impl Connection {
             has_proxy = names_proxy(&kubeconfig, &name);
             let options = KubeConfigOptions {
                 context: Some(name.clone()),
+                user: self.user.clone(),
                 ..KubeConfigOptions::default()
             };
             let found = Config::from_custom_kubeconfig(kubeconfig, &options).await;
             config = found.map_err(ClusterError::of_kubeconfig)?;
             context = Some(name);
+        } else if self.is_only_an_address() {
+            config = Config::new(Uri::default());
+            (context, has_proxy) = (None, false);
         } else {
             let nowhere =
                 "`~/.kube/config` does not exist, and the command does not run in a Pod".to_owned();
             config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
             (context, has_proxy) = (None, false);
+        }
+        if let Some(server) = &self.server {
+            let url = server.parse();
+            config.cluster_url = url
+                .map_err(|error| ClusterError::Kubeconfig(format!("--server {server}: {error}")))?;
+        }
+        if let Some(token) = &self.token {
+            let auth = &mut config.auth_info;
+            (auth.username, auth.password) = (None, None);
+            (auth.exec, auth.auth_provider, auth.token_file) = (None, None, None);
+            auth.token = Some(token.clone().into());
         }
         // kube takes the proxy of the environment for every server.
         if !has_proxy {
@@ -101,6 +127,11 @@ impl Connection {
             config.auth_info.impersonate_groups = Some(self.impersonate_groups.clone());
         }
         Ok((config, context))
+    }
+
+    /// Whether the address alone says which cluster is meant.
+    fn is_only_an_address(&self) -> bool {
+        self.server.is_some() && self.kubeconfig.is_none() && self.context.is_none()
     }
 
     /// The kubeconfig; none where only the account of a pod is left. Whoever names a file or a context does not mean

@@ -70,7 +70,7 @@ pub enum ClusterError {
     },
     /// 429, 503 or 504, until the time was up.
     #[error(
-        "the API server {server} is too busy to {verb} {resource}: it returned {code} ({message}) to {tries} tries within {limit:?}{reached}; try again later, or raise the limit with --request-timeout"
+        "the API server {server} is too busy to {verb} {resource}: status {code} ({message}) after {tries}{reached}; the limit for all of them is {limit:?}: try again later, or raise it with --request-timeout"
     )]
     Busy {
         /// Its address.
@@ -83,8 +83,8 @@ pub enum ClusterError {
         code: u16,
         /// The message of the API server.
         message: String,
-        /// How often it was asked.
-        tries: u32,
+        /// How often it was asked, in words.
+        tries: String,
         /// `--request-timeout`, or the default.
         limit: Duration,
         /// What of a list was read, as the end of a clause.

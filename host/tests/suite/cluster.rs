@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use e2e_tests::{ApiServer, recorded};
 use host::{Cluster, ClusterError, Connection, HostCalls, Labels};
@@ -34,6 +35,88 @@ impl Connect for ApiServer {
 fn ask(host: &dyn HostCalls, operation: &str, request: &Value) -> Result<Value, String> {
     host.call("kubernetes", operation, request.to_string().as_bytes())
         .map(|answer| serde_json::from_slice(&answer).expect("JSON"))
+}
+
+/// The recorded answers behind another one to the administrator.
+fn answered(request: &str, answer: Value) -> Vec<Value> {
+    let mut first = answer;
+    first["as"] = json!("admin");
+    first["request"] = json!(request);
+    let mut answers = recorded();
+    answers.insert(0, first);
+    answers
+}
+
+/// The error of a list of nodes that has a limit.
+fn nodes_within(limit: Duration, server: &ApiServer) -> String {
+    let cluster = Cluster::connect(&Connection {
+        kubeconfig: Some(server.kubeconfig().to_owned()),
+        request_timeout: Some(limit),
+        ..Connection::default()
+    });
+    let nodes = cluster.unwrap().nodes(&Labels::All);
+    nodes.unwrap_err().to_string()
+}
+
+/// What the server says of itself counts, and is not waited for where there is no time for it.
+#[rstest]
+#[case(429)]
+#[case(503)]
+#[case(504)]
+fn a_busy_server_is_asked_again_as_it_says(#[case] status: u16) {
+    let busy = |times: Option<u64>, seconds: u64| json!({"status": status, "retry_after": seconds, "times": times, "body": {"message": "overloaded"}});
+    let server = ApiServer::start(answered("GET /api/v1/nodes*", busy(Some(2), 0)));
+    assert_eq!(server.connect().nodes(&Labels::All).unwrap().len(), 3);
+    assert_eq!(server.asked().len(), 4, "{:?}", server.asked());
+
+    let server = ApiServer::start(answered("GET /api/v1/nodes*", busy(None, 3600)));
+    let error = nodes_within(Duration::from_mins(1), &server);
+    assert_eq!(
+        error,
+        format!(
+            "the API server http://{}/ is too busy to list nodes: status {status} (overloaded) after 1 try; the limit for all of them is 60s: try again later, or raise it with --request-timeout",
+            server.address()
+        )
+    );
+    assert_eq!(server.asked().len(), 1);
+}
+
+/// The second page of a list, too.
+#[test]
+fn the_error_says_what_was_read_of_a_list() {
+    let busy = json!({"status": 503, "retry_after": 3600, "body": "busy"});
+    let server = ApiServer::start(answered("GET /api/v1/nodes?&limit=500&continue=*", busy));
+    let error = nodes_within(Duration::from_mins(1), &server);
+    let expected = "status 503 (busy) after 1 try, after 1 page with 2 objects; ";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[rstest]
+#[case::the_same_page("again", 2)]
+#[case::always_another_one("$ASKED", 1000)]
+fn a_list_without_end_is_not_read_for_ever(#[case] next: &str, #[case] pages: usize) {
+    let body = json!({"items": [], "metadata": {"continue": next}});
+    let page = json!({"status": 200, "body": body});
+    let server = ApiServer::start(answered("GET /api/v1/nodes*", page));
+    let error = server
+        .connect()
+        .nodes(&Labels::All)
+        .unwrap_err()
+        .to_string();
+    let expected =
+        format!("to list nodes: the response is too long, after {pages} pages with 0 objects");
+    assert!(error.contains(&expected), "{error}");
+    assert_eq!(server.asked().len(), pages);
+}
+
+/// A server that takes the connection and never answers.
+#[test]
+fn a_silent_server_is_not_waited_for() {
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let server = ApiServer::at(silent.local_addr().unwrap());
+    let error = nodes_within(Duration::from_millis(20), &server);
+    let expected = "did not complete the request to list nodes within 20ms; ";
+    assert!(error.contains(expected), "{error}");
 }
 
 fn node(name: &str, architecture: &str, more: &Value) -> Value {

@@ -16,7 +16,8 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
         };
         let title = match (entry.object, entry.finding) {
             (Some(object), None) => object.unique_name(),
-            _ => entry.rule.to_owned(),
+            (Some(_), Some(_)) => entry.rule.to_owned(),
+            (None, _) => "not checked".to_owned(),
         };
         let path = entry.finding.map(|finding| format!("\n{}", finding.path));
         let message = entry.named() + &path.unwrap_or_default();

@@ -172,13 +172,19 @@ fn fixes(text: &mut String, findings: &[&Finding]) {
         }
         seen.push((finding.rule.raw(), &finding.fix));
         let mut item = format!("- {}:", code(&finding.rule));
-        for line in lines(&finding.fix) {
-            let _ = match line {
-                Line::Fix(prose) => write!(item, " {}", escape(prose)),
-                Line::Or(prose) => write!(item, "\n\n  or: {}", escape(prose)),
-                Line::Paste(paste) => {
-                    let fence = fence(paste, 3);
-                    write!(item, "\n  {fence}\n  {paste}\n  {fence}")
+        let all: Vec<Line<'_>> = lines(&finding.fix).collect();
+        // Lines to paste that follow each other are one block.
+        let is_block = |one: &Line<'_>, next: &Line<'_>| {
+            matches!((one, next), (Line::Paste(_), Line::Paste(_)))
+        };
+        for part in all.chunk_by(is_block) {
+            let pasted: Vec<&str> = part.iter().filter_map(Line::to_paste).collect();
+            let _ = match part.first() {
+                Some(Line::Fix(prose)) => write!(item, " {}", escape(prose)),
+                Some(Line::Or(prose)) => write!(item, "\n\n  or: {}", escape(prose)),
+                _ => {
+                    let (fence, block) = (fence(&pasted.join("\n"), 3), pasted.join("\n  "));
+                    write!(item, "\n  {fence}\n  {block}\n  {fence}")
                 }
             };
         }
@@ -237,7 +243,24 @@ fn escape(prose: impl Display) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_block_to_paste_has_one_fence() {
+        let finding: Finding = serde_json::from_value(json!({
+            "rule": "r", "level": "deny", "path": "spec", "fact": "f", "template": null,
+            "fix": "add:\n  a:\n    b: ```\nor: run:\n  c",
+        }))
+        .unwrap();
+        let mut text = String::new();
+        fixes(&mut text, &[&finding]);
+        assert_eq!(
+            text,
+            "**To fix**\n\n- `r`: add:\n  ````\n  a:\n    b: ```\n  ````\n\n  or: run:\n  ```\n  c\n  ```\n\n"
+        );
+    }
 
     #[test]
     fn values_cannot_break_out() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use host::{Cluster, Connection};
+use host::{Cluster, ClusterError, Connection};
 use serde_json::Value;
 
 use super::objects::{Objects, Purpose};
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::files::{self, Found};
 use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::verdict::Against;
 
 /// The objects, and what they are in the cluster.
@@ -37,7 +37,6 @@ impl<'s> Objects<'s> {
             mut failures,
         } = self;
         let cluster = if subject.cluster {
-            let _progress = Progress::start("connecting to the cluster");
             Some(Arc::new(cluster(&subject.connection, notes)?))
         } else {
             None
@@ -72,6 +71,9 @@ impl<'s> Objects<'s> {
 pub(crate) fn cluster(words: &args::Connection, notes: &mut Notes) -> Result<Cluster> {
     let connection = Connection::from(words);
     let cluster = Cluster::connect(&connection)?;
+    if cluster.logs_in_with_a_command() {
+        progress::silence();
+    }
     let impersonated = connection.impersonate.as_deref();
     notes.push(&asked(cluster.context(), cluster.server(), impersonated));
     Ok(cluster)
@@ -94,7 +96,13 @@ const LIVE: &str = "live objects are checked as new objects; in the cluster, upd
 fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<Question>> {
     let _progress = Progress::start("reading the HyperConverged objects in the cluster");
     let cluster = cluster.context("no cluster is specified to read HyperConverged objects from")?;
-    let live = cluster.hyperconvergeds(namespace)?;
+    let live = match cluster.hyperconvergeds(namespace) {
+        Err(error @ ClusterError::Forbidden { .. }) if namespace.is_none() => bail!(
+            "{}; if you may read only one namespace, specify it with -n",
+            one_line(&error.to_string())
+        ),
+        live => live?,
+    };
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
         bail!(
@@ -116,7 +124,7 @@ impl<'c> Old<'c> {
     fn of(subject: &Subject, purpose: Purpose, cluster: Option<&'c Cluster>) -> Result<Self> {
         match (&subject.old, cluster, purpose) {
             (Some(path), ..) => {
-                let read = files::read(std::slice::from_ref(path), subject.recursive);
+                let read = files::read(std::slice::from_ref(path), subject.walk());
                 if let Some(failure) = read.failures.first() {
                     bail!("--old {failure}");
                 }

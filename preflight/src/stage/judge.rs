@@ -118,7 +118,8 @@ impl Prepared<'_> {
 
     /// The verdicts, with a note on nodes that have no influence on them.
     pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
-        let _progress = Progress::start("checking");
+        // What the module of a user prints goes where the progress is shown.
+        let _progress = (!self.module().is_foreign()).then(|| Progress::start("checking"));
         let mut verdicts = Verdicts {
             failures: self.settled.failures.clone(),
             cluster: self.origin(),

@@ -25,7 +25,7 @@ pub(crate) fn check(subject: &Subject) -> Result<()> {
     }
     if !subject.cluster && subject.connection != args::Connection::default() {
         bail!(
-            "--kubeconfig, --context, -n, --as, --as-group, and --request-timeout require --cluster"
+            "--kubeconfig, --context, -n, --as, --as-group, --token, --server, --user, and --request-timeout require --cluster"
         );
     }
     Ok(())

@@ -47,7 +47,7 @@ impl<'s> Objects<'s> {
             notes: skipped,
             failures,
             ..
-        } = files::read(&subject.filename, subject.recursive);
+        } = files::read(&subject.filename, subject.walk());
         if found.is_empty() && !subject.filename.is_empty() {
             return Err(if failures.is_empty() {
                 Unread::Nothing(nothing(&subject.filename, &skipped))

@@ -47,8 +47,8 @@ impl<'s> Connected<'s> {
                 "the module is compiled on every run, because the cache cannot be used: {why}"
             ));
         }
-        let settings = validated(subject.settings.as_deref(), &module, notes)?;
         drop(progress);
+        let settings = validated(subject.settings.as_deref(), &module, notes)?;
         let namespace = cluster.as_deref().map_or("", Cluster::namespace).to_owned();
         let deployed = match &cluster {
             // The policies of another module have settings of their own.
