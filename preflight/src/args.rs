@@ -148,6 +148,10 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
 
+    /// The level of a rule, instead of that in the settings, for example architectures-missing=warn; can be repeated
+    #[arg(long, value_name = "RULE=LEVEL", value_parser = level, help_heading = "Policy")]
+    pub(crate) level: Vec<(String, String)>,
+
     /// Use this module instead of the embedded one
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
@@ -274,6 +278,14 @@ impl From<&Connection> for host::Connection {
             request_timeout: words.request_timeout,
         }
     }
+}
+
+/// The module validates the names.
+fn level(text: &str) -> Result<(String, String), String> {
+    let (rule, level) = text
+        .split_once('=')
+        .ok_or("the format is, for example, architectures-missing=warn")?;
+    Ok((rule.to_owned(), level.to_owned()))
 }
 
 /// MIRRORS: k8s.io/client-go tools/clientcmd/helpers.go, `ParseTimeout`; Go time/format.go, `ParseDuration`.
@@ -451,11 +463,29 @@ pub(crate) struct Fix {
         value_name = "RULE=enable-import|place-on:ARCH",
         help_heading = "Which changes"
     )]
-    pub(crate) prefer: Option<Prefer>,
+    prefer: Option<Prefer>,
+
+    /// Fix multi-arch-import-disabled by placing the workloads on this architecture: short for
+    /// --prefer multi-arch-import-disabled=place-on:ARCH
+    #[arg(
+        long,
+        value_name = "ARCH",
+        conflicts_with = "prefer",
+        help_heading = "Which changes"
+    )]
+    place_on: Option<String>,
 
     /// Print only errors: no notes and no summary
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
+}
+
+impl Fix {
+    /// How to fix the rule that can be fixed in more than one way.
+    pub(crate) fn prefer(&self) -> Option<Prefer> {
+        let placed = self.place_on.clone().map(Prefer::PlaceOn);
+        placed.or_else(|| self.prefer.clone())
+    }
 }
 
 const FIX: &str = "\
@@ -517,6 +547,17 @@ impl std::str::FromStr for Prefer {
 pub(crate) struct Explain {
     /// The rule; if omitted, shows the table of rules
     pub(crate) rule: Option<String>,
+
+    /// The format of the output
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = false
+    )]
+    pub(crate) output: PlainFormat,
 }
 
 /// `settings`.
@@ -572,7 +613,7 @@ pub(crate) struct Images {
         value_name = "FORMAT",
         hide_possible_values = false
     )]
-    pub(crate) output: ImagesFormat,
+    pub(crate) output: PlainFormat,
 }
 
 const IMAGES: &str = "\
@@ -580,9 +621,9 @@ Uses the credentials that `docker login` and `podman login` store.
 
 Exit codes: 0 all images were read, 2 an image could not be read.";
 
-/// The format of the output of `images`.
+/// The format of the output of `images` and `explain`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ImagesFormat {
+pub(crate) enum PlainFormat {
     /// For people
     #[default]
     Text,

@@ -3,17 +3,24 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
+use serde_json::{Value, json};
 
-use crate::args;
+use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::pages;
+use crate::pages::{self, Page};
 use crate::prose::wrap;
-use crate::terminal::{BOLD, CYAN, Terminal, width};
+use crate::terminal::{BOLD, CYAN, Terminal, print_raw, width};
 
 /// Shows a page; exits 2 if there is no such rule.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
+    let is_json = args.output == PlainFormat::Json;
     let Some(rule) = &args.rule else {
-        terminal.print(&table())?;
+        let pages: Vec<Value> = pages::all().map(|page| in_json(&page)).collect();
+        if is_json {
+            print_raw(format!("{:#}\n", Value::from(pages)).as_bytes())?;
+        } else {
+            terminal.print(&table())?;
+        }
         return Ok(Exit::Accepted);
     };
     let Some(page) = pages::of(rule) else {
@@ -21,9 +28,23 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
         let name = &terminal.name;
         bail!("there is no rule `{rule}`.{hint} `{name} explain` lists all rules.");
     };
+    if is_json {
+        print_raw(format!("{:#}\n", in_json(&page)).as_bytes())?;
+        return Ok(Exit::Accepted);
+    }
     terminal.print(&shown(page.text, width()))?;
     terminal.print(&format!("\nOn the web: {}\n", page.url()))?;
     Ok(Exit::Accepted)
+}
+
+fn in_json(page: &Page) -> Value {
+    json!({
+        "rule": page.rule.id,
+        "level": page.rule.level.name(),
+        "summary": page.summary(),
+        "url": page.url(),
+        "page": page.text,
+    })
 }
 
 fn table() -> String {

@@ -269,14 +269,15 @@ fn chosen(
     let with_alternatives = findings
         .iter()
         .find(|it| it.rule.raw() == WITH_ALTERNATIVES);
-    if let (Some(prefer), Some(finding)) = (&args.prefer, with_alternatives) {
+    let prefer = args.prefer();
+    if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
         let remedy = preferred(finding, prefer)?;
         if can_be_made(remedy) {
             return Ok(vec![remedy.clone()]);
         }
     }
     // Whoever places the workloads does not want the import instead.
-    let is_placed = matches!(args.prefer, Some(Prefer::PlaceOn(_)));
+    let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
     let is_wanted =
         |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && changes_import(remedy));
     let complete = findings.iter().filter_map(Finding::complete_remedy);

@@ -8,7 +8,7 @@ use engine::{Image, is_architecture};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::args::{self, ImagesFormat};
+use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::files::{self, Walk};
 use crate::foreign::{self, one_line};
@@ -138,8 +138,8 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         terminal.failure(failure);
     }
     match args.output {
-        ImagesFormat::Text => terminal.print(&text(&rows))?,
-        ImagesFormat::Json => print_raw(foreign::json(&in_json(&rows)?).as_bytes())?,
+        PlainFormat::Text => terminal.print(&text(&rows))?,
+        PlainFormat::Json => print_raw(foreign::json(&in_json(&rows)?).as_bytes())?,
     }
     Ok(if failures.is_empty() {
         Exit::Accepted

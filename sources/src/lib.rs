@@ -162,7 +162,11 @@ impl Proxies {
 
 /// Bytes in hexadecimal, as in digests.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from_digit(value.into(), 16);
+    let digits = bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+    digits.flatten().collect()
 }
 
 fn is_loopback(host: &str) -> bool {

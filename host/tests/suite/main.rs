@@ -20,14 +20,24 @@ mod registries;
 mod sessions;
 mod worst;
 
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use host::{HostCalls, Policy};
+use host::{HostCalls, Options, Policy};
 use serde_json::{Value, json};
 
 /// The embedded module.
 static POLICY: LazyLock<Policy> =
-    LazyLock::new(|| Policy::embedded().expect("the module compiles"));
+    LazyLock::new(|| Policy::embedded_with(&options()).expect("the module compiles"));
+
+/// As policy-server runs a module. What is compiled stays for the command and for the next run of the tests.
+fn options() -> Options {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home/.cache/hco-preflight");
+    Options {
+        cache: Some(cache),
+        ..Options::default()
+    }
+}
 
 /// A HyperConverged on CREATE, with the import off: the nodes are asked for.
 fn payload(spec: &Value) -> Vec<u8> {

@@ -47,7 +47,7 @@ fn call(host: &dyn HostCalls, operation: &str, image: &str) -> Result<Value, Str
 #[test]
 fn every_form_of_an_image_is_read() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
-        return TestRegistry::not_run("every_form_of_an_image_is_read");
+        return TestRegistry::not_run();
     };
     let index = registry.push_oci_index("index").unwrap();
     registry.push_docker_list("list").unwrap();
@@ -93,7 +93,7 @@ fn every_form_of_an_image_is_read() {
 #[test]
 fn the_module_gets_what_policy_server_answers() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
-        return TestRegistry::not_run("the_module_gets_what_policy_server_answers");
+        return TestRegistry::not_run();
     };
     let index = registry.push_oci_index("index").unwrap();
     let single = registry.push_single("single", Some("1"), "s390x", OCI);
@@ -153,7 +153,7 @@ fn a_certificate_is_trusted_as_sources_yml_says() {
         "key": file("key", key),
     });
     let Some(registry) = TestRegistry::start(&json!({"http": {"tls": tls}})) else {
-        return TestRegistry::not_run("a_certificate_is_trusted_as_sources_yml_says");
+        return TestRegistry::not_run();
     };
     let host = registry.host();
     let authority = |pem: String| {

@@ -12,6 +12,7 @@ mod artifact_hub;
 mod form;
 mod generated;
 mod handbook;
+mod imports;
 mod install;
 mod manifests;
 mod names;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use host::Cluster;
+use serde_json::{Value, json};
 
 use super::connect::Connected;
 use super::deployed;
@@ -48,9 +49,15 @@ impl<'s> Connected<'s> {
             ));
         }
         drop(progress);
-        let settings = validated(subject.settings.as_deref(), &module, notes)?;
+        let mut settings = validated(subject.settings.as_deref(), &module, notes)?;
+        if !subject.level.is_empty() {
+            set_levels(&mut settings, &subject.level);
+            if let Some(mistakes) = module.mistakes(&settings)? {
+                bail!("--level: {mistakes}");
+            }
+        }
         let namespace = cluster.as_deref().map_or("", Cluster::namespace).to_owned();
-        let deployed = match &cluster {
+        let mut deployed = match &cluster {
             // The policies of another module have settings of their own.
             Some(cluster) if subject.settings.is_none() && !module.is_foreign() => {
                 let _progress = Progress::start("reading the policies of the cluster");
@@ -60,6 +67,9 @@ impl<'s> Connected<'s> {
             }
             _ => Vec::new(),
         };
+        for settings in &mut deployed {
+            set_levels(&mut settings.value, &subject.level);
+        }
         Ok(Settled {
             subject,
             cluster,
@@ -70,5 +80,17 @@ impl<'s> Connected<'s> {
             deployed,
             namespace,
         })
+    }
+}
+
+/// Sets the levels of `--level`.
+fn set_levels(settings: &mut Value, levels: &[(String, String)]) {
+    let Some(settings) = settings.as_object_mut().filter(|_| !levels.is_empty()) else {
+        return;
+    };
+    let all = settings.entry("levels").or_insert_with(|| json!({}));
+    if let Some(all) = all.as_object_mut() {
+        let levels = levels.iter();
+        all.extend(levels.map(|(rule, level)| (rule.clone(), Value::from(level.as_str()))));
     }
 }

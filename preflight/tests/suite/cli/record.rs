@@ -101,7 +101,7 @@ fn look_ups_that_are_not_made_are_not_recorded() {
         read("settings.json"),
         read("request.json")
     );
-    let verdict = Policy::embedded_with(&crate::options())
+    let verdict = Policy::embedded()
         .unwrap()
         .validate(payload.as_bytes(), replay);
     assert_eq!(verdict.result.unwrap().code, Some(403));
