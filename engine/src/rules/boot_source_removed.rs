@@ -22,7 +22,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     findings.add(Identity::only(), || Finding {
         path: facts.changed_path(),
         fact: format!(
-            "After the update, there is no disk for {}: new VMs that use it do not get one, unless a PVC of that name exists.",
+            "After the update, new VMs cannot use {}, unless a PVC of that name exists: no disk is left.",
             boot_sources(&removed)
         ),
         fixes: vec![Fix::advice(

@@ -25,11 +25,11 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     findings.add(Identity::only(), || Finding {
         path: facts.changed_path(),
         fact: format!(
-            "The update replaces the disks of {}: no VM can be created from them until the import is done.",
+            "New VMs cannot use {} until an import is done: the update replaces the disk.",
             boot_sources(&replaced)
         ),
         fixes: vec![Fix::advice(
-            "make the change when no VM is created from these boot sources; running VMs have disks of their own",
+            "apply the update when no new VM needs these boot sources; running VMs have disks of their own",
         )],
     });
 }

@@ -36,7 +36,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(template.name), || Finding {
             path: path(&facts.path_of_index(Some(index)), reason),
             fact: format!(
-                "CDI rejects the DataImportCron of template {} ({}): the image is not imported, and SSP stops for all templates.",
+                "The image of template {} is not imported, and SSP stops for all golden images: the DataImportCron is rejected ({}).",
                 quote(template.name),
                 refusal(reason)
             ),

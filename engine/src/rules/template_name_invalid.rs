@@ -34,7 +34,7 @@ fn without_forecast<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 "The template has no name: SSP rejects every change from HCO.".to_owned()
             } else {
                 format!(
-                    "Template name {} is not a valid name of a DataImportCron: the image is not imported, and SSP stops for all templates.",
+                    "Template name {} is not a valid name of a DataImportCron: the image is not imported, and SSP stops for all golden images.",
                     quote(name)
                 )
             },
@@ -94,7 +94,7 @@ impl Field {
 
 /// What is wrong with one of the two names, because of a cron: the end of a sentence.
 fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
-    let stops = "the image is not imported, and SSP stops for all templates.";
+    let stops = "the image is not imported, and SSP stops for all golden images.";
     let of_cron = cron.refused().and_then(|reason| match reason.cause() {
         Cause::Name => Some((Field::Name, reason)),
         Cause::ManagedDataSource => Some((Field::ManagedDataSource, reason)),
