@@ -151,9 +151,9 @@ impl<'a> Stages<'a, '_> {
     /// Whether a rule needs the forecast: it has something to say about a golden image, or about an update.
     fn wants_forecast(&self, facts: &Facts<'_>) -> bool {
         let settings = self.policy.settings;
-        let is_update = facts
-            .old
-            .is_some_and(|old| !(facts.golden_images.is_empty() && old.golden_images.is_empty()));
+        // Rules about the update alone only warn. Where no golden image is left, they do not ask for nodes whose absence
+        // would deny the request.
+        let is_update = facts.old.is_some() && !facts.golden_images.is_empty();
         // With the import off, the rules are silent about the templates that HCO adds by itself.
         let is_judged =
             |image: &&GoldenImage<'_>| image.template.is_some() || facts.import == Import::Enabled;
