@@ -41,6 +41,8 @@ pub(crate) struct Facts<'a> {
     /// What the operators behind HCO will make of the object; `None` before that is known, if there are no golden images, if
     /// HCO or SSP refuses the object, or if a patch changes what SSP gets.
     pub(crate) forecast: Option<&'a Forecast<'a>>,
+    /// Why HCO or SSP refuses the object, so that there is no forecast.
+    pub(crate) refused: Option<&'a Refused<'a>>,
     /// What the update changes in the cluster.
     pub(crate) changes: Option<&'a Changes>,
 }
@@ -75,6 +77,7 @@ impl<'a> Facts<'a> {
             images: Images::NotWanted,
             golden_namespace,
             forecast: None,
+            refused: None,
             changes: None,
         }
     }
@@ -142,6 +145,7 @@ impl<'a> Facts<'a> {
         Facts {
             golden_images: self.golden_images.clone(),
             forecast: forecast.and_then(|it| it.as_ref().ok()),
+            refused: forecast.and_then(|it| it.as_ref().err()),
             ..*self
         }
     }

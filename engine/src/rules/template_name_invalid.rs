@@ -4,7 +4,7 @@ use kubernetes::name::is_dns1123_subdomain;
 use kubernetes::text::quote;
 use operators::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns};
 use operators::cdi::data_source;
-use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver};
+use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver, Refused};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
@@ -16,15 +16,23 @@ use crate::words::{data_source_refusal, longest_name, refusal};
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; for the rest
 /// see `operators::cdi`.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    match facts.forecast {
-        Some(forecast) => in_forecast(facts, forecast, findings),
-        // Some names are invalid whatever else is wrong.
-        None => without_forecast(facts, findings),
+    match (facts.forecast, facts.refused) {
+        (Some(forecast), _) => in_forecast(facts, forecast, findings),
+        (None, Some(Refused::NameMissing)) => without_forecast(facts, findings, str::is_empty),
+        // Another rule says why nothing is created.
+        (None, Some(_)) => {}
+        // Some names are invalid whatever the nodes are.
+        (None, None) => without_forecast(facts, findings, |name| {
+            !is_dns1123_subdomain(name) || name.len() > NAME_MAX
+        }),
     }
 }
 
-fn without_forecast<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let is_invalid = |name: &str| !is_dns1123_subdomain(name) || name.len() > NAME_MAX;
+fn without_forecast<'a>(
+    facts: &Facts<'a>,
+    findings: &mut Findings<'a, '_>,
+    is_invalid: impl Fn(&str) -> bool,
+) {
     let templates = facts.hco.templates.iter().filter(|it| it.is_enabled());
     for template in templates.filter(|it| is_invalid(&it.name)) {
         let name = template.name.as_str();
