@@ -176,6 +176,12 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The same for something that is only a warning: it does not matter if the nodes cannot be read.
+    pub(crate) fn try_census(&self) -> Option<&'a Census> {
+        self.nodes.try_read(self.slot.or(self.instead));
+        self.census_if_read()
+    }
+
     /// The nodes, if a rule asked for them.
     pub(crate) fn census_if_read(&self) -> Option<&'a Census> {
         let own = self.nodes.peek(self.slot);

@@ -52,6 +52,8 @@ pub(crate) fn judge<R>(
     stages.check(facts, Reads::Object);
     if stages.wants_forecast(facts) {
         facts.census();
+    } else if stages.wants_changes(facts) {
+        facts.try_census();
     }
     let has_golden_images = policy.has_golden_images;
     let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
@@ -85,7 +87,9 @@ pub(crate) fn judge<R>(
         // Nothing is compared with an image without the nodes.
         facts.census();
     }
-    stages.check(&facts, Reads::NodesOfOthers);
+    if facts.nodes.is_needed() {
+        stages.check(&facts, Reads::NodesOfOthers);
+    }
     let is_wanted = is_wanted && !stages.is_denied_anyway() && facts.census_if_read().is_some();
     let lookups = is_wanted.then(|| Lookups::new(&facts, settings, policy.registries));
     let images = lookups.as_ref().map_or(facts.images, Images::LookedUp);
@@ -98,7 +102,7 @@ pub(crate) fn judge<R>(
         old: old_really.as_ref(),
         ..facts
     };
-    if !policy.is_complete || facts.census_if_read().is_some() || facts.nodes.error().is_some() {
+    if !policy.is_complete || facts.census_if_read().is_some() || facts.nodes.is_needed() {
         return then(&facts, &judged);
     }
     // A report contains the forecast, even if no rule needed the nodes.
@@ -151,15 +155,13 @@ impl<'a> Stages<'a, '_> {
     /// Whether a rule needs the forecast: it has something to say about a golden image, or about an update.
     fn wants_forecast(&self, facts: &Facts<'_>) -> bool {
         let settings = self.policy.settings;
-        // Rules about the update alone only warn. Where no golden image is left, they do not ask for nodes whose absence
-        // would deny the request.
-        let is_update = facts.old.is_some() && !facts.golden_images.is_empty();
         // With the import off, the rules are silent about the templates that HCO adds by itself.
         let is_judged =
             |image: &&GoldenImage<'_>| image.template.is_some() || facts.import == Import::Enabled;
         let images = || facts.golden_images.iter().filter(is_judged);
         let wants = |rule: &Rule| match rule.subject {
-            Subject::Object => is_update && settings.is_checked(rule),
+            // See `wants_changes`.
+            Subject::Object => false,
             Subject::Template => {
                 images().any(|image| settings.level(rule, Some(image.name)) != Level::Ignore)
             }
@@ -167,6 +169,23 @@ impl<'a> Stages<'a, '_> {
         let mut rules = CHECKS.iter().map(|(rule, _)| rule);
         self.policy.has_golden_images
             && rules.any(|rule| rule.reads == Reads::Forecast && wants(rule))
+    }
+
+    /// Whether a rule about the update alone could warn: HCO creates a golden image, or did before. These rules only warn,
+    /// so it does not matter to them if the nodes cannot be read.
+    fn wants_changes(&self, facts: &Facts<'_>) -> bool {
+        let old = facts.old.map(|old| &old.golden_images);
+        let has_images =
+            |old: &Vec<GoldenImage<'_>>| !(facts.golden_images.is_empty() && old.is_empty());
+        let settings = self.policy.settings;
+        let mut rules = CHECKS.iter().map(|(rule, _)| rule);
+        self.policy.has_golden_images
+            && old.is_some_and(has_images)
+            && rules.any(|rule| {
+                rule.reads == Reads::Forecast
+                    && rule.subject == Subject::Object
+                    && settings.is_checked(rule)
+            })
     }
 
     /// Whether a rule denies the object for a reason that does not depend on images.
@@ -202,6 +221,15 @@ impl<'a> Stages<'a, '_> {
             judged.remedies = shown
                 .map(|shown| worked_out.of(&shown.finding.fixes))
                 .collect();
+        }
+        // What hides behind a refused object is not known.
+        if facts.refused.is_some() {
+            for remedy in judged
+                .iter_mut()
+                .flat_map(|it| it.remedies.iter_mut().flatten())
+            {
+                remedy.complete = false;
+            }
         }
         judged
     }

@@ -11,8 +11,9 @@ use crate::words::refusal;
 
 /// A name that is rejected is a finding of `template-name-invalid`.
 ///
-/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, validateDataImportCronSpec;
-/// ssp-operator internal/controllers/ssp_controller.go, reconcileOperands: the first error ends the reconcile.
+/// MIRRORS: containerized-data-importer `pkg/apiserver/webhooks/dataimportcron-validate.go`,
+/// `validateDataImportCronSpec`;
+/// ssp-operator `internal/controllers/ssp_controller.go`, reconcileOperands: the first error ends the reconcile.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(forecast) = facts.forecast else {
         return;

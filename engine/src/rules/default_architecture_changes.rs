@@ -25,7 +25,9 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if patches.any(|patch| jsonpatch::overrides(patch, &[DEFAULT])) {
         return;
     }
-    let Some(census) = facts.census() else { return };
+    let Some(census) = facts.try_census() else {
+        return;
+    };
     let before = old.own_census_if_read().and_then(default_architecture);
     let Some((before, after)) = before.zip(default_architecture(census)) else {
         return;

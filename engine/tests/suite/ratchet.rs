@@ -147,6 +147,11 @@ proptest! {
             denials(report).into_iter().map(|(rule, template, _)| (rule, template)).collect()
         };
         let (after, before) = (subjects(&after), subjects(&before));
+        // What HCO refuses as a whole hides what the operators behind it would refuse.
+        let hides = ["template-invalid", "template-duplicated", "placement-invalid", "v1-only-fields-unreadable"];
+        if before.iter().any(|(rule, _)| hides.contains(&rule.as_str())) {
+            return Ok(());
+        }
         let new: Vec<_> = after.difference(&before)
             // HCO keeps the first of two templates with one name in our eyes; without it, the other one is judged.
             .filter(|(_, template)| template.as_deref() != name.as_ref().and_then(Value::as_str))

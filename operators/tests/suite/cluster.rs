@@ -65,7 +65,7 @@ impl<'a> Cluster<'a> {
             common: &self.common,
             golden_namespace: GOLDEN,
             version,
-            is_complete: false,
+            is_complete: self.hco.is_stored,
             census: &self.census,
         })
     }
