@@ -342,14 +342,18 @@ impl<'a> Identities<'a> {
         }
     }
 
-    /// Whether there is a finding that is not among the others.
-    pub(crate) fn exceed(&self, others: &Self) -> bool {
-        self.places.iter().any(|(template, place)| {
+    /// The templates with a finding that is not among the others; without a template, the empty name.
+    pub(crate) fn templates_beyond(&self, others: &Self) -> Vec<&'a str> {
+        let mut templates = Vec::new();
+        for (template, place) in &self.places {
             let others = others.of_template(template);
             let is_other = |value| others.is_some_and(|others| others.contains(value));
             let values = self.values.get(*place);
-            !values.into_iter().flatten().all(is_other)
-        })
+            if !values.into_iter().flatten().all(is_other) {
+                templates.push(*template);
+            }
+        }
+        templates
     }
 
     fn insert(&mut self, identity: Identity<'a>) {

@@ -8,21 +8,13 @@ use operators::hco::import::Import;
 
 use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
 use crate::facts::{Facts, Prediction};
-use crate::finding::{Findings, Found, Outcome};
+use crate::finding::{Findings, Outcome};
 use crate::images::{Images, Lookups, Registries};
+use crate::judged::Judged;
 use crate::remedies::Remedies;
-use crate::remedy::Remedy;
 use crate::rule::{Level, Reads, Rule, Subject};
 use crate::rules::CHECKS;
 use crate::settings::{Settings, Updates};
-
-/// The findings of one rule, with the remedies of those that are kept in full.
-pub(crate) struct Judged<'a> {
-    pub(crate) rule: &'static Rule,
-    pub(crate) found: Found<'a>,
-    /// For each finding that is shown.
-    pub(crate) remedies: Vec<Vec<Remedy>>,
-}
 
 /// What a judgement needs beside the facts.
 #[derive(Clone, Copy)]
@@ -222,15 +214,7 @@ impl<'a> Stages<'a, '_> {
                 .map(|shown| worked_out.of(&shown.finding.fixes))
                 .collect();
         }
-        // What hides behind a refused object is not known.
-        if facts.refused.is_some() {
-            for remedy in judged
-                .iter_mut()
-                .flat_map(|it| it.remedies.iter_mut().flatten())
-            {
-                remedy.complete = false;
-            }
-        }
+        worked_out.confirm(&mut judged);
         judged
     }
 }

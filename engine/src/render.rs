@@ -23,7 +23,7 @@ use operators::ssp::architecture::is_known;
 use crate::catalogue::NODES_UNREADABLE;
 use crate::facts::Facts;
 use crate::finding::{Outcome, Shown};
-use crate::judgement::Judged;
+use crate::judged::Judged;
 use crate::remedy::Remedy;
 use crate::repair::Step;
 use crate::report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};

@@ -149,7 +149,11 @@ proptest! {
         let (after, before) = (subjects(&after), subjects(&before));
         // What HCO refuses as a whole hides what the operators behind it would refuse.
         let hides = ["template-invalid", "template-duplicated", "placement-invalid", "v1-only-fields-unreadable"];
-        if before.iter().any(|(rule, _)| hides.contains(&rule.as_str())) {
+        let is_nameless = |template: &Option<String>| template.as_deref().is_none_or(str::is_empty);
+        let hides = |(rule, template): &(String, Option<String>)| {
+            hides.contains(&rule.as_str()) || rule == "template-name-invalid" && is_nameless(template)
+        };
+        if before.iter().any(hides) {
             return Ok(());
         }
         let new: Vec<_> = after.difference(&before)
