@@ -112,7 +112,8 @@ impl<'a> Facts<'a> {
         Some(Forecast::despite_hco(&given))
     }
 
-    fn predict_on(&self, census: &'a Census) -> Option<Prediction<'a>> {
+    /// The same on these nodes.
+    pub(crate) fn predict_on(&self, census: &'a Census) -> Option<Prediction<'a>> {
         let given = self.given(census)?;
         // The object before an update was accepted as a part of another request.
         if !self.is_before && self.contradicts_itself() {

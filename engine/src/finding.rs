@@ -342,6 +342,16 @@ impl<'a> Identities<'a> {
         }
     }
 
+    /// Whether there is a finding.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.values.is_empty()
+    }
+
+    /// Whether there is a finding about this template.
+    pub(crate) fn has_template(&self, template: &str) -> bool {
+        self.places.contains_key(template)
+    }
+
     /// The templates with a finding that is not among the others; without a template, the empty name.
     pub(crate) fn templates_beyond(&self, others: &Self) -> Vec<&'a str> {
         let mut templates = Vec::new();

@@ -5,10 +5,12 @@ use kubernetes::json::Json;
 use operators::forecast::{self, Changes, Refused, State};
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
+use operators::hco::node::Census;
+use operators::ssp::architecture::Architecture;
 
 use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
 use crate::facts::{Facts, Prediction};
-use crate::finding::{Findings, Outcome};
+use crate::finding::{Findings, Identities, Outcome};
 use crate::images::{Images, Lookups, Registries};
 use crate::judged::Judged;
 use crate::remedies::Remedies;
@@ -42,10 +44,12 @@ pub(crate) fn judge<R>(
         judged: Vec::new(),
     };
     stages.check(facts, Reads::Object);
-    if stages.wants_forecast(facts) {
-        facts.census();
-    } else if stages.wants_changes(facts) {
-        facts.try_census();
+    let wants_forecast = stages.wants_forecast(facts);
+    if (wants_forecast || stages.wants_changes(facts)) && facts.try_census().is_none() {
+        // Nodes that cannot be read deny the request only if some nodes would.
+        if wants_forecast && stages.could_deny(facts) {
+            facts.census();
+        }
     }
     let has_golden_images = policy.has_golden_images;
     let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
@@ -79,7 +83,8 @@ pub(crate) fn judge<R>(
         // Nothing is compared with an image without the nodes.
         facts.census();
     }
-    if facts.nodes.is_needed() {
+    let is_read = wants_forecast && facts.census_if_read().is_some();
+    if facts.nodes.is_needed() || is_read {
         stages.check(&facts, Reads::NodesOfOthers);
     }
     let is_wanted = is_wanted && !stages.is_denied_anyway() && facts.census_if_read().is_some();
@@ -161,6 +166,31 @@ impl<'a> Stages<'a, '_> {
         let mut rules = CHECKS.iter().map(|(rule, _)| rule);
         self.policy.has_golden_images
             && rules.any(|rule| rule.reads == Reads::Forecast && wants(rule))
+    }
+
+    /// Whether a rule that reads the forecast would deny the object on nodes of all architectures, whichever of them is the
+    /// control plane's.
+    fn could_deny(&self, facts: &Facts<'_>) -> bool {
+        Architecture::ALL.into_iter().any(|control_plane| {
+            let mut census = Census::default();
+            for architecture in Architecture::ALL {
+                census.workload.insert(architecture.name().to_owned(), 1);
+            }
+            census.control_plane.insert(control_plane.name().to_owned());
+            let before = facts.old.and_then(|old| old.predict_on(&census));
+            let after = facts.predict_on(&census);
+            let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
+            let facts = Facts {
+                old: old.as_ref(),
+                ..facts.with_forecast(after.as_ref())
+            };
+            let mut rules = CHECKS
+                .iter()
+                .filter(|(rule, _)| rule.reads == Reads::Forecast);
+            rules.any(|(rule, check)| {
+                Identities::denials(rule, *check, &facts, self.policy.settings).is_any()
+            })
+        })
     }
 
     /// Whether a rule about the update alone could warn: HCO creates a golden image, or did before. These rules only warn,

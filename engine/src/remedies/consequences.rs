@@ -94,7 +94,9 @@ impl Remedies<'_, '_> {
             let beyond = after.templates_beyond(&before);
             if !beyond.is_empty() {
                 revealed.insert(rule.id);
-                templates.extend(beyond.into_iter().map(str::to_owned));
+                // Another value of the same problem is no new problem of a template.
+                let new = beyond.into_iter().filter(|name| !before.has_template(name));
+                templates.extend(new.map(str::to_owned));
             }
         }
         let state = facts.forecast.map(State::of);

@@ -213,10 +213,11 @@ impl<'r> Wanted<'r> {
                 let mut sources = sources.iter();
                 sources.find(|it| it["namespace"] == GOLDEN && it["name"] == name)
             };
-            if let Some(pointer) = source(managed(cron)) {
-                if pointer["pointsTo"].is_string() && pointer["filled"] == false {
-                    wanted.add("boot-source-empty", template);
-                }
+            if let Some(pointer) = source(managed(cron))
+                && pointer["pointsTo"].is_string()
+                && pointer["filled"] == false
+            {
+                wanted.add("boot-source-empty", template);
             }
         }
         // A DataSource that is refused: because of the templates that want it, or that point to it.

@@ -174,6 +174,7 @@ pub(super) fn compare(row: &Value, settings: &Value) -> Result<(), Difference> {
     compare_decisions(row, &report)
 }
 
+#[expect(clippy::too_many_lines, reason = "one column after the other")]
 fn compare_decisions(row: &Value, report: &Report) -> Result<(), Difference> {
     let expected = &row["expected"];
     let said = |key: &str| report.audit_annotations.get(key).map(String::as_str);

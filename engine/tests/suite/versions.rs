@@ -46,12 +46,13 @@ fn agree_created(version: &str, compressed: impl Read) -> usize {
     let settings = json!({"hcoVersion": version});
     all_agree(rows(compressed), |row| {
         let compared = conformance::compare(row, &settings);
-        compared.or_else(
-            |difference| match stops_at_a_warning(row, version, &difference) {
-                true => Ok(()),
-                false => Err(difference),
-            },
-        )
+        compared.or_else(|difference| {
+            if stops_at_a_warning(row, version, &difference) {
+                Ok(())
+            } else {
+                Err(difference)
+            }
+        })
     })
 }
 

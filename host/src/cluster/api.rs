@@ -106,7 +106,7 @@ impl Deadline {
 impl Failed {
     /// Whether another try may succeed.
     ///
-    /// MIRRORS: k8s.io/client-go rest/with_retry.go, `IsNextRetry`: 429 and 5xx with `Retry-After`.
+    /// MIRRORS: k8s.io/client-go `rest/with_retry.go`, `IsNextRetry`: 429 and 5xx with `Retry-After`.
     /// DIVERGES: 503 and 504 without it too, because proxies send none.
     fn is_busy(&self) -> bool {
         matches!(self.code, 429 | 503 | 504) || self.code >= 500 && self.retry_after.is_some()

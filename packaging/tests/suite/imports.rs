@@ -65,7 +65,12 @@ fn imports(directory: &Path) -> Imports {
         for start in ["crate::", "super::"] {
             let uses = text.match_indices(start).map(|(at, _)| {
                 let is_path = |it: char| it.is_alphanumeric() || matches!(it, '_' | ':');
-                let path: String = text[at..].chars().take_while(|it| is_path(*it)).collect();
+                let path: String = text
+                    .get(at..)
+                    .unwrap_or_default()
+                    .chars()
+                    .take_while(|it| is_path(*it))
+                    .collect();
                 path
             });
             paths.extend(uses);

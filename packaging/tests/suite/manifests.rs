@@ -354,9 +354,12 @@ fn each_overlay_says_what_its_hco_is() {
     for (overlay, manifests) in rendered() {
         for policy in policies(&manifests) {
             let settings = &policy["spec"]["settings"];
-            let of = |name: &str, value: &str| match overlay == format!("overlays/{name}") {
-                true => json!(value),
-                false => Value::Null,
+            let of = |name: &str, value: &str| {
+                if overlay == format!("overlays/{name}") {
+                    json!(value)
+                } else {
+                    Value::Null
+                }
             };
             let absent = of("plain-kubernetes", "absent");
             assert_eq!(settings["goldenImages"], absent, "{overlay}");
