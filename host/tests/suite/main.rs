@@ -1,6 +1,7 @@
 //! The module under this host. One binary, and one compiled module for all of it.
 
 #![expect(
+    clippy::indexing_slicing,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

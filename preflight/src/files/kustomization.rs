@@ -1,6 +1,6 @@
 //! Kustomizations, whose patches look like objects and are none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ pub(super) struct Directory {
 /// The kustomizations around the files that are read, and their patches.
 #[derive(Debug, Default)]
 pub(super) struct Kustomizations {
-    seen: BTreeMap<PathBuf, ()>,
+    seen: BTreeSet<PathBuf>,
     /// By the real path.
     files: BTreeMap<PathBuf, Rc<Directory>>,
 }
@@ -37,7 +37,7 @@ impl Kustomizations {
     pub(super) fn look_around(&mut self, file: &Path) {
         let parents = file.parent().unwrap_or(Path::new("")).ancestors();
         for directory in parents {
-            if self.seen.insert(directory.to_owned(), ()).is_some() {
+            if !self.seen.insert(directory.to_owned()) {
                 break;
             }
             for name in NAMES {

@@ -28,7 +28,8 @@ struct Line<'l> {
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<&'l str>,
     file: Option<&'l str>,
-    line: Option<usize>,
+    #[serde(rename = "line")]
+    line_number: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     api_version: Option<&'l str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,7 +152,7 @@ pub(super) fn line(
     json(&Line {
         context: destination.context,
         file: question.place.as_ref().map(|place| place.file.as_str()),
-        line: question.place.as_ref().map(|place| place.line),
+        line_number: question.place.as_ref().map(|place| place.line),
         api_version: Some(&identity.api_version),
         namespace: namespace(question),
         name: identity.name.as_deref(),
@@ -165,7 +166,7 @@ pub(super) fn failed(failure: &Failure) -> Result<String> {
     json(&Line {
         context: None,
         file: failure.file.as_deref(),
-        line: failure.line,
+        line_number: failure.line,
         api_version: None,
         namespace: None,
         name: None,

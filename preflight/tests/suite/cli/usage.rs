@@ -127,7 +127,7 @@ fn a_shared_cache_is_not_used() {
 
 #[test]
 fn the_version_tells_the_module() {
-    let output = super::run("--version");
+    let output = run("--version");
     let text = String::from_utf8(output.stdout).unwrap();
     let sha256 = host::module_sha256(host::Policy::embedded_module()).unwrap();
     assert_eq!(sha256.len(), 64);
@@ -139,7 +139,7 @@ fn the_version_tells_the_module() {
             "hco-preflight {version}\nmodule  sha256:{sha256} (without custom sections)\nrules   {rules}\n"
         )
     );
-    assert_eq!(super::run("-V").stdout, text.into_bytes());
+    assert_eq!(run("-V").stdout, text.into_bytes());
 }
 
 /// kubectl runs `kubectl-hco_preflight` for `kubectl hco-preflight`.
@@ -169,7 +169,7 @@ fn as_a_plugin_of_kubectl_it_names_what_was_typed() {
 )]
 #[case::elvish("elvish", "set edit:completion:arg-completer[hco-preflight]")]
 fn every_shell_is_completed(#[case] shell: &str, #[case] word: &str) {
-    let output = super::run(&format!("completions {shell}"));
+    let output = run(&format!("completions {shell}"));
     let script = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(script.contains(word), "{script}");
