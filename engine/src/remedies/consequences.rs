@@ -11,6 +11,7 @@ use operators::ssp::data_sources::Key;
 use super::Remedies;
 use crate::facts::Facts;
 use crate::finding::Identities;
+use crate::images::Images;
 use crate::judged::Judged;
 use crate::rules::CHECKS;
 
@@ -49,6 +50,11 @@ impl Remedies<'_, '_> {
         }) = self.consequences(&edits)
         else {
             return;
+        };
+        // A disk that the image does not support is not there, although the forecast takes it to be.
+        let lost = match self.facts.images {
+            Images::LookedUp(_) => BTreeSet::new(),
+            Images::NotWanted | Images::Skipped => lost,
         };
         let is_any = |template: &str| !lost.is_empty() || templates.contains(template);
         let is_known = |template: &str| {

@@ -60,7 +60,7 @@ fn grant(account: Option<&ServiceAccount>, condition: &str) -> Fix<'static> {
     let account = account.map_or_else(|| "NAMESPACE/NAME".to_owned(), name);
     Fix::Command {
         advice: format!(
-            "{condition}grant the policy-server's service account permission to list and watch nodes, as deploy/rbac.yaml does for kubewarden/policy-server"
+            "{condition}grant the policy-server's service account permission to list and watch nodes, as deploy/base/rbac.yaml does for kubewarden/policy-server"
         ),
         command: format!("hco-preflight rbac --service-account {account} | kubectl apply -f -"),
     }

@@ -12,7 +12,7 @@ fn template(number: usize, architectures: &str) -> Value {
             "name": format!("image-{number}"),
             "annotations": {"ssp.kubevirt.io/dict.architectures": architectures},
         },
-        "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://registry.example.com/image"}}}}},
+        "spec": {"template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://registry.example.com/image"}}}}},
     })
 }
 

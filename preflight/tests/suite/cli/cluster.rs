@@ -402,7 +402,7 @@ fn what_others_set_stays_where_the_file_is_applied() {
 /// or one that is not sent.
 #[rstest]
 fn the_live_status_stays(#[values("apply", "replace")] as_if: &str) {
-    let spec = json!({"schedule": "0 */12 * * *", "managedDataSource": "rhel9", "template": {"spec": {"source": {"registry": {"url": "docker://registry.redhat.io/rhel9/rhel-guest-image"}}}}});
+    let spec = json!({"schedule": "0 */12 * * *", "managedDataSource": "rhel9", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://registry.redhat.io/rhel9/rhel-guest-image"}}}}});
     let status = json!({"dataImportCronTemplates": [{
         "metadata": {"name": "rhel9-image-cron", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64,arm64"}},
         "spec": spec,

@@ -259,7 +259,7 @@ fn what_the_live_object_has_is_not_fixed_in_the_file() {
 /// A template of OpenShift, which only the status of the live object names, needs no annotation.
 #[test]
 fn templates_of_the_live_status_are_known() {
-    let spec = json!({"schedule": "0 */12 * * *", "managedDataSource": "rhel9", "template": {"spec": {"source": {"registry": {"url": "docker://registry.redhat.io/rhel9/rhel-guest-image"}}}}});
+    let spec = json!({"schedule": "0 */12 * * *", "managedDataSource": "rhel9", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://registry.redhat.io/rhel9/rhel-guest-image"}}}}});
     let text = format!(
         "{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n  - metadata: {{name: rhel9-image-cron}}\n    spec: {spec}\n"
     );
@@ -293,7 +293,7 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     let only_live = |live: &mut Value| {
         live["spec"]["dataImportCronTemplates"] = json!([{
             "metadata": {"name": "one", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64, arm64"}},
-            "spec": {"schedule": "0 */12 * * *", "managedDataSource": "one", "template": {"spec": {"source": {"registry": {"url": "docker://example.com/one"}}}}},
+            "spec": {"schedule": "0 */12 * * *", "managedDataSource": "one", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://example.com/one"}}}}},
         }]);
     };
     let (code, file, printed) = fix_with_live("fix-only-live", &text, "--write", only_live);
@@ -409,7 +409,7 @@ fn an_object_without_a_name_has_no_command() {
 fn more_findings_than_are_listed_are_fixed() {
     let template = |number: usize| {
         format!(
-            "  - metadata:\n      name: t{number}\n      annotations:\n        ssp.kubevirt.io/dict.architectures: amd64, arm64\n    spec: {{schedule: 0 */12 * * *, managedDataSource: t{number}, template: {{spec: {{source: {{registry: {{url: \"docker://example.com/t{number}\"}}}}}}}}}}\n"
+            "  - metadata:\n      name: t{number}\n      annotations:\n        ssp.kubevirt.io/dict.architectures: amd64, arm64\n    spec: {{schedule: 0 */12 * * *, managedDataSource: t{number}, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/t{number}\"}}}}}}}}}}\n"
         )
     };
     let templates: String = (0..200).map(template).collect();
@@ -433,7 +433,7 @@ fn with_another_template(live: &mut Value) {
     live["metadata"]["generation"] = json!(7);
     live["spec"]["dataImportCronTemplates"] = json!([{
         "metadata": {"name": "another", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64"}},
-        "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://quay.io/a/b"}}}}},
+        "spec": {"schedule": "0 */12 * * *", "managedDataSource": "another", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://quay.io/a/b"}}}}},
     }]);
 }
 

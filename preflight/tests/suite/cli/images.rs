@@ -22,7 +22,7 @@ fn manifest(urls: &[String]) -> String {
     let template = |(index, url): (usize, &String)| {
         json!({
             "metadata": {"name": format!("template-{index}")},
-            "spec": {"template": {"spec": {"source": {"registry": {"url": url}}}}},
+            "spec": {"schedule": "0 */12 * * *", "managedDataSource": format!("template-{index}"), "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": url}}}}},
         })
     };
     let templates: Vec<Value> = urls.iter().enumerate().map(template).collect();
@@ -402,7 +402,7 @@ fn all_images_that_the_module_asks_for_are_read_ahead(
                 "name": name,
                 "annotations": {"ssp.kubevirt.io/dict.architectures": "arm64"},
             },
-            "spec": {"template": {"spec": {"source": {"registry": {
+            "spec": {"schedule": "0 */12 * * *", "managedDataSource": name, "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {
                 "url": format!("docker://{}/{name}:1", registry.host),
             }}}}},
         })
@@ -463,7 +463,7 @@ fn the_annotation_is_compared_with_the_image() {
     registry.push_oci_index("all").unwrap();
     let template = |name: &str, architectures: &str| {
         format!(
-            "  - metadata: {{name: {name}, annotations: {{ssp.kubevirt.io/dict.architectures: \"{architectures}\"}}}}\n    spec: {{template: {{spec: {{source: {{registry: {{url: \"docker://{}/{name}:1\"}}}}}}}}}}\n",
+            "  - metadata: {{name: {name}, annotations: {{ssp.kubevirt.io/dict.architectures: \"{architectures}\"}}}}\n    spec: {{schedule: 0 */12 * * *, managedDataSource: {name}, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://{}/{name}:1\"}}}}}}}}}}\n",
             registry.host()
         )
     };
