@@ -136,6 +136,10 @@ CLUSTER = if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
 		CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(1) $(SCENARIOS); \
 	else echo 'cluster: not run: go is not on PATH'; case " $$REQUIRE_DOORS " in *[\ ,]cluster[\ ,]*) exit 1;; esac; fi
 
+.PHONY: alerts
+alerts: ## Read the alerts in deploy/components/monitoring with Prometheus' own parser (needs Go)
+	cd e2e-tests/tools/alerts && go run . $(abspath deploy/components/monitoring/alerts.yaml)
+
 .PHONY: e2e-cluster
 e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: without policy-server)
 	@$(call CLUSTER)

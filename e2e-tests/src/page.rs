@@ -55,11 +55,6 @@ impl Page {
         level.unwrap_or_else(|| panic!("{} has no line `Level: `", self.id))
     }
 
-    /// The level of the rule on plain Kubernetes, if it differs from the default.
-    pub fn level_on_plain_kubernetes(&self) -> Option<&str> {
-        self.code_after("Plain Kubernetes: ")
-    }
-
     /// The only API version that the rule is about, if there is only one.
     pub fn only_in(&self) -> Option<&str> {
         self.code_after("Only in: ")

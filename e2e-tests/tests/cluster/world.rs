@@ -110,7 +110,7 @@ impl<'w> World<'w> {
 
     /// Allows policy-server to read nodes, as `deploy/` does.
     pub(crate) fn grant_nodes(&self) {
-        for manifest in manifests("deploy/rbac.yaml") {
+        for manifest in manifests("deploy/base/rbac.yaml") {
             let kind = manifest["kind"].as_str().unwrap_or_default().to_lowercase();
             let path = format!("/apis/rbac.authorization.k8s.io/v1/{kind}s");
             self.api().must("POST", &path, Some(&manifest));

@@ -53,33 +53,6 @@ fn the_tables_in_the_handbook() {
         .unwrap();
     }
     generated("docs/rules.md", "<!-- rules -->", "<!-- /rules -->", &table);
-    generated(
-        "docs/settings.md",
-        "<!-- plain-kubernetes -->",
-        "<!-- /plain-kubernetes -->",
-        &format!("```yaml\nlevels:\n{}```\n", plain_kubernetes("  ")),
-    );
-}
-
-/// The levels of the rules that matter only for golden images.
-fn plain_kubernetes(indent: &str) -> String {
-    let mut levels = String::new();
-    for (rule, page) in rules() {
-        if let Some(level) = page.level_on_plain_kubernetes() {
-            writeln!(levels, "{indent}{}: {level}", rule.id).unwrap();
-        }
-    }
-    levels
-}
-
-#[test]
-fn the_levels_on_plain_kubernetes() {
-    generated(
-        "deploy/components/plain-kubernetes/kustomization.yaml",
-        "          # generated: levels",
-        "          # /generated",
-        &plain_kubernetes("          "),
-    );
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn missing(output: &KubectlOutput) {
 /// The permission is granted, and nothing is restarted: soon, a request is answered.
 fn granted(world: &World<'_>, missing: impl Fn(&KubectlOutput)) {
     preflight::lacks_nodes(world);
-    let rbac = format!("{ROOT}/deploy/rbac.yaml");
+    let rbac = format!("{ROOT}/deploy/base/rbac.yaml");
     world.admin.run(&["apply", "-f", &rbac]).prints(
         "clusterrole.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n\
          clusterrolebinding.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n",
@@ -90,7 +90,7 @@ fn granted(world: &World<'_>, missing: impl Fn(&KubectlOutput)) {
 }
 
 fn taken_back(world: &World<'_>) {
-    let rbac = format!("{ROOT}/deploy/rbac.yaml");
+    let rbac = format!("{ROOT}/deploy/base/rbac.yaml");
     world.admin.run(&["delete", "-f", &rbac]).prints(
         "clusterrole.rbac.authorization.k8s.io \"hco-architecture-guard-nodes\" deleted\n\
          clusterrolebinding.rbac.authorization.k8s.io \"hco-architecture-guard-nodes\" deleted\n",
