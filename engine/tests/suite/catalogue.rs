@@ -29,3 +29,13 @@ fn every_page_tells_the_level_of_its_rule() {
         assert_eq!(page.level(), rule.level.name(), "{}", page.id);
     }
 }
+
+/// Without golden images, these rules are silent.
+#[test]
+fn every_page_tells_whether_its_rule_needs_golden_images() {
+    for page in pages() {
+        let rule = RULES.iter().find(|rule| rule.id == page.id).unwrap();
+        let tells = page.text.contains("\nNeeds golden images\n");
+        assert_eq!(tells, rule.is_about_golden_images, "{}", page.id);
+    }
+}
