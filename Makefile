@@ -246,6 +246,7 @@ bench-playground: playground ## Measure the page in Chromium
 .PHONY: handbook
 handbook: playground ## Build the handbook with the playground in it, target/handbook (needs Node.js and mdbook, see .ci/run)
 	@command -v mdbook >/dev/null || { echo 'mdbook is missing: install it with cargo install --locked mdbook --version 0.5.4' >&2; exit 1; }
+	node docs/pictures.mjs
 	node docs/build.mjs $(abspath $(TARGET))/handbook $(abspath $(TARGET))/playground
 
 .PHONY: handbook-serve
