@@ -1,6 +1,6 @@
 //! `deploy/`, as kubectl renders it: valid for the CRDs, and consistent with the metadata, the README, and itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;

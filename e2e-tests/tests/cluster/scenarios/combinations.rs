@@ -1,10 +1,9 @@
 //! Part of scenario 8: a user adds components to a platform, as `deploy/my-cluster` describes. The API server accepts what
 //! kubectl renders, and the short policy in docs/need.md.
 
-use std::path::Path;
 use std::process::Command;
 
-use e2e_tests::Page;
+use e2e_tests::{Page, crd};
 use serde_json::json;
 
 use super::manifests::is_accepted;
@@ -15,7 +14,7 @@ use crate::world::World;
 const WANTED: &str = "clusteradmissionpolicy.policies.kubewarden.io/hco-architecture-guard created";
 
 pub(crate) fn run(world: &World<'_>) {
-    let monitoring = install_prometheus(world);
+    install_prometheus(world);
     let copy = tempfile::tempdir().expect("a directory");
     let status = Command::new("cp")
         .args(["-r", &format!("{ROOT}/deploy")])
@@ -24,9 +23,10 @@ pub(crate) fn run(world: &World<'_>) {
     assert!(status.is_ok_and(|status| status.success()));
     let mine = copy.path().join("deploy/my-cluster");
     let components = names("deploy/components");
+    // Each overlay includes the dedicated PolicyServer.
     let components = components
         .iter()
-        .filter(|name| *name != "dedicated-policy-server" && (monitoring || *name != "monitoring"));
+        .filter(|name| *name != "dedicated-policy-server");
     let components: Vec<String> = components
         .map(|name| format!("../components/{name}"))
         .collect();
@@ -57,19 +57,11 @@ fn names(directory: &str) -> Vec<String> {
     names
 }
 
-/// Whether the Prometheus Operator's `CustomResourceDefinitions` are available.
-fn install_prometheus(world: &World<'_>) -> bool {
+fn install_prometheus(world: &World<'_>) {
     for resource in ["prometheusrules", "servicemonitors"] {
-        let file = Path::new(ROOT).join(format!("../shared/crds/prometheus-{resource}.yaml"));
-        if !file.is_file() {
-            println!(
-                "scenario 8 leaves out the component monitoring: {} is not there",
-                file.display()
-            );
-            return false;
-        }
-        let create = ["create", "-f", &file.display().to_string()];
-        let output = world.admin.run(&create);
+        let text = crd(&format!("prometheus-{resource}"));
+        world.admin.file("crd.yaml", &text);
+        let output = world.admin.run(&["create", "-f", "crd.yaml"]);
         assert_eq!(output.code, Some(0), "{output:?}");
         let path = format!("/apis/monitoring.coreos.com/v1/{resource}");
         until(
@@ -80,7 +72,6 @@ fn install_prometheus(world: &World<'_>) -> bool {
             },
         );
     }
-    true
 }
 
 /// The API server compiles the expressions. packaging/tests/suite/handbook.rs evaluates them.

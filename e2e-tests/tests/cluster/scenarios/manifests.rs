@@ -36,9 +36,7 @@ pub(crate) fn run(world: &World<'_>) {
         the_controller_makes_a_webhook_of_it(world, folder, &Policy::among(manifests.clone()));
         has_the_grants_that_it_needs(world, &before, folder, &manifests);
     }
-    if kubewarden {
-        super::combinations::run(world);
-    }
+    super::combinations::run(world);
 }
 
 /// In addition to HCO's `CustomResourceDefinition`: Kubewarden's.
