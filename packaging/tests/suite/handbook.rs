@@ -152,7 +152,7 @@ fn the_short_policy_denies_that_the_import_is_disabled() {
     assert!(accepts(&[], Some(true), Some(false)));
 }
 
-/// In a directory next to the overlays, as the pages describe.
+/// In a directory beside `deploy/my-cluster`, as the pages describe.
 #[test]
 fn the_kustomizations_are_rendered() {
     if !is_there("kubectl") {
@@ -160,7 +160,7 @@ fn the_kustomizations_are_rendered() {
     }
     let copy = tempfile::tempdir().unwrap();
     copy_directory(&root().join("deploy"), &copy.path().join("deploy"));
-    let overlay = copy.path().join("deploy/overlays/from-the-handbook");
+    let overlay = copy.path().join("deploy/from-the-handbook");
     std::fs::create_dir(&overlay).unwrap();
     let mut count = 0;
     for block in blocks().iter().filter(|block| is_kustomization(block)) {
