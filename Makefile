@@ -3,11 +3,11 @@
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # One profile and one set of flags (.cargo/config.toml) for the module that is tested, annotated, and pushed. The directory
-# is that of preflight/build.rs, so that the module is compiled once.
+# is that of host/build.rs, so that the module is compiled once.
 MODULE_TARGET := $(TARGET)/policy-module
 MODULE := $(MODULE_TARGET)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
 # The module contains the paths of its dependencies' sources. Remap them, so that they do not depend on this machine.
-# preflight/build.rs does the same.
+# host/build.rs does the same.
 REMAP := target.wasm32-wasip1.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
 PACKAGING := $(CARGO) run --quiet --locked -p packaging
 CRATES := engine operators kubernetes json-stream
@@ -102,7 +102,7 @@ run: setup $(TARGET)/CACHEDIR.TAG ## Check the example against a mixed cluster: 
 
 # Always the same packages, regardless of which tests are run: another set of packages has other features, for which cargo
 # would build everything again.
-TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p kubernetes -p operators -p hco-preflight -p packaging -p sources -p e2e-tests
+TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p kubernetes -p operators -p manifest -p host -p hco-preflight -p packaging -p sources -p e2e-tests
 
 .PHONY: test
 test: setup ## Run the tests that need no other program
@@ -161,13 +161,13 @@ coverage: setup ## Measure which lines and branches of the engine and its JSON r
 # notice. Of the preflight, only the files that decide about a verdict have mutants. BASE: the commit to compare with.
 MUTANTS = $(CARGO) mutants --output $(TARGET)/mutants$(1)
 OF_ENGINE := -p hco-architecture-engine -p operators -p kubernetes -p json-stream --test-package hco-architecture-engine,operators,kubernetes,json-stream
-OF_PREFLIGHT := -p hco-preflight --test-package hco-preflight \
-	$(patsubst %,-f preflight/src/%.rs,mask session cli/admission cli/apply cli/check cli/exit cli/verdict)
+OF_PREFLIGHT := -p host -p hco-preflight --test-package host,hco-preflight \
+	$(patsubst %,-f %.rs,host/src/mask host/src/session $(addprefix preflight/src/,admission apply check exit stage/judge verdict))
 CHANGED = $(TARGET)/mutants.diff
 .PHONY: mutants
 mutants: setup ## Test mutants in the lines that differ from BASE=main (needs cargo-mutants)
 	@mkdir -p $(TARGET)
-	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- engine/src json-stream/src preflight/src > $(CHANGED)
+	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- $(CRATES:=/src) host/src preflight/src > $(CHANGED)
 	$(call MUTANTS,-engine) $(OF_ENGINE) --in-diff $(CHANGED) -- --lib --test suite; status=$$?; \
 	$(call MUTANTS,-preflight) $(OF_PREFLIGHT) --in-diff $(CHANGED) -- --lib --bins --test suite && exit $$status
 
@@ -182,16 +182,16 @@ mutants-all: setup ## Test all mutants; takes hours (SHARD=0/8: a part)
 ROWS := $(abspath $(TARGET))/hco-drift
 ORACLE = engine/tests/oracle/run $(or $(HCO),$(error HCO=path/to/a/checkout/of/hyperconverged-cluster-operator)) $(ROWS) -seed $(or $(SEED),1)
 .PHONY: hco-drift
-hco-drift: setup ## Compare the engine with the HCO checkout HCO=path, using generated objects (needs Go)
+hco-drift: setup ## Compare the engine with the HCO checkout HCO=path, by the newest version or by HCO_VERSION=1.18 (needs Go)
 	$(ORACLE) -created $(or $(CREATED),5000) -updated $(or $(UPDATED),1000)
 	RUST_BACKTRACE=0 HCO=$(abspath $(HCO)) HCO_ROWS=$(ROWS) $(CARGO) test --locked -q -p hco-architecture-engine --test suite -- --nocapture --exact \
-		conformance::the_corpus_agrees_with_hco updates::the_corpus_agrees_with_the_webhooks_of_hco
+		$(if $(HCO_VERSION),versions::the_rows_of_a_checkout_agree_with_its_version,conformance::the_corpus_agrees_with_hco updates::the_corpus_agrees_with_the_webhooks_of_hco)
 
 .PHONY: hco-sample
-hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkout HCO=path (needs Go)
-	$(ORACLE) -created $(or $(CREATED),2000) -updated $(or $(UPDATED),600)
-	cp $(ROWS)/hco.jsonl.gz engine/tests/suite/data/hco-sample.jsonl.gz
-	cp $(ROWS)/update.jsonl.gz engine/tests/suite/data/update-sample.jsonl.gz
+hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkout HCO=path, those of main or of HCO_VERSION=1.18 (needs Go)
+	$(ORACLE) -created $(or $(CREATED),$(if $(HCO_VERSION),290,2000)) -updated $(or $(UPDATED),$(if $(HCO_VERSION),300,600))
+	cp $(ROWS)/hco.jsonl.gz engine/tests/suite/data/hco-$(or $(HCO_VERSION),sample).jsonl.gz
+	cp $(ROWS)/update.jsonl.gz engine/tests/suite/data/update-$(or $(HCO_VERSION),sample).jsonl.gz
 
 # ONLY: the names of targets. New inputs are kept in fuzz/target/corpus, and the module gets those of `report` too. There is no
 # sanitizer, because the code is safe Rust.
@@ -201,7 +201,7 @@ SEEDS := $(CURDIR)/fuzz/target/seeds
 .PHONY: fuzz
 fuzz: setup ## Fuzz each target for SECONDS=60, or only the targets ONLY=name (needs cargo-fuzz)
 	FUZZ_SEEDS=$(SEEDS) $(CARGO) test -q --locked -p hco-architecture-engine --test suite -- --exact fuzzed::seeds
-	mkdir -p $(SEEDS)/manifest_yaml && cp preflight/tests/edits/*.before.* examples/*.yaml $(SEEDS)/manifest_yaml
+	mkdir -p $(SEEDS)/manifest_yaml && cp manifest/tests/edits/*.before.* examples/*.yaml $(SEEDS)/manifest_yaml
 	for target in $(FUZZED); do \
 		mkdir -p fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target && \
 		$(FUZZ) $$target fuzz/target/corpus/$$target fuzz/corpus/$$target $(SEEDS)/$$target -- \
@@ -255,15 +255,15 @@ handbook-serve: handbook ## Serve the handbook on http://127.0.0.1:8080 (PORT)
 
 .PHONY: worst-cases
 worst-cases: setup ## Measure the worst inputs that users, nodes, and registries can send, and write them to docs/threat-model.md
-	$(CARGO) test --locked -q -p hco-preflight --test suite -- --ignored --exact worst::worst_cases
+	$(CARGO) test --locked -q -p host --test suite -- --ignored --exact worst::worst_cases
 
 .PHONY: bench
 bench: ## Measure the cost of an evaluation, and write it to docs/performance.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
-	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p hco-preflight --bench evaluate
+	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p host --bench evaluate
 
 .PHONY: bench-readers
 bench-readers: ## Compare JSON readers for the node list; json-stream/README.md has the table
-	$(CARGO) bench --locked -p hco-preflight --bench readers
+	$(CARGO) bench --locked -p host --bench readers
 
 .PHONY: bench-policy-server
 bench-policy-server: ## Measure a request through policy-server, if it is on PATH
@@ -274,12 +274,6 @@ lint: setup ## Run rustfmt, clippy, and rustdoc; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --document-private-items
-
-.PHONY: lint-features
-lint-features: setup ## Run clippy for hco-preflight with fewer features; CI runs this separately, because it compiles much again
-	for features in cli images cluster ''; do \
-		$(CARGO) clippy --locked -p hco-preflight --lib --bins --no-default-features --features "$$features" -- -D warnings || exit; \
-	done
 
 .PHONY: fmt
 fmt: ## Format the code
@@ -298,7 +292,7 @@ generate: ## Write the files that repeat the home in Cargo.toml, the rules, or t
 .PHONY: snapshots
 snapshots: ## Write the snapshots of the wording, and the picture; read the diff before you commit it
 	INSTA_UPDATE=always $(CARGO) test -q --locked -p hco-architecture-engine --test suite wording
-	INSTA_UPDATE=always EDITS=write $(CARGO) test -q --locked -p hco-preflight --test suite -- cli edit
+	INSTA_UPDATE=always EDITS=write $(CARGO) test -q --locked -p manifest -p hco-preflight --test suite -- cli edit
 
 .PHONY: clean
 clean: ## Remove everything that was built

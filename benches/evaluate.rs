@@ -1,4 +1,4 @@
-//! The cost of an evaluation, as ratios that are measured in one run: `make bench`, or `cargo bench -p hco-preflight`
+//! The cost of an evaluation, as ratios that are measured in one run: `make bench`, or `cargo bench -p host`
 //! for the numbers alone. `make bench` writes the tables in docs/performance.md and the picture in docs/.
 //!
 //! Criterion runs the measurements (`-- --save-baseline NAME`, `--baseline NAME` and filters work). Each of its iterations
@@ -32,7 +32,7 @@ mod picture;
 mod requests;
 mod tables;
 
-use hco_preflight::Policy;
+use host::Policy;
 use serde_json::json;
 
 use self::guests::{Host, compile, judge};

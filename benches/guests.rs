@@ -5,11 +5,12 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hco_preflight::{HostCalls, Options, Policy};
+use host::{HostCalls, Options, Policy};
 
 use crate::measure::timed;
 
 const UNHURRIED: Options = Options {
+    captured: false,
     deadline: Some(Duration::from_mins(1)),
     memory: None,
     cache: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hco_preflight::{HostCalls, Policy};
+use host::{HostCalls, Policy};
 use serde_json::{Map, Value, json};
 
 use crate::measure::{Measurements, timed};

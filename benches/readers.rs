@@ -24,7 +24,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use engine::placement::Placement;
-use hco_preflight::{HostCalls, Policy};
+use host::{HostCalls, Policy};
 
 use self::guests::{Host, compile, judge, least_memory};
 use self::measure::{Measurements, Pair, skip};

@@ -60,6 +60,8 @@ pub struct Expected {
     import: Option<String>,
     workload: Option<String>,
     control_plane: Option<String>,
+    hco_version: Option<String>,
+    default_architecture: Option<String>,
     /// `rule-id[/template]=level path`: all findings, in any order.
     #[serde(default)]
     pub findings: Vec<String>,
@@ -176,6 +178,8 @@ impl Expected {
             import: annotation(&self.import, "multi-arch-import"),
             workload: annotation(&self.workload, "workload-architectures"),
             control_plane: annotation(&self.control_plane, "control-plane-architectures"),
+            hco_version: annotation(&self.hco_version, "hco-version"),
+            default_architecture: annotation(&self.default_architecture, "default-architecture"),
             findings,
             changes: changes(object, repaired(report).as_ref()),
             repairs: report.audit_annotations.get("repairs").cloned(),

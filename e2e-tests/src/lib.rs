@@ -10,6 +10,7 @@
 )]
 
 mod answer;
+mod api_server;
 mod case;
 mod cluster;
 mod crd;
@@ -22,8 +23,10 @@ pub mod ports;
 mod required;
 mod scripted_registry;
 mod session;
+mod test_registry;
 
 pub use answer::Answer;
+pub use api_server::{ApiServer, recorded};
 pub use case::{Case, Expected, cases};
 pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};
 pub use crd::crd;
@@ -35,3 +38,4 @@ pub use required::{DOORS, is_required, not_run};
 pub use scripted_registry::{
     ARM64, Fault, RegistryRequest, ScriptedRegistry, SilentServer, response,
 };
+pub use test_registry::TestRegistry;

@@ -7,14 +7,16 @@ use crate::case::Case;
 use crate::cluster::FakeCluster;
 use crate::session;
 
-/// A case, and the engine's report.
+/// A case, and what the engine makes of it.
 #[derive(Debug)]
 pub struct Judged<'c> {
     /// The case.
     pub case: &'c Case,
-    /// The engine's report.
+    /// The verdict of the operation `validate`.
+    pub verdict: Report,
+    /// The result of the operation `report`, which always reads the nodes.
     pub report: Report,
-    /// The cluster, which has recorded the calls.
+    /// The cluster, which has recorded the calls of `validate`.
     pub cluster: FakeCluster,
 }
 
@@ -22,17 +24,17 @@ impl<'c> Judged<'c> {
     /// Lets the engine judge a case.
     pub fn new(case: &'c Case) -> Self {
         let cluster = case.host();
-        let report = engine::judge(&case.payload(), &cluster);
         Self {
             case,
-            report,
+            verdict: engine::judge(&case.payload(), &cluster),
+            report: engine::report(&case.payload(), &case.host()),
             cluster,
         }
     }
 
     /// The response that every door must return.
     pub fn answer(&self) -> Answer {
-        Answer::from(&self.report)
+        Answer::from(&self.verdict)
     }
 
     /// The session for `kwctl run --replay-host-capabilities-interactions`.
@@ -54,7 +56,7 @@ impl<'c> Judged<'c> {
         let asked = self.cluster.lists();
         let wanted = self.case.expect.sorted();
         let object = &self.case.request()["object"];
-        let came_to = self.case.expect.of(object, &self.report, asked > 0);
+        let came_to = self.case.expect.of(object, &self.verdict, asked > 0);
         (came_to != wanted || asked > 1)
             .then(|| format!("  wanted  {wanted:?}\n  came to {came_to:?}\n  asked {asked} times"))
     }

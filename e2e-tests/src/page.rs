@@ -55,6 +55,15 @@ impl Page {
         level.unwrap_or_else(|| panic!("{} has no line `Level: `", self.id))
     }
 
+    /// Whether the rule is silent on plain Kubernetes, where HCO deploys no golden images.
+    pub fn is_silent_on_plain_kubernetes(&self) -> bool {
+        match self.code_after("Plain Kubernetes: ") {
+            None => false,
+            Some("silent") => true,
+            Some(other) => panic!("{}: `Plain Kubernetes: {other}`", self.id),
+        }
+    }
+
     /// The only API version that the rule is about, if there is only one.
     pub fn only_in(&self) -> Option<&str> {
         self.code_after("Only in: ")

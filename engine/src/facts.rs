@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use kubernetes::path::FieldPath;
 use operators::forecast::{Changes, Forecast, Given, Refused};
+use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
 use operators::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
 use operators::hco::hyperconverged::HyperConverged;
@@ -32,12 +33,16 @@ pub(crate) struct Facts<'a> {
     /// The nodes that count if this object has no workload architectures: for the object before an update, those of the
     /// new one.
     pub(crate) instead: Slot,
+    /// Whether it is the object before an update.
+    pub(crate) is_before: bool,
     pub(crate) images: Images<'a>,
     /// The namespace of golden images.
     pub(crate) golden_namespace: &'a str,
     /// What the operators behind HCO will make of the object; `None` before that is known, if there are no golden images, if
     /// HCO or SSP refuses the object, or if a patch changes what SSP gets.
     pub(crate) forecast: Option<&'a Forecast<'a>>,
+    /// Why HCO or SSP refuses the object, so that there is no forecast.
+    pub(crate) refused: Option<&'a Refused<'a>>,
     /// What the update changes in the cluster.
     pub(crate) changes: Option<&'a Changes>,
 }
@@ -68,27 +73,56 @@ impl<'a> Facts<'a> {
             nodes,
             slot,
             instead: slot,
+            is_before: false,
             images: Images::NotWanted,
             golden_namespace,
             forecast: None,
+            refused: None,
             changes: None,
         }
+    }
+
+    /// Whether HCO refuses the request because of its feature gate and its field for the import.
+    pub(crate) fn contradicts_itself(&self) -> bool {
+        let before = self.old.map(|old| &old.hco.import);
+        let import = &self.hco.import;
+        import.gate_index(self.version.hco).is_some()
+            && import.contradicts_itself(before, self.version.hco)
     }
 
     /// What SSP, CDI, and KubeVirt will make of the object. `None` if the nodes were not read, or if a patch changes what
     /// SSP gets.
     pub(crate) fn predict(&self) -> Option<Prediction<'a>> {
-        self.given().map(|given| Forecast::new(&given))
+        self.predict_on(self.census_if_read()?)
+    }
+
+    /// The same for the object's own placement, although it matches no node.
+    pub(crate) fn predict_on_no_nodes(&self) -> Option<Prediction<'a>> {
+        let census = self.own_census_if_read()?;
+        if self.slot == self.instead || !census.workload.is_empty() {
+            return None;
+        }
+        self.predict_on(census)
     }
 
     /// The same for an object that HCO refuses, as the one before an update that corrects it: an update is not denied for
     /// another problem that was there.
     pub(crate) fn predict_despite_hco(&self) -> Option<Prediction<'a>> {
-        self.given().map(|given| Forecast::despite_hco(&given))
+        let given = self.given(self.census_if_read()?)?;
+        Some(Forecast::despite_hco(&given))
     }
 
-    fn given(&self) -> Option<Given<'a>> {
-        let census = self.census_if_read()?;
+    /// The same on these nodes.
+    pub(crate) fn predict_on(&self, census: &'a Census) -> Option<Prediction<'a>> {
+        let given = self.given(census)?;
+        // The object before an update was accepted as a part of another request.
+        if !self.is_before && self.contradicts_itself() {
+            return Some(Err(Refused::ByHco));
+        }
+        Some(Forecast::new(&given))
+    }
+
+    fn given(&self, census: &'a Census) -> Option<Given<'a>> {
         if jsonpatch::overrides(self.hco.patches.ssp.as_deref(), &jsonpatch::IN_SSP) {
             return None;
         }
@@ -98,6 +132,8 @@ impl<'a> Facts<'a> {
             common: self.common,
             golden_namespace: self.golden_namespace,
             version: self.version.hco,
+            // HCO's webhook has completed an object that the API server has, and completes every new one.
+            is_complete: self.is_before && self.hco.is_stored,
             census,
         })
     }
@@ -110,6 +146,7 @@ impl<'a> Facts<'a> {
         Facts {
             golden_images: self.golden_images.clone(),
             forecast: forecast.and_then(|it| it.as_ref().ok()),
+            refused: forecast.and_then(|it| it.as_ref().err()),
             ..*self
         }
     }
@@ -118,6 +155,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn before(self, new: &HyperConverged<'_>) -> Self {
         Self {
             instead: self.nodes.slot(&new.placement),
+            is_before: true,
             ..self
         }
     }
@@ -127,6 +165,21 @@ impl<'a> Facts<'a> {
     /// which denies the request.
     pub(crate) fn census(&self) -> Option<&'a Census> {
         self.nodes.read(self.slot.or(self.instead));
+        self.census_if_read()
+    }
+
+    /// Reads the nodes for the words of a finding, which can do without them: if the placement is too long, nothing
+    /// happens.
+    pub(crate) fn read_for_words(&self) {
+        let slot = self.slot.or(self.instead);
+        if slot.is_some() {
+            self.nodes.read(slot);
+        }
+    }
+
+    /// The same for something that is only a warning: it does not matter if the nodes cannot be read.
+    pub(crate) fn try_census(&self) -> Option<&'a Census> {
+        self.nodes.try_read(self.slot.or(self.instead));
         self.census_if_read()
     }
 
@@ -204,6 +257,37 @@ impl<'a> Facts<'a> {
     pub(crate) fn image_path(&self, template: &Template<'_>) -> FieldPath {
         let source = ["spec", "template", "spec", "source", "registry", "url"];
         self.path_of(template).keys(&source)
+    }
+
+    /// The path of what an update changes about golden images: the most general field, because the others follow from it.
+    pub(crate) fn changed_path(&self) -> FieldPath {
+        let (fields, new) = (&self.hco.fields, self.hco);
+        match self.old {
+            Some(old) if old.import != self.import => fields.import.path(),
+            Some(old) if old.hco.placement != new.placement => self.placement_path(),
+            Some(old) if old.hco.imports_common != new.imports_common => {
+                fields.common_import.path()
+            }
+            Some(old) if old.hco.common_namespace != new.common_namespace => {
+                fields.common_namespace.path()
+            }
+            _ => fields.templates.path(),
+        }
+    }
+
+    /// The path of the field that enables the import: in v1, the gate if it is set and the field is not, or if this
+    /// version of HCO does not know the field.
+    pub(crate) fn import_path(&self) -> FieldPath {
+        let import = &self.hco.import;
+        let fields = &self.hco.fields;
+        let version = self.version.hco;
+        let gate = import.gate_index(version);
+        let has_field = import.api_version == ApiVersion::V1beta1 || version.has_import_field();
+        match gate {
+            Some(index) if import.field.is_none() || !has_field => fields.gates.path().index(index),
+            None if !has_field => fields.gates.path(),
+            _ => fields.import.path(),
+        }
     }
 
     /// The path of the complete placement of the workloads.

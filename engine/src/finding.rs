@@ -215,9 +215,10 @@ impl<'a, 's> Findings<'a, 's> {
         self.settings.level(self.rule, Some(template)) != Level::Ignore
     }
 
-    /// Whether a finding denies the request: its problem is new. Only then may a rule read the nodes for the words alone.
+    /// Whether a finding is described and denies the request: its problem is new. Only then may a rule read the nodes for
+    /// the words alone, because another denial adds nothing.
     pub(crate) fn denies(&mut self, identity: &Identity<'a>) -> bool {
-        self.outcome(identity) == Some(Outcome::Deny)
+        self.keep == Keep::Descriptions && self.outcome(identity) == Some(Outcome::Deny)
     }
 
     /// Adds a finding. It is described only if the report shows it.
@@ -341,14 +342,28 @@ impl<'a> Identities<'a> {
         }
     }
 
-    /// Whether there is a finding that is not among the others.
-    pub(crate) fn exceed(&self, others: &Self) -> bool {
-        self.places.iter().any(|(template, place)| {
+    /// Whether there is a finding.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.values.is_empty()
+    }
+
+    /// Whether there is a finding about this template.
+    pub(crate) fn has_template(&self, template: &str) -> bool {
+        self.places.contains_key(template)
+    }
+
+    /// The templates with a finding that is not among the others; without a template, the empty name.
+    pub(crate) fn templates_beyond(&self, others: &Self) -> Vec<&'a str> {
+        let mut templates = Vec::new();
+        for (template, place) in &self.places {
             let others = others.of_template(template);
             let is_other = |value| others.is_some_and(|others| others.contains(value));
             let values = self.values.get(*place);
-            !values.into_iter().flatten().all(is_other)
-        })
+            if !values.into_iter().flatten().all(is_other) {
+                templates.push(*template);
+            }
+        }
+        templates
     }
 
     fn insert(&mut self, identity: Identity<'a>) {

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use kubernetes::sorted;
 use kubernetes::text;
 use operators::cdi::image::{self, Image, Registry};
 use operators::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
@@ -183,26 +184,23 @@ impl Lookups {
 }
 
 /// The images that the object before the update already had, so that an outage of a registry or a changed tag does not
-/// deny an update of something else. Where the update adds an architecture to the workload nodes, all images count.
+/// deny an update of something else. Of an image that HCO ships, only the architectures of the nodes matter, so it counts
+/// as new if the update adds one of them.
 fn existing(facts: &Facts<'_>, settings: &Settings) -> BTreeSet<String> {
-    let old = facts.old.filter(|old| {
-        let adds_architecture = facts.census_if_read().zip(old.census_if_read());
-        let adds_architecture = adds_architecture.is_some_and(|(new, old)| {
-            !new.workload
-                .keys()
-                .all(|name| old.workload.contains_key(name))
-        });
-        settings.updates == Updates::Ratchet && old.import == Import::Enabled && !adds_architecture
+    let is_carried =
+        |old: &&Facts<'_>| settings.updates == Updates::Ratchet && old.import == Import::Enabled;
+    let Some(old) = facts.old.filter(is_carried) else {
+        return BTreeSet::new();
+    };
+    let censuses = facts.census_if_read().zip(old.census_if_read());
+    let adds_architecture = censuses.is_some_and(|(new, old)| {
+        let mut names = new.workload.keys();
+        names.any(|name| !old.workload.contains_key(name))
     });
-    let mut existing = BTreeSet::new();
-    if let Some(old) = old {
-        existing.extend(
-            old.golden_images
-                .iter()
-                .map(|image| identity(old.common, image)),
-        );
-    }
-    existing
+    let images = old.golden_images.iter();
+    let images = images
+        .filter(|image| !adds_architecture || matches!(image.annotation, Annotation::Spec(_)));
+    sorted::set(images.map(|image| identity(old.common, image)))
 }
 
 /// The URL of an image.

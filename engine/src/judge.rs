@@ -118,7 +118,7 @@ fn judge_request(
     };
     let hco = match sent.read() {
         Ok(hco) => hco,
-        Err(error) => return render::undecodable(&name, version, &error.to_string()),
+        Err(error) => return render::undecodable(&name, version, &error.to_string(), &settings),
     };
     // If the old object cannot be read, the new one is still judged.
     let old = old.and_then(|old| old.read().ok());
@@ -172,7 +172,7 @@ impl Case<'_> {
         let (report, plan) = judge(object, hco, None, &[]);
         if nodes.lacked_by_length() {
             let path = hco.fields.node_affinity.path().key(REQUIRED);
-            return render::placement_too_long(&self.name, &path);
+            return render::placement_too_long(&self.name, &path, self.settings);
         }
         let repaired = repair::repair(object, self.api_version, plan, |object, hco, made| {
             judge(object, hco, None, made)

@@ -3,25 +3,20 @@
 
 use kubernetes::json::Json;
 use operators::forecast::{self, Changes, Refused, State};
+use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
+use operators::hco::node::Census;
+use operators::ssp::architecture::Architecture;
 
 use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
 use crate::facts::{Facts, Prediction};
-use crate::finding::{Findings, Found, Outcome};
+use crate::finding::{Findings, Identities, Outcome};
 use crate::images::{Images, Lookups, Registries};
+use crate::judged::Judged;
 use crate::remedies::Remedies;
-use crate::remedy::Remedy;
-use crate::rule::{Reads, Rule};
+use crate::rule::{Level, Reads, Rule, Subject};
 use crate::rules::CHECKS;
 use crate::settings::{Settings, Updates};
-
-/// The findings of one rule, with the remedies of those that are kept in full.
-pub(crate) struct Judged<'a> {
-    pub(crate) rule: &'static Rule,
-    pub(crate) found: Found<'a>,
-    /// For each finding that is shown.
-    pub(crate) remedies: Vec<Vec<Remedy>>,
-}
 
 /// What a judgement needs beside the facts.
 #[derive(Clone, Copy)]
@@ -49,19 +44,29 @@ pub(crate) fn judge<R>(
         judged: Vec::new(),
     };
     stages.check(facts, Reads::Object);
-    if stages.wants_forecast(facts) {
-        facts.census();
+    let wants_forecast = stages.wants_forecast(facts);
+    if (wants_forecast || stages.wants_changes(facts)) && facts.try_census().is_none() {
+        // Nodes that cannot be read deny the request only if some nodes would.
+        if wants_forecast && stages.could_deny(facts) {
+            facts.census();
+        }
     }
     let has_golden_images = policy.has_golden_images;
     let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
     let before = before.filter(|_| has_golden_images);
     let after = after.filter(|_| has_golden_images);
-    let changes = changes(before.as_ref(), after.as_ref());
-    let before = match before {
+    // The findings of the old object are those on the same nodes; what changes in the cluster is not.
+    let real = facts.old.and_then(Facts::predict_on_no_nodes);
+    let real = real.filter(|_| has_golden_images);
+    let real = real.as_ref().or(before.as_ref());
+    let changes = changes(real, after.as_ref());
+    let despite_hco = match &before {
         Some(Err(Refused::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
-        before => before,
+        _ => None,
     };
-    let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
+    let compared = despite_hco.as_ref().or(before.as_ref());
+    let old = facts.old.map(|old| old.with_forecast(compared));
+    let old_really = facts.old.map(|old| old.with_forecast(real));
     let mut facts = Facts {
         old: old.as_ref(),
         changes: changes.as_ref(),
@@ -78,7 +83,10 @@ pub(crate) fn judge<R>(
         // Nothing is compared with an image without the nodes.
         facts.census();
     }
-    stages.check(&facts, Reads::NodesOfOthers);
+    let is_read = wants_forecast && facts.census_if_read().is_some();
+    if facts.nodes.is_needed() || is_read {
+        stages.check(&facts, Reads::NodesOfOthers);
+    }
     let is_wanted = is_wanted && !stages.is_denied_anyway() && facts.census_if_read().is_some();
     let lookups = is_wanted.then(|| Lookups::new(&facts, settings, policy.registries));
     let images = lookups.as_ref().map_or(facts.images, Images::LookedUp);
@@ -87,14 +95,19 @@ pub(crate) fn judge<R>(
     // What follows is about words. The nodes are never read for words alone.
     facts.nodes.close();
     let judged = stages.finish(&facts, object);
-    if !policy.is_complete || facts.census_if_read().is_some() || facts.nodes.error().is_some() {
+    let facts = Facts {
+        old: old_really.as_ref(),
+        ..facts
+    };
+    if !policy.is_complete || facts.census_if_read().is_some() || facts.nodes.is_needed() {
         return then(&facts, &judged);
     }
     // A report contains the forecast, even if no rule needed the nodes.
     facts.nodes.open();
     facts.census();
     let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
-    let before = before.filter(|_| has_golden_images);
+    let real = facts.old.and_then(Facts::predict_on_no_nodes);
+    let before = real.or(before).filter(|_| has_golden_images);
     let after = after.filter(|_| has_golden_images);
     let changes = self::changes(before.as_ref(), after.as_ref());
     let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
@@ -136,15 +149,65 @@ impl<'a> Stages<'a, '_> {
         }
     }
 
-    /// Whether a rule needs the forecast: HCO creates a golden image, or did before the update.
+    /// Whether a rule needs the forecast: it has something to say about a golden image, or about an update.
     fn wants_forecast(&self, facts: &Facts<'_>) -> bool {
-        let old = facts.old.map_or(&[][..], |old| &old.golden_images);
-        let mut rules = CHECKS
-            .iter()
-            .filter(|(rule, _)| rule.reads == Reads::Forecast);
+        let settings = self.policy.settings;
+        // With the import off, the rules are silent about the templates that HCO adds by itself.
+        let is_judged =
+            |image: &&GoldenImage<'_>| image.template.is_some() || facts.import == Import::Enabled;
+        let images = || facts.golden_images.iter().filter(is_judged);
+        let wants = |rule: &Rule| match rule.subject {
+            // See `wants_changes`.
+            Subject::Object => false,
+            Subject::Template => {
+                images().any(|image| settings.level(rule, Some(image.name)) != Level::Ignore)
+            }
+        };
+        let mut rules = CHECKS.iter().map(|(rule, _)| rule);
         self.policy.has_golden_images
-            && !(facts.golden_images.is_empty() && old.is_empty())
-            && rules.any(|(rule, _)| self.policy.settings.is_checked(rule))
+            && rules.any(|rule| rule.reads == Reads::Forecast && wants(rule))
+    }
+
+    /// Whether a rule that reads the forecast would deny the object on nodes of all architectures, whichever of them is the
+    /// control plane's.
+    fn could_deny(&self, facts: &Facts<'_>) -> bool {
+        Architecture::ALL.into_iter().any(|control_plane| {
+            let mut census = Census::default();
+            for architecture in Architecture::ALL {
+                census.workload.insert(architecture.name().to_owned(), 1);
+            }
+            census.control_plane.insert(control_plane.name().to_owned());
+            let before = facts.old.and_then(|old| old.predict_on(&census));
+            let after = facts.predict_on(&census);
+            let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
+            let facts = Facts {
+                old: old.as_ref(),
+                ..facts.with_forecast(after.as_ref())
+            };
+            let mut rules = CHECKS
+                .iter()
+                .filter(|(rule, _)| rule.reads == Reads::Forecast);
+            rules.any(|(rule, check)| {
+                Identities::denials(rule, *check, &facts, self.policy.settings).is_any()
+            })
+        })
+    }
+
+    /// Whether a rule about the update alone could warn: HCO creates a golden image, or did before. These rules only warn,
+    /// so it does not matter to them if the nodes cannot be read.
+    fn wants_changes(&self, facts: &Facts<'_>) -> bool {
+        let old = facts.old.map(|old| &old.golden_images);
+        let has_images =
+            |old: &Vec<GoldenImage<'_>>| !(facts.golden_images.is_empty() && old.is_empty());
+        let settings = self.policy.settings;
+        let mut rules = CHECKS.iter().map(|(rule, _)| rule);
+        self.policy.has_golden_images
+            && old.is_some_and(has_images)
+            && rules.any(|rule| {
+                rule.reads == Reads::Forecast
+                    && rule.subject == Subject::Object
+                    && settings.is_checked(rule)
+            })
     }
 
     /// Whether a rule denies the object for a reason that does not depend on images.
@@ -181,6 +244,7 @@ impl<'a> Stages<'a, '_> {
                 .map(|shown| worked_out.of(&shown.finding.fixes))
                 .collect();
         }
+        worked_out.confirm(&mut judged);
         judged
     }
 }

@@ -24,6 +24,7 @@ mod fix;
 mod images;
 mod jsonpatch;
 mod judge;
+mod judged;
 mod judgement;
 mod nodes;
 mod remedies;

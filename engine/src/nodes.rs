@@ -32,6 +32,8 @@ pub(crate) struct Nodes<'a> {
     lacked_by_length: Cell<bool>,
     /// Whether the nodes are no longer read.
     is_closed: Cell<bool>,
+    /// Whether a rule needed the nodes to decide.
+    is_needed: Cell<bool>,
 }
 
 /// The index of a placement that is counted; `None` if the placement is too long to be compared with each node.
@@ -52,6 +54,7 @@ impl<'a> Nodes<'a> {
             counted: OnceCell::new(),
             lacked_by_length: Cell::new(false),
             is_closed: Cell::new(false),
+            is_needed: Cell::new(false),
         }
     }
 
@@ -64,13 +67,25 @@ impl<'a> Nodes<'a> {
     /// if the placement is too long.
     pub(crate) fn read(&self, slot: Slot) -> Option<&Census> {
         if !self.is_closed.get() {
+            self.is_needed.set(true);
             if slot.is_none() {
                 self.lacked_by_length.set(true);
-            } else {
-                self.counted.get_or_init(|| self.count());
             }
         }
+        self.try_read(slot)
+    }
+
+    /// The same for something that is only a warning: it does not matter if the nodes cannot be read.
+    pub(crate) fn try_read(&self, slot: Slot) -> Option<&Census> {
+        if !self.is_closed.get() && slot.is_some() {
+            self.counted.get_or_init(|| self.count());
+        }
         self.peek(slot)
+    }
+
+    /// Whether a rule needed the nodes to decide.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.is_needed.get()
     }
 
     /// From now on, the nodes are only available if they were read before.

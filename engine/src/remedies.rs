@@ -2,6 +2,7 @@
 //! the object a second time, with a fix applied.
 
 mod annotation;
+mod consequences;
 mod import;
 mod placement;
 

@@ -23,7 +23,7 @@ use operators::ssp::architecture::is_known;
 use crate::catalogue::NODES_UNREADABLE;
 use crate::facts::Facts;
 use crate::finding::{Outcome, Shown};
-use crate::judgement::Judged;
+use crate::judged::Judged;
 use crate::remedy::Remedy;
 use crate::repair::Step;
 use crate::report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
@@ -58,17 +58,33 @@ fn rejected(code: u16, message: String) -> Report {
     }
 }
 
+/// The same with a warning that says why, if the settings ask for it.
+fn rejected_with(settings: &Settings, code: u16, fact: &str, message: String) -> Report {
+    let is_warning = settings.denials_as_warnings;
+    Report {
+        warnings: is_warning
+            .then(|| warnings::denial(fact))
+            .into_iter()
+            .collect(),
+        ..rejected(code, message)
+    }
+}
+
 /// An object that cannot be decoded is never silently accepted.
-pub(crate) fn undecodable(object: &ObjectName<'_>, version: ApiVersion, reason: &str) -> Report {
+pub(crate) fn undecodable(
+    object: &ObjectName<'_>,
+    version: ApiVersion,
+    reason: &str,
+    settings: &Settings,
+) -> Report {
     let (reason, version) = (escape(reason, 1024), version.name());
-    rejected(
-        BAD_REQUEST,
-        format!(
-            "HyperConverged {object} cannot be decoded: {reason}.\n\
-             fix: correct the type of the field; to see the types that HCO expects:\n  \
-             kubectl explain hyperconvergeds --recursive --api-version=hco.kubevirt.io/{version}"
-        ),
-    )
+    let fact = format!("HyperConverged {object} cannot be decoded: {reason}.");
+    let message = format!(
+        "{fact}\n\
+         fix: correct the type of the field; to see the types that HCO expects:\n  \
+         kubectl explain hyperconvergeds --recursive --api-version=hco.kubevirt.io/{version}"
+    );
+    rejected_with(settings, BAD_REQUEST, &fact, message)
 }
 
 /// An object of a version that the policy does not know.
@@ -109,16 +125,21 @@ pub(crate) fn invalid_settings(object: &ObjectName<'_>, problems: &str) -> Repor
 /// The placement of the workloads is too long to be compared with each node, so nothing about the nodes was judged.
 ///
 /// DIVERGES: HCO has no limit.
-pub(crate) fn placement_too_long(object: &ObjectName<'_>, path: &FieldPath) -> Report {
-    rejected(
-        FORBIDDEN,
-        format!(
-            "HyperConverged {object} was not checked\n\n\
-             {path}\n\
-             The affinity has more than {MOST_REQUIREMENTS} requirements: the policy cannot check the object against the nodes.\n\
-             fix: use at most {MOST_REQUIREMENTS} requirements; list several values in one `In` requirement"
-        ),
-    )
+pub(crate) fn placement_too_long(
+    object: &ObjectName<'_>,
+    path: &FieldPath,
+    settings: &Settings,
+) -> Report {
+    let fact = format!(
+        "The affinity has more than {MOST_REQUIREMENTS} requirements: the policy cannot check the object against the nodes."
+    );
+    let message = format!(
+        "HyperConverged {object} was not checked\n\n\
+         {path}\n\
+         {fact}\n\
+         fix: use at most {MOST_REQUIREMENTS} requirements; list several values in one `In` requirement"
+    );
+    rejected_with(settings, FORBIDDEN, &fact, message)
 }
 
 /// What the rules found.

@@ -10,7 +10,7 @@ use operators::hco::hyperconverged::{HyperConverged, Sent};
 
 use crate::facts::Facts;
 use crate::finding::Outcome;
-use crate::judgement::Judged;
+use crate::judged::Judged;
 use crate::remedies::set_import;
 use crate::remedy::Repair;
 use crate::report::Report;

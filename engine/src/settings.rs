@@ -327,6 +327,34 @@ mod tests {
     }
 
     #[test]
+    fn what_hco_is_can_be_set() {
+        let settings = parse(
+            r#"{"hcoVersion":"4.22","goldenImages":"absent","goldenImagesNamespace":"images","denialsAsWarnings":true}"#,
+        )
+        .unwrap();
+        assert_eq!(settings.hco_version.as_deref(), Some("4.22"));
+        assert_eq!(settings.golden_images, GoldenImages::Absent);
+        assert_eq!(settings.golden_images_namespace.as_deref(), Some("images"));
+        assert!(settings.denials_as_warnings);
+        let default = parse("{}").unwrap();
+        assert_eq!(default.hco_version, None);
+        assert_eq!(default.golden_images, GoldenImages::Auto);
+        assert_eq!(default.golden_images_namespace, None);
+        assert!(!default.denials_as_warnings);
+        assert_eq!(
+            problems(
+                r#"{"hcoVersion":1.2,"goldenImages":"abscent","goldenImagesNamespace":"a.b","denialsAsWarnings":"yes"}"#
+            ),
+            "4 problems in the settings:\n\
+             - denialsAsWarnings: must be true or false, not `yes`\n\
+             - goldenImages: must be one of auto, deployed, absent, not `abscent`; did you mean `absent`?\n\
+             - goldenImagesNamespace: must be the name of a namespace, for example openshift-virtualization-os-images; it is `a.b`\n\
+             - hcoVersion: must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"; it is a number"
+        );
+        assert!(problems(r#"{"hcoVersion":"latest"}"#).ends_with("; it is `latest`"));
+    }
+
+    #[test]
     fn the_last_of_two_equal_keys_wins() {
         let settings = parse(
             r#"{"updates":"strict","updates":"ratchet","levels":{"template-invalid":"warn","template-invalid":"ignore"}}"#,

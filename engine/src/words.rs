@@ -95,8 +95,8 @@ pub(crate) fn longest_name(has_suffix: bool) -> usize {
     }
 }
 
-/// Boot sources for users, as `namespace/name`: the first three, each shortened.
+/// The names of boot sources for users: the first three, each shortened.
 pub(crate) fn boot_sources(keys: &BTreeSet<&Key>) -> String {
-    let keys: Vec<String> = keys.iter().map(|key| quote(&key.to_string())).collect();
-    text::list(&keys, 3)
+    let names: Vec<String> = keys.iter().map(|key| quote(&key.name)).collect();
+    text::list(&names, 3)
 }

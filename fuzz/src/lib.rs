@@ -1,37 +1,17 @@
 //! What the fuzzer calls: a function for each target, which panics if something does not hold of an input.
 
-#[path = "../../preflight/tests/suite/change.rs"]
+#[path = "../../manifest/tests/suite/change.rs"]
 mod change;
-mod files;
 mod input;
 #[path = "../../engine/tests/suite/law.rs"]
 mod law;
+mod manifests;
 pub mod mutator;
 mod placements;
 mod policy;
+mod sessions;
 #[path = "../../json-stream/tests/suite/tree.rs"]
 mod tree;
-
-/// The files of hco-preflight that read manifests and sessions. Not the library, because wasmtime comes with it, which
-/// takes long to build for a fuzzer.
-#[path = "../../preflight/src"]
-mod preflight {
-    pub mod fields;
-    pub mod host_calls;
-    pub mod manifest;
-    pub mod request;
-    pub mod scalar;
-    pub mod session;
-}
-
-extern crate self as hco_preflight;
-pub use preflight::host_calls::{HostCalls, handler_error};
-pub use preflight::manifest::{
-    EditError, Edited, ManifestError, Object, TextEdit, edited, objects,
-};
-pub use preflight::request::Request;
-pub use preflight::session::{Record, Replay, Response, Session};
-use preflight::{fields, host_calls, scalar};
 
 pub use libfuzzer_sys;
 
@@ -45,8 +25,7 @@ macro_rules! targets {
 }
 
 targets! {
-    files::manifest_yaml
-    files::session
+    manifests::manifest_yaml
     placements::node_list
     placements::placement
     policy::jsonpatch
@@ -55,6 +34,7 @@ targets! {
     policy::report
     policy::settings
     policy::validate
+    sessions::session
 }
 
 /// Any bytes, read by the JSON reader and by `serde_json`.

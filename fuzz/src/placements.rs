@@ -83,17 +83,29 @@ pub(crate) fn placement(input: &[u8]) {
         })
     });
     let list = json!({"items": items.collect::<Vec<_>>()}).to_string();
-    let expected = are_known(&input.nodes).then(|| vec![expected]);
-    assert_eq!(census(list.as_bytes(), &[&placement]).ok(), expected);
+    assert_eq!(
+        census(list.as_bytes(), &[&placement]).ok(),
+        Some(vec![expected])
+    );
 }
 
-/// Whether no architecture is too long.
-fn are_known(nodes: &[Node]) -> bool {
-    nodes.iter().all(|node| node.architecture.len() <= 63)
+/// An architecture as it is counted: at most 63 bytes.
+fn shortened(architecture: &str) -> String {
+    if architecture.len() <= 63 {
+        return architecture.to_owned();
+    }
+    let mut start = String::new();
+    for character in architecture.chars() {
+        if start.len() + character.len_utf8() > 60 {
+            break;
+        }
+        start.push(character);
+    }
+    start + "…"
 }
 
 fn count(census: &mut Census, node: &Node, restricts: bool, is_selected: bool) {
-    let architecture = node.architecture.clone();
+    let architecture = shortened(&node.architecture);
     let has = |role| {
         node.labels
             .contains_key(&format!("node-role.kubernetes.io/{role}"))
@@ -277,7 +289,7 @@ pub(crate) fn node_list(input: &[u8]) {
     if let Ok(counted) = &counted {
         assert_eq!(Ok(counted), again.as_ref());
     }
-    let expected = nodes(&list, &["zone"]).filter(|nodes| are_known(nodes));
+    let expected = nodes(&list, &["zone"]);
     let expected = expected.map(|nodes| {
         let of = |affinity: &NodeAffinity| {
             let selector = affinity

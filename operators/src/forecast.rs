@@ -24,7 +24,7 @@ use crate::ssp::data_sources::{self as ssp, Key, Wanted};
 pub use self::changes::{Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes};
 pub use self::handed_over::HandedOver;
 pub use self::objects::Objects;
-pub use self::state::{Disk, State};
+pub use self::state::{Disk, Origin, State};
 
 /// What a forecast follows from.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,8 @@ pub struct Given<'a> {
     pub golden_namespace: &'a str,
     /// The version of HCO.
     pub version: HcoVersion,
+    /// Whether the object is as HCO's webhook has left it.
+    pub is_complete: bool,
     /// The nodes.
     pub census: &'a Census,
 }
@@ -66,7 +68,7 @@ pub struct Cron {
     /// The architecture of its suffix.
     pub architecture: Option<Architecture>,
     /// The DataSource that it manages.
-    pub managed_data_source: String,
+    pub source: Key,
     /// Whether it is rejected, and whether it ever imports an image.
     pub verdict: Verdict,
 }
@@ -90,7 +92,7 @@ pub struct Lost {
     /// The architecture of its suffix.
     pub architecture: Option<Architecture>,
     /// The DataSource that it would manage.
-    pub managed_data_source: String,
+    pub source: Key,
     /// The template whose cron takes its place; `None` if SSP drops it for a DataSource that points to another.
     pub to: Option<usize>,
 }
@@ -255,20 +257,16 @@ impl<'a> Forecast<'a> {
 
     /// Adds the DataSources of SSP, then those of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
-        let by_key: BTreeMap<(&str, &str), usize> = sorted::map(
-            self.crons
-                .iter()
-                .enumerate()
-                .map(|(index, cron)| (cron.data_source(), index)),
-        );
-        let golden = self.golden_namespace;
+        let crons = self.crons.iter().enumerate();
+        let by_key: BTreeMap<&Key, usize> =
+            sorted::map(crons.map(|(index, cron)| (&cron.source, index)));
+        let golden = Key::new(self.golden_namespace, "");
         let mut sources = BTreeMap::new();
         for (name, source) in &wanted.bundle_sources {
+            let key = golden.beside(name.as_str());
             let (points_to, label, cron) = match source {
                 ssp::DataSource::Pointer(to) => (Some(to.clone()), None, None),
-                ssp::DataSource::Own { label } => {
-                    (None, *label, by_key.get(&(golden, name)).copied())
-                }
+                ssp::DataSource::Own { label } => (None, *label, by_key.get(&key).copied()),
             };
             let managing = cron.and_then(|index| self.crons.get(index));
             let label_of_cron = managing
@@ -276,23 +274,20 @@ impl<'a> Forecast<'a> {
                 .and_then(|cron| self.label_of(cron));
             let label = label.map(|label| Cow::Borrowed(label.name()));
             sources.insert(
-                Key::new(golden, name.as_str()),
+                key,
                 DataSource {
                     by: CreatedBy::Bundle,
                     points_to,
                     architecture_label: label_of_cron.or(label).unwrap_or_default(),
                     cron,
-                    refused: data_source::examine_names(
-                        name,
-                        managing.map(|cron| cron.key.name.as_str()),
-                    ),
+                    refused: data_source::examine_names(name, managing.map(|cron| &*cron.key.name)),
                     filled: None,
                 },
             );
         }
         for (name, to) in &wanted.pointers {
             sources.insert(
-                Key::new(golden, name.as_str()),
+                golden.beside(name.as_str()),
                 DataSource {
                     by: CreatedBy::Pointer,
                     points_to: Some(to.clone()),
@@ -309,9 +304,10 @@ impl<'a> Forecast<'a> {
         let reaches_crons = !sources.values().any(is_nameless);
         if self.same_name.is_empty() {
             for (index, cron) in self.crons.iter().enumerate() {
-                let (namespace, name) = cron.data_source();
-                let key = Key::new(namespace, name);
-                if reaches_crons && cron.yields() != Yield::Nothing && !sources.contains_key(&key) {
+                if reaches_crons
+                    && cron.yields() != Yield::Nothing
+                    && !sources.contains_key(&cron.source)
+                {
                     let source = DataSource {
                         by: CreatedBy::Cdi,
                         points_to: None,
@@ -320,7 +316,7 @@ impl<'a> Forecast<'a> {
                         refused: None,
                         filled: None,
                     };
-                    sources.insert(key, source);
+                    sources.insert(cron.source.clone(), source);
                 }
             }
             self.fill(&mut sources, reaches_crons);
@@ -339,7 +335,7 @@ impl<'a> Forecast<'a> {
         let pointers: Vec<(Key, bool)> = sources
             .iter()
             .filter_map(|(key, source)| {
-                let target = Key::new(&key.namespace, source.points_to.as_deref()?);
+                let target = key.beside(source.points_to.as_deref()?);
                 let target = sources.get(&target);
                 let is_filled = source.refused.is_none()
                     && target.is_some_and(|target| {
@@ -383,7 +379,7 @@ impl<'a> Forecast<'a> {
         let managed: BTreeSet<&str> =
             sorted::set(managed.map(|template| template.spec.managed_data_source.as_str()));
         self.data_sources.iter().filter(move |(key, source)| {
-            let names = [Some(key.name.as_str()), source.points_to.as_deref()];
+            let names = [Some(&*key.name), source.points_to.as_deref()];
             names.into_iter().flatten().any(|name| {
                 let unsuffixed = Architecture::ALL.into_iter().filter_map(|architecture| {
                     name.strip_suffix(architecture.name())?.strip_suffix('-')
@@ -443,6 +439,11 @@ fn is_refused_by_hco(hco: &HyperConverged<'_>, common: &CommonTemplates) -> bool
 
 /// Whether the schema of SSP refuses the contentType of a template.
 fn has_unknown_content(template: &HandedOver<'_>) -> bool {
+    // Most templates do not have the field, and looking for its name is cheaper than looking for it.
+    let json = template.spec.template.json();
+    if !json.is_some_and(|json| json.text().contains("ontentType")) {
+        return false;
+    }
     let volume = template.spec.template.object().object("spec");
     let content = volume.field("contentType").string().ok().flatten();
     content.is_some_and(|content| !["", "kubevirt", "archive"].contains(&content.as_str()))
@@ -451,9 +452,9 @@ fn has_unknown_content(template: &HandedOver<'_>) -> bool {
 fn lost(wanted: &Wanted) -> Vec<Lost> {
     let lost = wanted.lost_to().map(|(lost, to)| Lost {
         template: lost.cron.template,
-        key: Key::new(&lost.data_source.namespace, lost.cron.name.as_str()),
+        key: lost.data_source.beside(lost.cron.name.as_str()),
         architecture: lost.cron.architecture,
-        managed_data_source: lost.data_source.name.clone(),
+        source: lost.data_source.clone(),
         to,
     });
     let by_name = lost.map(|lost| ((lost.template, lost.key.clone()), lost));
@@ -468,14 +469,14 @@ fn crons(wanted: &Wanted, templates: &[HandedOver<'_>], verdicts: &[SpecVerdict]
         let names = (&*source.namespace, &*cron.name, &*source.name);
         let verdict =
             data_import_cron::examine_names(&template.cdi_cron(names, cron.architecture), verdict);
-        let key = Key::new(&source.namespace, cron.name.as_str());
+        let key = source.beside(cron.name.as_str());
         // Two crons of one template have different names, but for those whose name is invalid.
-        let order = (cron.template, key.clone(), source.name.clone());
+        let order = (cron.template, key.clone(), source.clone());
         let cron = Cron {
             template: cron.template,
             key,
             architecture: cron.architecture,
-            managed_data_source: source.name.clone(),
+            source: source.clone(),
             verdict,
         };
         Some((order, cron))
@@ -517,17 +518,8 @@ impl HandedOver<'_> {
 }
 
 impl Cron {
-    /// The namespace and the name of the DataSource that it manages.
-    pub fn data_source(&self) -> (&str, &str) {
-        (&self.key.namespace, &self.managed_data_source)
-    }
-
     fn key_parts(&self) -> (&str, &str, &str) {
-        (
-            &self.key.namespace,
-            &self.key.name,
-            &self.managed_data_source,
-        )
+        (&self.key.namespace, &self.key.name, &self.source.name)
     }
 
     /// How far CDI gets with it. It creates the `CronJob` first, then the DataSource, then it imports.

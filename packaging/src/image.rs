@@ -1,7 +1,6 @@
 //! The container image of hco-preflight: only the static binary and the license, without a base image. Assembled here,
 //! so that the same binaries result in the same bytes; see <https://github.com/opencontainers/image-spec>.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result};
@@ -110,12 +109,7 @@ fn descriptor(media_type: &str, content: &[u8]) -> Value {
 }
 
 pub(crate) fn digest(content: &[u8]) -> String {
-    let mut text = "sha256:".to_owned();
-    for byte in Sha256::digest(content) {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("sha256:{}", sources::hex(&Sha256::digest(content)))
 }
 
 /// Files that are owned by root, with the timestamp 0.

@@ -3,9 +3,9 @@
 //! MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/mod.rs and crates/kwctl/src/push.rs.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use docker_credential::DockerCredential;
 use http::HeaderValue;
 use oci_client::client::{Client, Config, ImageLayer};
 use oci_client::manifest::{
@@ -15,7 +15,7 @@ use oci_client::manifest::{
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Reference, errors::OciDistributionError};
 use serde::Deserialize;
-use sources::Sources;
+use sources::{Deadline, Logins, Sources};
 
 use crate::image::{self, Image, Labels};
 use crate::metadata_of;
@@ -76,7 +76,7 @@ impl Registry {
         };
         let annotations = annotations_of_the_manifest(annotations);
         let manifest = OciImageManifest::build(&layers, &config, Some(annotations));
-        let auth = auth(reference.resolve_registry());
+        let auth = auth(&reference)?;
         let pushed = self.attempt(&reference, async |client: Client| {
             client
                 .push(
@@ -118,7 +118,7 @@ impl Registry {
         let index = image::index(&images, labels)?;
         let reference = parse(reference)?;
         let host = reference.resolve_registry();
-        let auth = auth(host);
+        let auth = auth(&reference)?;
         let pushed = self.attempt(&reference, async |client: Client| {
             client.store_auth_if_needed(host, &auth).await;
             for image in &images {
@@ -148,7 +148,7 @@ impl Registry {
     /// If the registry does not return it, or the artifact is not a policy.
     pub fn pull(&self, reference: &str) -> Result<Vec<u8>> {
         let reference = parse(reference)?;
-        let auth = auth(reference.resolve_registry());
+        let auth = auth(&reference)?;
         let image = self.attempt(&reference, async |client: Client| {
             client
                 .pull(&reference, &auth, vec![WASM_LAYER_MEDIA_TYPE])
@@ -203,15 +203,11 @@ fn parse(reference: &str) -> Result<Reference> {
     })
 }
 
-/// The credentials that `docker login` stores, or anonymous access.
-fn auth(host: &str) -> RegistryAuth {
-    match docker_credential::get_credential(host) {
-        Ok(DockerCredential::UsernamePassword(user, password)) => {
-            RegistryAuth::Basic(user, password)
-        }
-        // Registries do not accept the other kind here; without credentials, the registry returns its own error.
-        Ok(DockerCredential::IdentityToken(_)) | Err(_) => RegistryAuth::Anonymous,
-    }
+/// The credentials that `docker login` and `podman login` store, or anonymous access.
+fn auth(reference: &Reference) -> Result<RegistryAuth> {
+    let deadline = Deadline::within(Duration::from_secs(30));
+    let login = Logins::of_the_environment().find(reference, deadline)?;
+    Ok(login.credentials)
 }
 
 /// The annotations that have one line, because the specification does not allow others, and the source under the

@@ -1,9 +1,71 @@
-//! `hco-preflight`: asks the policy before the manifest is applied. Everything is in `cli`.
+//! `hco-preflight`: asks the policy before the manifest is applied. It reads what users already have, runs the module that
+//! they deploy, and tells them what would happen and what to change. It decides nothing.
 
-mod cli;
+#![forbid(unsafe_code)]
+
+mod admission;
+mod apply;
+mod args;
+mod check;
+mod completions;
+mod diff;
+mod entry;
+mod exit;
+mod explain;
+mod failure;
+mod files;
+mod fix;
+mod foreign;
+mod images;
+mod module;
+mod notes;
+mod output;
+mod pages;
+mod policy;
+mod progress;
+mod prose;
+mod rbac;
+mod record;
+mod registries;
+mod remedy;
+mod report;
+mod settings;
+mod stage;
+mod terminal;
+mod verdict;
+mod version;
 
 use std::process::ExitCode;
 
+use args::{Args, Command};
+use exit::Exit;
+use terminal::Terminal;
+
 fn main() -> ExitCode {
-    cli::run(std::env::args_os().collect())
+    let args = match Args::read(std::env::args_os().collect()) {
+        Ok(args) => args,
+        // Help or a mistake: clap knows where to print it, and the exit code.
+        Err(error) => {
+            let code = error.exit_code();
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+        }
+    };
+    let terminal = Terminal::new(args.color, args.name);
+    let done = match &args.command {
+        Command::Check(check) => check::run(check, &terminal),
+        Command::Fix(fix) => fix::run(fix, &terminal),
+        Command::Explain(explain) => explain::run(explain, &terminal),
+        Command::Settings(settings) => settings::run(settings, &terminal),
+        Command::Images(images) => images::run(images, &terminal),
+        Command::Record(record) => record::run(record, &terminal),
+        Command::Rbac(rbac) => rbac::run(rbac, &terminal),
+        Command::Completions(shell) => completions::run(shell),
+        Command::Version => version::run(&terminal),
+    };
+    let exit = done.unwrap_or_else(|error| {
+        terminal.error(&error);
+        Exit::Unjudged
+    });
+    exit.into()
 }

@@ -1,167 +1,180 @@
-//! The sections of a module, with and without those that do not change what it does.
+//! The module that judges: the embedded one, or one of the user's.
 
-use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
+use anyhow::{Context, Result};
+use host::{
+    CacheError, Capabilities, Evaluation, Granted, HostCalls, HostError, Options, Policy, Resource,
+    cache_directory, context_aware_resources, module_sha256, private,
+};
+use serde_json::Value;
 
-use crate::Resource;
+use crate::foreign::one_line;
+use crate::report::Report;
 
-/// The SHA-256 of a module without its custom sections, in hexadecimal: the same before and after
-/// `kwctl annotate`, which adds some, and with or without the names of its functions. None if the bytes are no
-/// WebAssembly module.
-pub fn module_sha256(module: &[u8]) -> Option<String> {
-    let mut hash = Sha256::new_with_prefix(HEADER);
-    for section in sections(module)? {
-        if section.id != CUSTOM {
-            hash.update(section.bytes);
+/// A module that is ready.
+pub(crate) struct Module {
+    policy: Policy,
+    foreign: bool,
+    /// What it wants to read of a cluster.
+    asks_for: Vec<Resource>,
+    /// Why the compiled module is not cached for the next run.
+    pub(crate) uncached: Option<CacheError>,
+}
+
+impl Module {
+    /// The embedded module, or that of a file; compiled anew if it is not to be cached.
+    pub(crate) fn load(file: Option<&Path>, no_cache: bool) -> Result<Self> {
+        let cache = cache_directory().filter(|_| !no_cache);
+        let uncached = cache.as_deref().and_then(|cache| private(cache).err());
+        let mut options = Options {
+            deadline: Some(DEADLINE),
+            cache: cache.filter(|_| uncached.is_none()),
+            ..Options::default()
+        };
+        let Some(path) = file else {
+            return Ok(Self {
+                policy: Policy::embedded_with(&options)?,
+                foreign: false,
+                asks_for: Vec::new(),
+                uncached,
+            });
+        };
+        let of_file = || format!("--policy {}", path.display());
+        // Once, because it can be a pipe.
+        let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", of_file()))?;
+        options.memory = Some(MEMORY);
+        options.captured = true;
+        let asks_for = context_aware_resources(&bytes).with_context(|| {
+            format!(
+                "{}: the module's metadata cannot be read; to add metadata, use `kwctl annotate`",
+                of_file()
+            )
+        })?;
+        // The embedded one as it is deployed, annotated, is no other.
+        let module = module_sha256(&bytes);
+        let is_ours = module.is_some() && module == module_sha256(Policy::embedded_module());
+        Ok(Self {
+            policy: Policy::from_bytes(&bytes, &options).with_context(of_file)?,
+            foreign: !is_ours,
+            asks_for,
+            uncached,
+        })
+    }
+
+    /// Lets the module ask a cluster what its metadata says, if the user grants it.
+    ///
+    /// MIRRORS: kubewarden-controller crates/kwctl/src/command/run/evaluator.rs,
+    /// `build_context_aware_allowed_resources`.
+    /// DIVERGES: without the grant kwctl answers what accounts may do.
+    pub(crate) fn guarded(&self, cluster: Arc<dyn HostCalls>, is_granted: bool) -> Result<Granted> {
+        let (resources, capabilities) = if is_granted {
+            (self.asks_for.clone(), Capabilities::all())
+        } else {
+            let all_but_reviews = [
+                "crypto/*",
+                "kubernetes/get_resource",
+                "kubernetes/list_resources_all",
+                "kubernetes/list_resources_by_namespace",
+                "net/*",
+                "oci/*",
+            ];
+            (Vec::new(), Capabilities::new(all_but_reviews)?)
+        };
+        Ok(Granted::new(cluster, resources, capabilities))
+    }
+
+    /// Whether it wants to read the nodes of a cluster.
+    pub(crate) fn asks_for_nodes(&self) -> bool {
+        self.asks_for.contains(&Resource::node())
+    }
+
+    /// What it asks for and does not get.
+    pub(crate) fn not_granted(&self, is_granted: bool) -> Option<String> {
+        if is_granted || self.asks_for.is_empty() {
+            return None;
         }
+        let resources = self.asks_for.iter();
+        let resources = resources.map(|it| format!("{}/{}", it.api_version, it.kind));
+        let resources: Vec<String> = resources.collect();
+        Some(one_line(&format!(
+            "the module of --policy requests access to {}, which is denied; to allow it, use --allow-context-aware",
+            resources.join(", ")
+        )))
     }
-    let mut text = String::new();
-    for byte in hash.finalize() {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
+
+    /// Whether it is not this project's own.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
     }
-    Some(text)
-}
 
-/// The Kubernetes resources that a module asks for in its metadata, which `kwctl annotate` adds; none without.
-///
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/policy_metadata.rs, `Metadata::from_contents`.
-///
-/// # Errors
-///
-/// If there is metadata that cannot be read.
-pub fn context_aware_resources(module: &[u8]) -> Result<Vec<Resource>, serde_json::Error> {
-    let sections = sections(module).unwrap_or_default().into_iter();
-    let mut custom = sections.filter(|section| section.id == CUSTOM);
-    let metadata = custom.find_map(|section| {
-        let (length, content) = leb128(section.content)?;
-        let (name, data) = content.split_at_checked(length)?;
-        (name == b"io.kubewarden.metadata").then_some(data)
-    });
-    let metadata: Metadata = match metadata {
-        Some(metadata) => serde_json::from_slice(metadata)?,
-        None => Metadata::default(),
-    };
-    Ok(metadata.context_aware_resources)
-}
-
-/// What is read of the metadata.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    #[serde(default)]
-    context_aware_resources: Vec<Resource>,
-}
-
-const HEADER: &[u8] = b"\0asm\x01\0\0\0";
-
-/// The id of custom sections, which do not change what a module does.
-const CUSTOM: u8 = 0;
-
-struct Section<'m> {
-    id: u8,
-    content: &'m [u8],
-    /// With its id and length.
-    bytes: &'m [u8],
-}
-
-/// None if the bytes are no WebAssembly module.
-fn sections(module: &[u8]) -> Option<Vec<Section<'_>>> {
-    let mut rest = module.strip_prefix(HEADER)?;
-    let mut sections = Vec::new();
-    while let Some((&id, after)) = rest.split_first() {
-        let (length, content) = leb128(after)?;
-        let (content, next) = content.split_at_checked(length)?;
-        let bytes = rest.get(..rest.len() - next.len())?;
-        sections.push(Section { id, content, bytes });
-        rest = next;
+    /// What the module says of settings: nothing if they are right.
+    pub(crate) fn mistakes(&self, settings: &Value) -> Result<Option<String>> {
+        let evaluation = self
+            .policy
+            .validate_settings(settings.to_string().as_bytes());
+        let (verdict, _) = answered(evaluation)?;
+        let no_reason = || "the module does not report a reason".to_owned();
+        Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
     }
-    Some(sections)
-}
 
-/// An unsigned number of up to 32 bits, seven of them a byte, and what follows it.
-fn leb128(bytes: &[u8]) -> Option<(usize, &[u8])> {
-    let mut number = 0_usize;
-    for (index, &byte) in bytes.iter().enumerate().take(5) {
-        number |= usize::from(byte & 0x7f) << (7 * index);
-        if byte & 0x80 == 0 {
-            return Some((number, bytes.get(index + 1..)?));
+    /// Judges a payload.
+    pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
+        let answer = answered(self.policy.report(payload, Arc::clone(&host)));
+        // A module of the user's may be this project's in another version, or know nothing of reports; how it says
+        // so depends on the language that it is written in.
+        let report = match answer {
+            Ok((answer, printed)) => serde_json::from_slice(&answer)
+                .map(|mut report: Report| {
+                    report.doubt_unreadable_images();
+                    report.printed = printed;
+                    report
+                })
+                .context("the module's report cannot be read"),
+            Err(error) => Err(error),
+        };
+        if report.is_ok() || !self.foreign {
+            return report;
         }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    /// A type section and a longer one of data; lengths as a compiler writes them and padded.
-    fn module(custom: &[u8]) -> Vec<u8> {
-        let mut module = b"\0asm\x01\0\0\0".to_vec();
-        module.extend(custom);
-        module.extend([1, 0x81, 0x00, 0]);
-        module.extend(custom);
-        module.extend([11, 0xac, 0x02]);
-        module.extend([7; 300]);
-        module.extend(custom);
-        module
-    }
-
-    #[test]
-    fn custom_sections_do_not_count() {
-        let plain = module_sha256(&module(&[])).unwrap();
-        assert_eq!(
-            plain,
-            "4a9df9a3d03b979cbafb824fe2f7eab88726243c184c61cf176f645f397723c6"
-        );
-        assert_eq!(module_sha256(&module(&[0, 3, 1, b'a', 9])), Some(plain));
-    }
-
-    /// With a custom section before, and one after, which must not be taken for it.
-    fn annotated(metadata: &str) -> Vec<u8> {
-        let mut module = b"\0asm\x01\0\0\0\0\x05\x04name".to_vec();
-        let name = "io.kubewarden.metadata";
-        module.extend([0, u8::try_from(1 + name.len() + metadata.len()).unwrap()]);
-        module.extend([u8::try_from(name.len()).unwrap()]);
-        module.extend(name.bytes().chain(metadata.bytes()));
-        module.extend([0, 0]);
-        module
-    }
-
-    #[test]
-    fn what_a_module_asks_for_is_in_its_metadata() {
-        let metadata =
-            r#"{"mutating":false,"contextAwareResources":[{"apiVersion":"v1","kind":"Node"}]}"#;
-        let asked = context_aware_resources(&annotated(metadata)).unwrap();
-        assert_eq!(asked, [Resource::node()]);
-        for module in [&annotated("{}")[..], &module(&[]), b"(module)"] {
-            assert_eq!(context_aware_resources(module).unwrap(), []);
-        }
-        assert!(context_aware_resources(&annotated("{")).is_err());
-    }
-
-    #[test]
-    fn everything_else_counts() {
-        let plain = module(&[]);
-        for index in [11, 20, plain.len() - 1] {
-            let mut other = plain.clone();
-            other[index] ^= 1;
-            assert_ne!(module_sha256(&other), module_sha256(&plain), "{index}");
-        }
-    }
-
-    #[rstest]
-    #[case::nothing(b"")]
-    #[case::text(b"(module)")]
-    #[case::a_component(b"\0asm\x0d\0\x01\0")]
-    #[case::cut_in_a_section(b"\0asm\x01\0\0\0\x01\x05a")]
-    #[case::cut_in_a_length(b"\0asm\x01\0\0\0\x01\x85")]
-    #[case::a_length_without_end(b"\0asm\x01\0\0\0\x01\xff\xff\xff\xff\xff\xff")]
-    fn what_is_no_module_has_none(#[case] bytes: &[u8]) {
-        assert_eq!(module_sha256(bytes), None);
+        let (verdict, printed) = answered(self.policy.validate(payload, host))?;
+        Ok(Report {
+            printed,
+            warnings: verdict.warnings.unwrap_or_default(),
+            mutates: verdict.mutated_object.is_some(),
+            allowed: verdict.accepted,
+            code: verdict.code,
+            // It could begin with a command to the runner of a pipeline.
+            message: verdict
+                .message
+                .map(|message| format!("the module reports: {}", one_line(&message))),
+            foreign: true,
+            ..Report::default()
+        })
     }
 }
+
+/// The answer of a module, and what it printed. An error says what it printed, which is why it ended.
+fn answered<T>(evaluation: Evaluation<T>) -> Result<(T, Vec<String>)> {
+    let printed = evaluation.printed.lines().map(one_line);
+    let printed: Vec<String> = printed.take(LINES).collect();
+    let answer = evaluation.result;
+    let answer = answer.map_err(|error| match (&error, printed.join(" ")) {
+        (HostError::Trap { .. } | HostError::Guest { .. }, printed) if !printed.is_empty() => {
+            anyhow::Error::from(error).context(format!("the module printed: {printed}"))
+        }
+        _ => error.into(),
+    })?;
+    Ok((answer, printed))
+}
+
+/// How many lines of a module are shown.
+const LINES: usize = 20;
+
+/// Nobody waits for us as the API server waits for a webhook: longer than any of them may take, for whoever's module on
+/// whatever machine.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// How much memory a module of the user's may have: some times of what a list of 15,000 whole nodes takes.
+const MEMORY: usize = 1 << 30;

@@ -1,349 +1,70 @@
-//! A compiled module and its evaluations.
+//! A policy of the cluster.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::fmt;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::Serialize;
 use serde_json::Value;
-use wapc::WapcHost;
-use wasmtime_provider::wasmtime::{Config, Engine, Module};
-use wasmtime_provider::{
-    EpochDeadlines, ResourceLimits, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre,
-};
 
-use crate::embedded::MODULE;
-use crate::failing::Failing;
-use crate::{HostCalls, HostError, cache};
+use crate::foreign::Foreign;
 
-/// How a module is run.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// How long an evaluation may take; `None`: for ever. Policy-server's default is 2 s.
-    pub deadline: Option<Duration>,
-    /// How many bytes of memory a guest may have; `None`: as many as it can address. A guest that wants
-    /// more traps. Policy-server sets no limit.
-    pub memory: Option<usize>,
-    /// Where the compiled module is kept for the next run, such as [`cache_directory`](crate::cache_directory);
-    /// `None`: nowhere. A directory that is broken or cannot be written to is as good as none.
-    pub cache: Option<PathBuf>,
+/// A policy of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Policy {
+    kind: &'static str,
+    pub(crate) namespace: Option<Foreign>,
+    name: Foreign,
+    pub(crate) mode: Mode,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            deadline: Some(Duration::from_secs(2)),
-            memory: None,
-            cache: None,
-        }
-    }
-}
-
-/// A policy's module, compiled once. Can be evaluated from many threads at the same time; each evaluation
-/// has an instance of its own, so nothing that a guest leaves behind is there for the next.
-pub struct Policy {
-    pre: WasmtimeEngineProviderPre,
-    deadlines: Option<EpochDeadlines>,
-    deadline: Duration,
-    _ticker: Option<Ticker>,
-}
-
-/// The result of a call.
-#[derive(Debug)]
-pub struct Evaluation<T> {
-    /// The answer.
-    pub result: Result<T, HostError>,
-    /// What the guest logged through the host, in its own JSON, also if it failed afterwards. What it writes
-    /// to its standard error, such as the text of a panic, goes to ours.
-    pub logs: Vec<String>,
-}
-
-impl<T> Evaluation<T> {
-    fn and_then<U>(self, next: impl FnOnce(T) -> Result<U, HostError>) -> Evaluation<U> {
-        Evaluation {
-            result: self.result.and_then(next),
-            logs: self.logs,
-        }
-    }
-}
-
-/// The answer to `validate`.
-///
-/// MIRRORS: policy-sdk-rust src/response.rs, `ValidationResponse`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Verdict {
-    /// Whether the request passes.
-    pub accepted: bool,
-    /// The denial in words.
-    #[serde(default)]
-    pub message: Option<String>,
-    /// The status of a denial.
-    #[serde(default)]
-    pub code: Option<u16>,
-    /// The object as the policy would have it.
-    #[serde(default)]
-    pub mutated_object: Option<Value>,
-    /// For the audit log.
-    #[serde(default)]
-    pub audit_annotations: Option<BTreeMap<String, String>>,
-    /// Lines for the user beside the verdict.
-    #[serde(default)]
-    pub warnings: Option<Vec<String>>,
-}
-
-/// The answer to `validate_settings`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct SettingsVerdict {
-    /// Whether the settings are right.
-    pub valid: bool,
-    /// What is wrong with them.
-    #[serde(default)]
-    pub message: Option<String>,
+/// What Kubewarden does with a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    Protect,
+    /// Only reported.
+    Monitor,
 }
 
 impl Policy {
-    /// The policy of this project, as it was when this crate was built.
-    ///
-    /// # Errors
-    ///
-    /// If the engine cannot run on this machine.
-    pub fn embedded() -> Result<Self, HostError> {
-        Self::embedded_with(&Options::default())
-    }
-
-    /// The policy of this project, run in another way.
-    ///
-    /// # Errors
-    ///
-    /// If the engine cannot run on this machine.
-    pub fn embedded_with(options: &Options) -> Result<Self, HostError> {
-        Self::from_bytes(MODULE, options)
-    }
-
-    /// The embedded module itself.
-    pub fn embedded_module() -> &'static [u8] {
-        MODULE
-    }
-
-    /// Any policy that speaks waPC, from a file.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read or is no module.
-    pub fn from_file(path: &Path, options: &Options) -> Result<Self, HostError> {
-        let module = std::fs::read(path).map_err(|source| HostError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::from_bytes(&module, options)
-    }
-
-    /// Any policy that speaks waPC: WebAssembly, or its text.
-    ///
-    /// # Errors
-    ///
-    /// If it is no module, or wants something of its host that there is not.
-    pub fn from_bytes(module: &[u8], options: &Options) -> Result<Self, HostError> {
-        let wrong = |error: &dyn std::fmt::Display| HostError::Module(format!("{error:#}"));
-        let mut config = Config::new();
-        // MIRRORS: kubewarden-controller crates/policy-server/src/lib.rs, `PolicyServer::new_from_config`.
-        config.wasm_function_references(true);
-        config.epoch_interruption(options.deadline.is_some());
-        config.cache(options.cache.as_deref().and_then(cache::open));
-        let engine = Engine::new(&config).map_err(|error| wrong(&error))?;
-        let module = Module::new(&engine, module).map_err(|error| wrong(&error))?;
-        let ticker = options
-            .deadline
-            .map(|deadline| Ticker::start(&engine, deadline));
-        let mut builder = WasmtimeEngineProviderBuilder::new()
-            .engine(engine)
-            .module(module);
-        if options.memory.is_some() {
-            builder = builder.enable_resource_limits(ResourceLimits {
-                max_memory_size: options.memory,
-                max_table_elements: None,
-            });
-        }
-        Ok(Self {
-            pre: builder.build_pre().map_err(|error| wrong(&error))?,
-            deadlines: options.deadline.map(|_| EpochDeadlines {
-                wapc_init: TICKS + 1,
-                wapc_func: TICKS + 1,
-            }),
-            deadline: options.deadline.unwrap_or_default(),
-            _ticker: ticker,
-        })
-    }
-
-    /// Judges a request. The payload is `{"request": …, "settings": …}`.
-    pub fn validate(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Evaluation<Verdict> {
-        self.call("validate", payload, host)
-            .and_then(|answer| decode("validate", &answer))
-    }
-
-    /// The findings of this project's policy: the payload of [`Policy::validate`] in, a report as JSON out.
-    pub fn report(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Evaluation<Vec<u8>> {
-        self.call("report", payload, host)
-    }
-
-    /// Judges settings, given as JSON.
-    pub fn validate_settings(&self, settings: &[u8]) -> Evaluation<SettingsVerdict> {
-        let host = Arc::new(Failing::without_cluster());
-        self.call("validate_settings", settings, host)
-            .and_then(|answer| decode("validate_settings", &answer))
-    }
-
-    /// The version of Kubewarden's protocol that the module speaks, such as `v1`.
-    pub fn protocol_version(&self) -> Evaluation<String> {
-        let host = Arc::new(Failing::without_cluster());
-        self.call("protocol_version", &[], host)
-            .and_then(|answer| decode("protocol_version", &answer))
-    }
-
-    /// Calls any operation of the module, on an instance of its own.
-    pub fn call(
-        &self,
-        operation: &str,
-        payload: &[u8],
-        host: Arc<dyn HostCalls>,
-    ) -> Evaluation<Vec<u8>> {
-        let logs = Arc::new(Mutex::new(Vec::new()));
-        let result = self.run(operation, payload, host, Arc::clone(&logs));
-        let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
-        Evaluation {
-            result,
-            logs: std::mem::take(&mut *logs),
-        }
-    }
-
-    fn run(
-        &self,
-        operation: &str,
-        payload: &[u8],
-        host: Arc<dyn HostCalls>,
-        logs: Arc<Mutex<Vec<String>>>,
-    ) -> Result<Vec<u8>, HostError> {
-        let provider = self
-            .pre
-            .rehydrate(self.deadlines)
-            .map_err(|error| HostError::Start(error.to_string()))?;
-        let guest = WapcHost::new(
-            Box::new(provider),
-            Some(Box::new(
-                move |_, binding, namespace, operation, payload| {
-                    dispatch(&*host, &logs, binding, namespace, operation, payload)
-                        .map_err(Into::into)
-                },
-            )),
-        )
-        .map_err(|error| match error.to_string() {
-            text if text.contains(INTERRUPTED) => HostError::Deadline(self.deadline),
-            text => HostError::Start(text),
-        })?;
-        guest.call(operation, payload).map_err(|error| {
-            let message = match error {
-                wapc::errors::Error::GuestCallFailure(message) => message,
-                other => other.to_string(),
-            };
-            let operation = operation.to_owned();
-            if message.contains(INTERRUPTED) {
-                HostError::Deadline(self.deadline)
-            } else if message.starts_with(TRAPPED) {
-                let trap = message;
-                HostError::Trap { operation, trap }
-            } else {
-                HostError::Guest { operation, message }
-            }
-        })
-    }
-}
-
-impl std::fmt::Debug for Policy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Policy")
-            .field("deadline", &self.deadline)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The provider gives no typed error.
-///
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/wapc/runtime.rs,
-/// `WAPC_EPOCH_INTERRUPTION_ERR_MSG`; the end of the text, which is also that of an interrupted start.
-const INTERRUPTED: &str = "interrupted, execution deadline exceeded";
-
-/// The beginning of the text of a trap in wasmtime.
-const TRAPPED: &str = "error while executing at wasm backtrace";
-
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs, `host_callback`.
-fn dispatch(
-    host: &dyn HostCalls,
-    logs: &Mutex<Vec<String>>,
-    binding: &str,
-    namespace: &str,
-    operation: &str,
-    payload: &[u8],
-) -> Result<Vec<u8>, String> {
-    if binding != "kubewarden" {
-        return Err(format!("unknown binding: {binding}"));
-    }
-    if namespace != "tracing" {
-        return host.call(namespace, operation, payload);
-    }
-    if operation != "log" {
-        return Err(format!("unknown operation: {operation}"));
-    }
-    logs.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(String::from_utf8_lossy(payload).into_owned());
-    Ok(Vec::new())
-}
-
-fn decode<T: DeserializeOwned>(operation: &str, answer: &[u8]) -> Result<T, HostError> {
-    serde_json::from_slice(answer).map_err(|source| HostError::Answer {
-        operation: operation.to_owned(),
-        source,
-    })
-}
-
-/// How many ticks a deadline has: it is kept to a twentieth.
-const TICKS: u64 = 20;
-
-/// Moves the epoch on, so that a guest which runs for too long is interrupted.
-struct Ticker {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Ticker {
-    fn start(engine: &Engine, deadline: Duration) -> Self {
-        let (stop, stopped) = channel();
-        let engine = engine.clone();
-        // The guest is interrupted at the beginning of a tick, and begins anywhere between two of them: with
-        // one tick more it never has less than the deadline.
-        let tick = (deadline / u32::try_from(TICKS).unwrap_or(1)).max(Duration::from_millis(1));
-        let thread = std::thread::spawn(move || {
-            while stopped.recv_timeout(tick) == Err(RecvTimeoutError::Timeout) {
-                engine.increment_epoch();
-            }
-        });
+    /// Reads it out of an object of this kind.
+    pub(crate) fn of(object: &Value, kind: &'static str, namespace: Option<&str>) -> Self {
+        let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
         Self {
-            stop: Some(stop),
-            thread: Some(thread),
+            kind,
+            namespace: namespace.map(Foreign::from),
+            name: Foreign::from(text("/metadata/name").unwrap_or_default()),
+            mode: match text("/spec/mode") {
+                Some("monitor") => Mode::Monitor,
+                _ => Mode::Protect,
+            },
+        }
+    }
+
+    /// MIRRORS: kubewarden-controller api/policies/v1, `GetUniqueName`.
+    pub(crate) fn unique_name(&self) -> String {
+        match &self.namespace {
+            None => format!("clusterwide-{}", self.name.raw()),
+            Some(namespace) => format!("namespaced-{}-{}", namespace.raw(), self.name.raw()),
+        }
+    }
+
+    /// The policy with its mode, and what that means.
+    pub(crate) fn with_mode(&self) -> String {
+        match self.mode {
+            Mode::Protect => format!("{self} (mode protect)"),
+            Mode::Monitor => {
+                format!("{self} (mode monitor: the cluster would only report a denial)")
+            }
         }
     }
 }
 
-impl Drop for Ticker {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // It cannot panic; and if it did, it has ended.
-            let _ = thread.join();
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, name, .. } = self;
+        match &self.namespace {
+            None => write!(f, "{kind} {name}"),
+            Some(namespace) => write!(f, "{kind} {namespace}/{name}"),
         }
     }
 }

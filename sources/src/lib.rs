@@ -1,11 +1,13 @@
-//! How to reach a registry: the protocols, the certificates, and the proxy. `sources.yml` configures this, for kwctl
-//! and policy-server too.
+//! How to reach a registry: the protocols, the certificates, and the proxy, which `sources.yml` configures for kwctl and
+//! policy-server too; and the credentials.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-fetcher/src, `sources.rs`, `proxy.rs` and `registry/mod.rs`. Unknown
 //! fields are ignored, as in these programs, because all of them use the same file.
 //! DIVERGES: a registry on loopback speaks plain HTTP unless `sources.yml` names it.
 
 #![forbid(unsafe_code)]
+
+mod logins;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -14,6 +16,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
 use serde::Deserialize;
+
+pub use logins::{Deadline, Login, Logins};
 
 /// A protocol to reach a registry.
 #[derive(Debug, PartialEq, Eq)]
@@ -154,6 +158,15 @@ impl Proxies {
             none: read("NO_PROXY"),
         }
     }
+}
+
+/// Bytes in hexadecimal, as in digests.
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(value.into(), 16);
+    let digits = bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+    digits.flatten().collect()
 }
 
 fn is_loopback(host: &str) -> bool {

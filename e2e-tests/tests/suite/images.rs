@@ -12,7 +12,7 @@ use e2e_tests::{
     Answer, DOCKER, DockerRegistry, Fault, Judged, OCI, ScriptedRegistry, SilentServer, http,
 };
 use engine::{Cluster, Registry, ServiceAccount};
-use hco_preflight::{HostCalls, Policy, Record, Registries, handler_error};
+use host::{HostCalls, Policy, Record, Registries, handler_error};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Map, Value, json};
 use sources::Sources;

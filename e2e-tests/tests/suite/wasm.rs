@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use e2e_tests::{Case, ClusterOf, Images, Judged};
 use engine::Registry;
-use hco_preflight::{HostCalls, Policy};
+use host::{HostCalls, Policy};
 use serde_json::{Value, json};
 
 use crate::door::{Outcome, Through};
@@ -136,12 +136,12 @@ fn difference(policy: &Policy, judged: &Judged<'_>) -> Option<String> {
         (Err(error), _) | (_, Err(error)) => return Some(error.to_string()),
     };
     let wanted = json!({
-        "accepted": judged.report.allowed,
-        "message": judged.report.message,
-        "code": judged.report.code,
+        "accepted": judged.verdict.allowed,
+        "message": judged.verdict.message,
+        "code": judged.verdict.code,
         "mutated_object": judged.answer().object(),
-        "audit_annotations": Some(&judged.report.audit_annotations).filter(|map| !map.is_empty()),
-        "warnings": Some(&judged.report.warnings).filter(|lines| !lines.is_empty()),
+        "audit_annotations": Some(&judged.verdict.audit_annotations).filter(|map| !map.is_empty()),
+        "warnings": Some(&judged.verdict.warnings).filter(|lines| !lines.is_empty()),
     });
     if serde_json::from_slice(&answer).ok().as_ref() != Some(&wanted) {
         let answer = String::from_utf8_lossy(&answer);

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use kubernetes::edit::{self, Edit, Edits};
-use kubernetes::json::{Json, Kind};
+use kubernetes::edit::Edits;
+use kubernetes::json::Kind;
 use kubernetes::text;
 use kubernetes::value::Value;
-use operators::forecast::{self, State};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
 use operators::hco::golden_image::Annotation;
-use operators::hco::hyperconverged::{HyperConverged, Sent};
+use operators::hco::hyperconverged::HyperConverged;
 use operators::hco::import::{GATE, Gate};
 use operators::hco::template::{ARCHITECTURES, Template};
 
@@ -19,12 +18,10 @@ use operators::ssp::data_sources::Key;
 
 use super::Remedies;
 use super::annotation::Fit;
+use super::consequences::Consequences;
 use crate::architecture::corrected;
 use crate::catalogue::ARCHITECTURES_MISSING;
-use crate::facts::Facts;
-use crate::finding::Identities;
 use crate::remedy::{Remedy, Repair, merge_command};
-use crate::rules::CHECKS;
 use crate::version::Version;
 use crate::words::boot_sources;
 
@@ -51,7 +48,7 @@ impl Remedies<'_, '_> {
             };
         }
         let edits = edits.finish();
-        let Some(Consequences { revealed, lost }) = self.consequences(&edits) else {
+        let Some(Consequences { revealed, lost, .. }) = self.consequences(&edits) else {
             return Remedy::advice("enable the multi-architecture import");
         };
         if !lost.is_empty() && revealed.is_empty() {
@@ -66,8 +63,11 @@ impl Remedies<'_, '_> {
         let mut summary = "enable the multi-architecture import".to_owned();
         let version = facts.version;
         let is_field_alone = hco.version == ApiVersion::V1beta1
-            || (version.is_known && version.hco.has_import_field())
-            || hco.import.field.is_some();
+            || if version.is_known {
+                version.hco.has_import_field()
+            } else {
+                hco.import.field.is_some()
+            };
         if !is_field_alone && !version.is_known {
             summary +=
                 " (HCO 1.19 and later read the field; earlier versions read the feature gate)";
@@ -135,51 +135,6 @@ impl Remedies<'_, '_> {
         }
         Some(corrections)
     }
-
-    /// What happens to the object with these edits, judged a second time; `None` if they cannot be applied.
-    fn consequences(&self, edits: &[Edit]) -> Option<Consequences> {
-        let facts = self.facts;
-        let object = edit::apply(self.object, edits)?;
-        let object = Json::parse(object.as_bytes()).ok()?;
-        let hco = Sent::new(object, facts.hco.version).read().ok()?;
-        let after = Facts {
-            images: facts.images,
-            ..Facts::new(
-                &hco,
-                facts.old,
-                facts.version,
-                facts.common,
-                facts.nodes,
-                facts.golden_namespace,
-            )
-        };
-        let is_known = facts.forecast.is_some();
-        let forecast = after.predict().filter(|_| is_known);
-        let after = after.with_forecast(forecast.as_ref());
-        let mut revealed = BTreeSet::new();
-        for (rule, check) in CHECKS {
-            let before = Identities::denials(rule, *check, facts, self.settings);
-            let after = Identities::denials(rule, *check, &after, self.settings);
-            if after.exceed(&before) {
-                revealed.insert(rule.id);
-            }
-        }
-        let state = facts.forecast.map(State::of);
-        let changes = state.zip(after.forecast);
-        let changes = changes.map(|(before, after)| forecast::changes(&before, Ok(after)));
-        Some(Consequences {
-            revealed,
-            lost: changes.map(|it| it.lost_image).unwrap_or_default(),
-        })
-    }
-}
-
-/// What follows from enabling the import.
-struct Consequences {
-    /// The rules that deny the object then for a reason that they do not deny it for now.
-    revealed: BTreeSet<&'static str>,
-    /// The boot sources that have no disk any more.
-    lost: BTreeSet<Key>,
 }
 
 /// Sets the field for the import, or in v1 the feature gate, whichever the version of HCO reads. If the version is
@@ -192,15 +147,20 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     if reads_field {
         edits = edits.set(&hco.fields.import, true);
     }
-    // Before 1.19, HCO knows the gate by its exact name only.
-    let is_gate = |it: &Gate| it.is_import && (reads_field || it.name == GATE);
+    let is_gate = |it: &Gate| it.is_known(version.hco);
+    let is_listed = hco.import.gates.iter().any(is_gate);
+    let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
     for (index, entry) in hco.import.gates.iter().enumerate() {
         if is_gate(entry) && !entry.enabled {
             edits = edits.replace(list.path().index(index), gate(&entry.name));
         }
     }
-    let is_listed = hco.import.gates.iter().any(is_gate);
-    let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
+    // Before 1.19, HCO ignores a gate in another letter case. It becomes the gate, because `import-gate-misspelled`
+    // corrects its name as well.
+    let misspelled = hco.import.gates.iter().position(|it| it.is_import);
+    if let Some(index) = misspelled.filter(|_| needs_gate && !is_listed) {
+        return edits.replace(list.path().index(index), gate(GATE));
+    }
     if hco.version == ApiVersion::V1 && needs_gate && !is_listed {
         // The empty object that an upgrade from HCO 1.18 leaves is not a list.
         if list.json().is_none_or(|json| json.kind() == Kind::Object) {

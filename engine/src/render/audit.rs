@@ -7,7 +7,7 @@ use kubernetes::text::{cut, percent_encode};
 
 use super::NAME;
 use crate::finding::Outcome;
-use crate::judgement::Judged;
+use crate::judged::Judged;
 use crate::repair::Step;
 use crate::report::Report;
 use crate::rule::Rule;

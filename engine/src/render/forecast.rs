@@ -21,8 +21,8 @@ pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
         crons: forecast.crons.iter().map(|it| cron(forecast, it)).collect(),
         data_sources: sources
             .map(|(key, source)| DataSourceReport {
-                namespace: key.namespace.clone(),
-                name: key.name.clone(),
+                namespace: key.namespace.to_string(),
+                name: key.name.to_string(),
                 points_to: source.points_to.clone(),
                 architecture_label: source.architecture_label.clone().into_owned(),
                 filled: source.filled,
@@ -41,10 +41,10 @@ fn cron(forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
     let template = forecast.templates.get(cron.template);
     CronReport {
         template: template.map_or_else(String::new, |template| template.name.to_owned()),
-        namespace: cron.key.namespace.clone(),
-        name: cron.key.name.clone(),
+        namespace: cron.key.namespace.to_string(),
+        name: cron.key.name.to_string(),
         architecture: cron.architecture.map_or("", Architecture::name).to_owned(),
-        managed_data_source: cron.managed_data_source.clone(),
+        managed_data_source: cron.source.name.to_string(),
         rejected: cron.refused().map(|reason| cut(refusal(reason), 256)),
         never_runs: cron.verdict.never_runs.first().map(|reason| match reason {
             NeverRuns::ScheduleEmpty => "the schedule is empty",

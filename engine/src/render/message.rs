@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::catalogue::ARCHITECTURES_UNTIDY;
     use crate::finding::Found;
-    use crate::judgement::Judged;
+    use crate::judged::Judged;
 
     #[test]
     fn a_message_is_whole_as_long_as_there_is_room_to_count_the_rest() {

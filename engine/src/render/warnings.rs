@@ -11,6 +11,14 @@ use crate::report::Report;
 const LINE: usize = 256;
 const LINES: usize = 4096;
 
+/// What denies, for a policy in monitor mode, which accepts the request.
+const DENIED: &str = "Denied in protect mode: ";
+
+/// The warning of a denial without findings.
+pub(super) fn denial(fact: &str) -> String {
+    cut(format!("{DENIED}{fact}"), LINE)
+}
+
 pub(super) fn warnings(
     report: &Report,
     rules: &[Written<'_>],
@@ -26,7 +34,7 @@ pub(super) fn warnings(
     }
     if denials_as_warnings {
         for rule in rules {
-            lines.findings(rule, Outcome::Deny, "would be denied in protect mode: ");
+            lines.findings(rule, Outcome::Deny, DENIED);
         }
     }
     for rule in rules {

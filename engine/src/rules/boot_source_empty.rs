@@ -1,6 +1,8 @@
 //! See `boot-source-empty.md`.
 
 use kubernetes::text::quote;
+use operators::forecast::{Forecast, HandedOver};
+use operators::ssp::architecture::Architecture;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
@@ -28,14 +30,46 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                     None => path,
                 },
                 fact: format!(
-                    "The boot source {} points to {}, for which no image is imported: VMs that use it do not get a disk, unless a PVC of that name exists.",
+                    "VMs that use the boot source {} do not get a disk, unless a PVC of its name exists: it points to {}, for which no image is imported.",
                     quote(name),
                     quote(target)
                 ),
-                fixes: vec![Fix::advice(
-                    "use the DataSource with the suffix of the architecture, or add the architecture of the pointer to the template's annotation",
-                )],
+                fixes: fixes(facts, forecast, template, target),
             }
         });
     }
+}
+
+/// The boot source that has a disk, or one more architecture for the template.
+fn fixes<'a>(
+    facts: &Facts<'a>,
+    forecast: &Forecast<'a>,
+    template: &HandedOver<'a>,
+    target: &str,
+) -> Vec<Fix<'a>> {
+    let managed = &template.spec.managed_data_source;
+    let name_of = |architecture: Architecture| format!("{managed}-{}", architecture.name());
+    let mut names = Architecture::ALL.into_iter().map(name_of);
+    let filled = names.find(|name| {
+        let source = forecast.source(forecast.golden_namespace, name);
+        source.is_some_and(|source| source.filled == Some(true))
+    });
+    let mut fixes = vec![Fix::advice(match filled {
+        Some(name) => format!("in VMs, use the boot source {}", quote(&name)),
+        None => "in VMs, use another boot source".to_owned(),
+    })];
+    let mut all = Architecture::ALL.into_iter();
+    let missing = all.find(|architecture| name_of(*architecture) == target);
+    let is_workload = |architecture: &Architecture| {
+        let census = facts.census_if_read();
+        census.is_some_and(|census| census.workload.contains_key(architecture.name()))
+    };
+    let missing = missing.filter(|it| template.index.is_some() && is_workload(it));
+    if let Some(missing) = missing {
+        fixes.push(Fix::advice(format!(
+            "if the image supports {0}, add {0} to the architectures annotation",
+            missing.name()
+        )));
+    }
+    fixes
 }

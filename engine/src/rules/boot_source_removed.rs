@@ -9,6 +9,8 @@ use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
 use crate::words::boot_sources;
 
+/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources: SSP deletes the DataSources
+/// that it does not want any more. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(changes) = facts.changes else {
         return;
@@ -18,13 +20,13 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     }
     findings.add(Identity::only(), || Finding {
-        path: facts.hco.fields.templates.path(),
+        path: facts.changed_path(),
         fact: format!(
-            "After the update, {} have no disk any more: no VM can be created from them, unless a PVC of that name exists.",
+            "After the update, new VMs cannot use {}, unless a PVC of that name exists: no disk is left.",
             boot_sources(&removed)
         ),
         fixes: vec![Fix::advice(
-            "before the update, move VM templates and manifests that name these boot sources to others",
+            "before the update, change the VM templates and VM manifests that use these boot sources",
         )],
     });
 }

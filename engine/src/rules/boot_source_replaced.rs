@@ -23,13 +23,13 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     }
     findings.add(Identity::only(), || Finding {
-        path: facts.hco.fields.templates.path(),
+        path: facts.changed_path(),
         fact: format!(
-            "The update deletes the disks of {} and imports them again: there is no disk until the import is done.",
+            "New VMs cannot use {} until an import is done: the update replaces the disk.",
             boot_sources(&replaced)
         ),
         fixes: vec![Fix::advice(
-            "make the change when no VM is created from these boot sources; running VMs have disks of their own",
+            "apply the update when no new VM needs these boot sources; running VMs have disks of their own",
         )],
     });
 }

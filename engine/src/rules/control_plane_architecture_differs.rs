@@ -28,7 +28,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     }
     findings.add(Identity::only(), || Finding {
-        path: facts.hco.fields.import.path(),
+        path: facts.import_path(),
         fact: format!(
             "The multi-architecture import is off, so VM templates specify {}, the first control-plane architecture, but the workload nodes report {}: VMs from these templates are not scheduled.",
             escape(first, 32),

@@ -11,8 +11,9 @@ use crate::words::refusal;
 
 /// A name that is rejected is a finding of `template-name-invalid`.
 ///
-/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, validateDataImportCronSpec;
-/// ssp-operator internal/controllers/ssp_controller.go, reconcileOperands: the first error ends the reconcile.
+/// MIRRORS: containerized-data-importer `pkg/apiserver/webhooks/dataimportcron-validate.go`,
+/// `validateDataImportCronSpec`;
+/// ssp-operator `internal/controllers/ssp_controller.go`, reconcileOperands: the first error ends the reconcile.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(forecast) = facts.forecast else {
         return;
@@ -36,7 +37,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(template.name), || Finding {
             path: path(&facts.path_of_index(Some(index)), reason),
             fact: format!(
-                "CDI rejects the DataImportCron of template {} ({}): the image is not imported, and SSP stops for all templates.",
+                "The image of template {} is not imported, and SSP stops for all golden images: the DataImportCron is rejected ({}).",
                 quote(template.name),
                 refusal(reason)
             ),

@@ -22,7 +22,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         if last.replace(lost.template) == Some(lost.template) {
             continue;
         }
-        let name = lost.managed_data_source.as_str();
+        let name = &*lost.source.name;
         let winner = lost.to.or_else(|| pointers.get(name).copied());
         add(
             facts,
@@ -42,7 +42,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         }
         let winner = *first.entry(&cron.key).or_insert(cron.template);
         if winner != cron.template {
-            let name = cron.key.name.as_str();
+            let name = &*cron.key.name;
             add(
                 facts,
                 findings,
@@ -97,18 +97,18 @@ fn add<'a>(
         let name = quote(name);
         let loser = quote(loser.name);
         let other = winner.map_or_else(
-            || "another DataSource".to_owned(),
+            || "SSP".to_owned(),
             |winner| format!("template {}", quote(winner.name)),
         );
         Finding {
             path,
             fact: if is_same_name {
                 format!(
-                    "Template {loser} and {other} both create the DataImportCron {name}: SSP deletes and creates it in turn, and neither image is imported reliably."
+                    "The images of template {loser} and {other} are not imported reliably: both create the DataImportCron {name}, which SSP deletes and creates in turn."
                 )
             } else {
                 format!(
-                    "Template {loser} loses the DataSource {name} to {other}: its image is not imported."
+                    "The image of template {loser} is not imported: {other} uses the same DataSource {name}."
                 )
             },
             fixes: vec![Fix::advice(if is_same_name {

@@ -6,6 +6,10 @@ use operators::kubevirt::default_architecture::default_architecture;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
+use crate::jsonpatch;
+
+/// The field that HCO sets in the KubeVirt object.
+const DEFAULT: &str = "/spec/configuration/architectureConfiguration/defaultArchitecture";
 
 /// The nodes are the same on both sides, so only another placement can change the architecture.
 ///
@@ -16,7 +20,14 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if !facts.version.hco.sets_defaults() || old.hco.placement == facts.hco.placement {
         return;
     }
-    let Some(census) = facts.census() else { return };
+    let patches = [&old.hco.patches, &facts.hco.patches];
+    let mut patches = patches.iter().map(|patches| patches.kubevirt.as_deref());
+    if patches.any(|patch| jsonpatch::overrides(patch, &[DEFAULT])) {
+        return;
+    }
+    let Some(census) = facts.try_census() else {
+        return;
+    };
     let before = old.own_census_if_read().and_then(default_architecture);
     let Some((before, after)) = before.zip(default_architecture(census)) else {
         return;

@@ -10,10 +10,10 @@ use crate::fix::Fix;
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let import = &facts.hco.import;
-    let Some(index) = import.gate_index() else {
+    let Some(index) = import.gate_index(facts.version.hco) else {
         return;
     };
-    if !import.contradicts_itself(facts.old.map(|old| &old.hco.import), facts.version.hco) {
+    if !facts.contradicts_itself() {
         return;
     }
     let gate = facts.hco.fields.gates.path().index(index);

@@ -11,16 +11,22 @@ use crate::fix::Fix;
 /// The maximum number of wrong letters.
 const TYPOS: usize = 2;
 
-/// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case on main,
-/// exact in v1.18. No other feature gate of HCO is within two letters of this one (see the test below).
+/// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case from 1.19 on,
+/// exact in 1.18. No other feature gate of HCO is within two letters of this one (see the test below).
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let gates = &facts.hco.import.gates;
+    let version = facts.version;
+    // If the version is known, the letter case is a problem only before 1.19.
+    let is_case_ignored = version.is_known && version.hco.ignores_case_of_gates();
     let is_alone = gates.iter().filter_map(typos).count() == 1;
     let is_listed = gates.iter().any(|gate| gate.name == GATE);
     for (index, gate) in gates.iter().enumerate() {
         let Some(typos) = typos(gate).filter(|_| gate.name != GATE) else {
             continue;
         };
+        if typos == 0 && is_case_ignored {
+            continue;
+        }
         let name = facts.hco.fields.gates.path().index(index).key("name");
         findings.add(Identity::value(&gate.name), || {
             // A name that is listed twice is invalid.
@@ -32,6 +38,11 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             Finding {
                 path: name.clone(),
                 fact: match typos {
+                    0 if version.is_known => format!(
+                        "The feature gate {} has the wrong letter case: HCO {} ignores it.",
+                        quote(&gate.name),
+                        version.hco
+                    ),
                     0 => format!(
                         "The feature gate {} has the wrong letter case: HCO 1.18 and earlier ignore it.",
                         quote(&gate.name)
@@ -41,10 +52,14 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                         quote(&gate.name)
                     ),
                 },
-                // Correcting the name can change the import.
+                // Correcting the name can change the import, unless this version ignores the letter case.
                 fixes: vec![Fix::Edits {
                     summary: format!("use the name {GATE}"),
-                    complete: typos == 0 && is_alone && gate.has_plain_key && !edits.is_empty(),
+                    complete: typos == 0
+                        && version.hco.ignores_case_of_gates()
+                        && is_alone
+                        && gate.has_plain_key
+                        && !edits.is_empty(),
                     edits,
                 }],
             }

@@ -19,21 +19,14 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(census) = facts.census().filter(|census| census.workload.len() > 1) else {
         return;
     };
-    findings.add(Identity::only(), || {
-        let import = &facts.hco.import;
-        let fields = &facts.hco.fields;
-        Finding {
-            path: match (import.field, import.gate_index()) {
-                (None, Some(index)) => fields.gates.path().index(index),
-                _ => fields.import.path(),
-            },
-            fact: format!(
-                "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them.",
-                census.workload.len(),
-                names(census.workload.keys())
-            ),
-            fixes: ways_out(census),
-        }
+    findings.add(Identity::only(), || Finding {
+        path: facts.import_path(),
+        fact: format!(
+            "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them.",
+            census.workload.len(),
+            names(census.workload.keys())
+        ),
+        fixes: ways_out(census),
     });
 }
 

@@ -38,16 +38,16 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                     .path_of_index(Some(index))
                     .keys(&["spec", "schedule"]),
                 fact: if is_empty {
-                    format!("Template {name} has no schedule: its image is never imported.")
+                    format!("The image of template {name} is never imported: the template has no schedule.")
                 } else {
                     format!(
-                        "The schedule of template {name} contains a time zone, which CronJobs do not support: its image is never imported."
+                        "The image of template {name} is never imported: its schedule has a time zone, with which no CronJob can be created."
                     )
                 },
                 fixes: vec![Fix::advice(if is_empty {
                     "set a schedule, for example \"0 */12 * * *\""
                 } else {
-                    "remove the time zone; the schedule is in the time zone of the control plane"
+                    "remove the time zone, and convert the hours to the time zone of the control plane, usually UTC"
                 })],
             }
         });

@@ -4,7 +4,7 @@ use kubernetes::name::is_dns1123_subdomain;
 use kubernetes::text::quote;
 use operators::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns};
 use operators::cdi::data_source;
-use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver};
+use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver, Refused};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
@@ -16,15 +16,23 @@ use crate::words::{data_source_refusal, longest_name, refusal};
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; for the rest
 /// see `operators::cdi`.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    match facts.forecast {
-        Some(forecast) => in_forecast(facts, forecast, findings),
-        // Some names are invalid whatever else is wrong.
-        None => without_forecast(facts, findings),
+    match (facts.forecast, facts.refused) {
+        (Some(forecast), _) => in_forecast(facts, forecast, findings),
+        (None, Some(Refused::NameMissing)) => without_forecast(facts, findings, str::is_empty),
+        // Another rule says why nothing is created.
+        (None, Some(_)) => {}
+        // Some names are invalid whatever the nodes are.
+        (None, None) => without_forecast(facts, findings, |name| {
+            !is_dns1123_subdomain(name) || name.len() > NAME_MAX
+        }),
     }
 }
 
-fn without_forecast<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let is_invalid = |name: &str| !is_dns1123_subdomain(name) || name.len() > NAME_MAX;
+fn without_forecast<'a>(
+    facts: &Facts<'a>,
+    findings: &mut Findings<'a, '_>,
+    is_invalid: impl Fn(&str) -> bool,
+) {
     let templates = facts.hco.templates.iter().filter(|it| it.is_enabled());
     for template in templates.filter(|it| is_invalid(&it.name)) {
         let name = template.name.as_str();
@@ -34,7 +42,7 @@ fn without_forecast<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 "The template has no name: SSP rejects every change from HCO.".to_owned()
             } else {
                 format!(
-                    "Template name {} is not a valid name of a DataImportCron: the image is not imported, and SSP stops for all templates.",
+                    "Template name {} is not a valid name of a DataImportCron: the image is not imported, and SSP stops for all golden images.",
                     quote(name)
                 )
             },
@@ -94,13 +102,13 @@ impl Field {
 
 /// What is wrong with one of the two names, because of a cron: the end of a sentence.
 fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
-    let stops = "the image is not imported, and SSP stops for all templates.";
-    if let Some(reason) = cron.refused() {
-        let field = match reason.cause() {
-            Cause::Name => Field::Name,
-            Cause::ManagedDataSource => Field::ManagedDataSource,
-            Cause::Other => return None,
-        };
+    let stops = "the image is not imported, and SSP stops for all golden images.";
+    let of_cron = cron.refused().and_then(|reason| match reason.cause() {
+        Cause::Name => Some((Field::Name, reason)),
+        Cause::ManagedDataSource => Some((Field::ManagedDataSource, reason)),
+        Cause::Other => None,
+    });
+    if let Some((field, reason)) = of_cron {
         let reason = refusal(reason);
         return Some((
             field,
@@ -136,7 +144,7 @@ fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
 fn refused_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::Refusal> {
     let template: &HandedOver<'_> = forecast.templates.get(cron.template)?;
     let golden = forecast.golden_namespace;
-    let own = forecast.source(golden, &cron.managed_data_source);
+    let own = forecast.source(golden, &cron.source.name);
     let pointer = forecast.source(golden, &template.spec.managed_data_source);
     let own = own.filter(|source| source.by != CreatedBy::Cdi);
     own.into_iter()

@@ -8,6 +8,10 @@ use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    // Earlier versions do not read the annotation.
+    if !facts.version.hco.reads_v1_only_fields() {
+        return;
+    }
     let Err(error) = &facts.hco.import.v1_only else {
         return;
     };

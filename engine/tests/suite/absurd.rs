@@ -224,6 +224,61 @@ fn more_warnings_than_fit_are_counted() {
     );
 }
 
+/// In monitor mode, the host drops the message and keeps the warnings.
+#[test]
+fn denials_beyond_the_limits_are_counted_in_the_message_and_in_the_warnings() {
+    let templates: Vec<Value> = (0..200)
+        .map(|number| {
+            let name = format!("t{number}");
+            let spec = crate::template_spec(&name, &json!({"registry": {"url": "docker://x"}}));
+            json!({"metadata": {"name": name}, "spec": spec})
+        })
+        .collect();
+    let report = judged(
+        &json!({"denialsAsWarnings": true}),
+        &json!({
+            "featureGates": {"enableMultiArchBootImageImport": true},
+            "dataImportCronTemplates": templates,
+        }),
+    );
+    assert_eq!(report.code, Some(403));
+    assert!(report.message.unwrap().contains(" and 194 more"));
+    let (last, lines) = report.warnings.split_last().unwrap();
+    assert_eq!(*last, format!("and {} more", 200 - lines.len()));
+    let begins = "[architectures-missing] Denied in protect mode: Template `t";
+    assert!(lines.len() > 20 && lines.iter().all(|line| line.starts_with(begins)));
+    assert!(report.warnings.iter().map(String::len).sum::<usize>() <= 4096);
+}
+
+/// The warning of a repair that was not applied counts too.
+#[test]
+fn an_obstacle_is_within_the_limit_of_warnings() {
+    // Longer names deny the request, and the message says why nothing was repaired.
+    for length in 1..36 {
+        let template = |number: usize| template(&format!("t{number:0>length$}"), "amd64");
+        let templates: Vec<Value> = (0..100).map(template).collect();
+        let level = json!({"multi-arch-import-disabled": "warn"});
+        let repair = json!({"multi-arch-import-disabled": {"place-on": "s390x"}});
+        let report = judged(
+            &json!({"levels": level, "repair": repair}),
+            &json!({ "dataImportCronTemplates": templates }),
+        );
+        let is_obstacle = |line: &String| line.contains("place-on") && line.contains("not applied");
+        assert!(report.warnings.iter().any(is_obstacle), "{length}");
+        let bytes = report.warnings.iter().map(String::len).sum::<usize>();
+        assert!(bytes <= 4096, "{length}: {bytes} bytes");
+    }
+}
+
+fn judged(settings: &Value, spec: &Value) -> Report {
+    let payload = json!({"settings": settings, "request": {
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"apiVersion": "hco.kubevirt.io/v1beta1", "metadata": {"name": "x"}, "spec": spec},
+    }});
+    engine::judge(payload.to_string().as_bytes(), &mixed())
+}
+
 #[test]
 fn a_message_that_does_not_fit_counts_what_it_leaves_out() {
     // Each character of these names is shown as an escape of nine bytes.
@@ -341,33 +396,26 @@ fn an_affinity_of_more_than_250_requirements_is_denied_and_not_compared() {
     };
     let rules = |report: &Report| -> Vec<_> { report.findings.iter().map(|it| it.rule).collect() };
     assert_eq!(rules(&judge(250, None)), ["no-workload-nodes"]);
-    let report = judge(251, None);
-    assert_eq!(report.code, Some(403));
-    assert!(report.workload_architectures.is_none());
-    let [finding] = report.findings.as_slice() else {
-        panic!("{:?}", report.findings);
-    };
-    assert_eq!(
-        (finding.rule, finding.path.as_str()),
-        (
-            "placement-invalid",
-            "spec.workloads.nodePlacement.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-        )
-    );
-    assert_eq!(
-        finding.fact,
-        "The affinity has more than 250 requirements: the policy does not compare it with the nodes."
-    );
-    // In an update, it is an existing problem.
+    // The ratchet does not matter: what cannot be compared cannot be an existing problem either.
+    for old in [None, Some(252)] {
+        let report = judge(251, old);
+        assert_eq!(report.code, Some(403), "{old:?}");
+        assert!(report.findings.is_empty() && report.workload_architectures.is_none());
+        assert!(!report.audit_annotations.contains_key("findings"));
+        assert_eq!(
+            report.message.unwrap(),
+            "HyperConverged x was not checked\n\n\
+             spec.workloads.nodePlacement.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution\n\
+             The affinity has more than 250 requirements: the policy cannot check the object against the nodes.\n\
+             fix: use at most 250 requirements; list several values in one `In` requirement"
+        );
+    }
     assert_eq!(rules(&judge(250, Some(251))), ["no-workload-nodes"]);
-    let report = judge(252, Some(251));
-    assert!(report.allowed, "{:?}", report.message);
-    assert_eq!(rules(&report), ["placement-invalid"]);
 }
 
 /// Findings repeat the architectures of nodes, and a kubelet can report any string.
 #[test]
-fn an_architecture_that_is_too_long_makes_the_list_invalid() {
+fn an_architecture_that_is_too_long_is_cut() {
     let payload = json!({"request": {
         "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
         "operation": "CREATE",
@@ -381,18 +429,18 @@ fn an_architecture_that_is_too_long_makes_the_list_invalid() {
         let nodes = FakeCluster::returning(Ok(nodes.to_string().into_bytes()));
         engine::judge(payload.to_string().as_bytes(), &nodes)
     };
-    assert_eq!(judge(63).code, Some(403));
-    let report = judge(64);
-    assert_eq!(report.code, Some(500));
-    let [finding] = report.findings.as_slice() else {
-        panic!("{:?}", report.findings);
-    };
-    assert!(
-        finding
-            .fact
-            .contains("items[0].status.nodeInfo.architecture is too long"),
-        "{}",
-        finding.fact
-    );
-    assert_eq!(finding.fix, "correct or delete the node");
+    for (length, workload) in [
+        (63, "a".repeat(63)),
+        (64, "a".repeat(60) + "%E2%80%A6"),
+        (1_000_000, "a".repeat(60) + "%E2%80%A6"),
+    ] {
+        let report = judge(length);
+        assert_eq!(report.code, Some(403), "{length}");
+        assert_eq!(report.audit_annotations["workload-architectures"], workload);
+        let mut rules = report.findings.iter().map(|finding| finding.rule);
+        assert!(
+            rules.any(|rule| rule == "cluster-architecture-unknown"),
+            "{length}"
+        );
+    }
 }

@@ -59,10 +59,13 @@ fn every_rule_has_a_case_that_fires_and_one_that_is_silent() {
 #[test]
 fn no_image_is_looked_up_without_need() {
     for name in [
+        "golden-images/absent-and-images",
         "image-architectures-mismatch/import-off",
         "image-architectures-mismatch/not-asked",
+        "image-architectures-mismatch/own-template-and-more-nodes",
         "image-architectures-mismatch/registries-not-listed",
         "image-architectures-mismatch/shipped-template",
+        "image-architectures-mismatch/shipped-template-and-fewer-nodes",
         "image-architectures-mismatch/update-unchanged",
         "image-unreadable/not-in-a-registry",
         "image-unreadable/digest",
@@ -70,6 +73,7 @@ fn no_image_is_looked_up_without_need() {
         "images/denied-anyway",
         "images/ignored-template",
         "images/no-nodes-no-look-up",
+        "images/unknown-architecture",
         "images/update-of-the-placement",
     ] {
         let cases = cases();

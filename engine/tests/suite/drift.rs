@@ -33,7 +33,7 @@ impl From<String> for Difference {
 }
 
 /// Where HCO decides about a column: file and function.
-const DECIDED_IN: [(&str, &str, &str); 20] = [
+const DECIDED_IN: [(&str, &str, &str); 21] = [
     (
         "webhookAffinityError",
         "pkg/webhooks/validator/validator.go",
@@ -67,6 +67,11 @@ const DECIDED_IN: [(&str, &str, &str); 20] = [
     ),
     (
         "controlPlaneArchitectures",
+        "pkg/internal/nodeinfo/nodeinfo.go",
+        "processNodeInfo",
+    ),
+    (
+        "defaultArchitecture",
         "pkg/internal/nodeinfo/nodeinfo.go",
         "processNodeInfo",
     ),

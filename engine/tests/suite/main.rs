@@ -13,6 +13,8 @@ mod absurd;
 mod affinity;
 mod cases;
 mod catalogue;
+#[cfg(not(target_arch = "wasm32"))]
+mod chain;
 mod conformance;
 mod drift;
 #[cfg(not(target_arch = "wasm32"))]
@@ -33,6 +35,7 @@ mod remedies;
 mod requests;
 mod templates;
 mod updates;
+mod versions;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 

@@ -1,6 +1,6 @@
 //! The pages of the rules are executed: each example raises exactly its rule, each fix raises nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use e2e_tests::{ClusterOf, FakeCluster, Images, Page, pages};
 use engine::Report;
@@ -31,8 +31,8 @@ fn cluster_of(name: &str) -> FakeCluster {
 }
 
 /// Judges an object on a cluster. With `image=amd64,arm64` its images are looked up and support these architectures,
-/// with `image=unreadable` they cannot be read.
-fn judge(object: &Value, info: &str) -> Report {
+/// with `image=unreadable` they cannot be read. With an object before it, it is an update.
+fn judge(object: &Value, before: Option<&Value>, info: &str) -> Report {
     let (cluster, image) = match info.split_once(" image=") {
         Some((cluster, image)) => (cluster, Some(image)),
         None => (info, None),
@@ -50,8 +50,9 @@ fn judge(object: &Value, info: &str) -> Report {
         .unwrap();
     let payload = json!({"settings": settings, "request": {
         "kind": {"group": group, "version": version, "kind": object["kind"]},
-        "operation": "CREATE",
+        "operation": before.map_or("CREATE", |_| "UPDATE"),
         "object": object,
+        "oldObject": before,
     }});
     engine::judge(
         payload.to_string().as_bytes(),
@@ -59,8 +60,22 @@ fn judge(object: &Value, info: &str) -> Report {
     )
 }
 
-/// The examples below a heading: the API version and the rules that fire, both in the order of the page.
+/// The objects before an update, by API version: the blocks `yaml before`.
+fn before(page: &Page) -> BTreeMap<String, Value> {
+    let blocks = page.blocks();
+    let blocks = blocks.iter().filter(|(info, _)| *info == "yaml before");
+    blocks
+        .map(|(_, text)| {
+            let object: Value = yaml_serde::from_str(text).expect(&page.id);
+            (object["apiVersion"].as_str().unwrap().to_owned(), object)
+        })
+        .collect()
+}
+
+/// The examples below a heading: the API version and the rules that fire, both in the order of the page. If the page shows
+/// an object before an update, its examples are updates of it.
 fn examples(page: &Page, heading: &str) -> Vec<(String, BTreeSet<&'static str>)> {
+    let before = before(page);
     let section = page.section(heading);
     let blocks = section.blocks();
     let examples = blocks
@@ -70,7 +85,7 @@ fn examples(page: &Page, heading: &str) -> Vec<(String, BTreeSet<&'static str>)>
         .map(|(cluster, text)| {
             let object: Value = yaml_serde::from_str(text).expect(&page.id);
             let version = object["apiVersion"].as_str().unwrap_or_default();
-            let findings = judge(&object, cluster).findings;
+            let findings = judge(&object, before.get(version), cluster).findings;
             let rules = findings.iter().map(|finding| finding.rule).collect();
             (version.replace("hco.kubevirt.io/", ""), rules)
         })

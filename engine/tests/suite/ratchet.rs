@@ -147,9 +147,20 @@ proptest! {
             denials(report).into_iter().map(|(rule, template, _)| (rule, template)).collect()
         };
         let (after, before) = (subjects(&after), subjects(&before));
+        // What HCO refuses as a whole hides what the operators behind it would refuse.
+        let hides = ["template-invalid", "template-duplicated", "placement-invalid", "v1-only-fields-unreadable"];
+        let is_nameless = |template: &Option<String>| template.as_deref().is_none_or(str::is_empty);
+        let hides = |(rule, template): &(String, Option<String>)| {
+            hides.contains(&rule.as_str()) || rule == "template-name-invalid" && is_nameless(template)
+        };
+        if before.iter().any(hides) {
+            return Ok(());
+        }
         let new: Vec<_> = after.difference(&before)
             // HCO keeps the first of two templates with one name in our eyes; without it, the other one is judged.
             .filter(|(_, template)| template.as_deref() != name.as_ref().and_then(Value::as_str))
+            // Images are looked up only if nothing else denies the request.
+            .filter(|(rule, _)| !rule.starts_with("image-"))
             .collect();
         prop_assert!(new.is_empty(), "{new:#?}");
     }

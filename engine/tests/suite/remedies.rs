@@ -1,4 +1,4 @@
-//! The law of remedies (DESIGN.md section 5), over all cases, what is known of HCO, and generated objects: applying the
+//! The law of remedies, over all cases, what is known of HCO, and generated objects: applying the
 //! complete recommended remedies of a report resolves their findings, denies nothing new, changes only what they name,
 //! and leaves nothing to apply.
 
@@ -539,8 +539,10 @@ fn is_named(pointer: &str, repairs: &Value) -> bool {
         ],
         _ => &[],
     };
+    // A template without annotations gets the map.
     let is_annotation = pointer.contains("/dataImportCronTemplates/")
-        && pointer.ends_with("/metadata/annotations/ssp.kubevirt.io~1dict.architectures");
+        && (pointer.ends_with("/metadata/annotations")
+            || pointer.ends_with("/metadata/annotations/ssp.kubevirt.io~1dict.architectures"));
     let normalises = ANNOTATION_RULES
         .iter()
         .any(|rule| repairs.get(rule).is_some());

@@ -103,7 +103,7 @@ fn a_name_has_room_for_the_suffix_of_an_architecture() {
                     "name": "x".repeat(length),
                     "annotations": {"ssp.kubevirt.io/dict.architectures": annotation},
                 },
-                "spec": {},
+                "spec": crate::template_spec("m", &json!({"registry": {"url": "docker://x.io/a"}})),
             }],
         });
         let findings = judge(&request).findings.into_iter();
@@ -112,12 +112,10 @@ fn a_name_has_room_for_the_suffix_of_an_architecture() {
             .any(|rule| rule == "template-name-invalid")
     };
     for (length, import, annotation, is_rejected) in [
-        (57, true, "amd64,arm64", false),
-        (58, true, "amd64,arm64", true),
-        (63, true, "", false),
-        (64, true, "", true),
-        (63, false, "amd64,arm64", false),
-        (64, false, "amd64,arm64", true),
+        (37, true, "amd64,arm64", false),
+        (38, true, "amd64,arm64", true),
+        (43, false, "amd64,arm64", false),
+        (44, false, "amd64,arm64", true),
     ] {
         assert_eq!(
             rejects(length, import, annotation),

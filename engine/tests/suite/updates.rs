@@ -30,16 +30,19 @@ fn the_corpus_agrees_with_the_webhooks_of_hco() {
 }
 
 fn agree(compressed: impl Read) -> usize {
-    super::all_agree(rows(compressed), |row| {
-        // As the user sends it, and as a validating webhook gets it behind HCO's mutating one.
-        compare(row, &row["request"], Position::InFront)?;
-        if row["patched"].is_null() {
-            return Ok(());
-        }
-        let mut behind = row["request"].clone();
-        behind["object"] = row["patched"].clone();
-        compare(row, &behind, Position::Behind)
-    })
+    super::all_agree(rows(compressed), |row| compare(row, &json!({})))
+}
+
+/// Compares what HCO's webhooks answered to a request with our answers: as the user sends it, and as a validating webhook
+/// gets it behind HCO's mutating one.
+pub(super) fn compare(row: &Value, settings: &Value) -> Result<(), Difference> {
+    compare_at(row, &row["request"], settings, Position::InFront)?;
+    if row["patched"].is_null() {
+        return Ok(());
+    }
+    let mut behind = row["request"].clone();
+    behind["object"] = row["patched"].clone();
+    compare_at(row, &behind, settings, Position::Behind)
 }
 
 /// Where our webhook is: in front of HCO's mutating webhook or behind it.
@@ -49,8 +52,8 @@ enum Position {
     Behind,
 }
 
-fn judge(request: &Value) -> Report {
-    let payload = json!({"settings": {}, "request": request}).to_string();
+fn judge(request: &Value, settings: &Value) -> Report {
+    let payload = json!({"settings": settings, "request": request}).to_string();
     let node = |role: &str, architecture: &str| {
         json!({
             "metadata": {"labels": {format!("node-role.kubernetes.io/{role}"): "", "kubernetes.io/arch": architecture}},
@@ -65,9 +68,14 @@ fn judge(request: &Value) -> Report {
     engine::judge(payload.as_bytes(), &cluster)
 }
 
-fn compare(row: &Value, request: &Value, position: Position) -> Result<(), Difference> {
+fn compare_at(
+    row: &Value,
+    request: &Value,
+    settings: &Value,
+    position: Position,
+) -> Result<(), Difference> {
     let hco = &row["hco"];
-    let report = judge(request);
+    let report = judge(request, settings);
     if matches!(report.code, Some(400 | 500)) {
         // An object of the wrong type, which the API server's schema rejects before any webhook.
         let is_rejected = row["schemaErrors"]

@@ -155,6 +155,15 @@ mod tests {
             let places = keys.known_hashes.iter().filter(|known| **known).count();
             assert!(places > 950, "{places}");
         }
+        // Of a larger table, all of it is used.
+        let names: Vec<String> = (0..20_000).map(prefixed).collect();
+        let mut keys = LabelKeys::default();
+        for name in &names {
+            keys.add(name);
+        }
+        assert!(keys.known_hashes.len() > 1 << 18);
+        let places = keys.known_hashes.iter().filter(|known| **known).count();
+        assert!(places > 19_000, "{places}");
         // The table grows only when it has no room.
         let mut keys = LabelKeys::default();
         let sizes = ["a", "b", "c"].map(|name| {

@@ -1,12 +1,15 @@
 //! The templates that HCO hands over to SSP, sorted by name.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use kubernetes::json::{Json, Object, WrongType};
 
 use crate::cdi::data_import_cron::{Refusal, Spec, examine_metadata};
 use crate::cdi::retention::HcoDefault;
 use crate::forecast::Given;
+use crate::forecast::state::Origin;
 use crate::hco::golden_image::{Annotation, CommonSpec, GoldenImage, golden_images};
 use crate::hco::import::Import;
 use crate::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
@@ -29,6 +32,7 @@ pub struct HandedOver<'a> {
     pub metadata_refused: Option<Refusal>,
     /// Its spec, completed by HCO.
     pub spec: Spec<'a>,
+    origin: OnceCell<Rc<Origin>>,
     /// Whether the schedule is the one that HCO chooses for the cluster, which only the status shows.
     pub has_unknown_schedule: bool,
 }
@@ -52,6 +56,11 @@ pub(super) fn handed_over<'a>(given: &Given<'a>) -> Result<Vec<HandedOver<'a>>, 
 }
 
 impl<'a> HandedOver<'a> {
+    /// The source of its image.
+    pub(super) fn origin(&self) -> Rc<Origin> {
+        Rc::clone(self.origin.get_or_init(|| Rc::new(self.spec.origin())))
+    }
+
     fn new(image: &GoldenImage<'a>, given: &Given<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let architectures = match given.import {
             // HCO takes the annotation away.
@@ -68,8 +77,7 @@ impl<'a> HandedOver<'a> {
             None => None,
         };
         let json = image.template.and_then(|template| template.json);
-        let is_completed =
-            given.version.sets_defaults() && (json.is_none() || !given.hco.is_stored);
+        let is_completed = given.version.sets_defaults() && (json.is_none() || !given.is_complete);
         let default = if is_completed {
             HcoDefault::KeepNone
         } else {
@@ -115,6 +123,7 @@ impl<'a> HandedOver<'a> {
             architecture_label,
             metadata_refused,
             spec,
+            origin: OnceCell::new(),
             has_unknown_schedule: has_unknown_schedule
                 && !matches!(common, Some(CommonSpec::Status(_))),
         }))

@@ -1,6 +1,7 @@
 //! The objects that are really in a cluster.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use kubernetes::json::{Json, Object, WrongType};
 
@@ -38,13 +39,13 @@ pub(super) struct RealSource {
     pub(super) points_to: Option<String>,
     pub(super) disk: Option<String>,
     pub(super) is_of_ssp: bool,
-    pub(super) cron: Option<String>,
+    pub(super) cron: Option<Rc<str>>,
     pub(super) is_cleaned_up: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct RealDisk {
-    pub(super) cron: String,
+    pub(super) cron: Option<Rc<str>>,
     pub(super) is_cleaned_up: bool,
 }
 
@@ -89,13 +90,16 @@ impl<'a> Objects<'a> {
         let metadata = object.object("metadata");
         let namespace = metadata.field("namespace").string()?.unwrap_or_default();
         let name = metadata.field("name").string()?.unwrap_or_default();
-        let key = Key { namespace, name };
+        let key = Key::new(&namespace, &name);
         let is_of_ssp = || {
             let owner = metadata.object("annotations").entry(OWNER)?;
             Ok(owner.as_deref() == Some(SSP))
         };
         let labels = metadata.object("labels");
-        let cron = labels.entry(CRON)?;
+        let cron = labels
+            .entry(CRON)?
+            .filter(|cron| !cron.is_empty())
+            .map(Rc::from);
         let is_cleaned_up = labels.entry(CLEAN_UP)?.as_deref() == Some("true");
         match kind {
             "DataImportCron" => {
@@ -117,14 +121,14 @@ impl<'a> Objects<'a> {
                         None => name("snapshot")?,
                     },
                     is_of_ssp: is_of_ssp()?,
-                    cron: cron.filter(|cron| !cron.is_empty()),
+                    cron,
                     is_cleaned_up,
                 };
                 self.sources.get_or_insert_default().insert(key, source);
             }
             "PersistentVolumeClaim" | "VolumeSnapshot" => {
                 let disk = RealDisk {
-                    cron: cron.unwrap_or_default(),
+                    cron,
                     is_cleaned_up,
                 };
                 self.disks.get_or_insert_default().insert(key, disk);

@@ -1,6 +1,7 @@
 //! What is in a cluster: crons, DataSources, and disks; and what SSP and CDI do to it, until nothing changes any more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use kubernetes::sorted;
 
@@ -34,13 +35,19 @@ pub struct Disk {
     /// imported it.
     pub data_source: Key,
     /// The source of its image.
-    pub origin: [Option<String>; 4],
+    pub origin: Rc<Origin>,
 }
+
+/// The source of an image.
+pub type Origin = [Option<String>; 4];
 
 /// A cron that is there.
 #[derive(Debug, Clone)]
 pub(super) struct CronState<'a> {
     pub(super) cron: cdi::Cron<'a>,
+    /// The DataSource that it manages.
+    source: Key,
+    origin: Rc<Origin>,
     pub(super) has_unknown_schedule: bool,
     pub(super) is_of_ssp: bool,
     pub(super) yields: Yield,
@@ -56,7 +63,7 @@ pub(super) struct SourceState {
     /// Whether SSP deletes it when it is not wanted any more.
     pub(super) is_of_ssp: bool,
     /// The label with the name of its cron.
-    pub(super) cron: Option<String>,
+    pub(super) cron: Option<Rc<str>>,
     /// The label for CDI's clean-up.
     pub(super) is_cleaned_up: bool,
 }
@@ -65,7 +72,7 @@ pub(super) struct SourceState {
 #[derive(Debug, Clone, Default)]
 pub(super) struct DiskState {
     /// The label with the name of its cron.
-    pub(super) cron: String,
+    pub(super) cron: Option<Rc<str>>,
     /// The label for CDI's clean-up.
     pub(super) is_cleaned_up: bool,
     pub(super) last_use: usize,
@@ -104,7 +111,7 @@ impl<'a> State<'a> {
             for (key, cron) in crons {
                 let disk = self.crons.get(key).and_then(|state| state.disk.clone());
                 if let (Some(name), Some(disk)) = (&cron.disk, disk) {
-                    names.insert(Key::new(&key.namespace, name.as_str()), disk);
+                    names.insert(key.beside(name.as_str()), disk);
                 }
             }
         }
@@ -113,9 +120,9 @@ impl<'a> State<'a> {
             for (key, real) in disks {
                 let disk = names.get(key).cloned().unwrap_or_else(|| Disk {
                     data_source: key.clone(),
-                    origin: [const { None }; 4],
+                    origin: Rc::default(),
                 });
-                if real.cron.is_empty() {
+                if real.cron.is_none() {
                     self.uploaded.insert(key.clone(), disk.clone());
                 }
                 names.insert(key.clone(), disk.clone());
@@ -130,7 +137,7 @@ impl<'a> State<'a> {
         if let Some(sources) = &objects.sources {
             self.sources = sorted::map(sources.iter().map(|(key, real)| {
                 let disk = real.disk.as_deref();
-                let disk = disk.and_then(|name| names.get(&Key::new(&key.namespace, name)));
+                let disk = disk.and_then(|name| names.get(&key.beside(name)));
                 let source = SourceState {
                     points_to: real.points_to.clone(),
                     disk: disk.cloned(),
@@ -152,7 +159,7 @@ impl<'a> State<'a> {
         for (key, cron) in &self.crons {
             if let Some(disk) = &cron.disk {
                 let state = self.disks.entry(disk.clone()).or_default();
-                state.cron.clone_from(&key.name);
+                state.cron = Some(Rc::clone(&key.name));
                 state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
             }
         }
@@ -200,6 +207,7 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
     fn put_sources(&mut self, forecast: &Forecast<'_>) -> bool {
+        let golden = Key::new(forecast.golden_namespace, "");
         let sources = forecast.data_sources.iter();
         let mut is_accepted = true;
         for (key, source) in sources.filter(|(_, source)| source.by == CreatedBy::Bundle) {
@@ -215,11 +223,12 @@ impl<'a> State<'a> {
             );
         }
         for name in &forecast.pointers {
-            let key = Key::new(forecast.golden_namespace, name.as_str());
-            let source = forecast.data_sources.get(&key);
-            match source {
-                Some(source) if is_accepted && source.refused.is_none() => {
-                    self.put_source(&key, source.points_to.as_deref(), None);
+            let entry = forecast
+                .data_sources
+                .get_key_value(&golden.beside(name.as_str()));
+            match entry {
+                Some((key, source)) if is_accepted && source.refused.is_none() => {
+                    self.put_source(key, source.points_to.as_deref(), None);
                 }
                 _ => is_accepted = false,
             }
@@ -232,16 +241,15 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, dataSourceAutoUpdateEnabled.
     fn is_uploaded(&self, cron: &Cron) -> bool {
-        let (namespace, name) = cron.data_source();
-        let key = Key::new(namespace, name);
-        let source = self.sources.get(&key);
-        self.uploaded.contains_key(&key) && source.is_none_or(|source| source.cron.is_none())
+        let source = self.sources.get(&cron.source);
+        self.uploaded.contains_key(&cron.source)
+            && source.is_none_or(|source| source.cron.is_none())
     }
 
     fn put_source(&mut self, key: &Key, points_to: Option<&str>, cron: Option<&Cron>) {
         let source = self.sources.entry(key.clone()).or_default();
         source.is_of_ssp = true;
-        source.cron = cron.map(|cron| cron.key.name.clone());
+        source.cron = cron.map(|cron| Rc::clone(&cron.key.name));
         if cron.is_none() {
             // A DataSource without a cron is for a PVC of its own name.
             source.points_to = points_to.map(str::to_owned);
@@ -310,11 +318,10 @@ impl<'a> State<'a> {
 
     /// Whether SSP makes no cron because its disk was uploaded.
     fn is_dropped(&self, forecast: &Forecast<'_>, cron: &Cron) -> bool {
-        let (namespace, name) = cron.data_source();
         !self.uploaded.is_empty()
             && forecast
                 .data_sources
-                .get(&Key::new(namespace, name))
+                .get(&cron.source)
                 .is_some_and(|source| source.by == CreatedBy::Bundle)
             && self.is_uploaded(cron)
     }
@@ -340,42 +347,44 @@ impl<'a> State<'a> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
     fn clean_up(&mut self, deleted: &BTreeSet<Key>, removed: &mut BTreeSet<Key>) {
         let crons = &self.crons;
-        let is_deleted = |namespace: &str, cron: &str| {
-            let cron = Key::new(namespace, cron);
+        if deleted.is_empty() {
+            return;
+        }
+        let is_deleted = |beside: &Key, cron: &Rc<str>| {
+            let cron = beside.beside(Rc::clone(cron));
             deleted.contains(&cron) && !crons.contains_key(&cron)
         };
         self.sources.retain(|key, source| {
-            let cron = source.cron.as_deref().filter(|_| source.is_cleaned_up);
-            let is_kept = !cron.is_some_and(|cron| is_deleted(&key.namespace, cron));
+            let cron = source.cron.as_ref().filter(|_| source.is_cleaned_up);
+            let is_kept = !cron.is_some_and(|cron| is_deleted(key, cron));
             if !is_kept {
                 removed.insert(key.clone());
             }
             is_kept
         });
         self.disks.retain(|disk, state| {
-            !state.is_cleaned_up || !is_deleted(&disk.data_source.namespace, &state.cron)
+            let cron = state.cron.as_ref().filter(|_| state.is_cleaned_up);
+            !cron.is_some_and(|cron| is_deleted(&disk.data_source, cron))
         });
     }
 
-    /// Which DataSource a cron manages: `None` if another cron manages it; and whether CDI may change it, which bears the
-    /// name of the cron then.
+    /// Whether CDI may change the DataSource of a cron, which bears the name of the cron then; `None` if another cron
+    /// manages it.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, shouldReconcileCron, getDataSource.
-    fn managed(&self, key: &Key, cron: &cdi::Cron<'_>) -> Option<(Key, bool)> {
-        let managed = Key::new(&key.namespace, cron.managed_data_source);
-        let manager = match self.sources.get(&managed) {
-            None => return Some((managed, true)),
-            Some(source) => source.cron.as_deref(),
+    fn manages(&self, key: &Key, cron: &CronState<'_>) -> Option<bool> {
+        let manager = match self.sources.get(&cron.source) {
+            None => return Some(true),
+            Some(source) => source.cron.as_ref(),
         };
-        let is_own = manager == Some(key.name.as_str());
+        let is_own = manager == Some(&key.name);
         if let Some(manager) = manager.filter(|_| !is_own) {
-            let other = self.crons.get(&Key::new(&key.namespace, manager));
-            let other = other.map(|other| other.cron.managed_data_source);
-            if other == Some(cron.managed_data_source) {
+            let other = self.crons.get(&key.beside(Rc::clone(manager)));
+            if other.is_some_and(|other| other.source == cron.source) {
                 return None;
             }
         }
-        Some((managed, is_own))
+        Some(is_own)
     }
 
     /// CDI creates and changes the DataSources of the crons that are there. Nothing is imported yet.
@@ -383,12 +392,11 @@ impl<'a> State<'a> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateDataSource.
     fn attach(&mut self) {
         for (key, cron) in &self.crons {
-            let managed = self.managed(key, &cron.cron);
-            let Some((managed, true)) = managed.filter(|_| cron.yields != Yield::Nothing) else {
+            if cron.yields == Yield::Nothing || self.manages(key, cron) != Some(true) {
                 continue;
-            };
-            let source = self.sources.entry(managed).or_default();
-            source.cron = Some(key.name.clone());
+            }
+            let source = self.sources.entry(cron.source.clone()).or_default();
+            source.cron = Some(Rc::clone(&key.name));
             source.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
             if cron.disk.is_some() {
                 source.points_to = None;
@@ -418,21 +426,20 @@ impl<'a> State<'a> {
     fn import(&mut self, imported: &mut BTreeSet<Disk>) {
         let mut by_cron: BTreeMap<Key, Vec<Disk>> = BTreeMap::new();
         for (disk, state) in &self.disks {
-            let cron = Key::new(&disk.data_source.namespace, state.cron.as_str());
-            by_cron.entry(cron).or_default().push(disk.clone());
+            if let Some(cron) = &state.cron {
+                let cron = disk.data_source.beside(Rc::clone(cron));
+                by_cron.entry(cron).or_default().push(disk.clone());
+            }
         }
         let mut disks = Vec::new();
         for (key, cron) in &self.crons {
             if cron.yields != Yield::Disk || cron.disk.is_some() {
                 continue;
             }
-            let Some((managed, _)) = self.managed(key, &cron.cron) else {
+            if self.manages(key, cron).is_none() {
                 continue;
-            };
-            let disk = Disk {
-                data_source: managed,
-                origin: cron.cron.spec.origin(),
-            };
+            }
+            let disk = cron.imported();
             self.uses += 1;
             let state = self.disks.entry(disk.clone()).or_insert_with(|| {
                 imported.insert(disk.clone());
@@ -440,7 +447,7 @@ impl<'a> State<'a> {
             });
             state.last_use = self.uses;
             state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
-            state.cron.clone_from(&key.name);
+            state.cron = Some(Rc::clone(&key.name));
             let old = by_cron.remove(key).unwrap_or_default();
             let old = old.into_iter().filter(|old| *old != disk);
             collect_garbage(&mut self.disks, &cron.cron, &key.name, old);
@@ -460,7 +467,7 @@ impl<'a> State<'a> {
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, handlePvcSource.
     fn label_pointers(&mut self) {
         let pointers = self.sources.iter().filter_map(|(key, source)| {
-            let target = Key::new(&key.namespace, source.points_to.as_deref()?);
+            let target = key.beside(source.points_to.as_deref()?);
             let target = self.sources.get(&target)?;
             let disk = target
                 .disk
@@ -488,7 +495,7 @@ impl<'a> State<'a> {
             .filter(|(key, source)| match &source.points_to {
                 None => has_disk(source),
                 Some(target) => {
-                    let target = Key::new(&key.namespace, target.as_str());
+                    let target = key.beside(target.as_str());
                     self.sources.get(&target).is_some_and(has_disk)
                 }
             });
@@ -501,6 +508,8 @@ impl<'a> CronState<'a> {
         let template = forecast.templates.get(cron.template)?;
         Some(Self {
             cron: forecast.cdi_cron(cron)?,
+            source: cron.source.clone(),
+            origin: template.origin(),
             has_unknown_schedule: template.has_unknown_schedule,
             is_of_ssp: true,
             yields: cron.yields(),
@@ -518,8 +527,16 @@ impl<'a> CronState<'a> {
             spec: &real.spec,
         };
         let has_schedule = !real.spec.schedule.is_empty();
+        let source = key.beside(real.spec.managed_data_source.as_str());
+        let origin = Rc::new(real.spec.origin());
         Self {
             cron,
+            disk: real.disk.as_ref().map(|_| Disk {
+                data_source: source.clone(),
+                origin: Rc::clone(&origin),
+            }),
+            source,
+            origin,
             has_unknown_schedule: false,
             is_of_ssp: real.is_of_ssp,
             yields: if real.disk.is_some() || has_schedule {
@@ -527,10 +544,14 @@ impl<'a> CronState<'a> {
             } else {
                 Yield::DataSource
             },
-            disk: real.disk.as_ref().map(|_| Disk {
-                data_source: Key::new(&key.namespace, real.spec.managed_data_source.as_str()),
-                origin: real.spec.origin(),
-            }),
+        }
+    }
+
+    /// The disk that it imports.
+    fn imported(&self) -> Disk {
+        Disk {
+            data_source: self.source.clone(),
+            origin: Rc::clone(&self.origin),
         }
     }
 
@@ -567,7 +588,7 @@ fn collect_garbage(
     let mut by_use = BTreeSet::new();
     for disk in old {
         match disks.get(&disk) {
-            Some(state) if state.cron == name => {
+            Some(state) if state.cron.as_deref() == Some(name) => {
                 by_use.insert((state.last_use, disk));
             }
             // Another cron has taken it.

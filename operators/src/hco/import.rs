@@ -65,7 +65,7 @@ impl ImportFields {
     /// is known by its exact name only, and v1beta1 has no such annotation.
     pub fn resolve(&self, version: HcoVersion) -> Import {
         let v1_only = self.v1_only.as_ref().ok();
-        let v1_only = v1_only.filter(|_| version.has_import_field());
+        let v1_only = v1_only.filter(|_| version.reads_v1_only_fields());
         self.known_field(version)
             .or_else(|| v1_only?.enabled)
             .or_else(|| self.gate(version))
@@ -135,18 +135,17 @@ impl ImportFields {
     }
 
     /// The index of the gate in v1's list; the first entry counts.
-    pub fn gate_index(&self) -> Option<usize> {
-        self.gates.iter().position(|gate| gate.is_import)
+    pub fn gate_index(&self, version: HcoVersion) -> Option<usize> {
+        self.gates.iter().position(|gate| gate.is_known(version))
     }
 }
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, `IsExplicitlyEnabled`: the first
 /// with the name counts.
 fn gate(gates: &[Gate], version: HcoVersion) -> Option<bool> {
-    let is_any_case = version.has_import_field();
+    let mut gates = gates.iter();
     gates
-        .iter()
-        .find(|gate| gate.is_import && (is_any_case || gate.name == GATE))
+        .find(|gate| gate.is_known(version))
         .map(|gate| gate.enabled)
 }
 
@@ -166,6 +165,11 @@ pub struct Gate {
 }
 
 impl Gate {
+    /// Whether this version of HCO takes it for the gate of the import: before 1.19, only by the exact name.
+    pub fn is_known(&self, version: HcoVersion) -> bool {
+        self.is_import && (version.ignores_case_of_gates() || self.name == GATE)
+    }
+
     /// Reads v1's list. An empty object counts as an empty list, because an upgrade from HCO 1.18 leaves one.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,

@@ -182,7 +182,6 @@ impl<'a> NodeReader<'a, '_> {
     }
 }
 
-/// Whether the next value is of this kind. A null is consumed, and the result is false.
 /// The name of an architecture, cut if it is longer than any name. The kubelet also sets the label `kubernetes.io/arch`
 /// to it, so a longer name is no architecture, and SSP rejects it.
 ///
@@ -199,6 +198,7 @@ fn shortened(architecture: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
+/// Whether the next value is of this kind. A null is consumed, and the result is false.
 fn has_kind(reader: &mut Reader<'_>, kind: Kind, path: &'static str) -> Result<bool, Problem> {
     match reader.kind()? {
         found if found == kind => Ok(true),

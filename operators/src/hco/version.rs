@@ -66,6 +66,16 @@ impl HcoVersion {
         self >= Self::V1_19
     }
 
+    /// Whether a feature gate is known in any letter case.
+    pub fn ignores_case_of_gates(self) -> bool {
+        self >= Self::V1_19
+    }
+
+    /// Whether v1beta1 has the annotation in which the conversion stores the fields that only v1 has.
+    pub fn reads_v1_only_fields(self) -> bool {
+        self >= Self::V1_19
+    }
+
     /// Whether HCO sets KubeVirt's default architecture, and defaults of templates in its webhook.
     pub fn sets_defaults(self) -> bool {
         self >= Self::V1_18

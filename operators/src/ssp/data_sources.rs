@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::rc::Rc;
 
 use kubernetes::sorted;
 
@@ -30,16 +31,25 @@ pub struct Template<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// Its namespace.
-    pub namespace: String,
+    pub namespace: Rc<str>,
     /// Its name.
-    pub name: String,
+    pub name: Rc<str>,
 }
 
 impl Key {
     /// The key of an object.
-    pub fn new(namespace: &str, name: impl Into<String>) -> Self {
+    pub fn new(namespace: &str, name: &str) -> Self {
         Self {
-            namespace: namespace.to_owned(),
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+
+    /// The key of another object in the same namespace.
+    #[must_use]
+    pub fn beside(&self, name: impl Into<Rc<str>>) -> Self {
+        Self {
+            namespace: Rc::clone(&self.namespace),
             name: name.into(),
         }
     }
@@ -167,7 +177,7 @@ impl Wanted {
                 name: template.name.to_owned(),
                 architecture: None,
             };
-            self.add_cron(Key::new(namespace, managed), cron);
+            self.add_cron(Key::new(namespace, &managed), cron);
             return;
         };
         for architecture in Architecture::ALL {
@@ -179,7 +189,7 @@ impl Wanted {
                 name: architecture.suffixed(template.name),
                 architecture: Some(architecture),
             };
-            let key = Key::new(namespace, architecture.suffixed(managed));
+            let key = Key::new(namespace, &architecture.suffixed(managed));
             self.add_cron(key, cron);
         }
     }
@@ -244,7 +254,7 @@ impl Wanted {
         let of_bundle = of_bundle.map(|(name, _)| name);
         let names = of_bundle.chain(self.pointers.iter().map(|(name, _)| name));
         for name in names {
-            let key = Key::new(golden_namespace, name.as_str());
+            let key = Key::new(golden_namespace, name);
             if let Some(cron) = self.crons.remove(&key) {
                 self.lost.push(LostCron {
                     cron,

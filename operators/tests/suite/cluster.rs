@@ -55,12 +55,17 @@ pub(super) struct Cluster<'a> {
 
 impl<'a> Cluster<'a> {
     pub(super) fn forecast(&'a self) -> Result<Forecast<'a>, Refused<'a>> {
+        self.forecast_of(MAIN)
+    }
+
+    pub(super) fn forecast_of(&'a self, version: HcoVersion) -> Result<Forecast<'a>, Refused<'a>> {
         Forecast::new(&Given {
             hco: &self.hco,
             import: self.import,
             common: &self.common,
             golden_namespace: GOLDEN,
-            version: MAIN,
+            version,
+            is_complete: self.hco.is_stored,
             census: &self.census,
         })
     }

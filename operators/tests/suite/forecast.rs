@@ -175,11 +175,11 @@ fn crons(forecast: &Forecast<'_>) -> Value {
             });
         json!({
             "template": forecast.templates[cron.template].name,
-            "name": cron.key.name,
-            "namespace": cron.key.namespace,
+            "name": &*cron.key.name,
+            "namespace": &*cron.key.namespace,
             "architecture": cron.architecture.map_or("", Architecture::name),
             "platform": forecast.platform(cron),
-            "managedDataSource": cron.managed_data_source,
+            "managedDataSource": &*cron.source.name,
             "refusedBy": refused_by,
             "polling": polling,
             "firstImportRefused": settles && verdict.first_import_refused,
@@ -205,9 +205,9 @@ fn lost_crons(forecast: &Forecast<'_>) -> Value {
     let lost = forecast.lost.iter().map(|lost| {
         json!({
             "template": name(lost.template),
-            "name": lost.key.name,
-            "namespace": lost.key.namespace,
-            "managedDataSource": lost.managed_data_source,
+            "name": &*lost.key.name,
+            "namespace": &*lost.key.namespace,
+            "managedDataSource": &*lost.source.name,
             "to": lost.to.map(name),
         })
     });
@@ -226,12 +226,12 @@ fn lost_crons_of_row(lost: &Value) -> Value {
 fn data_sources(forecast: &Forecast<'_>, expected: &Value) -> Value {
     let sources = forecast.of_templates().map(|(key, source)| {
         let mut row = json!({
-            "name": key.name,
-            "namespace": key.namespace,
+            "name": &*key.name,
+            "namespace": &*key.namespace,
             "by": if source.by == CreatedBy::Cdi { "cdi" } else { "ssp" },
             "pointsTo": source.points_to,
             "architectureLabel": source.architecture_label,
-            "cron": source.cron.map_or("", |index| forecast.crons[index].key.name.as_str()),
+            "cron": source.cron.map_or("", |index| &*forecast.crons[index].key.name),
             "refused": source.refused.is_some(),
         });
         if strings(&expected["sameName"]).is_empty() {

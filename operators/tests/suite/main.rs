@@ -15,6 +15,8 @@ mod changes;
 mod cluster;
 mod data_import_crons;
 mod forecast;
+mod objects;
+mod templates;
 mod virtual_machines;
 
 use std::collections::BTreeMap;

@@ -256,6 +256,12 @@ fn fits_together(
             json!(["v1beta1", "v1"])
         };
         assert_eq!(spec["rules"][0]["apiVersions"], versions, "{what}");
+        let hco = if has("v1beta1-only") {
+            json!("1.17")
+        } else {
+            Value::Null
+        };
+        assert_eq!(settings["hcoVersion"], hco, "{what}");
         // The author of the object must not choose which hosts are contacted.
         let images = if has("images") {
             json!("verify")

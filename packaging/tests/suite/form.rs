@@ -119,13 +119,12 @@ fn every_option_of_every_question_is_accepted() {
             "array[" => vec![json!(["registry.example.com:5000"])],
             "map[" => vec![json!({"rhel9-image-cron": "docker://registry.redhat.io/rhel9"})],
             "string" if question.hide_input => vec![Value::Null],
-            "string" => vec![json!(match question.variable.as_str() {
-                "serviceAccount" => "cattle-kubewarden-system/policy-server",
-                "goldenImagesNamespace" => "openshift-virtualization-os-images",
-                "hcoVersion" => "4.22",
-                other => panic!("no answer is known to {other}"),
-            })],
+            "string" if question.variable == "hcoVersion" => vec![json!("1.18"), json!("4.22")],
+            "string" if question.variable.ends_with("Namespace") => {
+                vec![json!("openshift-virtualization-os-images")]
+            }
             "boolean" => vec![json!(true), json!(false)],
+            "string" => vec![json!("cattle-kubewarden-system/policy-server")],
             other => panic!("{}: no answer is known to a {other}", question.variable),
         };
         assert!(!values.is_empty(), "{}", question.variable);

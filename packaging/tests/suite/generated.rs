@@ -53,6 +53,23 @@ fn the_tables_in_the_handbook() {
         .unwrap();
     }
     generated("docs/rules.md", "<!-- rules -->", "<!-- /rules -->", &table);
+    let mut silent = String::new();
+    for (rule, page) in rules() {
+        if page.is_silent_on_plain_kubernetes() {
+            writeln!(
+                silent,
+                "- [`{id}`](../engine/src/rules/{id}.md)",
+                id = rule.id
+            )
+            .unwrap();
+        }
+    }
+    generated(
+        "docs/settings.md",
+        "<!-- plain-kubernetes -->\n",
+        "<!-- /plain-kubernetes -->",
+        &silent,
+    );
 }
 
 #[test]

@@ -201,9 +201,12 @@ fn the_threat_model_names_tests_that_exist() {
     let mut tests = String::new();
     for directory in [
         "engine",
-        "kubernetes",
         "operators",
+        "kubernetes",
+        "host",
+        "manifest",
         "preflight",
+        "sources",
         "packaging",
         "e2e-tests",
         "json-stream",
@@ -249,7 +252,7 @@ fn the_examples_of_the_rules_are_valid_by_the_crd() {
         let blocks = page.blocks();
         for (_, text) in blocks
             .iter()
-            .filter(|(info, _)| info.starts_with("yaml cluster="))
+            .filter(|(info, _)| info.starts_with("yaml cluster=") || *info == "yaml before")
         {
             let object = documents(text).remove(0);
             let version = object["apiVersion"].as_str().unwrap();

@@ -13,6 +13,7 @@ mod combinations;
 mod form;
 mod generated;
 mod handbook;
+mod imports;
 mod install;
 mod manifests;
 mod names;

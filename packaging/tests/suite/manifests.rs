@@ -307,12 +307,3 @@ fn the_policy_server_has_its_resources_and_is_spread() {
         );
     }
 }
-
-/// The engine's messages and older guides use these names.
-#[test]
-fn the_names_of_the_base_stay() {
-    for file in ["policy.yaml", "rbac.yaml"] {
-        let old = text(&format!("deploy/{file}"));
-        assert_eq!(old, text(&format!("deploy/base/{file}")));
-    }
-}

@@ -4,9 +4,10 @@ mod cluster;
 mod deployed;
 mod documentation;
 mod explain;
+mod files;
 mod fix;
-#[cfg(feature = "images")]
 mod images;
+mod module;
 mod outputs;
 mod picture;
 mod record;
@@ -20,7 +21,7 @@ use std::process::{Command, Output};
 
 use assert_cmd::cargo::CommandCargoExt as _;
 
-use crate::api_server::ApiServer;
+use e2e_tests::ApiServer;
 
 /// The manifests of these tests, where the command is run: paths in what it prints are relative.
 fn files() -> PathBuf {
@@ -44,7 +45,9 @@ fn command() -> Command {
         .env("HOME", &home)
         // One cache for all tests, or each compiles the module for itself.
         .env("XDG_CACHE_HOME", home.join(".cache"))
-        .env("KUBECONFIG", "/nonexistent/kubeconfig");
+        .env("KUBECONFIG", "/nonexistent/kubeconfig")
+        // The files of these tests are in no repository.
+        .env("GIT_CEILING_DIRECTORIES", files().parent().unwrap());
     for variable in [
         "NO_COLOR",
         "CLICOLOR",

@@ -1,87 +1,9 @@
-//! The module under this host. One binary, and one compiled module for all of it.
+//! The command as a user runs it.
 
 #![expect(
+    clippy::indexing_slicing,
     clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
     reason = "a test that fails has to stop; what clippy.toml allows in tests does not reach their helpers"
 )]
 
-#[cfg(feature = "cluster")]
-mod api_server;
-mod cache;
-mod change;
 mod cli;
-#[cfg(feature = "cluster")]
-mod cluster;
-mod cost;
-mod edit;
-mod faults;
-mod fuzzed;
-mod hosts;
-mod manifest;
-mod metered;
-mod node_lists;
-mod operations;
-#[cfg(feature = "images")]
-mod registries;
-mod sessions;
-mod worst;
-
-use std::path::Path;
-use std::sync::{Arc, LazyLock};
-
-use hco_preflight::{HostCalls, Options, Policy};
-use serde_json::{Value, json};
-
-/// The embedded module.
-static POLICY: LazyLock<Policy> =
-    LazyLock::new(|| Policy::embedded_with(&options()).expect("the module compiles"));
-
-/// As policy-server runs a module. What is compiled stays for the command and for the next run of the tests.
-fn options() -> Options {
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home/.cache/hco-preflight");
-    Options {
-        cache: Some(cache),
-        ..Options::default()
-    }
-}
-
-/// A HyperConverged on CREATE, with the import off: the nodes are asked for.
-fn payload(spec: &Value) -> Vec<u8> {
-    json!({
-        "request": {
-            "uid": "0",
-            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
-            "operation": "CREATE",
-            "object": {
-                "apiVersion": "hco.kubevirt.io/v1beta1",
-                "kind": "HyperConverged",
-                "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
-                "spec": spec,
-            },
-        },
-        "settings": {},
-    })
-    .to_string()
-    .into_bytes()
-}
-
-/// Two architectures, as `kubectl get nodes -o yaml` writes them.
-const NODES: &str = "
-apiVersion: v1
-kind: List
-items:
-- apiVersion: v1
-  kind: Node
-  metadata: {name: a, labels: {node-role.kubernetes.io/worker: ''}}
-  status: {nodeInfo: {architecture: amd64, kernelVersion: '6'}}
-- apiVersion: v1
-  kind: Node
-  metadata: {name: b, labels: {node-role.kubernetes.io/worker: ''}}
-  status: {nodeInfo: {architecture: arm64}}
-";
-
-fn nodes() -> Arc<dyn HostCalls> {
-    Arc::new(hco_preflight::NodeList::from_text(NODES.as_bytes()).expect("it is a list"))
-}

@@ -9,7 +9,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use hco_preflight::{
+use host::{
     Capabilities, Cluster, Connection, Granted, HostCalls, HostError, Options, Registries,
     Resource, Timely, Verdict,
 };
@@ -25,7 +25,7 @@ use crate::module;
 use crate::policy::Policy;
 
 struct Serving {
-    module: hco_preflight::Policy,
+    module: host::Policy,
     policy: Policy,
     host: Arc<dyn HostCalls>,
     /// The limit for all host calls of an evaluation. The module needs the remaining time to report a missing response.
@@ -64,7 +64,7 @@ fn router(policy: &Policy, kubeconfig: &std::path::Path) -> Router {
         ..module::options()
     };
     let serving = Serving {
-        module: hco_preflight::Policy::embedded_with(&options).expect("the module"),
+        module: host::Policy::embedded_with(&options).expect("the module"),
         policy: policy.clone(),
         host: guarded(Arc::new(host), &entry),
         limit: deadline * 4 / 5,

@@ -65,7 +65,8 @@ impl<'a> Spec<'a> {
             && self.imports_to_keep == other.imports_to_keep
             && self.garbage_collect == other.garbage_collect
             && self.service_account_name == other.service_account_name
-            && are_equal(TEMPLATE, &self.template.object(), &other.template.object())
+            && (self.template.json() == other.template.json()
+                || are_equal(TEMPLATE, &self.template.object(), &other.template.object()))
     }
 
     /// The architecture of the platform that the template itself requires.

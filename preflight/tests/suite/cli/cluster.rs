@@ -9,7 +9,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::{command, command_on, compare, scratch, shown};
-use crate::api_server::{ApiServer, recorded};
+use e2e_tests::{ApiServer, recorded};
 
 /// Runs a command line against the recorded cluster; its address differs from run to run.
 fn run(server: &ApiServer, words: &str) -> (String, i32) {
@@ -595,4 +595,51 @@ fn metadata_that_cannot_be_read_is_an_error() {
     );
     assert!(text(&output.stderr).contains(&error), "{output:?}");
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// As with kubectl: an address and a token are enough, and a user of the kubeconfig can be another one.
+#[test]
+fn the_server_and_who_asks_can_be_named() {
+    let server = ApiServer::start(recorded());
+    let address = format!("http://{}", server.address());
+    let check = |words: &[&str], kubeconfig: bool| {
+        let mut check = if kubeconfig {
+            command_on(&server)
+        } else {
+            command()
+        };
+        check
+            .args(["check", "-f", "other.yaml", "--cluster"])
+            .args(words);
+        let output = check.output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let of_admin = "the cluster has no HyperConverged";
+    let of_limited = "you are not allowed to";
+    assert!(check(&["--user", "limited"], true).contains(of_limited));
+    assert!(check(&["--token", "limited"], true).contains(of_limited));
+    assert!(check(&["--context", "limited", "--token", "admin"], true).contains(of_admin));
+    let alone = check(&["--server", &address, "--token", "admin"], false);
+    assert!(alone.contains(of_admin), "{alone}");
+    let nowhere = check(&["--server", "http://127.0.0.1:1"], true);
+    assert!(
+        nowhere.contains("the API server http://127.0.0.1:1/ cannot be reached"),
+        "{nowhere}"
+    );
+}
+
+#[test]
+fn who_may_read_one_namespace_is_told_how_to_name_it() {
+    let mut answers = recorded();
+    answers.push(json!({
+        "as": "limited",
+        "request": "GET /apis/hco.kubevirt.io/v1/hyperconvergeds*",
+        "status": 403,
+        "body": {"message": "hyperconvergeds.hco.kubevirt.io is forbidden"},
+    }));
+    let server = ApiServer::start(answers);
+    let (shown, code) = run(&server, "check --cluster --context limited");
+    let hint = "; if you may read only one namespace, specify it with -n";
+    assert!(shown.contains(hint), "{shown}");
+    assert_eq!(code, 2);
 }

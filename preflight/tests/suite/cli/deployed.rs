@@ -4,7 +4,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::{command_on, compare, shown};
-use crate::api_server::{ApiServer, recorded};
+use e2e_tests::{ApiServer, recorded};
 
 const CLUSTER_WIDE: &str = "/apis/policies.kubewarden.io/v1/clusteradmissionpolicies";
 const NAMESPACED: &str =

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::cluster::with_live;
 use super::{check, command, command_on, files, run, run_with, scratch};
-use crate::api_server::{ApiServer, recorded};
+use e2e_tests::{ApiServer, recorded};
 
 #[rstest]
 #[case::diff("fix -f fixable.yaml --arch amd64=3,arm64=2", 1)]
@@ -379,8 +379,8 @@ fn a_blank_in_the_name_of_a_file_does_not_end_it() {
 fn a_patch_adds_a_parent_once() {
     let output = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch");
     let printed = String::from_utf8(output.stdout).unwrap();
-    let patch: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
-    let paths: Vec<&str> = patch
+    let line: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
+    let paths: Vec<&str> = line["patch"]
         .as_array()
         .unwrap()
         .iter()
@@ -426,4 +426,146 @@ fn more_findings_than_are_listed_are_fixed() {
     assert_eq!(fixed.status.code(), Some(0));
     let fixed = String::from_utf8(fixed.stdout).unwrap();
     assert_eq!(fixed, text.replace("amd64, arm64", "amd64,arm64"));
+}
+
+/// Adds a template before the one of the file, as somebody else did in the cluster.
+fn with_another_template(live: &mut Value) {
+    live["metadata"]["generation"] = json!(7);
+    live["spec"]["dataImportCronTemplates"] = json!([{
+        "metadata": {"name": "another", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64"}},
+        "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://quay.io/a/b"}}}}},
+    }]);
+}
+
+/// The patch of a line of `-o json-patch`, applied to an object.
+fn patched(line: &str, object: &Value) -> Result<Value, json_patch::PatchError> {
+    let line: Value = serde_json::from_str(line).unwrap();
+    let patch: json_patch::Patch = serde_json::from_value(line["patch"].clone()).unwrap();
+    let mut patched = object.clone();
+    json_patch::patch(&mut patched, &patch).map(|()| patched)
+}
+
+fn live_of(answers: &[Value]) -> Value {
+    let mut live = answers.iter().filter(|answer| {
+        let request = answer["request"].as_str().unwrap_or_default();
+        answer["status"] == 200 && request.contains("/v1beta1/namespaces/")
+    });
+    live.next().unwrap()["body"].clone()
+}
+
+/// The file has one template, the cluster another one before it: an index of the file would hit the wrong one.
+#[test]
+fn a_patch_of_a_file_is_for_the_live_object() {
+    let answers = with_live(with_another_template);
+    let live = live_of(&answers);
+    let server = ApiServer::start(answers);
+    let mut fix = command_on(&server);
+    fix.args([
+        "fix",
+        "-f",
+        "fixable.yaml",
+        "--cluster",
+        "--unsafe",
+        "-o",
+        "json-patch",
+    ]);
+    let output = fix.output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let line: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(line["context"], "admin", "{printed}");
+    assert_eq!(line["name"], "kubevirt-hyperconverged");
+    assert_eq!(
+        line["patch"][0],
+        json!({"op": "test", "path": "/metadata/generation", "value": 7})
+    );
+    let after = patched(&printed, &live).unwrap();
+    let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let templates = after["spec"]["dataImportCronTemplates"].as_array().unwrap();
+    assert_eq!(
+        templates.len(),
+        file.matches("- metadata:").count(),
+        "{after}"
+    );
+    assert_eq!(after["status"], live["status"]);
+
+    // Somebody changed the object meanwhile.
+    let mut changed = live.clone();
+    changed["metadata"]["generation"] = json!(8);
+    assert!(patched(&printed, &changed).is_err());
+    let mut changed = live;
+    changed["spec"]["dataImportCronTemplates"][0]["metadata"]["name"] = json!("other");
+    assert!(patched(&printed, &changed).is_err());
+}
+
+/// Another context may be the current one when the command is pasted.
+#[test]
+fn a_command_names_the_cluster_that_it_is_for() {
+    let server = ApiServer::start(with_live(with_another_template));
+    let mut fix = command_on(&server);
+    fix.args([
+        "fix",
+        "-f",
+        "fixable.yaml",
+        "--cluster",
+        "--unsafe",
+        "-o",
+        "commands",
+    ]);
+    let printed = String::from_utf8(fix.output().unwrap().stdout).unwrap();
+    let expected = "kubectl patch hyperconvergeds.v1beta1.hco.kubevirt.io kubevirt-hyperconverged -n kubevirt-hyperconverged --context admin --type json -p ";
+    assert!(printed.starts_with(expected), "{printed}");
+
+    let mut fix = command_on(&server);
+    fix.args([
+        "fix",
+        "-f",
+        "fixable.yaml",
+        "--cluster",
+        "--unsafe",
+        "-o",
+        "commands",
+        "--kubeconfig",
+    ]);
+    fix.arg(server.kubeconfig());
+    fix.args(["--context", "limited", "--as", "admin"]);
+    let printed = String::from_utf8(fix.output().unwrap().stdout).unwrap();
+    let expected = format!(
+        " --context limited --kubeconfig {} --as admin --type json",
+        server.kubeconfig().display()
+    );
+    assert!(printed.contains(&expected), "{printed}");
+}
+
+/// A program that reads the patches learns of each object.
+#[test]
+fn each_object_has_a_line_of_json() {
+    let server = ApiServer::start(recorded());
+    let mut fix = command_on(&server);
+    fix.args([
+        "fix",
+        "-f",
+        "other.yaml",
+        "-f",
+        "broken.yaml",
+        "-f",
+        "fixable.yaml",
+        "--cluster",
+    ]);
+    let output = fix.args(["-o", "json-patch"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = printed
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 3, "{printed}");
+    assert_eq!(lines[0]["file"], "broken.yaml");
+    assert!(lines[0]["error"].is_string() && lines[0].get("patch").is_none());
+    assert_eq!(lines[1]["name"], "other");
+    let error = lines[1]["error"].as_str().unwrap();
+    assert!(
+        error.starts_with("the object is not in the cluster yet"),
+        "{error}"
+    );
+    assert!(lines[2]["patch"].is_array());
 }

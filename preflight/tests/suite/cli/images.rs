@@ -10,7 +10,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::{check, command, compare, scratch, shown};
-use crate::registries::{TestRegistry, not_run};
+use e2e_tests::TestRegistry;
 
 /// What runs differently each time, in as many characters.
 fn anywhere(shown: &str, registry: &TestRegistry) -> String {
@@ -43,7 +43,7 @@ fn images(registry: &TestRegistry, words: &str) -> Output {
 #[test]
 fn images_are_printed_with_their_annotation() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
-        return not_run();
+        return TestRegistry::not_run();
     };
     registry.push_oci_index("containerdisks/fedora").unwrap();
     registry.push_docker_list("containerdisks/alpine").unwrap();
@@ -76,7 +76,7 @@ fn images_are_printed_with_their_annotation() {
 #[test]
 fn the_images_of_templates_are_printed() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
-        return not_run();
+        return TestRegistry::not_run();
     };
     registry.push_oci_index("fedora").unwrap();
     let url = format!("docker://{}/fedora:1", registry.host());
@@ -127,7 +127,7 @@ fn credentials_are_those_of_docker_and_podman() {
     let directory = scratch("images-credentials");
     let auth = DockerRegistry::with_password(&directory).unwrap();
     let Some(registry) = TestRegistry::start(&auth) else {
-        return not_run();
+        return TestRegistry::not_run();
     };
     registry.push_oci_index("private/fedora").unwrap();
     helper(
@@ -456,7 +456,7 @@ fn all_images_that_the_module_asks_for_are_read_ahead(
 #[test]
 fn the_annotation_is_compared_with_the_image() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
-        return not_run();
+        return TestRegistry::not_run();
     };
     let single = registry.push_single("amd64-only", Some("1"), "amd64", OCI);
     single.unwrap();

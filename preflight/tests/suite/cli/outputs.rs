@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::cluster::asks_for_nodes;
 use super::deployed::{policy, with_policies};
 use super::{check, command_on, run, run_with};
-use crate::api_server::{ApiServer, recorded};
+use e2e_tests::{ApiServer, recorded};
 
 /// The outputs for machines and reviews.
 const FORMATS: [&str; 7] = [

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use hco_preflight::{Policy, Replay, Session};
+use host::{Policy, Replay, Session};
 use serde_json::{Value, json};
 
 use super::{command, run, scratch};
@@ -101,7 +101,7 @@ fn look_ups_that_are_not_made_are_not_recorded() {
         read("settings.json"),
         read("request.json")
     );
-    let verdict = Policy::embedded_with(&crate::options())
+    let verdict = Policy::embedded()
         .unwrap()
         .validate(payload.as_bytes(), replay);
     assert_eq!(verdict.result.unwrap().code, Some(403));

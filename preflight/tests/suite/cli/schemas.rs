@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
 use super::{command_on, run};
-use crate::api_server::ApiServer;
+use e2e_tests::ApiServer;
 
 /// Checks that between them have everything that an output can hold.
 const RUNS: [&str; 6] = [

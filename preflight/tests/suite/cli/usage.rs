@@ -2,10 +2,10 @@
 
 use rstest::{Context, rstest};
 
-use super::{check, command, compare, run_with, scratch, shown};
+use super::{check, command, compare, run, run_with, scratch, shown};
 
 #[rstest]
-#[case::nothing("", 2)]
+#[case::nothing("", 0)]
 #[case::help("--help", 0)]
 #[case::help_of_check("check -h", 0)]
 #[case::unknown_command("chek", 2)]
@@ -127,9 +127,9 @@ fn a_shared_cache_is_not_used() {
 
 #[test]
 fn the_version_tells_the_module() {
-    let output = super::run("--version");
+    let output = run("--version");
     let text = String::from_utf8(output.stdout).unwrap();
-    let sha256 = hco_preflight::module_sha256(hco_preflight::Policy::embedded_module()).unwrap();
+    let sha256 = host::module_sha256(host::Policy::embedded_module()).unwrap();
     assert_eq!(sha256.len(), 64);
     let version = env!("CARGO_PKG_VERSION");
     let rules = engine::RULES.len();
@@ -139,7 +139,7 @@ fn the_version_tells_the_module() {
             "hco-preflight {version}\nmodule  sha256:{sha256} (without custom sections)\nrules   {rules}\n"
         )
     );
-    assert_eq!(super::run("-V").stdout, text.into_bytes());
+    assert_eq!(run("-V").stdout, text.into_bytes());
 }
 
 /// kubectl runs `kubectl-hco_preflight` for `kubectl hco-preflight`.
@@ -169,9 +169,51 @@ fn as_a_plugin_of_kubectl_it_names_what_was_typed() {
 )]
 #[case::elvish("elvish", "set edit:completion:arg-completer[hco-preflight]")]
 fn every_shell_is_completed(#[case] shell: &str, #[case] word: &str) {
-    let output = super::run(&format!("completions {shell}"));
+    let output = run(&format!("completions {shell}"));
     let script = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(script.contains(word), "{script}");
     assert!(script.contains("what-if"), "options are completed");
+}
+
+#[test]
+fn a_level_can_be_set_for_one_run() {
+    let words = "check -f denied.yaml --arch amd64=3,arm64=2";
+    assert_eq!(run(words).status.code(), Some(1));
+    let lenient = run(&format!("{words} --level multi-arch-import-disabled=warn"));
+    assert_eq!(lenient.status.code(), Some(0), "{lenient:?}");
+    for wrong in ["no-such-rule=warn", "multi-arch-import-disabled=never", "a"] {
+        let output = run(&format!("{words} --level {wrong}"));
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains("--level"), "{error}");
+    }
+}
+
+#[test]
+fn workloads_can_be_placed_without_naming_the_rule() {
+    let words = "fix -f denied.yaml --arch amd64=3,arm64=2";
+    let long = run(&format!(
+        "{words} --prefer multi-arch-import-disabled=place-on:arm64"
+    ));
+    let short = run(&format!("{words} --place-on arm64"));
+    assert!(!short.stdout.is_empty());
+    assert_eq!(short.stdout, long.stdout);
+}
+
+#[test]
+fn rules_are_explained_to_programs() {
+    let json =
+        |words: &str| -> serde_json::Value { serde_json::from_slice(&run(words).stdout).unwrap() };
+    let all = json("explain -o json");
+    let all = all.as_array().unwrap();
+    assert_eq!(all.len(), engine::RULES.len());
+    let rule = json("explain architectures-missing -o json");
+    assert!(all.contains(&rule));
+    assert!(
+        rule["page"]
+            .as_str()
+            .unwrap()
+            .starts_with("# architectures-missing")
+    );
 }

@@ -1,0 +1,197 @@
+//! An API server made of recorded answers.
+//!
+//! `api_server.jsonl` holds what kube-apiserver 1.36.3 answered, with HCO's CRD of 2026-08 and three nodes;
+//! without managed fields, and of the core resources those that are requested.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::{Value, json};
+
+/// A running API server; it ends with the process.
+///
+/// An answer is found by its `request`, which ends with a star for whatever follows, and by the user, `as`. It is given as
+/// often as `times` says, and with the header `Retry-After` if it has `retry_after`. `$ASKED` in it is the number of
+/// requests so far.
+pub struct ApiServer {
+    address: SocketAddr,
+    kubeconfig: PathBuf,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+/// The recorded answers.
+pub fn recorded() -> Vec<Value> {
+    include_str!("api_server.jsonl")
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect()
+}
+
+impl ApiServer {
+    /// Starts one with these answers on a free port of the loopback interface.
+    pub fn start(answers: Vec<Value>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let answers = answers.into_iter();
+        let answers = answers.map(|answer| (answer, AtomicUsize::new(0)));
+        let answers: Arc<Vec<_>> = Arc::new(answers.collect());
+        let seen = Arc::clone(&asked);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
+                // A connection that breaks is the client's business: it has gone.
+                thread::spawn(move || serve(&stream, &answers, &seen));
+            }
+        });
+        let mut server = Self::at(address);
+        server.asked = asked;
+        server
+    }
+
+    /// Only says that there is one.
+    pub fn at(address: SocketAddr) -> Self {
+        let name = format!("hco-api-server-{}-{}", std::process::id(), address.port());
+        let kubeconfig = std::env::temp_dir().join(name);
+        let of = |name: &str| json!({"name": name, "context": {"cluster": "c", "user": name, "namespace": "here"}});
+        let user = |name: &str| json!({"name": name, "user": {"token": name}});
+        let users = ["admin", "limited", "wrong"];
+        let text = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "admin",
+            "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}")}}],
+            "users": Value::from(users.map(user).to_vec()),
+            "contexts": Value::from(users.map(of).to_vec()),
+        });
+        std::fs::write(&kubeconfig, text.to_string()).unwrap();
+        Self {
+            address,
+            kubeconfig,
+            asked: Arc::default(),
+        }
+    }
+
+    /// For programs that read one.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// The requests there were, method and path.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.kubeconfig);
+    }
+}
+
+fn serve(
+    stream: &TcpStream,
+    answers: &[(Value, AtomicUsize)],
+    asked: &Mutex<Vec<String>>,
+) -> io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let request = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+        let (mut length, mut token, mut impersonated) = (0, String::new(), Vec::new());
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header)?;
+            match header.trim_end().split_once(": ") {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    length = value.parse().map_err(io::Error::other)?;
+                }
+                Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
+                    value.trim_start_matches("Bearer ").clone_into(&mut token);
+                }
+                // `jane/ops` for Jane of the group ops.
+                Some((name, value)) if name.to_ascii_lowercase().starts_with("impersonate-") => {
+                    impersonated.push(value.to_owned());
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        if !impersonated.is_empty() {
+            token = impersonated.join("/");
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        asked.lock().unwrap().push(request.clone());
+        let sent: Value = serde_json::from_slice(&body).unwrap_or_default();
+        // The size of a page is the server's to judge, so a page of two was recorded for it.
+        let exactly = request.clone();
+        let request = request
+            .replace("?&limit=500", "?")
+            .replace("&limit=500", "");
+        let request = request.trim_end_matches('?').replace("?&", "?");
+        let is_for = |answer: &Value| {
+            let pattern = answer["request"].as_str().unwrap_or_default();
+            answer["as"] == *token
+                && match pattern.strip_suffix('*') {
+                    Some(start) => exactly.starts_with(start),
+                    None => pattern == request || pattern == exactly,
+                }
+                && answer.get("sent").is_none_or(|spec| {
+                    *spec == without_nulls(sent.get("spec").unwrap_or(&Value::Null))
+                })
+        };
+        let answer = answers.iter().find(|(answer, given)| {
+            is_for(answer) && {
+                let given = given.fetch_add(1, Ordering::Relaxed) as u64;
+                answer["times"].as_u64().is_none_or(|times| given < times)
+            }
+        });
+        let (status, body, retry_after) = match answer {
+            Some((answer, _)) => {
+                let number = asked.lock().unwrap().len().to_string();
+                let body = text_of(&answer["body"]).replace("$ASKED", &number);
+                let retry_after = answer.get("retry_after");
+                let header = retry_after.map(|seconds| format!("Retry-After: {seconds}\r\n"));
+                (answer["status"].clone(), body, header.unwrap_or_default())
+            }
+            None => (json!(404), "404 page not found\n".to_owned(), String::new()),
+        };
+        write!(
+            &mut &*stream,
+            "HTTP/1.1 {status} Recorded\r\nContent-Type: application/json\r\n{retry_after}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )?;
+    }
+}
+
+fn text_of(body: &Value) -> String {
+    match body {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Fields that are null are left out.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name.clone(), without_nulls(value)))
+            .collect(),
+        other => other.clone(),
+    }
+}

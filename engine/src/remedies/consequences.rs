@@ -1,0 +1,111 @@
+//! The second judgement: what follows from the edits of remedies.
+
+use std::collections::BTreeSet;
+
+use kubernetes::edit::{self, Edit};
+use kubernetes::json::Json;
+use operators::forecast::{self, State};
+use operators::hco::hyperconverged::Sent;
+use operators::ssp::data_sources::Key;
+
+use super::Remedies;
+use crate::facts::Facts;
+use crate::finding::Identities;
+use crate::judged::Judged;
+use crate::rules::CHECKS;
+
+/// What follows from edits.
+pub(super) struct Consequences {
+    /// The rules that deny the object then for a reason that they do not deny it for now.
+    pub(super) revealed: BTreeSet<&'static str>,
+    /// The templates that they deny it for; without a template, the empty name.
+    pub(super) templates: BTreeSet<String>,
+    /// The boot sources that have no disk any more.
+    pub(super) lost: BTreeSet<Key>,
+}
+
+impl Remedies<'_, '_> {
+    /// Takes back that remedies are complete if the object is denied for another reason once all of them are applied, or if
+    /// a boot source has no disk any more.
+    pub(crate) fn confirm(&self, judged: &mut [Judged<'_>]) {
+        let mut edits: Vec<Edit> = Vec::new();
+        for judged in judged.iter() {
+            for (shown, remedies) in judged.found.shown.iter().zip(&judged.remedies) {
+                let recommended = remedies
+                    .first()
+                    .filter(|it| it.complete && shown.is_reported);
+                for edit in recommended.into_iter().flat_map(|it| &it.edits) {
+                    if !edit.is_once_only() || !edits.contains(edit) {
+                        edits.push(edit.clone());
+                    }
+                }
+            }
+        }
+        if edits.is_empty() {
+            return;
+        }
+        let Some(Consequences {
+            templates, lost, ..
+        }) = self.consequences(&edits)
+        else {
+            return;
+        };
+        let is_any = |template: &str| !lost.is_empty() || templates.contains(template);
+        let is_known = |template: &str| {
+            let mut found = judged.iter().flat_map(|judged| &judged.found.shown);
+            found.any(|shown| shown.template == Some(template))
+        };
+        let is_all = !lost.is_empty() || !templates.iter().all(|template| is_known(template));
+        for judged in judged {
+            for (shown, remedies) in judged.found.shown.iter().zip(&mut judged.remedies) {
+                if is_all || is_any(shown.template.unwrap_or_default()) {
+                    for remedy in remedies {
+                        remedy.complete = false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What happens to the object with these edits, judged a second time; `None` if they cannot be applied.
+    pub(super) fn consequences(&self, edits: &[Edit]) -> Option<Consequences> {
+        let facts = self.facts;
+        let object = edit::apply(self.object, edits)?;
+        let object = Json::parse(object.as_bytes()).ok()?;
+        let hco = Sent::new(object, facts.hco.version).read().ok()?;
+        let after = Facts {
+            images: facts.images,
+            ..Facts::new(
+                &hco,
+                facts.old,
+                facts.version,
+                facts.common,
+                facts.nodes,
+                facts.golden_namespace,
+            )
+        };
+        let is_known = facts.forecast.is_some() || facts.refused.is_some();
+        let forecast = after.predict().filter(|_| is_known);
+        let after = after.with_forecast(forecast.as_ref());
+        let (mut revealed, mut templates) = (BTreeSet::new(), BTreeSet::new());
+        for (rule, check) in CHECKS {
+            let before = Identities::denials(rule, *check, facts, self.settings);
+            let after = Identities::denials(rule, *check, &after, self.settings);
+            let beyond = after.templates_beyond(&before);
+            if !beyond.is_empty() {
+                revealed.insert(rule.id);
+                // Another value of the same problem is no new problem of a template.
+                let new = beyond.into_iter().filter(|name| !before.has_template(name));
+                templates.extend(new.map(str::to_owned));
+            }
+        }
+        let state = facts.forecast.map(State::of);
+        let changes = state.zip(after.forecast);
+        let changes = changes.map(|(before, after)| forecast::changes(&before, Ok(after)));
+        Some(Consequences {
+            revealed,
+            templates,
+            lost: changes.map(|it| it.lost_image).unwrap_or_default(),
+        })
+    }
+}

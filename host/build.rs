@@ -1,0 +1,180 @@
+//! Builds the policy's module and leaves it where `src/embedded.rs` includes it.
+//!
+//! A build script, not a step of the Makefile: whoever builds this crate, however (`cargo install`, an
+//! editor, a test), gets the module of these very sources. A step beside the build can be forgotten, and
+//! then the module is missing or, worse, old.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const TARGET: &str = "wasm32-wasip1";
+
+/// What the module is made of, from the root of the workspace.
+const SOURCES: &[&str] = &[
+    "src",
+    "engine/src",
+    "operators/src",
+    "operators/Cargo.toml",
+    "kubernetes/src",
+    "kubernetes/Cargo.toml",
+    "engine/Cargo.toml",
+    "json-stream/src",
+    "json-stream/Cargo.toml",
+    "Cargo.toml",
+    "Cargo.lock",
+    ".cargo/config.toml",
+    "rust-toolchain.toml",
+];
+
+fn main() -> ExitCode {
+    // Cargo sets it for the feature that runs modules.
+    if env::var_os("CARGO_FEATURE_RUN").is_none() {
+        return ExitCode::SUCCESS;
+    }
+    match module() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            say(&format!("cargo::error={sentence}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn module() -> Result<(), String> {
+    let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
+    let root = manifest
+        .parent()
+        .ok_or("the crate is outside its workspace")?;
+    let out = PathBuf::from(variable("OUT_DIR")?);
+    for source in SOURCES {
+        let source = root.join(source);
+        say(&format!("cargo::rerun-if-changed={}", source.display()));
+    }
+    for setting in ["OPT_LEVEL", "LTO", "CODEGEN_UNITS", "DEBUG", "STRIP"] {
+        say(&format!(
+            "cargo::rerun-if-env-changed=CARGO_PROFILE_WASM_{setting}"
+        ));
+    }
+    check_target()?;
+
+    let target = target_directory(&out);
+    let mut cargo = Command::new(variable("CARGO")?);
+    cargo
+        .args(["build", "--package", "hco-architecture-guard"])
+        .args(["--target", TARGET, "--profile", "wasm"])
+        // The outer build has brought the lock file up to date, or was told not to: in either case it is
+        // the one to build by. Cargo then needs the network only for crates that are not there yet.
+        .arg("--locked")
+        .args(["--config", &remap()?])
+        .arg("--target-dir")
+        .arg(&target)
+        // Where .cargo/config.toml is: the module's flags are in it, and in nothing else.
+        .current_dir(root);
+    for (name, _) in env::vars_os() {
+        if is_of_the_outer_build(&name) {
+            cargo.env_remove(name);
+        }
+    }
+    let ended = cargo
+        .output()
+        .map_err(|error| format!("cargo could not be started for the policy's module: {error}"))?;
+    if !ended.status.success() {
+        // Build scripts are heard line by line; each line of the compiler's is one of ours.
+        for line in String::from_utf8_lossy(&ended.stderr).lines() {
+            say(&format!("cargo::warning={line}"));
+        }
+        return Err("the policy's module cannot be built; see the lines above".to_owned());
+    }
+    let built = target
+        .join(TARGET)
+        .join("wasm")
+        .join("hco_architecture_guard.wasm");
+    std::fs::copy(&built, out.join("policy.wasm"))
+        .map(drop)
+        .map_err(|error| {
+            format!(
+                "the policy's module {} cannot be copied: {error}",
+                built.display()
+            )
+        })
+}
+
+/// The module names the sources of its dependencies; not where they are on this machine, so that whoever
+/// builds it gets the same bytes. The Makefile says the same of `make policy.wasm`.
+fn remap() -> Result<String, String> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let sources = home
+        .ok_or("neither CARGO_HOME nor HOME is set")?
+        .join("registry/src");
+    Ok(format!(
+        "target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/cargo/registry/src\"]",
+        sources.display()
+    ))
+}
+
+/// Without the target rustc says `can't find crate for core`, once for every crate.
+fn check_target() -> Result<(), String> {
+    let rustc = Command::new(variable("RUSTC")?)
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output()
+        .map_err(|error| format!("rustc could not be started: {error}"))?;
+    let directory = String::from_utf8_lossy(&rustc.stdout).trim().to_owned();
+    if rustc.status.success() && Path::new(&directory).is_dir() {
+        Ok(())
+    } else {
+        Err(format!(
+            "the policy's module requires the Rust target {TARGET}; run `rustup target add {TARGET}`"
+        ))
+    }
+}
+
+/// A directory of its own, because the outer cargo holds the lock of the other until we have ended. It is
+/// one for all profiles of the outer build and for `make policy.wasm`, so that the module is built once.
+fn target_directory(out: &Path) -> PathBuf {
+    out.ancestors()
+        .filter(|directory| directory.join("CACHEDIR.TAG").is_file())
+        .last()
+        .unwrap_or(out)
+        .join("policy-module")
+}
+
+/// The outer build tells its compiler what to do by way of variables, and the inner cargo would believe that
+/// it is told: flags for coverage, the wrapper that makes it clippy, another target directory. The module
+/// is to be the same whatever builds this crate. What says how to reach a registry stays, and so do the jobs
+/// of the outer build, so that both together start no more than were allowed.
+fn is_of_the_outer_build(name: &OsString) -> bool {
+    const KEPT: [&str; 7] = [
+        "CARGO_HOME",
+        "CARGO_HTTP_",
+        "CARGO_MAKEFLAGS",
+        "CARGO_NET_",
+        "CARGO_PROFILE_WASM_",
+        "CARGO_REGISTR",
+        "CARGO_SOURCE_",
+    ];
+    const DROPPED: [&str; 8] = [
+        "CARGO",
+        "CLIPPY_",
+        "HOST",
+        "RUSTC",
+        "RUSTDOC",
+        "RUSTFLAGS",
+        "TARGET",
+        "__CARGO",
+    ];
+    let name = name.to_string_lossy();
+    let is_among = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
+    is_among(&DROPPED) && !is_among(&KEPT) && name != "HOSTNAME" && name != "HOSTTYPE"
+}
+
+fn variable(name: &str) -> Result<OsString, String> {
+    env::var_os(name).ok_or_else(|| format!("cargo did not set {name} for the build script"))
+}
+
+/// That is how a build script talks to cargo.
+fn say(line: &str) {
+    println!("{line}");
+}

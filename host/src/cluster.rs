@@ -1,0 +1,362 @@
+//! A live cluster: its nodes and objects, who may do what, and its answers to a guest's host calls.
+//!
+//! Reads only. What it asks for is reduced as it arrives, page by page.
+
+mod api;
+mod connection;
+mod error;
+mod host;
+
+use std::time::Duration;
+
+use kube::Client;
+use manifest::Fields;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+pub use connection::Connection;
+pub use error::ClusterError;
+
+use crate::node_list::reduction::Reduction;
+use crate::node_list::{Labels, NodeList};
+use api::{Asked, Selectors};
+
+/// A connection to the API server of a kubeconfig.
+pub struct Cluster {
+    /// Of this thread: the calls here block. There until it is dropped.
+    runtime: Option<Runtime>,
+    client: Client,
+    server: String,
+    context: Option<String>,
+    has_command: bool,
+    /// `--request-timeout`; zero for no limit.
+    timeout: Option<Duration>,
+}
+
+/// The group of the objects that are judged.
+const GROUP: &str = "hco.kubevirt.io";
+
+/// The versions of theirs that the policy reads, the newest first.
+const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+
+const PLURAL: &str = "hyperconvergeds";
+
+/// The group of policies.
+const KUBEWARDEN: &str = "policies.kubewarden.io";
+
+impl Cluster {
+    /// The cluster that `kubectl` would talk to with these flags: of `KUBECONFIG` or the kubeconfig in the home; in a
+    /// pod that has neither, that of the pod. Nothing is asked yet, but the kubeconfig's command may log in.
+    ///
+    /// # Errors
+    ///
+    /// If there is no kubeconfig, or it is wrong, or has no such context, or its login fails.
+    pub fn connect(connection: &Connection) -> Result<Self, ClusterError> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(ClusterError::Runtime)?;
+        let (config, context) = runtime.block_on(connection.config())?;
+        let server = config.cluster_url.to_string();
+        let has_command = config.auth_info.exec.is_some();
+        let client = {
+            // The client starts a task of its own.
+            let _guard = runtime.enter();
+            Client::try_from(config).map_err(ClusterError::of_client)?
+        };
+        Ok(Self {
+            runtime: Some(runtime),
+            client,
+            server,
+            context,
+            has_command,
+            timeout: connection.request_timeout,
+        })
+    }
+
+    /// The name of the kubeconfig's context; none for the account of the pod that this runs in.
+    pub fn context(&self) -> Option<&str> {
+        self.context.as_deref()
+    }
+
+    /// Whether a command of the kubeconfig logs in, which may ask the user something.
+    pub fn logs_in_with_a_command(&self) -> bool {
+        self.has_command
+    }
+
+    /// The address of the API server.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The namespace of the kubeconfig's context, where an object is that names none.
+    pub fn namespace(&self) -> &str {
+        self.client.default_namespace()
+    }
+
+    /// The nodes, reduced to what the policy of this project reads.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
+        let asked = Asked::new("list", "nodes");
+        let nodes = self.list("/api/v1/nodes", &asked, &Selectors::default(), |item| {
+            let node = Reduction::Judged(labels).of(item, 1);
+            node.map_err(ClusterError::Nodes)
+        })?;
+        Ok(NodeList::of(nodes))
+    }
+
+    /// The `HyperConverged` objects of a namespace or of all, in the version that `kubectl` would show if the policy
+    /// reads that one, else in one that it reads.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read, or the cluster serves none.
+    pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
+        let api_version = self.served()?;
+        let asked = Asked::new("list", &format!("{PLURAL}.{GROUP}"));
+        let path = match namespace {
+            None => format!("/apis/{api_version}/{PLURAL}"),
+            // A path is made of it.
+            Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
+            Some(namespace) => format!("/apis/{api_version}/namespaces/{namespace}/{PLURAL}"),
+        };
+        self.list(&path, &asked, &Selectors::default(), |item| {
+            let mut object: Value =
+                serde_json::from_str(item).map_err(|error| asked.unread(error))?;
+            if let Some(object) = object.as_object_mut() {
+                // An API server writes these into the items of some lists, and leaves them out of others.
+                object.insert("apiVersion".to_owned(), json!(api_version));
+                object.insert("kind".to_owned(), json!("HyperConverged"));
+            }
+            Ok(object)
+        })
+    }
+
+    /// Whether Kubewarden is installed. Every user may do that.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be asked.
+    pub fn has_kubewarden(&self) -> Result<bool, ClusterError> {
+        let asked = Asked::new("get", &format!("/apis/{KUBEWARDEN}"));
+        let group = self.get("/apis", KUBEWARDEN, &asked)?;
+        Ok(group.is_some())
+    }
+
+    /// The `ClusterAdmissionPolicies` of Kubewarden, or the `AdmissionPolicies` of a namespace.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
+        let resource = match namespace {
+            None => "clusteradmissionpolicies",
+            Some(_) => "admissionpolicies",
+        };
+        self.kubewarden(resource, namespace)
+    }
+
+    /// The `ClusterAdmissionPolicyGroups` of Kubewarden, or the `AdmissionPolicyGroups` of a namespace; none if the
+    /// cluster does not serve them.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub fn policy_groups(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
+        let resource = match namespace {
+            None => "clusteradmissionpolicygroups",
+            Some(_) => "admissionpolicygroups",
+        };
+        match self.kubewarden(resource, namespace) {
+            Err(ClusterError::Refused { code: 404, .. }) => Ok(Vec::new()),
+            groups => groups,
+        }
+    }
+
+    /// Objects of Kubewarden, of the whole cluster or of a namespace.
+    fn kubewarden(
+        &self,
+        resource: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let namespace = match namespace {
+            None => String::new(),
+            // A path is made of it.
+            Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
+            Some(namespace) => format!("/namespaces/{namespace}"),
+        };
+        let path = format!("/apis/{KUBEWARDEN}/v1{namespace}/{resource}");
+        let asked = Asked::new("list", &format!("{resource}.{KUBEWARDEN}"));
+        self.list(&path, &asked, &Selectors::default(), |item| {
+            serde_json::from_str(item).map_err(|error| asked.unread(error))
+        })
+    }
+
+    /// One `HyperConverged`, in the version that is named; none if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn hyperconverged(
+        &self,
+        api_version: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ClusterError> {
+        let asked = Asked::new("get", &format!("{PLURAL}.{GROUP}"));
+        let is_version = VERSIONS
+            .iter()
+            .any(|version| api_version == format!("{GROUP}/{version}"));
+        // Nothing can have another name or namespace; and a path is made of them.
+        if ![namespace, name].into_iter().all(is_name) {
+            return Ok(None);
+        }
+        let found = if is_version {
+            let path = format!("/apis/{api_version}/namespaces/{namespace}/{PLURAL}");
+            self.get(&path, name, &asked)?
+        } else {
+            None
+        };
+        let Some(text) = found else {
+            self.check_served(api_version)?;
+            return Ok(None);
+        };
+        let live = serde_json::from_str(&text);
+        live.map(Some).map_err(|error| asked.unread(error))
+    }
+
+    /// Refuses a version that this cluster does not serve. Where it serves none, the operator is not installed yet.
+    fn check_served(&self, api_version: &str) -> Result<(), ClusterError> {
+        let Some(Group { versions, .. }) = self.group()? else {
+            return Ok(());
+        };
+        let is_it = |served: &Version| api_version == format!("{GROUP}/{}", served.version);
+        if versions.iter().any(is_it) {
+            return Ok(());
+        }
+        let served: Vec<&str> = versions.iter().map(|served| &*served.version).collect();
+        Err(ClusterError::VersionNotServed {
+            api_version: api_version.to_owned(),
+            served: served.join(", "),
+        })
+    }
+
+    /// Whether somebody may do something with a resource of the whole cluster: a service account as
+    /// `namespace/name`, or whoever the kubeconfig logs in. A resource of a group is named as `kubectl` does:
+    /// `subjectaccessreviews.authorization.k8s.io`.
+    ///
+    /// # Errors
+    ///
+    /// If that cannot be asked.
+    pub fn may(
+        &self,
+        service_account: Option<&str>,
+        verb: &str,
+        resource: &str,
+    ) -> Result<bool, ClusterError> {
+        let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
+        let attributes = json!({"group": group, "resource": resource, "verb": verb});
+        let (kind, spec) = match service_account {
+            None => (
+                "SelfSubjectAccessReview",
+                json!({"resourceAttributes": attributes}),
+            ),
+            Some(account) => {
+                let (namespace, name) = account.split_once('/').unwrap_or(("default", account));
+                let spec = json!({
+                    "user": format!("system:serviceaccount:{namespace}:{name}"),
+                    // Grants can be to groups, and the API server knows none of somebody who does not ask.
+                    "groups": [
+                        "system:serviceaccounts",
+                        format!("system:serviceaccounts:{namespace}"),
+                        "system:authenticated",
+                    ],
+                    "resourceAttributes": attributes,
+                });
+                ("SubjectAccessReview", spec)
+            }
+        };
+        let status = self.review(kind, &spec)?;
+        Ok(status.get("allowed") == Some(&Value::Bool(true)))
+    }
+
+    /// The status of a review of access.
+    fn review(&self, kind: &str, spec: &Value) -> Result<Value, ClusterError> {
+        let plural = format!("{}s", kind.to_ascii_lowercase());
+        let asked = Asked::new("create", &format!("{plural}.authorization.k8s.io"));
+        let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec});
+        let path = format!("/apis/authorization.k8s.io/v1/{plural}");
+        let answer = self.post(&path, &review, &asked)?;
+        let answer: Fields<'_> =
+            serde_json::from_str(&answer).map_err(|error| asked.unread(error))?;
+        let status = answer.get("status").unwrap_or("null");
+        serde_json::from_str(status).map_err(|error| asked.unread(error))
+    }
+
+    /// The API group of `HyperConverged`, if there is one.
+    fn group(&self) -> Result<Option<Group>, ClusterError> {
+        let asked = Asked::new("get", &format!("/apis/{GROUP}"));
+        let text = self.get("/apis", GROUP, &asked)?;
+        let group = text.map(|text| serde_json::from_str(&text));
+        group.transpose().map_err(|error| asked.unread(error))
+    }
+
+    /// The version of `HyperConverged` to ask for.
+    fn served(&self) -> Result<String, ClusterError> {
+        let Group {
+            preferred_version,
+            versions,
+        } = self.group()?.ok_or(ClusterError::NotServed)?;
+        preferred_version
+            .into_iter()
+            .chain(versions)
+            .find(|served| VERSIONS.contains(&&*served.version))
+            .map(|served| format!("{GROUP}/{}", served.version))
+            .ok_or(ClusterError::NotServed)
+    }
+}
+
+/// An API group, as the API server describes it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Group {
+    preferred_version: Option<Version>,
+    #[serde(default)]
+    versions: Vec<Version>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: String,
+}
+
+/// Whether a text can be the name of a namespace or of a custom resource.
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 253
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.'))
+        && !text.starts_with('.')
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Left to itself a runtime waits for its threads, and panics where nobody may wait: in a task of another one.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}

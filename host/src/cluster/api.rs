@@ -1,0 +1,397 @@
+//! Requests to the API server, and the errors that come of them.
+
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use http_body::Body as _;
+use kube::Error;
+use kube::api::{GetParams, ListParams, PostParams};
+use kube::client::Body;
+use kube::core::Request;
+use kube::core::request;
+use manifest::Fields;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{Cluster, ClusterError};
+
+/// How many objects a page has: `kubectl` asks for as many.
+const PAGE: u32 = 500;
+
+/// How many pages are read. Kubernetes supports 5,000 nodes.
+const PAGES: usize = 1_000;
+
+/// How many bytes are read of all pages together: 15,000 nodes have some hundred megabytes.
+const BYTES: usize = 1 << 30;
+
+/// How long a request may take without `--request-timeout`, all its tries together.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How long a list may take without `--request-timeout`, all its pages together.
+const PATIENCE_FOR_LISTS: Duration = Duration::from_mins(5);
+
+/// How often a server that is busy is asked where the user sets no limit.
+const TRIES: u32 = 8;
+
+/// What a request is for, in the words of a grant.
+pub(super) struct Asked {
+    verb: String,
+    resource: String,
+}
+
+/// Which objects of a list.
+#[derive(Default)]
+pub(super) struct Selectors {
+    pub(super) labels: Option<String>,
+    pub(super) fields: Option<String>,
+}
+
+/// What was read of a list.
+#[derive(Default)]
+struct Reached {
+    pages: usize,
+    objects: usize,
+    bytes: usize,
+}
+
+/// When all tries of a request, or all pages of a list, have to end.
+struct Deadline {
+    at: Option<Instant>,
+    limit: Duration,
+}
+
+/// An answer with an HTTP status that is no success.
+struct Failed {
+    code: u16,
+    message: String,
+    /// How long the server wants its clients to wait.
+    retry_after: Option<Duration>,
+}
+
+impl Asked {
+    pub(super) fn new(verb: &str, resource: &str) -> Self {
+        Self {
+            verb: verb.to_owned(),
+            resource: resource.to_owned(),
+        }
+    }
+
+    pub(super) fn unread(&self, source: serde_json::Error) -> ClusterError {
+        ClusterError::Answer {
+            verb: self.verb.clone(),
+            resource: self.resource.clone(),
+            source,
+        }
+    }
+}
+
+impl std::fmt::Display for Reached {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { pages, objects, .. } = self;
+        match pages {
+            0 => Ok(()),
+            1 => write!(f, ", after 1 page with {objects} objects"),
+            pages => write!(f, ", after {pages} pages with {objects} objects"),
+        }
+    }
+}
+
+impl Deadline {
+    fn left(&self) -> Option<Duration> {
+        let at = self.at?;
+        Some(at.saturating_duration_since(Instant::now()))
+    }
+}
+
+impl Failed {
+    /// Whether another try may succeed.
+    ///
+    /// MIRRORS: k8s.io/client-go `rest/with_retry.go`, `IsNextRetry`: 429 and 5xx with `Retry-After`.
+    /// DIVERGES: 503 and 504 without it too, because proxies send none.
+    fn is_busy(&self) -> bool {
+        matches!(self.code, 429 | 503 | 504) || self.code >= 500 && self.retry_after.is_some()
+    }
+
+    /// How long to wait before the next try: as long as the server says, or half a second and twice as long each time.
+    fn pause(&self, tries: u32) -> Duration {
+        let doubled = Duration::from_millis(500) * 2_u32.pow(tries.saturating_sub(1).min(5));
+        self.retry_after.unwrap_or(doubled)
+    }
+}
+
+impl Cluster {
+    /// What is made of each object of a list, which is read a page at a time.
+    ///
+    /// MIRRORS: k8s.io/client-go tools/pager/pager.go, `eachListChunk`: where the pages expire, all is read anew and at
+    /// once.
+    pub(super) fn list<T>(
+        &self,
+        path: &str,
+        asked: &Asked,
+        selectors: &Selectors,
+        mut of: impl FnMut(&str) -> Result<T, ClusterError>,
+    ) -> Result<Vec<T>, ClusterError> {
+        let mut params = ListParams {
+            label_selector: selectors.labels.clone(),
+            field_selector: selectors.fields.clone(),
+            limit: Some(PAGE),
+            ..ListParams::default()
+        };
+        let deadline = self.deadline(PATIENCE_FOR_LISTS);
+        let mut reached = Reached::default();
+        let mut all = Vec::new();
+        loop {
+            let page = self.ask(asked, &deadline, &reached, || {
+                Request::new(path).list(&params)
+            });
+            let is_page = params.continue_token.is_some();
+            let page = match page {
+                Err(ClusterError::Refused { code: 410, .. }) if is_page => {
+                    all.clear();
+                    params.limit = None;
+                    params.continue_token = None;
+                    continue;
+                }
+                page => page?,
+            };
+            reached.bytes += page.len();
+            let page: Fields<'_> =
+                serde_json::from_str(&page).map_err(|error| asked.unread(error))?;
+            let items: Option<Vec<&RawValue>> = match page.get("items") {
+                Some(items) => serde_json::from_str(items).map_err(|error| asked.unread(error))?,
+                None => None,
+            };
+            for item in items.unwrap_or_default() {
+                all.push(of(item.get())?);
+            }
+            reached.pages += 1;
+            reached.objects = all.len();
+            let metadata = page
+                .get("metadata")
+                .and_then(|raw| serde_json::from_str(raw).ok());
+            let metadata: Value = metadata.unwrap_or_default();
+            let next = match metadata.get("continue").and_then(Value::as_str) {
+                None | Some("") => return Ok(all),
+                Some(next) => Some(next.to_owned()),
+            };
+            if next == params.continue_token || reached.pages >= PAGES {
+                return Err(self.endless(asked, &reached));
+            }
+            params.continue_token = next;
+        }
+    }
+
+    /// Gets an object, as text; none if it is not there.
+    pub(super) fn get(
+        &self,
+        path: &str,
+        name: &str,
+        asked: &Asked,
+    ) -> Result<Option<String>, ClusterError> {
+        let answer = self.ask(asked, &self.deadline(PATIENCE), &Reached::default(), || {
+            Request::new(path).get(name, &GetParams::default())
+        });
+        match answer {
+            Err(ClusterError::Refused { code: 404, .. }) => Ok(None),
+            answer => answer.map(Some),
+        }
+    }
+
+    /// Sends what is to be created, which is nothing that stays.
+    pub(super) fn post(
+        &self,
+        path: &str,
+        body: &Value,
+        asked: &Asked,
+    ) -> Result<String, ClusterError> {
+        let body = body.to_string().into_bytes();
+        self.ask(asked, &self.deadline(PATIENCE), &Reached::default(), || {
+            Request::new(path).create(&PostParams::default(), body.clone())
+        })
+    }
+
+    fn deadline(&self, patience: Duration) -> Deadline {
+        let limit = self.timeout.unwrap_or(patience);
+        // Zero is no limit.
+        let at = (!limit.is_zero()).then(|| Instant::now() + limit);
+        Deadline { at, limit }
+    }
+
+    /// The answer to a request, which is sent again while the server is busy.
+    fn ask(
+        &self,
+        asked: &Asked,
+        deadline: &Deadline,
+        reached: &Reached,
+        request: impl Fn() -> Result<http::Request<Vec<u8>>, request::Error>,
+    ) -> Result<String, ClusterError> {
+        let Some(runtime) = &self.runtime else {
+            return Err(ClusterError::Runtime(std::io::Error::other("it has ended")));
+        };
+        let at_most = BYTES.saturating_sub(reached.bytes);
+        runtime.block_on(async {
+            let mut tries = 0;
+            let mut last = None;
+            loop {
+                tries += 1;
+                let request = request().map_err(Error::BuildRequest);
+                let answer = async { self.once(request?, at_most).await };
+                let answer = match deadline.left() {
+                    None => answer.await,
+                    Some(left) => match tokio::time::timeout(left, answer).await {
+                        Ok(answer) => answer,
+                        Err(_) => return Err(self.late(asked, deadline, reached, tries, last)),
+                    },
+                };
+                let failed = match answer.map_err(|error| self.error(error, asked))? {
+                    Some(Ok(text)) => return Ok(text),
+                    Some(Err(failed)) => failed,
+                    None => return Err(self.endless(asked, reached)),
+                };
+                if !failed.is_busy() {
+                    return Err(self.refused(failed, asked));
+                }
+                let pause = failed.pause(tries);
+                let has_time = match deadline.left() {
+                    Some(left) => pause < left,
+                    None => tries < TRIES,
+                };
+                if !has_time {
+                    return Err(self.late(asked, deadline, reached, tries, Some(failed)));
+                }
+                tokio::time::sleep(pause).await;
+                last = Some(failed);
+            }
+        })
+    }
+
+    /// One try: the text of an answer, or its status; none if it is too long.
+    async fn once(
+        &self,
+        request: http::Request<Vec<u8>>,
+        at_most: usize,
+    ) -> Result<Option<Result<String, Failed>>, Error> {
+        let response = self.client.send(request.map(Body::from)).await?;
+        let status = response.status();
+        let retry_after = response.headers().get("retry-after");
+        let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
+        let mut body = response.into_body();
+        let mut bytes = Vec::new();
+        while let Some(frame) =
+            std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await
+        {
+            if let Ok(data) = frame?.into_data() {
+                bytes.extend_from_slice(&data);
+            }
+            if bytes.len() > at_most {
+                return Ok(None);
+            }
+        }
+        let text = String::from_utf8(bytes).map_err(Error::FromUtf8)?;
+        if status.is_success() {
+            return Ok(Some(Ok(text)));
+        }
+        let parsed: Option<Value> = serde_json::from_str(&text).ok();
+        let message = parsed.as_ref().and_then(|it| it.get("message")?.as_str());
+        let message = message.unwrap_or(&text).trim();
+        Ok(Some(Err(Failed {
+            code: status.as_u16(),
+            // A proxy can send a page.
+            message: message.chars().take(600).collect(),
+            retry_after: retry_after.map(Duration::from_secs),
+        })))
+    }
+
+    fn refused(&self, failed: Failed, asked: &Asked) -> ClusterError {
+        let (verb, resource) = (asked.verb.clone(), asked.resource.clone());
+        let Failed { code, message, .. } = failed;
+        match code {
+            401 => ClusterError::Unauthorized {
+                server: self.server.clone(),
+            },
+            403 => ClusterError::Forbidden {
+                verb,
+                resource,
+                message,
+            },
+            code => ClusterError::Refused {
+                verb,
+                resource,
+                code,
+                message,
+            },
+        }
+    }
+
+    /// No answer in time, or a server that stays busy.
+    fn late(
+        &self,
+        asked: &Asked,
+        deadline: &Deadline,
+        reached: &Reached,
+        tries: u32,
+        last: Option<Failed>,
+    ) -> ClusterError {
+        let (verb, resource) = (asked.verb.clone(), asked.resource.clone());
+        let (server, limit) = (self.server.clone(), deadline.limit);
+        let reached = reached.to_string();
+        match last {
+            None => ClusterError::TimedOut {
+                server,
+                verb,
+                resource,
+                limit,
+                reached,
+            },
+            Some(Failed { code, message, .. }) => ClusterError::Busy {
+                server,
+                verb,
+                resource,
+                code,
+                message,
+                tries: match tries {
+                    1 => "1 try".to_owned(),
+                    tries => format!("{tries} tries"),
+                },
+                limit,
+                reached,
+            },
+        }
+    }
+
+    fn endless(&self, asked: &Asked, reached: &Reached) -> ClusterError {
+        ClusterError::Endless {
+            server: self.server.clone(),
+            verb: asked.verb.clone(),
+            resource: asked.resource.clone(),
+            reached: reached.to_string(),
+        }
+    }
+
+    fn error(&self, error: Error, asked: &Asked) -> ClusterError {
+        match error {
+            Error::Api(status) => {
+                let failed = Failed {
+                    code: status.code,
+                    message: status.message.trim().to_owned(),
+                    retry_after: None,
+                };
+                self.refused(failed, asked)
+            }
+            Error::Auth(error) => ClusterError::of_login(&error),
+            error => ClusterError::Unreachable {
+                server: self.server.clone(),
+                cause: root_of(&error),
+            },
+        }
+    }
+}
+
+/// The innermost cause: the outer ones only say that a request failed.
+fn root_of(error: &Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}

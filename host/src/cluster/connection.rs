@@ -1,0 +1,352 @@
+//! Which cluster is asked, and as whom: as `kubectl` finds it.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+use super::ClusterError;
+
+/// The flags of `kubectl` that say which cluster is asked, and as whom.
+#[derive(Debug, Clone, Default)]
+pub struct Connection {
+    /// `--kubeconfig`: this file and no other.
+    pub kubeconfig: Option<PathBuf>,
+    /// `--context`: instead of the current one.
+    pub context: Option<String>,
+    /// `--namespace`: instead of that of the context.
+    pub namespace: Option<String>,
+    /// `--as`.
+    pub impersonate: Option<String>,
+    /// `--as-group`.
+    pub impersonate_groups: Vec<String>,
+    /// `--token`: instead of the credentials of the user.
+    pub token: Option<String>,
+    /// `--server`: instead of that of the context.
+    pub server: Option<String>,
+    /// `--user`: instead of that of the context.
+    pub user: Option<String>,
+    /// `--request-timeout`: for all tries of a request, and for all pages of a list; zero is no limit. Without it, a
+    /// request may take a minute, and a list five.
+    pub request_timeout: Option<Duration>,
+}
+
+/// Where a kubeconfig is if no flag names it.
+struct Environment<'e> {
+    /// `KUBECONFIG`.
+    listed: Option<OsString>,
+    home: Option<PathBuf>,
+    /// The account of the pod that this runs in.
+    pod: &'e dyn Fn() -> Option<Config>,
+}
+
+impl Connection {
+    /// What to connect to, and the name of the context; no name for the account of the pod that this runs in.
+    pub(super) async fn config(&self) -> Result<(Config, Option<String>), ClusterError> {
+        self.config_in(Environment {
+            listed: std::env::var_os("KUBECONFIG"),
+            home: std::env::home_dir(),
+            pod: &|| Config::incluster().ok(),
+        })
+        .await
+    }
+
+    async fn config_in(
+        &self,
+        environment: Environment<'_>,
+    ) -> Result<(Config, Option<String>), ClusterError> {
+        let Environment { listed, home, pod } = environment;
+        let (mut config, context, has_proxy): (Config, Option<String>, bool);
+        let kubeconfig = match self.kubeconfig(listed, home) {
+            // The address is enough.
+            Err(ClusterError::NoKubeconfig(_)) if self.is_only_an_address() => None,
+            kubeconfig => kubeconfig?,
+        };
+        if let Some(kubeconfig) = kubeconfig {
+            let current = kubeconfig.current_context.clone();
+            let name = self.context.clone().or(current);
+            let name = name.filter(|name| !name.is_empty());
+            let name = name.ok_or(ClusterError::NoCurrentContext)?;
+            has_proxy = names_proxy(&kubeconfig, &name);
+            let options = KubeConfigOptions {
+                context: Some(name.clone()),
+                user: self.user.clone(),
+                ..KubeConfigOptions::default()
+            };
+            let found = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+            config = found.map_err(ClusterError::of_kubeconfig)?;
+            context = Some(name);
+        } else if self.is_only_an_address() {
+            config = Config::new(Uri::default());
+            (context, has_proxy) = (None, false);
+        } else {
+            let nowhere =
+                "`~/.kube/config` does not exist, and the command does not run in a Pod".to_owned();
+            config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
+            (context, has_proxy) = (None, false);
+        }
+        if let Some(server) = &self.server {
+            let url = server.parse();
+            config.cluster_url = url
+                .map_err(|error| ClusterError::Kubeconfig(format!("--server {server}: {error}")))?;
+        }
+        if let Some(token) = &self.token {
+            let auth = &mut config.auth_info;
+            (auth.username, auth.password) = (None, None);
+            (auth.exec, auth.auth_provider, auth.token_file) = (None, None, None);
+            auth.token = Some(token.clone().into());
+        }
+        // kube takes the proxy of the environment for every server.
+        if !has_proxy {
+            let proxy = proxy_of_environment(&config.cluster_url);
+            let proxy = proxy.map(|proxy| proxy.parse()).transpose();
+            config.proxy_url = proxy.map_err(|error| {
+                let error = KubeconfigError::ParseProxyUrl(error);
+                ClusterError::of_kubeconfig(error)
+            })?;
+        }
+        // A request is sent again here, where it has a deadline for all tries.
+        config.default_retry = false;
+        config.connect_timeout = Some(Duration::from_secs(10));
+        config.read_timeout = Some(Duration::from_mins(1));
+        if self.request_timeout.is_some() {
+            config.connect_timeout = None;
+            config.read_timeout = None;
+        }
+        if let Some(namespace) = &self.namespace {
+            config.default_namespace.clone_from(namespace);
+        }
+        if let Some(user) = &self.impersonate {
+            config.auth_info.impersonate = Some(user.clone());
+            config.auth_info.impersonate_groups = Some(self.impersonate_groups.clone());
+        }
+        Ok((config, context))
+    }
+
+    /// Whether the address alone says which cluster is meant.
+    fn is_only_an_address(&self) -> bool {
+        self.server.is_some() && self.kubeconfig.is_none() && self.context.is_none()
+    }
+
+    /// The kubeconfig; none where only the account of a pod is left. Whoever names a file or a context does not mean
+    /// that account.
+    fn kubeconfig(
+        &self,
+        listed: Option<OsString>,
+        home: Option<PathBuf>,
+    ) -> Result<Option<Kubeconfig>, ClusterError> {
+        if let Some(path) = &self.kubeconfig {
+            return match read(path)? {
+                Some(kubeconfig) => Ok(Some(kubeconfig)),
+                None => Err(missing(std::slice::from_ref(path))),
+            };
+        }
+        let listed: Vec<PathBuf> = std::env::split_paths(&listed.unwrap_or_default())
+            .filter(|path| !path.as_os_str().is_empty())
+            .collect();
+        let is_listed = !listed.is_empty();
+        let paths = if is_listed {
+            listed
+        } else {
+            let home = home.into_iter();
+            home.map(|home| home.join(".kube/config")).collect()
+        };
+        let mut merged: Option<Kubeconfig> = None;
+        for path in &paths {
+            // kubectl ignores files that do not exist.
+            let Some(next) = read(path)? else { continue };
+            merged = Some(match merged {
+                None => next,
+                Some(first) => first.merge(next).map_err(ClusterError::of_kubeconfig)?,
+            });
+        }
+        if merged.is_none() && (is_listed || self.context.is_some()) {
+            return Err(missing(&paths));
+        }
+        Ok(merged)
+    }
+}
+
+/// A file; none if it is not there.
+fn read(path: &Path) -> Result<Option<Kubeconfig>, ClusterError> {
+    match Kubeconfig::read_from(path) {
+        Err(KubeconfigError::ReadConfig(error, _)) if error.kind() == ErrorKind::NotFound => {
+            Ok(None)
+        }
+        Err(error) => Err(ClusterError::of_file(path, error)),
+        Ok(kubeconfig) => Ok(Some(kubeconfig)),
+    }
+}
+
+fn missing(paths: &[PathBuf]) -> ClusterError {
+    let paths = paths.iter().map(|path| format!("`{}`", path.display()));
+    let paths: Vec<String> = paths.collect();
+    ClusterError::NoKubeconfig(format!("{} does not exist", paths.join(", ")))
+}
+
+/// Whether the cluster of a context has a proxy of its own, which comes before that of the environment.
+fn names_proxy(kubeconfig: &Kubeconfig, context: &str) -> bool {
+    let mut contexts = kubeconfig.contexts.iter();
+    let context = contexts.find(|named| named.name == context);
+    let Some(context) = context.and_then(|named| named.context.as_ref()) else {
+        return false;
+    };
+    let mut clusters = kubeconfig.clusters.iter();
+    let cluster = clusters.find(|named| named.name == context.cluster);
+    let proxy = cluster.and_then(|named| named.cluster.as_ref()?.proxy_url.as_ref());
+    proxy.is_some_and(|proxy| !proxy.is_empty())
+}
+
+fn proxy_of_environment(server: &Uri) -> Option<String> {
+    let variable = |names: [&str; 2]| {
+        let mut values = names
+            .into_iter()
+            .filter_map(|name| std::env::var(name).ok());
+        values.find(|value| !value.is_empty())
+    };
+    let proxy = variable(["HTTPS_PROXY", "https_proxy"])?;
+    let exceptions = variable(["NO_PROXY", "no_proxy"]).unwrap_or_default();
+    if server.scheme_str() != Some("https") || is_exempt(server, &exceptions) {
+        return None;
+    }
+    Some(if proxy.contains("://") {
+        proxy
+    } else {
+        format!("http://{proxy}")
+    })
+}
+
+/// Whether `NO_PROXY` names a server.
+///
+/// MIRRORS: golang.org/x/net http/httpproxy/proxy.go, `useProxy`.
+/// DIVERGES: `.example.com` is example.com as well.
+fn is_exempt(server: &Uri, exceptions: &str) -> bool {
+    let host = server.host().unwrap_or_default();
+    let host = host.trim_matches(['[', ']']);
+    let is_loopback = |address: IpAddr| address.is_loopback();
+    if host == "localhost" || host.parse().is_ok_and(is_loopback) {
+        return true;
+    }
+    let port = server.port_u16().unwrap_or(443);
+    let exceptions = exceptions.split(',').map(str::trim);
+    let exceptions = exceptions.filter(|exception| !exception.is_empty());
+    let exceptions: Vec<&str> = exceptions
+        .map(|exception| match exception.rsplit_once(':') {
+            Some((host, of)) if of.parse() == Ok(port) => host.trim_matches(['[', ']']),
+            _ => exception,
+        })
+        .map(|exception| exception.strip_prefix('*').unwrap_or(exception))
+        .collect();
+    // What is left of `*`.
+    if exceptions.contains(&"") {
+        return true;
+    }
+    let matcher = Matcher::builder().all("http://proxy");
+    let matcher = matcher.no(exceptions.join(",")).build();
+    matcher.intercept(server).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found in a pod, with these flags and this kubeconfig in the home.
+    fn found_in_a_pod(
+        connection: &Connection,
+        listed: Option<&str>,
+        in_home: Option<&str>,
+    ) -> Result<(Config, Option<String>), ClusterError> {
+        let home = tempfile::tempdir().unwrap();
+        if let Some(text) = in_home {
+            std::fs::create_dir(home.path().join(".kube")).unwrap();
+            std::fs::write(home.path().join(".kube/config"), text).unwrap();
+        }
+        let found = connection.config_in(Environment {
+            listed: listed.map(OsString::from),
+            home: Some(home.path().to_owned()),
+            pod: &|| Some(Config::new(Uri::from_static("https://10.0.0.1"))),
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(found)
+    }
+
+    /// Whoever has a kubeconfig, or names one, does not mean the account of the pod.
+    #[test]
+    fn the_account_of_a_pod_is_used_where_nothing_else_is_named() {
+        let none = Connection::default();
+        let (config, context) = found_in_a_pod(&none, None, None).unwrap();
+        assert_eq!(
+            (config.cluster_url.host(), context),
+            (Some("10.0.0.1"), None)
+        );
+
+        let in_context = Connection {
+            context: Some("other".to_owned()),
+            ..Connection::default()
+        };
+        let named = Connection {
+            kubeconfig: Some("/nowhere/named".into()),
+            ..Connection::default()
+        };
+        for (connection, listed, in_home, wanted) in [
+            (&none, None, Some("{"), "cannot be read: line 1 "),
+            (
+                &none,
+                Some("/"),
+                None,
+                "the kubeconfig `/` cannot be read: ",
+            ),
+            (
+                &none,
+                Some("/nowhere/listed"),
+                None,
+                "`/nowhere/listed` does not exist",
+            ),
+            (&none, None, Some("kind: Config"), "no current context"),
+            (&in_context, None, None, "/.kube/config` does not exist"),
+            (&named, None, None, "`/nowhere/named` does not exist"),
+        ] {
+            let error = found_in_a_pod(connection, listed, in_home).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn no_proxy_names_servers_as_in_go() {
+        let is_exempt = |server: &str, exceptions: &str| {
+            let server = format!("https://{server}").parse().unwrap();
+            is_exempt(&server, exceptions)
+        };
+        for (server, exceptions) in [
+            ("localhost:6443", ""),
+            ("127.0.0.2", ""),
+            ("[::1]:6443", ""),
+            ("api.example.com", "example.com"),
+            ("api.example.com", "other, .example.com"),
+            ("api.example.com", "*.example.com"),
+            ("api.example.com:6443", "api.example.com:6443"),
+            ("api.example.com", "*"),
+            ("10.1.2.3", "*"),
+            ("10.1.2.3:6443", "10.0.0.0/8"),
+            ("10.1.2.3:6443", "10.1.2.3"),
+            ("[fd00::1]:6443", "[fd00::1]:6443"),
+        ] {
+            assert!(is_exempt(server, exceptions), "{server}: {exceptions}");
+        }
+        for (server, exceptions) in [
+            ("api.example.com", ""),
+            ("api.example.com", "ample.com,api"),
+            ("api.example.com:6443", "api.example.com:443"),
+            ("11.1.2.3:6443", "10.0.0.0/8,api"),
+        ] {
+            assert!(!is_exempt(server, exceptions), "{server}: {exceptions}");
+        }
+    }
+}

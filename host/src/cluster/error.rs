@@ -1,0 +1,209 @@
+//! Why a cluster did not answer, and what to do about it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::client::AuthError;
+use kube::config::KubeconfigError;
+
+use crate::node_list::NodeListError;
+
+/// Why a cluster cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// No cluster is named.
+    #[error(
+        "no kubeconfig was found: {0}; set KUBECONFIG or log in, and check with `kubectl get nodes`"
+    )]
+    NoKubeconfig(String),
+    /// There is a kubeconfig, but it cannot be read.
+    #[error("the kubeconfig `{}` cannot be read: {why}; correct the file, and check with `kubectl get nodes`", path.display())]
+    Unreadable {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The kubeconfig has no such context.
+    #[error(
+        "the kubeconfig has no context `{0}`; to list its contexts, run `kubectl config get-contexts`"
+    )]
+    NoContext(String),
+    /// The kubeconfig names no context.
+    #[error("the kubeconfig has no current context; choose one with `kubectl config use-context`")]
+    NoCurrentContext,
+    /// The kubeconfig is wrong.
+    #[error(
+        "the kubeconfig cannot be used: {0}; correct the file, and check with `kubectl get nodes`"
+    )]
+    Kubeconfig(String),
+    /// The kubeconfig's way of logging in does not work.
+    #[error(
+        "logging in with the kubeconfig failed: {0}; log in again, and check with `kubectl get nodes`"
+    )]
+    Login(String),
+    /// There is no connection.
+    #[error(
+        "the API server {server} cannot be reached: {cause}; check that the context is correct and that the cluster is running"
+    )]
+    Unreachable {
+        /// Its address.
+        server: String,
+        /// Why.
+        cause: String,
+    },
+    /// No answer in the time that the user gives it.
+    #[error(
+        "the API server {server} did not complete the request to {verb} {resource} within {limit:?}{reached}; check that the context is correct and that the cluster is running, or raise the limit with --request-timeout"
+    )]
+    TimedOut {
+        /// Its address.
+        server: String,
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// `--request-timeout`, or the default.
+        limit: Duration,
+        /// What of a list was read, as the end of a clause.
+        reached: String,
+    },
+    /// 429, 503 or 504, until the time was up.
+    #[error(
+        "the API server {server} is too busy to {verb} {resource}: status {code} ({message}) after {tries}{reached}; the limit for all of them is {limit:?}: try again later, or raise it with --request-timeout"
+    )]
+    Busy {
+        /// Its address.
+        server: String,
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// The HTTP status.
+        code: u16,
+        /// The message of the API server.
+        message: String,
+        /// How often it was asked, in words.
+        tries: String,
+        /// `--request-timeout`, or the default.
+        limit: Duration,
+        /// What of a list was read, as the end of a clause.
+        reached: String,
+    },
+    /// A list that does not end, or an answer that is too long.
+    #[error(
+        "the API server {server} does not complete the request to {verb} {resource}: the response is too long{reached}; check that the context is correct"
+    )]
+    Endless {
+        /// Its address.
+        server: String,
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// What of a list was read, as the end of a clause.
+        reached: String,
+    },
+    /// 401.
+    #[error("the API server {server} rejects the kubeconfig's credentials; log in again")]
+    Unauthorized {
+        /// Its address.
+        server: String,
+    },
+    /// 403.
+    #[error(
+        "you are not allowed to {verb} {resource}: {message}; request a role with the verb `{verb}` on `{resource}`, or use another account"
+    )]
+    Forbidden {
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// The message of the API server.
+        message: String,
+    },
+    /// The cluster has no `HyperConverged` that can be judged.
+    #[error(
+        "the cluster does not serve hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; check that the HyperConverged Cluster Operator is installed"
+    )]
+    NotServed,
+    /// The cluster has another version of `HyperConverged`.
+    #[error("the cluster does not serve {api_version}; it serves {served}")]
+    VersionNotServed {
+        /// What the object is.
+        api_version: String,
+        /// The versions that are served.
+        served: String,
+    },
+    /// Another status.
+    #[error("the API server returned {code} for {verb} {resource}: {message}")]
+    Refused {
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// The HTTP status.
+        code: u16,
+        /// The message of the API server.
+        message: String,
+    },
+    /// The answer is invalid.
+    #[error("the response of the API server to {verb} {resource} cannot be read")]
+    Answer {
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The nodes are invalid.
+    #[error("the cluster's nodes cannot be read")]
+    Nodes(#[source] NodeListError),
+    /// The client cannot be started.
+    #[error("the client for the cluster cannot be started")]
+    Runtime(#[source] std::io::Error),
+}
+
+impl ClusterError {
+    pub(super) fn of_kubeconfig(error: KubeconfigError) -> Self {
+        match error {
+            KubeconfigError::LoadContext(context) => Self::NoContext(context),
+            error => Self::Kubeconfig(error.to_string()),
+        }
+    }
+
+    pub(super) fn of_file(path: &Path, error: KubeconfigError) -> Self {
+        Self::Unreadable {
+            path: path.to_owned(),
+            why: match error {
+                KubeconfigError::ReadConfig(error, _) => error.to_string(),
+                // The lines below show what is around the place, which may be a token.
+                KubeconfigError::Parse(error) => {
+                    let error = error.to_string();
+                    let line = error.lines().next().unwrap_or_default();
+                    line.trim_start_matches("error: ").to_owned()
+                }
+                error => error.to_string(),
+            },
+        }
+    }
+
+    pub(super) fn of_client(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Auth(error) => Self::of_login(&error),
+            error => Self::Kubeconfig(error.to_string()),
+        }
+    }
+
+    /// The output and the variables of a command that logs in are secret.
+    pub(super) fn of_login(error: &AuthError) -> Self {
+        Self::Login(match error {
+            AuthError::AuthExecStart(error) => format!("its command cannot be run: {error}"),
+            AuthError::AuthExecRun { status, .. } => format!("its command ended with {status}"),
+            AuthError::AuthExecParse(_) => "its command did not print an ExecCredential".to_owned(),
+            error => error.to_string(),
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! Runs a Kubewarden policy without a cluster: the same module that policy-server would load, on the engine
+//! that policy-server runs it on ([wapc] and wasmtime), with its host calls answered from a file, from counts of
+//! nodes, from a live cluster, from registries, from a recorded session, or not at all.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use host::{Labels, NodeList, Policy};
+//!
+//! let policy = Policy::embedded()?;
+//! let objects = manifest::objects(&std::fs::read("hyperconverged.yaml")?)?;
+//! let labels = Labels::named_in(objects.iter().map(|object| &object.value));
+//! let nodes = Arc::new(NodeList::reduced_from_file("nodes.yaml".as_ref(), &labels)?);
+//! let payload = br#"{"request": {}, "settings": {}}"#;
+//! let verdict = policy.validate(payload, nodes).result?;
+//! assert!(verdict.accepted);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What the host does to a policy is what policy-server does: a fresh instance for each evaluation, a
+//! deadline in ticks of an epoch, the same texts where it rejects something. Comments that begin with
+//! MIRRORS name the place in its sources. Nothing here reads arguments or prints.
+
+#![forbid(unsafe_code)]
+
+mod beside;
+#[cfg(feature = "run")]
+mod cache;
+#[cfg(all(feature = "run", unix))]
+mod captured;
+#[cfg(feature = "run")]
+mod cluster;
+#[cfg(feature = "run")]
+mod embedded;
+#[cfg(feature = "run")]
+mod error;
+mod failing;
+mod grants;
+mod host_calls;
+mod mask;
+#[cfg(feature = "run")]
+mod module;
+mod node_list;
+#[cfg(feature = "run")]
+mod policy;
+#[cfg(feature = "run")]
+mod registry;
+mod request;
+mod session;
+mod timely;
+
+pub use beside::Beside;
+#[cfg(feature = "run")]
+pub use cache::{CacheError, cache_directory, private};
+#[cfg(feature = "run")]
+pub use cluster::{Cluster, ClusterError, Connection};
+#[cfg(feature = "run")]
+pub use error::HostError;
+pub use failing::Failing;
+pub use grants::{Capabilities, CapabilityError, Granted, Resource};
+pub use host_calls::{HostCalls, handler_error};
+#[cfg(feature = "run")]
+pub use module::{context_aware_resources, module_sha256};
+pub use node_list::{CanI, Counts, CountsError, Labels, NodeList, NodeListError};
+#[cfg(feature = "run")]
+pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
+#[cfg(feature = "run")]
+pub use registry::Registries;
+pub use request::{Request, ResourceAttributes, SubjectAccessReview};
+pub use session::{Exchange, Record, Replay, Response, Session, SessionError};
+pub use timely::Timely;

@@ -1,0 +1,141 @@
+//! The sections of a module, with and without those that do not change what it does.
+
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use wasmparser::{Encoding, Parser, Payload};
+
+use crate::grants::Resource;
+
+/// The SHA-256 of a module without its custom sections, in hexadecimal: the same before and after
+/// `kwctl annotate`, which adds some, and with or without the names of its functions. None if the bytes are no
+/// WebAssembly module.
+pub fn module_sha256(module: &[u8]) -> Option<String> {
+    let mut hash = Sha256::new();
+    let mut done = 0;
+    for payload in Parser::new(0).parse_all(module) {
+        let (id, end) = match payload.ok()? {
+            Payload::Version {
+                encoding: Encoding::Component,
+                ..
+            } => return None,
+            Payload::Version { range, .. } => (None, range.end),
+            payload => match payload.as_section() {
+                Some((id, range)) => (Some(id), range.end),
+                // A function of the section before.
+                None => continue,
+            },
+        };
+        // With the section's id and length.
+        if id != Some(CUSTOM) {
+            hash.update(module.get(done..end)?);
+        }
+        done = end;
+    }
+    Some(sources::hex(&hash.finalize()))
+}
+
+/// The id of custom sections, which do not change what a module does.
+const CUSTOM: u8 = 0;
+
+/// The Kubernetes resources that a module asks for in its metadata, which `kwctl annotate` adds; none without.
+///
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/policy_metadata.rs, `Metadata::from_contents`.
+///
+/// # Errors
+///
+/// If there is metadata that cannot be read.
+pub fn context_aware_resources(module: &[u8]) -> Result<Vec<Resource>, serde_json::Error> {
+    let payloads = Parser::new(0).parse_all(module).map_while(Result::ok);
+    let metadata = payloads.into_iter().find_map(|payload| match payload {
+        Payload::CustomSection(section) if section.name() == "io.kubewarden.metadata" => {
+            Some(section.data())
+        }
+        _ => None,
+    });
+    let metadata: Metadata = match metadata {
+        Some(metadata) => serde_json::from_slice(metadata)?,
+        None => Metadata::default(),
+    };
+    Ok(metadata.context_aware_resources)
+}
+
+/// What is read of the metadata.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(default)]
+    context_aware_resources: Vec<Resource>,
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    /// A type section and a longer one of data; lengths as a compiler writes them and padded.
+    fn module(custom: &[u8]) -> Vec<u8> {
+        let mut module = b"\0asm\x01\0\0\0".to_vec();
+        module.extend(custom);
+        module.extend([1, 0x81, 0x00, 0]);
+        module.extend(custom);
+        module.extend([11, 0xac, 0x02]);
+        module.extend([7; 300]);
+        module.extend(custom);
+        module
+    }
+
+    #[test]
+    fn custom_sections_do_not_count() {
+        let plain = module_sha256(&module(&[])).unwrap();
+        assert_eq!(
+            plain,
+            "4a9df9a3d03b979cbafb824fe2f7eab88726243c184c61cf176f645f397723c6"
+        );
+        assert_eq!(module_sha256(&module(&[0, 3, 1, b'a', 9])), Some(plain));
+    }
+
+    /// With a custom section before, and one after, which must not be taken for it.
+    fn annotated(metadata: &str) -> Vec<u8> {
+        let mut module = b"\0asm\x01\0\0\0\0\x05\x04name".to_vec();
+        let name = "io.kubewarden.metadata";
+        module.extend([0, u8::try_from(1 + name.len() + metadata.len()).unwrap()]);
+        module.extend([u8::try_from(name.len()).unwrap()]);
+        module.extend(name.bytes().chain(metadata.bytes()));
+        module.extend([0, 0]);
+        module
+    }
+
+    #[test]
+    fn what_a_module_asks_for_is_in_its_metadata() {
+        let metadata =
+            r#"{"mutating":false,"contextAwareResources":[{"apiVersion":"v1","kind":"Node"}]}"#;
+        let asked = context_aware_resources(&annotated(metadata)).unwrap();
+        assert_eq!(asked, [Resource::node()]);
+        for module in [&annotated("{}")[..], &module(&[]), b"(module)"] {
+            assert_eq!(context_aware_resources(module).unwrap(), []);
+        }
+        assert!(context_aware_resources(&annotated("{")).is_err());
+    }
+
+    #[test]
+    fn everything_else_counts() {
+        let plain = module(&[]);
+        for index in [11, 20, plain.len() - 1] {
+            let mut other = plain.clone();
+            other[index] ^= 1;
+            assert_ne!(module_sha256(&other), module_sha256(&plain), "{index}");
+        }
+    }
+
+    #[rstest]
+    #[case::nothing(b"")]
+    #[case::text(b"(module)")]
+    #[case::a_component(b"\0asm\x0d\0\x01\0")]
+    #[case::cut_in_a_section(b"\0asm\x01\0\0\0\x01\x05a")]
+    #[case::cut_in_a_length(b"\0asm\x01\0\0\0\x01\x85")]
+    #[case::a_length_without_end(b"\0asm\x01\0\0\0\x01\xff\xff\xff\xff\xff\xff")]
+    fn what_is_no_module_has_none(#[case] bytes: &[u8]) {
+        assert_eq!(module_sha256(bytes), None);
+    }
+}

@@ -1,0 +1,384 @@
+//! The nodes of a file in place of a cluster.
+
+mod counts;
+pub(crate) mod reduction;
+mod stream;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use manifest::{Encoding, Fields, ManifestError};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+pub use counts::{Counts, CountsError};
+pub use reduction::Labels;
+
+use crate::host_calls::{HostCalls, handler_error};
+use crate::mask;
+use crate::request::{Request, ResourceAttributes};
+use reduction::Reduction;
+
+/// Nodes as `kubectl get nodes -o yaml` or `-o json` writes them, answered as a cluster would.
+///
+/// A reduced list holds of each node what the policy of this project reads: name, labels, and architecture.
+///
+/// DIVERGES: the host hands over the whole metadata whatever the mask says. Of a large cluster that is a
+/// hundred megabytes four times over, in the file, the list, the host and the guest; and nothing that this
+/// project's module decides comes from it. For another module use a list that is not reduced.
+#[derive(Debug)]
+pub struct NodeList {
+    items: Vec<Box<RawValue>>,
+    can_i: CanI,
+    /// The answer to the last list call: a policy asks with one mask only, and a program judges many objects.
+    last: Mutex<Option<Answered>>,
+}
+
+#[derive(Debug)]
+struct Answered {
+    masks: Option<BTreeSet<String>>,
+    list: Arc<Vec<u8>>,
+}
+
+/// The answers to `kubernetes/can_i`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum CanI {
+    /// Everybody may do everything.
+    #[default]
+    Everything,
+    /// Everybody may do these: verb and resource, as in `list`, `nodes`.
+    Only(BTreeSet<(String, String)>),
+    /// That cannot be known; the error's text.
+    Unknown(String),
+}
+
+/// Why a file is not a list of nodes.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeListError {
+    /// The file cannot be read.
+    #[error("the node list `{}` cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// There is nothing in it.
+    #[error("the node list is empty; create it with `kubectl get nodes -o yaml`")]
+    Empty,
+    /// It is not JSON.
+    #[error("the node list is not valid JSON")]
+    Json(#[source] serde_json::Error),
+    /// It is not YAML.
+    #[error("the node list is not valid YAML")]
+    Yaml(#[source] ManifestError),
+    /// It is something else.
+    #[error("the node list contains {0}; create it with `kubectl get nodes -o yaml`")]
+    Kind(String),
+}
+
+impl NodeList {
+    /// Reads JSON or YAML from a file, and keeps everything.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is no list of nodes.
+    pub fn from_file(path: &Path) -> Result<Self, NodeListError> {
+        read_file(path, Reduction::Everything)
+    }
+
+    /// Reads JSON or YAML, and keeps everything: a `List` or `NodeList`, or a single `Node`.
+    ///
+    /// # Errors
+    ///
+    /// If it is no list of nodes.
+    pub fn from_text(text: &[u8]) -> Result<Self, NodeListError> {
+        read_text(text, Reduction::Everything)
+    }
+
+    /// Reads JSON or YAML from a file, and keeps what the policy of this project reads; YAML is never held
+    /// whole.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or is no list of nodes.
+    pub fn reduced_from_file(path: &Path, labels: &Labels) -> Result<Self, NodeListError> {
+        read_file(path, Reduction::Judged(labels))
+    }
+
+    /// Reads JSON or YAML, and keeps what the policy of this project reads.
+    ///
+    /// # Errors
+    ///
+    /// If it is no list of nodes.
+    pub fn reduced_from_text(text: &[u8], labels: &Labels) -> Result<Self, NodeListError> {
+        read_text(text, Reduction::Judged(labels))
+    }
+
+    /// Makes up workers, so many of each architecture, and no control plane.
+    pub fn made_up(counts: &BTreeMap<String, usize>) -> Self {
+        Self::of(raw_nodes(counts, ""))
+    }
+
+    /// The list after so many workers of each architecture have joined.
+    #[must_use]
+    pub fn joined_by(&self, counts: &BTreeMap<String, usize>) -> Self {
+        let mut items = self.items.clone();
+        items.extend(raw_nodes(counts, "joined-"));
+        Self::of(items).with_can_i(self.can_i.clone())
+    }
+
+    pub(crate) fn of(items: Vec<Box<RawValue>>) -> Self {
+        Self {
+            items,
+            can_i: CanI::default(),
+            last: Mutex::new(None),
+        }
+    }
+
+    /// Sets the answers to `can_i`.
+    #[must_use]
+    pub fn with_can_i(self, can_i: CanI) -> Self {
+        Self { can_i, ..self }
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    fn objects(&self) -> impl Iterator<Item = Map<String, Value>> {
+        self.items
+            .iter()
+            .filter_map(|item| serde_json::from_str(item.get()).ok())
+    }
+
+    fn list(&self, masks: Option<BTreeSet<String>>) -> Arc<Vec<u8>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answered) = last.as_ref().filter(|answered| answered.masks == masks) {
+            return Arc::clone(&answered.list);
+        }
+        let list = mask::list("v1", "Node", masks.as_ref(), self.objects());
+        let list = Arc::new(list);
+        *last = Some(Answered {
+            masks,
+            list: Arc::clone(&list),
+        });
+        list
+    }
+
+    fn answer(&self, request: Request) -> Result<Vec<u8>, String> {
+        match request {
+            Request::KubernetesListResourceAll {
+                api_version,
+                kind,
+                label_selector,
+                field_selector,
+                field_masks,
+            } => {
+                check_kind(&api_version, &kind)?;
+                // A real host hands selectors to the API server; here is none, and a list that ignored them
+                // would be wrong silently.
+                for selector in [label_selector, field_selector].into_iter().flatten() {
+                    if !selector.is_empty() {
+                        return Err(format!(
+                            "a node list from a file does not support the selector `{selector}`"
+                        ));
+                    }
+                }
+                Ok(self.list(field_masks).to_vec())
+            }
+            Request::KubernetesListResourceNamespace {
+                api_version, kind, ..
+            } => {
+                check_kind(&api_version, &kind)?;
+                Err(format!(
+                    "resource {api_version}/{kind} is cluster wide. Cannot search for it inside of a namespace"
+                ))
+            }
+            Request::KubernetesGetResource {
+                api_version,
+                kind,
+                name,
+                namespace,
+                field_masks,
+                ..
+            } => {
+                check_kind(&api_version, &kind)?;
+                let named = |object: &Map<String, Value>| {
+                    object.get("metadata").and_then(|data| data.get("name")) == Some(&json!(name))
+                };
+                match self.objects().find(named) {
+                    Some(object) => {
+                        Ok(mask::got(object, &api_version, &kind, field_masks.as_ref())
+                            .to_string()
+                            .into_bytes())
+                    }
+                    None => Err(format!(
+                        "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
+                    )),
+                }
+            }
+            Request::KubernetesCanI { request, .. } => {
+                let allowed = self.can_i.allows(&request.resource_attributes)?;
+                Ok(json!({ "allowed": allowed }).to_string().into_bytes())
+            }
+            Request::OciManifest { image }
+            | Request::OciManifestDigest { image }
+            | Request::OciManifestAndConfig { image } => Err(format!(
+                "the image `{image}` cannot be read: only nodes are available"
+            )),
+            Request::DNSLookupHost { host } => Err(format!(
+                "the host `{host}` cannot be looked up: only nodes are available"
+            )),
+        }
+    }
+}
+
+impl CanI {
+    fn allows(&self, wanted: &ResourceAttributes) -> Result<bool, String> {
+        match self {
+            Self::Everything => Ok(true),
+            Self::Only(allowed) => {
+                Ok(allowed.contains(&(wanted.verb.clone(), wanted.resource.clone())))
+            }
+            Self::Unknown(error) => Err(error.clone()),
+        }
+    }
+}
+
+impl HostCalls for NodeList {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let request = Request::parse(namespace, operation, payload)?;
+        self.answer(request).map_err(handler_error)
+    }
+}
+
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs,
+/// `build_kube_resource`, of a cluster in which there is nothing but nodes.
+fn check_kind(api_version: &str, kind: &str) -> Result<(), String> {
+    if (api_version, kind) == ("v1", "Node") {
+        Ok(())
+    } else {
+        Err(format!("Cannot find resource {api_version}/{kind}"))
+    }
+}
+
+fn raw_nodes(counts: &BTreeMap<String, usize>, prefix: &str) -> Vec<Box<RawValue>> {
+    counts::nodes(counts, prefix)
+        .filter_map(|node| to_raw_value(&node).ok())
+        .collect()
+}
+
+fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
+    let unreadable = |source| NodeListError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let mut reader = BufReader::with_capacity(1 << 16, file);
+    if Encoding::of(reader.fill_buf().map_err(unreadable)?) != Encoding::Utf8 {
+        let mut text = Vec::new();
+        reader.read_to_end(&mut text).map_err(unreadable)?;
+        return read_text(&text, reduction);
+    }
+    if reader.fill_buf().map_err(unreadable)?.starts_with(MARK) {
+        reader.consume(MARK.len());
+    }
+    if is_json(reader.fill_buf().map_err(unreadable)?) {
+        let mut text = Vec::new();
+        reader.read_to_end(&mut text).map_err(unreadable)?;
+        return of_json(&text, reduction).map(NodeList::of);
+    }
+    match stream::nodes(reader, reduction) {
+        Ok(nodes) => Ok(NodeList::of(nodes)),
+        Err(stream::Stopped::List(error)) => Err(error),
+        Err(stream::Stopped::File(source)) => Err(unreadable(source)),
+    }
+}
+
+fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
+    let decoded = match Encoding::of(text) {
+        Encoding::Utf8 => None,
+        _ => Some(manifest::decoded(text).map_err(NodeListError::Yaml)?),
+    };
+    let text = decoded.as_ref().map_or(text, |text| text.as_bytes());
+    let text = text.strip_prefix(MARK).unwrap_or(text);
+    if is_json(text) {
+        return of_json(text, reduction).map(NodeList::of);
+    }
+    match stream::nodes(text, reduction) {
+        Ok(nodes) => Ok(NodeList::of(nodes)),
+        Err(stream::Stopped::List(error)) => Err(error),
+        Err(stream::Stopped::File(_)) => Err(NodeListError::Empty),
+    }
+}
+
+/// What some editors of Windows put before UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+fn is_json(text: &[u8]) -> bool {
+    text.trim_ascii_start().first() == Some(&b'{')
+}
+
+fn of_json(text: &[u8], reduction: Reduction<'_>) -> Result<Vec<Box<RawValue>>, NodeListError> {
+    let list: Fields<'_> = serde_json::from_slice(text).map_err(NodeListError::Json)?;
+    let kind = list.get("kind").map(|kind| kind.trim_matches('"'));
+    let items = list.get("items").map(serde_json::from_str);
+    match (kind, items) {
+        (Some("List" | "NodeList") | None, Some(Ok(items))) => {
+            let items: Vec<&RawValue> = items;
+            let mut lines = Lines {
+                text,
+                before: 0,
+                line: 1,
+            };
+            items
+                .into_iter()
+                .map(|item| reduction.of(item.get(), lines.of(item.get())))
+                .collect()
+        }
+        (kind, _) => {
+            let whole = || std::str::from_utf8(text).unwrap_or_default();
+            single(kind, || reduction.of(whole(), 1)).map(|node| vec![node])
+        }
+    }
+}
+
+/// What has no items can be a node.
+fn single<T>(
+    kind: Option<&str>,
+    node: impl FnOnce() -> Result<T, NodeListError>,
+) -> Result<T, NodeListError> {
+    match kind {
+        Some("Node") => node(),
+        Some(kind) => Err(NodeListError::Kind(format!("a `{kind}`"))),
+        None => Err(NodeListError::Kind("neither a kind nor items".to_owned())),
+    }
+}
+
+/// Counts the lines up to parts of a text, which come in their order.
+struct Lines<'t> {
+    text: &'t [u8],
+    before: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    fn of(&mut self, part: &str) -> usize {
+        let offset = part.as_ptr() as usize - self.text.as_ptr() as usize;
+        let between = self.text.get(self.before..offset).unwrap_or_default();
+        self.line += between.split(|&byte| byte == b'\n').count() - 1;
+        self.before = offset;
+        self.line
+    }
+}

@@ -1,0 +1,155 @@
+//! Reduces nodes to the fields that the policy of this project reads.
+
+use std::collections::BTreeSet;
+
+use manifest::Fields;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::NodeListError;
+
+/// The labels of a node that a reduced list has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Labels {
+    /// All of them.
+    All,
+    /// Those with one of these keys, and those that are read in any case.
+    Only(BTreeSet<String>),
+}
+
+/// The labels that are read whatever is judged: they tell a node's role, and which nodes the workloads can be placed on.
+const ALWAYS: [&str; 4] = [
+    "kubernetes.io/arch",
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/worker",
+];
+
+impl Labels {
+    /// The labels that can matter to these objects. A placement names its labels in full, so a key that is not a
+    /// string in any of these objects does not matter.
+    pub fn named_in<'v>(objects: impl IntoIterator<Item = &'v Value>) -> Self {
+        let mut keys = BTreeSet::new();
+        let mut left: Vec<&Value> = objects.into_iter().collect();
+        while let Some(value) = left.pop() {
+            match value {
+                Value::String(text) => {
+                    keys.insert(text.clone());
+                }
+                Value::Array(items) => left.extend(items),
+                Value::Object(fields) => {
+                    keys.extend(fields.keys().cloned());
+                    left.extend(fields.values());
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        Self::Only(keys)
+    }
+
+    fn keep(&self, key: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(keys) => keys.contains(key) || ALWAYS.contains(&key),
+        }
+    }
+}
+
+/// How much of a node a list has.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reduction<'l> {
+    Everything,
+    /// Name, architecture and these labels.
+    Judged(&'l Labels),
+}
+
+impl Reduction<'_> {
+    /// The reduced node, as JSON.
+    pub(crate) fn of(self, node: &str, line: usize) -> Result<Box<RawValue>, NodeListError> {
+        let Some(fields) = fields(node) else {
+            let what = format!("an item that is not an object, in line {line}");
+            return Err(NodeListError::Kind(what));
+        };
+        match fields.get("kind") {
+            None | Some(r#""Node""# | "null") => {}
+            Some(kind) => {
+                let kind = kind.trim_matches('"');
+                return Err(NodeListError::Kind(format!("a `{kind}` in line {line}")));
+            }
+        }
+        let reduced = match self {
+            Self::Everything => node.to_owned(),
+            Self::Judged(labels) => object_of([
+                (
+                    "metadata",
+                    fields.get("metadata").map(|raw| metadata(raw, labels)),
+                ),
+                ("status", fields.get("status").map(status)),
+            ]),
+        };
+        RawValue::from_string(reduced).map_err(NodeListError::Json)
+    }
+}
+
+/// A value of an unexpected type stays as it is, so that the module can report it.
+fn metadata(raw: &str, labels: &Labels) -> String {
+    match fields(raw) {
+        None => raw.to_owned(),
+        Some(fields) => object_of([
+            ("name", fields.get("name").map(str::to_owned)),
+            (
+                "labels",
+                fields.get("labels").map(|raw| labels_of(raw, labels)),
+            ),
+        ]),
+    }
+}
+
+fn labels_of(raw: &str, labels: &Labels) -> String {
+    match fields(raw) {
+        None => raw.to_owned(),
+        Some(Fields(fields)) => object_of(
+            fields
+                .iter()
+                .filter(|field| labels.keep(&field.name))
+                .map(|field| (&*field.name, Some(field.value.get().to_owned()))),
+        ),
+    }
+}
+
+fn status(raw: &str) -> String {
+    match fields(raw) {
+        None => raw.to_owned(),
+        Some(fields) => object_of([("nodeInfo", fields.get("nodeInfo").map(node_info))]),
+    }
+}
+
+fn node_info(raw: &str) -> String {
+    match fields(raw) {
+        None => raw.to_owned(),
+        Some(fields) => object_of([(
+            "architecture",
+            fields.get("architecture").map(str::to_owned),
+        )]),
+    }
+}
+
+fn fields(raw: &str) -> Option<Fields<'_>> {
+    serde_json::from_str(raw).ok()
+}
+
+fn object_of<'n>(fields: impl IntoIterator<Item = (&'n str, Option<String>)>) -> String {
+    let mut text = String::from("{");
+    for (name, value) in fields {
+        if let Some(value) = value {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&Value::from(name).to_string());
+            text.push(':');
+            text.push_str(&value);
+        }
+    }
+    text.push('}');
+    text
+}

@@ -1,0 +1,190 @@
+//! Answers the module's questions about images from their registries, as policy-server does.
+
+mod connection;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use engine::Image;
+use oci_client::Reference;
+use sources::{Deadline, Logins, Sources};
+
+use self::connection::Connection;
+use crate::host_calls::{HostCalls, handler_error};
+use crate::request::Request;
+
+/// How many images are read at a time: registries limit who asks for more.
+const AT_ONCE: usize = 4;
+
+/// How long the look-up of an image may take: credential helper, login, manifest and configuration together, in every way
+/// in which the registry may be reached. The module may wait for two images before it is interrupted.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// An error is a sentence or two; a registry can send more.
+const LONGEST_ERROR: usize = 600;
+
+/// Answers questions about images. Answers and errors are cached for as long as this value exists, so that each image is
+/// read once.
+///
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/oci.rs and
+/// crates/policy-fetcher/src/registry/mod.rs.
+/// DIVERGES: policy-server caches answers for a minute and no errors, ignores a credential helper that fails, has no
+/// timeout, and reads answers of any length.
+#[derive(Debug)]
+pub struct Registries {
+    sources: Sources,
+    logins: Logins,
+    patience: Duration,
+    answers: Mutex<BTreeMap<(Question, String), Answer>>,
+    /// How long the look-up of each image has taken so far.
+    spent: Mutex<BTreeMap<String, Duration>>,
+}
+
+type Answer = Result<Vec<u8>, String>;
+
+/// What is asked about an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Question {
+    Digest,
+    Manifest,
+    ManifestAndConfig,
+}
+
+impl Registries {
+    /// The registries as these sources describe them, with the credentials that docker and podman keep for this user.
+    pub fn new(sources: Sources) -> Self {
+        Self {
+            sources,
+            logins: Logins::of_the_environment(),
+            patience: PATIENCE,
+            answers: Mutex::default(),
+            spent: Mutex::default(),
+        }
+    }
+
+    /// The same, with another limit for the look-up of an image. The default is 12 seconds.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The architectures of images, or why they are unknown. Four images are read at a time.
+    pub fn architectures(
+        &self,
+        images: BTreeSet<Image>,
+    ) -> BTreeMap<Image, Result<BTreeSet<String>, String>> {
+        let threads = AT_ONCE.min(images.len());
+        let left = Mutex::new(images.into_iter());
+        let read = Mutex::new(BTreeMap::new());
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    loop {
+                        let Some(image) = lock(&left).next() else {
+                            break;
+                        };
+                        let architectures = image.architectures(self);
+                        lock(&read).insert(image, architectures);
+                    }
+                });
+            }
+        });
+        read.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask(&self, question: Question, image: &str) -> Answer {
+        let key = (question, image.to_owned());
+        if let Some(answer) = lock(&self.answers).get(&key) {
+            return answer.clone();
+        }
+        let started = Instant::now();
+        let spent = lock(&self.spent).get(image).copied().unwrap_or_default();
+        let deadline = Deadline {
+            at: started + self.patience.saturating_sub(spent),
+            patience: self.patience,
+        };
+        let answer = self.read(question, image, deadline);
+        lock(&self.spent).insert(image.to_owned(), spent + started.elapsed());
+        // It goes to a terminal, or into the log of a cluster.
+        let answer = answer.map_err(|error| engine::escape(&format!("{error:#}"), LONGEST_ERROR));
+        lock(&self.answers).insert(key, answer.clone());
+        answer
+    }
+
+    /// Asks in each of the ways in which the registry may be reached, until one works.
+    fn read(&self, question: Question, image: &str, deadline: Deadline) -> Result<Vec<u8>> {
+        let reference: Reference = image.parse().with_context(|| {
+            format!("`{image}` is not an image such as registry.example.com/name:tag")
+        })?;
+        let login = self.logins.find(&reference, deadline)?;
+        // The name in sources.yml, which for Docker Hub is not the host that is asked.
+        let host = reference.registry();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let mut failures = Vec::new();
+        for way in self.sources.ways(host)? {
+            let answer = runtime.block_on(async {
+                let config = self.sources.config(&way);
+                let answer = async {
+                    let connection = Connection::new(&reference, &login, &config)?;
+                    connection.answer(question).await
+                };
+                tokio::time::timeout(deadline.left(), answer).await
+            });
+            match answer {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(error)) => failures.push((way.name(), error)),
+                Err(_) => {
+                    let error = anyhow!("no response within {:?}", deadline.patience);
+                    failures.push((way.name(), error));
+                    break;
+                }
+            }
+        }
+        // Nobody waits for a name that is still being resolved.
+        runtime.shutdown_background();
+        if failures.len() == 1
+            && let Some((_, error)) = failures.pop()
+        {
+            return Err(error);
+        }
+        let failures = failures
+            .iter()
+            .map(|(way, error)| format!("{way}: {error:#}"));
+        bail!("{}", failures.collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl engine::Registry for Registries {
+    fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
+        self.ask(Question::Manifest, image)
+    }
+
+    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
+        self.ask(Question::ManifestAndConfig, image)
+    }
+}
+
+/// Answers for images only.
+impl HostCalls for Registries {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let (question, image) = match Request::parse(namespace, operation, payload)? {
+            Request::OciManifestDigest { image } => (Question::Digest, image),
+            Request::OciManifest { image } => (Question::Manifest, image),
+            Request::OciManifestAndConfig { image } => (Question::ManifestAndConfig, image),
+            other => {
+                return Err(handler_error(format_args!(
+                    "a registry cannot answer {other:?}"
+                )));
+            }
+        };
+        self.ask(question, &image).map_err(handler_error)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

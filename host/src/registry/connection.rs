@@ -1,0 +1,354 @@
+//! A registry, reached in one way, with or without credentials.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
+use http_auth::ChallengeParser;
+use oci_client::Reference;
+use oci_client::client::{ClientConfig, ClientProtocol, current_platform_resolver};
+use oci_client::errors::OciEnvelope;
+use oci_client::manifest::{
+    IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
+    OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
+};
+use oci_client::secrets::RegistryAuth;
+use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
+use reqwest::{Certificate, NoProxy, Proxy, Response, StatusCode, Url, redirect};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256, Sha512};
+use sources::{Login, hex};
+
+use super::Question;
+
+/// Manifests and configurations have some kilobytes. Nothing longer is read to its end.
+const LIMIT: usize = 4 << 20;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Registries redirect once, to where they store things.
+const REDIRECTS: usize = 5;
+
+const MANIFESTS: [&str; 4] = [
+    IMAGE_MANIFEST_MEDIA_TYPE,
+    IMAGE_MANIFEST_LIST_MEDIA_TYPE,
+    OCI_IMAGE_MEDIA_TYPE,
+    OCI_IMAGE_INDEX_MEDIA_TYPE,
+];
+
+/// A connection for the questions about one image.
+pub(super) struct Connection<'a> {
+    reference: &'a Reference,
+    login: &'a Login,
+    http: reqwest::Client,
+    scheme: &'static str,
+}
+
+impl<'a> Connection<'a> {
+    pub(super) fn new(
+        reference: &'a Reference,
+        login: &'a Login,
+        config: &ClientConfig,
+    ) -> Result<Self> {
+        Ok(Self {
+            reference,
+            login,
+            http: client(config)?,
+            scheme: match config.protocol {
+                ClientProtocol::Http => "http",
+                ClientProtocol::Https | ClientProtocol::HttpsExcept(_) => "https",
+            },
+        })
+    }
+
+    pub(super) async fn answer(&self, question: Question) -> Result<Vec<u8>> {
+        let token = self.token().await?;
+        let token = token.as_deref();
+        let answer = match question {
+            Question::Digest => {
+                let (_, digest) = self.manifest(self.reference, token).await?;
+                json!({"digest": digest}).to_string()
+            }
+            Question::Manifest => {
+                let (manifest, _) = self.manifest(self.reference, token).await?;
+                serde_json::to_string(&manifest)?
+            }
+            Question::ManifestAndConfig => {
+                let (manifest, digest) = self.image(token).await?;
+                let of_config = &manifest.config.digest;
+                let path = format!("blobs/{of_config}");
+                let config = self.get(&path, &manifest.config.media_type, token).await?;
+                verify(&config, of_config)?;
+                let config: Value = json_of(&config, "configuration")?;
+                json!({"manifest": manifest, "digest": digest, "config": config}).to_string()
+            }
+        };
+        Ok(answer.into_bytes())
+    }
+
+    /// Logs in, if the registry asks for a token.
+    ///
+    /// MIRRORS: oci-client src/client.rs, `_auth`.
+    /// DIVERGES: the answer of the token server is bounded.
+    async fn token(&self) -> Result<Option<String>> {
+        let host = self.reference.resolve_registry();
+        let url = format!("{}://{host}/v2/", self.scheme);
+        let response = self.http.get(url).send().await.map_err(unreached)?;
+        let Some(challenge) = Challenge::among(response.headers()) else {
+            return Ok(None);
+        };
+        let scope = format!("repository:{}:pull", self.reference.repository());
+        let service = challenge.service.iter().map(|service| ("service", service));
+        let url = Url::parse_with_params(&challenge.realm, service.chain([("scope", &scope)]))
+            .context("the address of the token server is not valid")?;
+        let mut request = self.http.get(url);
+        if let RegistryAuth::Basic(user, password) = &self.login.credentials {
+            request = request.basic_auth(user, Some(password));
+        }
+        let mut response = request.send().await.map_err(unreached)?;
+        let answer = body(&mut response).await?;
+        ensure!(
+            response.status() == StatusCode::OK,
+            "the login failed ({}): {}",
+            reason(&answer),
+            self.login.hint(self.reference)
+        );
+        // Not with the cause, which could quote the token.
+        let token = serde_json::from_slice::<Token>(&answer).ok();
+        let token = token.and_then(|answer| answer.token.or(answer.access_token));
+        let token = token.context("the response of the token server has no token")?;
+        Ok(Some(token))
+    }
+
+    /// The image itself: of an index, that for this machine.
+    ///
+    /// MIRRORS: oci-client src/client.rs, `_pull_image_manifest_and_list_digest`.
+    async fn image(&self, token: Option<&str>) -> Result<(OciImageManifest, String)> {
+        let index = match self.manifest(self.reference, token).await? {
+            (OciManifest::Image(manifest), digest) => return Ok((manifest, digest)),
+            (OciManifest::ImageIndex(index), _) => index,
+        };
+        let digest = current_platform_resolver(&index.manifests)
+            .context("the index has no image for the platform of this machine")?;
+        let reference = self.reference.clone_with_digest(digest);
+        match self.manifest(&reference, token).await? {
+            (OciManifest::Image(manifest), digest) => Ok((manifest, digest)),
+            (OciManifest::ImageIndex(_), _) => {
+                bail!("the index refers to another index instead of an image")
+            }
+        }
+    }
+
+    /// MIRRORS: oci-client src/client.rs, `_pull_manifest` and `validate_image_manifest`.
+    async fn manifest(
+        &self,
+        reference: &Reference,
+        token: Option<&str>,
+    ) -> Result<(OciManifest, String)> {
+        let name = reference.digest().or(reference.tag()).unwrap_or("latest");
+        let path = format!("manifests/{name}");
+        let manifest = self.get(&path, &MANIFESTS.join(", "), token).await?;
+        let digest = match reference.digest() {
+            Some(digest) => verify(&manifest, digest)?.to_owned(),
+            None => format!("sha256:{}", hex(&Sha256::digest(&manifest))),
+        };
+        let versioned: Versioned = json_of(&manifest, "manifest")?;
+        ensure!(
+            versioned.schema_version == 2,
+            "the manifest has the unsupported schema version {}",
+            versioned.schema_version
+        );
+        if let Some(media_type) = &versioned.media_type {
+            ensure!(
+                MANIFESTS.contains(&media_type.as_str()),
+                "the manifest has the unsupported media type {media_type}"
+            );
+        }
+        Ok((json_of(&manifest, "manifest")?, digest))
+    }
+
+    async fn get(&self, path: &str, accept: &str, token: Option<&str>) -> Result<Vec<u8>> {
+        let (host, repository) = (
+            self.reference.resolve_registry(),
+            self.reference.repository(),
+        );
+        let url = format!("{}://{host}/v2/{repository}/{path}", self.scheme);
+        let mut request = self.http.get(url).header(ACCEPT, accept);
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        } else if let RegistryAuth::Basic(user, password) = &self.login.credentials {
+            request = request.basic_auth(user, Some(password));
+        }
+        let mut response = request.send().await.map_err(unreached)?;
+        let body = body(&mut response).await?;
+        let status = response.status();
+        let hint = match status {
+            StatusCode::OK => return Ok(body),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.login.hint(self.reference),
+            StatusCode::NOT_FOUND => "check the repository and the tag".to_owned(),
+            StatusCode::TOO_MANY_REQUESTS => "log in, or try again later".to_owned(),
+            _ => "try again later".to_owned(),
+        };
+        bail!(
+            "the registry responds with status {} ({}): {hint}",
+            status.as_u16(),
+            reason(&body)
+        )
+    }
+}
+
+/// How a registry wants its clients to log in.
+struct Challenge {
+    realm: String,
+    service: Option<String>,
+}
+
+impl Challenge {
+    /// The first that asks for a token. One that asks for a password alone needs no token.
+    fn among(headers: &HeaderMap) -> Option<Self> {
+        let values = headers.get_all(WWW_AUTHENTICATE).iter();
+        let challenges = values
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| ChallengeParser::new(value).map_while(Result::ok));
+        let mut bearers = challenges.filter(|it| it.scheme.eq_ignore_ascii_case("bearer"));
+        bearers.find_map(|challenge| {
+            let parameter = |wanted: &str| {
+                let mut parameters = challenge.params.iter();
+                let found = parameters.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+                found.map(|(_, value)| value.to_unescaped())
+            };
+            Some(Self {
+                realm: parameter("realm")?,
+                service: parameter("service"),
+            })
+        })
+    }
+}
+
+/// The answer of a token server.
+#[derive(Deserialize)]
+struct Token {
+    token: Option<String>,
+    access_token: Option<String>,
+}
+
+/// The whole answer, if it is not too long.
+async fn body(response: &mut Response) -> Result<Vec<u8>> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(unreached)? {
+        body.extend_from_slice(&chunk);
+        ensure!(body.len() <= LIMIT, "the response is larger than 4 MiB");
+    }
+    Ok(body)
+}
+
+/// A client that is configured as that of oci-client. A system without certificate authorities is given the public ones,
+/// unless the user chose where they are.
+fn client(config: &ClientConfig) -> Result<reqwest::Client> {
+    // MIRRORS: rustls-native-certs src/lib.rs, `CertPaths::from_env`.
+    let mut variables = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
+        .map(std::env::var_os)
+        .into_iter()
+        .flatten();
+    let is_chosen = variables.any(|path| !path.is_empty());
+    match client_trusting(config, Vec::new()) {
+        Err(error) if !is_without_authorities(&error) => Err(error),
+        Err(error) if is_chosen => {
+            Err(error.context("no certificate authority is in SSL_CERT_FILE or SSL_CERT_DIR"))
+        }
+        Err(_) => client_trusting(config, public_authorities()?),
+        client => client,
+    }
+}
+
+/// rustls-platform-verifier gives no typed error.
+fn is_without_authorities(error: &Error) -> bool {
+    let mut texts = error.chain().map(ToString::to_string);
+    texts.any(|text| text.contains("No CA certificates were loaded from the system"))
+}
+
+/// The certificate authorities that browsers trust.
+fn public_authorities() -> Result<Vec<Certificate>> {
+    let authorities = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    let authorities = authorities.map(|authority| Certificate::from_der(authority));
+    Ok(authorities.collect::<Result<_, _>>()?)
+}
+
+/// A client that trusts these authorities besides those of the system and of the configuration.
+fn client_trusting(
+    config: &ClientConfig,
+    mut authorities: Vec<Certificate>,
+) -> Result<reqwest::Client> {
+    let mut client = reqwest::Client::builder()
+        .user_agent(config.user_agent)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .redirect(redirect::Policy::limited(REDIRECTS))
+        .tls_danger_accept_invalid_certs(config.accept_invalid_certificates);
+    for trusted in &config.extra_root_certificates {
+        authorities.push(Certificate::from_pem(&trusted.data)?);
+    }
+    client = client.tls_certs_merge(authorities);
+    let exceptions = config.no_proxy.as_deref().and_then(NoProxy::from_string);
+    if let Some(proxy) = &config.https_proxy {
+        client = client.proxy(Proxy::https(proxy)?.no_proxy(exceptions.clone()));
+    }
+    if let Some(proxy) = &config.http_proxy {
+        client = client.proxy(Proxy::http(proxy)?.no_proxy(exceptions));
+    }
+    Ok(client.build()?)
+}
+
+/// Why there is no answer.
+fn unreached(error: reqwest::Error) -> Error {
+    // The cause comes last, because the policy shows the end of a long reason.
+    let hint = if error.is_connect() {
+        "the registry cannot be reached; check the name, the network, the proxy, and the certificate authorities in sources.yml: "
+    } else {
+        ""
+    };
+    anyhow!("{hint}{:#}", Error::new(error.without_url()))
+}
+
+/// The reason in an answer that is an error.
+fn reason(body: &[u8]) -> String {
+    let envelope = serde_json::from_slice::<OciEnvelope>(body).ok();
+    let first = envelope.and_then(|envelope| envelope.errors.into_iter().next());
+    let reason = match first {
+        Some(error) if error.message.is_empty() => json!(error.code).to_string(),
+        Some(error) => error.message,
+        None => String::from_utf8_lossy(body).trim().to_owned(),
+    };
+    match reason.as_str() {
+        "" => "no reason".to_owned(),
+        _ => engine::escape(&reason, 200),
+    }
+}
+
+fn json_of<T: serde::de::DeserializeOwned>(answer: &[u8], what: &str) -> Result<T> {
+    serde_json::from_slice(answer).with_context(|| format!("the {what} is not valid"))
+}
+
+/// Whether these are the bytes of a digest, which is given back.
+fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
+    let is = match digest.split_once(':') {
+        Some(("sha256", wanted)) => hex(&Sha256::digest(bytes)) == wanted,
+        Some(("sha512", wanted)) => hex(&Sha512::digest(bytes)) == wanted,
+        _ => bail!("the digest {digest} has an unsupported algorithm"),
+    };
+    ensure!(is, "the content does not match the digest {digest}");
+    Ok(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One that cannot be parsed would be an error.
+    #[test]
+    fn the_public_authorities_are_trusted_where_there_are_no_others() {
+        let config = sources::Sources::default().config(&sources::Way::Http);
+        let authorities = public_authorities().unwrap();
+        assert!(authorities.len() > 100);
+        client_trusting(&config, authorities).unwrap();
+    }
+}

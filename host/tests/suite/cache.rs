@@ -1,0 +1,149 @@
+//! The cache of compiled modules: found again, and survived in whatever state it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use host::{Failing, Options, Policy};
+use rstest::rstest;
+
+/// As small as a guest can be, so that compiling it takes no time: it answers one thing.
+fn guest(answer: u8) -> String {
+    format!(
+        r#"(module
+            (import "wapc" "__guest_response" (func $response (param i32 i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 0) "{answer}")
+            (func (export "__guest_call") (param i32 i32) (result i32)
+                (call $response (i32.const 0) (i32.const 1))
+                i32.const 1))"#
+    )
+}
+
+fn answer(module: u8, cache: &Path) -> Vec<u8> {
+    let options = Options {
+        cache: Some(cache.to_owned()),
+        ..Options::default()
+    };
+    let policy = Policy::from_bytes(guest(module).as_bytes(), &options).unwrap();
+    let answer = policy.call("any", b"", Arc::new(Failing::new("no")));
+    answer.result.unwrap()
+}
+
+fn answers(cache: &Path) {
+    assert_eq!(answer(1, cache), b"1");
+}
+
+/// The compiled modules of a cache; beside them wasmtime notes when they were used.
+fn compiled(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut left = vec![directory.to_owned()];
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                left.push(path);
+            } else if path.extension().is_none() {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_module_is_compiled_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = directory.path().join("not").join("there");
+    answers(&cache);
+    let files = compiled(&cache);
+    assert_eq!(files.len(), 1, "{files:?}");
+    // What is found there is taken, be it compiled from something else.
+    let other = tempfile::tempdir().unwrap();
+    assert_eq!(answer(2, other.path()), b"2");
+    fs::copy(&compiled(other.path())[0], &files[0]).unwrap();
+    assert_eq!(answer(1, &cache), b"2");
+    assert_eq!(compiled(&cache), files);
+}
+
+#[rstest]
+#[case::garbage(b"garbage")]
+#[case::nothing(b"")]
+#[case::another_file_of_that_format(&[0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x29, 0x00, 0x00, b'w', b'r', b'o', b'n', b'g'])]
+fn a_broken_cache_is_replaced(#[case] bytes: &[u8]) {
+    let directory = tempfile::tempdir().unwrap();
+    answers(directory.path());
+    for file in compiled(directory.path()) {
+        fs::write(file, bytes).unwrap();
+    }
+    answers(directory.path());
+    for file in compiled(directory.path()) {
+        assert_ne!(fs::read(file).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_file_in_place_of_the_cache_is_survived() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("cache");
+    fs::write(&file, "mine").unwrap();
+    answers(&file);
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
+}
+
+/// Wasmtime removes what it does not know.
+#[test]
+fn the_cache_is_a_directory_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    answers(directory.path());
+    let entries = fs::read_dir(directory.path()).unwrap();
+    let names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["modules"]);
+}
+
+/// Root may write everywhere, so there it is a directory of the kernel's.
+#[test]
+fn a_cache_that_cannot_be_written_to_is_survived() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut permissions = fs::metadata(directory.path()).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(directory.path(), permissions).unwrap();
+    answers(directory.path());
+    answers(Path::new("/proc/self/cache"));
+}
+
+#[test]
+fn a_path_that_cannot_be_one_is_survived() {
+    answers(Path::new("\0"));
+}
+
+/// What is in the cache is run: nobody else may put something there.
+#[cfg(unix)]
+#[rstest]
+#[case::group(0o770)]
+#[case::others(0o707)]
+fn a_cache_that_others_can_write_to_is_not_used(#[case] mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let cache = directory.path().join("cache");
+    answers(&cache);
+    assert_eq!(compiled(&cache).len(), 1);
+    fs::set_permissions(&cache, fs::Permissions::from_mode(mode)).unwrap();
+    assert_eq!(answer(2, &cache), b"2");
+    assert_eq!(compiled(&cache).len(), 1, "the second module is not kept");
+    let why = host::private(&cache).unwrap_err().to_string();
+    assert!(why.contains("others can write to it"), "{why}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_cache_is_made_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let cache = directory.path().join("not").join("there");
+    answers(&cache);
+    let mode = fs::metadata(&cache).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}

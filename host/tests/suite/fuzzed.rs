@@ -1,0 +1,127 @@
+//! The inputs in `fuzz/corpus`, without a fuzzer: what was found once stays fixed. Those of the policy are replayed by the tests
+//! of the engine too; here the module has to answer as the engine does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use e2e_tests::Images;
+use engine::Registry;
+use host::{HostCalls, Options, Policy, Verdict};
+use serde_json::Value;
+
+use input::Input;
+
+#[path = "../../../fuzz/src/input.rs"]
+mod input;
+#[path = "../../../fuzz/src/sessions.rs"]
+mod sessions;
+
+/// The inputs of a target: those of the corpus, or all below the directory `FUZZ_INPUTS` (`make fuzz`).
+fn inputs(target: &str) -> Vec<PathBuf> {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus");
+    let corpus = std::env::var("FUZZ_INPUTS").unwrap_or_else(|_| corpus.to_owned());
+    let entries = fs::read_dir(Path::new(&corpus).join(target)).expect("a corpus");
+    let paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    assert!(
+        paths.len() >= 10,
+        "only {} inputs for {target}",
+        paths.len()
+    );
+    paths
+}
+
+/// Runs a target on all inputs of its corpus.
+fn replay(name: &str, target: fn(&[u8])) {
+    for path in inputs(name) {
+        let input = fs::read(&path).expect("an input");
+        let result = std::panic::catch_unwind(|| target(&input));
+        assert!(result.is_ok(), "{}", path.display());
+    }
+}
+
+#[test]
+fn session() {
+    replay("session", sessions::session);
+}
+
+/// The module answers to the inputs of `report` as the engine does, byte for byte.
+#[test]
+fn wasm_vs_native() {
+    replay("report", is_the_same);
+}
+
+/// Without a deadline, because a test must not depend on the speed of a machine.
+static POLICY: LazyLock<Policy> = LazyLock::new(|| {
+    let options = Options {
+        deadline: None,
+        ..crate::options()
+    };
+    Policy::embedded_with(&options).expect("the module compiles")
+});
+
+fn is_the_same(input: &[u8]) {
+    let Ok(input) = serde_json::from_slice::<Input<'_>>(input) else {
+        let settings = POLICY.validate_settings(input).result.expect("an answer");
+        assert_eq!(settings.message, engine::validate_settings(input).err());
+        return;
+    };
+    // The module takes away what the host puts before an error.
+    let fails = input.fails.as_deref().unwrap_or_default();
+    let prefixes = ["Host error: ", "Callback evaluation failure: "];
+    if prefixes.iter().any(|prefix| fails.starts_with(prefix)) {
+        return;
+    }
+    let payload = input.payload.get().as_bytes();
+    let cluster = input.cluster();
+    let host: Arc<dyn HostCalls> = Arc::new(Host {
+        nodes: engine::Cluster::nodes(&cluster),
+        images: input.images.clone(),
+        status: input.status.clone(),
+    });
+    let report = engine::report(payload, &cluster);
+    let answer = POLICY.report(payload, Arc::clone(&host)).result;
+    assert_eq!(
+        String::from_utf8_lossy(&answer.expect("a report")),
+        serde_json::to_string(&report).expect("a report is JSON")
+    );
+    let report = engine::judge(payload, &cluster);
+    let verdict = POLICY.validate(payload, host).result.expect("a verdict");
+    let expected = Verdict {
+        accepted: report.allowed,
+        message: report.message,
+        code: report.code,
+        mutated_object: report
+            .repaired_object
+            .map(|object| serde_json::from_str(&object).expect("an object")),
+        audit_annotations: Some(report.audit_annotations).filter(|it| !it.is_empty()),
+        warnings: Some(report.warnings).filter(|it| !it.is_empty()),
+    };
+    assert_eq!(verdict, expected);
+}
+
+/// The cluster and the registries of an input.
+struct Host {
+    nodes: Result<Vec<u8>, String>,
+    images: Images,
+    status: Option<String>,
+}
+
+impl HostCalls for Host {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let image: Value = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+        let image = image.as_str().unwrap_or_default();
+        match (namespace, operation) {
+            ("kubernetes", "list_resources_all") => self.nodes.clone(),
+            ("kubernetes", "can_i") => {
+                let status = self.status.clone().map(String::into_bytes);
+                status.ok_or_else(|| "nobody can be asked".to_owned())
+            }
+            ("oci", "v1/oci_manifest") => self.images.manifest(image),
+            ("oci", "v1/oci_manifest_config") => self.images.manifest_and_config(image),
+            other => Err(format!("nobody expects {other:?}")),
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Hosts that replace a cluster: node lists, grants, logs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use host::{CanI, Capabilities, Failing, Granted, HostCalls, NodeList, Options, Policy, Resource};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::{NODES, POLICY, payload};
+
+fn ask(host: &dyn HostCalls, operation: &str, request: &Value) -> Result<Value, String> {
+    host.call("kubernetes", operation, request.to_string().as_bytes())
+        .map(|answer| serde_json::from_slice(&answer).expect("JSON"))
+}
+
+fn list_nodes() -> Value {
+    json!({"api_version": "v1", "kind": "Node", "label_selector": null, "field_selector": null,
+           "field_masks": ["status.nodeInfo.architecture"]})
+}
+
+fn two_nodes() -> NodeList {
+    NodeList::from_text(NODES.as_bytes()).unwrap()
+}
+
+#[test]
+fn a_list_is_answered_as_a_cluster_would() {
+    let node = |name: &str, architecture: &str| {
+        json!({
+            "metadata": {"name": name, "labels": {"node-role.kubernetes.io/worker": ""},
+                         "annotations": {}, "managedFields": []},
+            "status": {"nodeInfo": {"architecture": architecture}},
+        })
+    };
+    assert_eq!(
+        ask(&two_nodes(), "list_resources_all", &list_nodes()).unwrap(),
+        json!({"apiVersion": "v1", "kind": "NodeList", "metadata": {},
+               "items": [node("a", "amd64"), node("b", "arm64")]})
+    );
+}
+
+#[test]
+fn each_mask_has_an_answer_of_its_own() {
+    let nodes = two_nodes();
+    let masked = ask(&nodes, "list_resources_all", &list_nodes()).unwrap();
+    let mut all = list_nodes();
+    all["field_masks"] = Value::Null;
+    let unmasked = ask(&nodes, "list_resources_all", &all).unwrap();
+    assert_eq!(
+        unmasked["items"][0]["status"]["nodeInfo"]["kernelVersion"],
+        "6"
+    );
+    assert_eq!(
+        ask(&nodes, "list_resources_all", &list_nodes()).unwrap(),
+        masked
+    );
+}
+
+#[rstest]
+#[case::json_of_kubectl(
+    r#"{"apiVersion":"v1","kind":"List","items":[{"kind":"Node","metadata":{}}]}"#,
+    1
+)]
+#[case::of_the_api_server(r#" {"kind":"NodeList","items":[]}"#, 0)]
+#[case::one_node_in_json(r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}"#, 1)]
+#[case::one_node_in_yaml("kind: Node\nmetadata: {name: a}\n", 1)]
+#[case::yaml(NODES, 2)]
+fn reads(#[case] text: &str, #[case] nodes: usize) {
+    let list = NodeList::from_text(text.as_bytes()).unwrap();
+    assert_eq!((list.len(), list.is_empty()), (nodes, nodes == 0));
+}
+
+#[rstest]
+#[case::nothing(
+    "\n",
+    "the node list is empty; create it with `kubectl get nodes -o yaml`"
+)]
+#[case::pods(
+    "kind: PodList\nitems: []",
+    "the node list contains a `PodList`; create it with `kubectl get nodes -o yaml`"
+)]
+#[case::a_pod_among_them(
+    "kind: List\nitems: [{kind: Pod}]",
+    "the node list contains a `Pod` in line 2; create it with `kubectl get nodes -o yaml`"
+)]
+#[case::no_object(
+    "- a",
+    "the node list contains no object; create it with `kubectl get nodes -o yaml`"
+)]
+#[case::no_items(
+    "{}",
+    "the node list contains neither a kind nor items; create it with `kubectl get nodes -o yaml`"
+)]
+#[case::an_item_that_is_none(
+    "kind: List\nitems: [7]",
+    "the node list contains an item that is not an object, in line 2; create it with `kubectl get nodes -o yaml`"
+)]
+#[case::cut_off(r#"{"kind":"List","items":["#, "the node list is not valid JSON")]
+#[case::broken("a: [", "the node list is not valid YAML")]
+fn what_is_not_a_list_of_nodes_is_an_error(#[case] text: &str, #[case] sentence: &str) {
+    let error = NodeList::from_text(text.as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), sentence);
+}
+
+#[rstest]
+#[case::another_kind(
+    "list_resources_all",
+    json!({"api_version": "v1", "kind": "Pod"}),
+    "Callback evaluation failure: Cannot find resource v1/Pod"
+)]
+#[case::a_selector(
+    "list_resources_all",
+    json!({"api_version": "v1", "kind": "Node", "label_selector": "a=b"}),
+    "Callback evaluation failure: a node list from a file does not support the selector `a=b`"
+)]
+#[case::a_namespace(
+    "list_resources_by_namespace",
+    json!({"api_version": "v1", "kind": "Node", "namespace": "a"}),
+    "Callback evaluation failure: resource v1/Node is cluster wide. Cannot search for it inside of a namespace"
+)]
+#[case::no_such_node(
+    "get_resource",
+    json!({"api_version": "v1", "kind": "Node", "name": "z", "disable_cache": false}),
+    "Callback evaluation failure: Cannot find v1/Node named 'z' inside of namespace 'None'"
+)]
+#[case::an_unknown_operation("delete", json!({}), "unknown operation: delete")]
+fn refuses(#[case] operation: &str, #[case] request: Value, #[case] text: &str) {
+    assert_eq!(ask(&two_nodes(), operation, &request).unwrap_err(), text);
+}
+
+#[test]
+fn an_unknown_namespace_is_refused() {
+    let error = two_nodes().call("disk", "read", b"").unwrap_err();
+    assert_eq!(error, "unknown namespace: disk");
+}
+
+#[test]
+fn a_node_is_got_by_name() {
+    let request = json!({"api_version": "v1", "kind": "Node", "name": "b", "disable_cache": true,
+                         "field_masks": ["status"]});
+    assert_eq!(
+        ask(&two_nodes(), "get_resource", &request).unwrap(),
+        json!({"apiVersion": "v1", "kind": "Node",
+               "metadata": {"name": "b", "labels": {"node-role.kubernetes.io/worker": ""}},
+               "status": {"nodeInfo": {"architecture": "arm64"}}})
+    );
+}
+
+#[rstest]
+#[case::everything(CanI::Everything, Ok(true))]
+#[case::only_list(CanI::Only(BTreeSet::from([("list".to_owned(), "nodes".to_owned())])), Ok(true))]
+#[case::only_watch(CanI::Only(BTreeSet::from([("watch".to_owned(), "nodes".to_owned())])), Ok(false))]
+#[case::unknown(CanI::Unknown("no".to_owned()), Err("Callback evaluation failure: no"))]
+fn access_is_answered(#[case] can_i: CanI, #[case] expected: Result<bool, &str>) {
+    let request = json!({
+        "subject_access_review": {"user": "u", "resource_attributes": {"resource": "nodes", "verb": "list"}},
+        "disable_cache": false,
+    });
+    let answer = ask(&two_nodes().with_can_i(can_i), "can_i", &request);
+    assert_eq!(
+        answer,
+        expected
+            .map(|allowed| json!({"allowed": allowed}))
+            .map_err(str::to_owned)
+    );
+}
+
+fn granted(resources: &[Resource], patterns: &[&str]) -> Arc<dyn HostCalls> {
+    Arc::new(Granted::new(
+        Arc::new(two_nodes()),
+        resources.iter().cloned(),
+        Capabilities::new(patterns.iter().copied()).unwrap(),
+    ))
+}
+
+#[rstest]
+#[case::both(&[Resource::node()], &["kubernetes/list_resources_all"], 403, "more than one")]
+#[case::everything(&[Resource::node()], &["*"], 403, "more than one")]
+#[case::a_prefix(&[Resource::node()], &["oci/*", "kubernetes/*"], 403, "more than one")]
+#[case::no_node(&[], &["*"], 500, "Policy has not been granted access to Kubernetes v1/Node resources. The violation has been reported")]
+#[case::no_call(&[Resource::node()], &[], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported")]
+#[case::another_call(&[Resource::node()], &["kubernetes/can_i"], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported")]
+fn a_policy_may_ask_what_it_was_granted(
+    #[case] resources: &[Resource],
+    #[case] patterns: &[&str],
+    #[case] code: u16,
+    #[case] text: &str,
+) {
+    let verdict = POLICY.validate(&payload(&json!({})), granted(resources, patterns));
+    let verdict = verdict.result.unwrap();
+    assert_eq!(verdict.code, Some(code), "{verdict:?}");
+    if code == 500 {
+        assert!(
+            verdict.message.as_deref().unwrap().contains(text),
+            "{verdict:?}"
+        );
+    }
+}
+
+#[rstest]
+#[case::digest("v1/manifest_digest")]
+#[case::manifest("v1/oci_manifest")]
+#[case::manifest_and_configuration("v1/oci_manifest_config")]
+fn images_are_read_only_if_granted(#[case] operation: &str) {
+    let ask = |patterns: &[&str]| granted(&[], patterns).call("oci", operation, br#""a/b:1""#);
+    let refused = format!(
+        "Policy has not been granted access to the 'oci/{operation}' host capability. The violation has been reported."
+    );
+    assert_eq!(ask(&["kubernetes/*"]), Err(refused));
+    // Granted, it comes to the host, which has no images here.
+    let no_registry =
+        "Callback evaluation failure: the image `a/b:1` cannot be read: only nodes are available";
+    for pattern in ["*", "oci/*", "oci/v1/*", &format!("oci/{operation}")] {
+        assert_eq!(ask(&[pattern]), Err(no_registry.to_owned()), "{pattern}");
+    }
+}
+
+#[rstest]
+#[case::nothing(" ", "invalid pattern: pattern must not be empty")]
+#[case::a_star_amid(
+    "oci/v1/oci_*",
+    "invalid pattern \"oci/v1/oci_*\": wildcard '*' must be the entire last path segment (e.g. 'oci/*'), not a partial match"
+)]
+#[case::a_name_that_there_is_not(
+    "kubernetes/delete",
+    "invalid pattern \"kubernetes/delete\": unknown segment \"delete\", valid options at this level are: can_i, get_resource, list_resources_all, list_resources_by_namespace"
+)]
+#[case::another_beginning(
+    "disk/*",
+    "invalid pattern \"disk/*\": unknown segment \"disk\", valid options at this level are: crypto, kubernetes, net, oci"
+)]
+#[case::too_long(
+    "kubernetes/can_i/x",
+    "invalid pattern \"kubernetes/can_i/x\": unknown segment \"x\", valid options at this level are: "
+)]
+#[case::a_beginning(
+    "oci/v1",
+    "invalid pattern \"oci/v1\": not a complete capability path; use \"oci/v1/*\" to allow all capabilities under it"
+)]
+fn a_pattern_that_is_none_is_reported(#[case] pattern: &str, #[case] text: &str) {
+    assert_eq!(Capabilities::new([pattern]).unwrap_err().to_string(), text);
+}
+
+#[test]
+fn logs_of_a_guest_are_collected_even_if_it_fails() {
+    // The bytes are binding, namespace, operation and payload, in this order.
+    let module = r#"(module
+        (import "wapc" "__host_call" (func $call (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
+        (memory (export "memory") 1)
+        (data (i32.const 0) "kubewardentracinglog{\"level\":\"INFO\"}")
+        (func (export "__guest_call") (param i32 i32) (result i32)
+            (drop (call $call (i32.const 0) (i32.const 10) (i32.const 10) (i32.const 7)
+                              (i32.const 17) (i32.const 3) (i32.const 20) (i32.const 16)))
+            i32.const 0))"#;
+    let policy = Policy::from_bytes(module.as_bytes(), &Options::default()).unwrap();
+    let evaluation = policy.call("any", b"", Arc::new(Failing::without_cluster()));
+    assert!(evaluation.result.is_err());
+    assert_eq!(evaluation.logs, [r#"{"level":"INFO"}"#]);
+}

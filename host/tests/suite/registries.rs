@@ -1,0 +1,415 @@
+//! Images in registries: in the real one of Debian's docker-registry, and in scripted ones that have faults.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::sync::{Arc, Condvar, LazyLock, Mutex};
+use std::time::Duration;
+
+use e2e_tests::{
+    ARM64, DOCKER, DockerRegistry, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry,
+    response,
+};
+use engine::Image;
+use host::{HostCalls, Record, Registries, Replay};
+use rcgen::{CertificateParams, DnType, KeyPair};
+use rstest::rstest;
+use serde_json::{Value, json};
+use sources::Sources;
+
+/// The sources that a text in YAML describes.
+fn sources(text: &str) -> Sources {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("sources.yml");
+    std::fs::write(&file, text).unwrap();
+    Sources::from_file(&file).unwrap()
+}
+
+fn registries() -> Registries {
+    Registries::new(Sources::default())
+}
+
+fn image(name: &str) -> Image {
+    Image::at(&format!("docker://{name}")).unwrap().unwrap()
+}
+
+/// The architectures of one image, as in the annotation.
+fn architectures(registries: &Registries, name: &str) -> Result<String, String> {
+    let mut read = registries.architectures(BTreeSet::from([image(name)]));
+    let architectures = read.remove(&image(name)).unwrap()?;
+    Ok(architectures.into_iter().collect::<Vec<_>>().join(","))
+}
+
+fn call(host: &dyn HostCalls, operation: &str, image: &str) -> Result<Value, String> {
+    let answer = host.call("oci", operation, json!(image).to_string().as_bytes())?;
+    Ok(serde_json::from_slice(&answer).unwrap())
+}
+
+#[test]
+fn every_form_of_an_image_is_read() {
+    let Some(registry) = TestRegistry::start(&json!({})) else {
+        return TestRegistry::not_run();
+    };
+    let index = registry.push_oci_index("index").unwrap();
+    registry.push_docker_list("list").unwrap();
+    let push = |repository, tag, architecture, types| {
+        let pushed = registry.push_single(repository, Some(tag), architecture, types);
+        pushed.unwrap();
+    };
+    push("single", "latest", "s390x", OCI);
+    push("docker", "1", "arm64", DOCKER);
+    registry.push_nested_index("nested").unwrap();
+    let host = registry.host();
+    let registries = registries();
+    for (name, found) in [
+        (format!("{host}/index:1"), "amd64,arm64,s390x"),
+        (
+            format!("{host}/index@{}", index.digest),
+            "amd64,arm64,s390x",
+        ),
+        (format!("{host}/list:1"), "amd64,arm,arm64"),
+        // Without a tag it is `latest`.
+        (format!("{host}/single"), "s390x"),
+        (format!("{host}/docker:1"), "arm64"),
+    ] {
+        assert_eq!(architectures(&registries, &name).unwrap(), found, "{name}");
+    }
+    // An index in an index has no platform.
+    let nested = architectures(&registries, &format!("{host}/nested:1"));
+    assert_eq!(nested.unwrap_err(), "an entry of the index has no platform");
+    for missing in ["index:2", "nowhere:1"] {
+        let error = architectures(&registries, &format!("{host}/{missing}")).unwrap_err();
+        assert!(
+            error.starts_with("the registry responds with status 404 ("),
+            "{error}"
+        );
+        assert!(
+            error.ends_with("): check the repository and the tag"),
+            "{error}"
+        );
+    }
+}
+
+/// The three answers, as policy-server gives them.
+#[test]
+fn the_module_gets_what_policy_server_answers() {
+    let Some(registry) = TestRegistry::start(&json!({})) else {
+        return TestRegistry::not_run();
+    };
+    let index = registry.push_oci_index("index").unwrap();
+    let single = registry.push_single("single", Some("1"), "s390x", OCI);
+    let single = single.unwrap();
+    let host = Arc::new(registries());
+    let record = Record::new(host);
+    let of_index = format!("{}/index:1", registry.host());
+    let of_single = format!("{}/single:1", registry.host());
+    let questions = [
+        ("v1/oci_manifest", &of_index),
+        ("v1/manifest_digest", &of_index),
+        ("v1/oci_manifest", &of_single),
+        ("v1/oci_manifest_config", &of_single),
+        ("v1/oci_manifest_config", &of_index),
+    ];
+    let ask = |host: &dyn HostCalls| {
+        questions.map(|(operation, image)| call(host, operation, image).unwrap())
+    };
+    let answers = ask(&record);
+    let [manifest, digest, of_single, with_config, of_machine] = &answers;
+    assert_eq!(*manifest, index.json);
+    assert_eq!(*digest, json!({"digest": index.digest}));
+    assert_eq!(*of_single, single.json);
+    assert_eq!(
+        *with_config,
+        json!({"manifest": single.json, "digest": single.digest, "config": DockerRegistry::config("s390x")})
+    );
+    // Of an index, the image for the machine that asks.
+    let machine = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    assert_eq!(of_machine["config"]["architecture"], machine);
+    // The session of kwctl has it all, and repeats it.
+    let replay = Replay::new(record.session()).unwrap();
+    assert_eq!(ask(&replay), answers);
+}
+
+#[test]
+fn a_certificate_is_trusted_as_sources_yml_says() {
+    let certificate = |name: &str| {
+        let mut of = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+        of.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        (of.self_signed(&key).unwrap().pem(), key.serialize_pem())
+    };
+    let ((own, key), (other, _)) = (certificate("own"), certificate("other"));
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        let file = directory.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    let tls = json!({
+        "certificate": file("certificate", own.clone()),
+        "key": file("key", key),
+    });
+    let Some(registry) = TestRegistry::start(&json!({"http": {"tls": tls}})) else {
+        return TestRegistry::not_run();
+    };
+    let host = registry.host();
+    let authority = |pem: String| {
+        let authority = json!([{"type": "Data", "data": pem}]);
+        json!({"source_authorities": {&host: authority}}).to_string()
+    };
+    let insecure = json!({"insecure_sources": [host]}).to_string();
+    let read = |text: &str| architectures(&Registries::new(sources(text)), &format!("{host}/a:1"));
+    for trusted in [authority(own), insecure] {
+        let error = read(&trusted).unwrap_err();
+        assert!(error.contains("status 404"), "{error}");
+    }
+    let error = read(&authority(other)).unwrap_err();
+    assert!(error.contains("UnknownIssuer"), "{error}");
+    assert!(
+        error.contains("certificate authorities in sources.yml"),
+        "{error}"
+    );
+}
+
+/// The architectures, or an error with this in it, of which nothing is raw.
+#[track_caller]
+fn assert_read(read: &Result<String, String>, wanted: Result<&str, &str>) {
+    match (read, wanted) {
+        (Err(error), Err(part)) => {
+            assert!(error.contains(part), "{error}");
+            assert!(!error.contains(char::is_control), "{error:?}");
+        }
+        _ => assert_eq!(read.as_deref().map_err(String::as_str), wanted),
+    }
+}
+
+/// What comes of a fault: architectures, or a part of the error.
+fn result_of(fault: Fault) -> Result<&'static str, &'static str> {
+    match fault {
+        Fault::Redirect => Ok("arm64"),
+        Fault::RedirectLoop => Err("too many redirects"),
+        Fault::Closed => Err("connection closed before message completed"),
+        Fault::ClosedEarly => Err("error decoding response body"),
+        Fault::InvalidJson => Err("the manifest is not valid: key must be a string"),
+        Fault::NoManifest => Err("the manifest is not valid: data did not match"),
+        Fault::SchemaVersion1 => Err("the unsupported schema version 1"),
+        Fault::OtherMediaType => Err("the unsupported media type text/html"),
+        Fault::Unauthorized => Err("status 401 (no reason): there are no credentials for it"),
+        Fault::BadGateway => Err("status 502 (<html>Bad): try again later"),
+        Fault::TooManyRequests => Err("status 429 (slow down): log in, or try again later"),
+        Fault::Forbidden => Err(r"status 403 (a\u{a}::error::\u{1b}[2J\u{202e})"),
+        Fault::Large => Err("the response is larger than 4 MiB"),
+    }
+}
+
+#[test]
+fn the_fault_of_a_registry_is_reported() {
+    for fault in Fault::ALL {
+        let registry = ScriptedRegistry::faulty(fault);
+        let read = architectures(&registries(), &format!("{}/a:1", registry.host));
+        assert_read(&read, result_of(fault));
+    }
+}
+
+#[test]
+fn a_large_answer_is_not_read_to_its_end() {
+    let (sent, all) = std::sync::mpsc::channel();
+    let registry = ScriptedRegistry::start(move |request, to| {
+        let answer = match request.path.as_str() {
+            "/v2/" => response(200, ""),
+            path => Fault::Large.response(path),
+        };
+        let _ = sent.send(to.write_all(answer.as_bytes()).is_ok());
+    });
+    let error = architectures(&registries(), &format!("{}/a:1", registry.host)).unwrap_err();
+    assert!(error == "the response is larger than 4 MiB", "{error}");
+    assert_eq!([all.recv(), all.recv()], [Ok(true), Ok(false)]);
+}
+
+#[test]
+fn a_registry_that_never_answers_is_not_waited_for() {
+    let registry = SilentServer::start();
+    let registries = registries().with_patience(Duration::from_millis(50));
+    let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
+    assert!(error == "no response within 50ms", "{error}");
+}
+
+/// Of the ways in which an insecure registry may be reached, each would wait as long.
+#[test]
+fn the_ways_to_a_registry_have_one_deadline() {
+    let registry = SilentServer::start();
+    let insecure = json!({"insecure_sources": [registry.address.to_string()]}).to_string();
+    let registries = Registries::new(sources(&insecure)).with_patience(Duration::from_millis(50));
+    let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
+    assert!(error == "no response within 50ms", "{error}");
+}
+
+#[test]
+fn nobody_listens() {
+    let host = format!("{}", e2e_tests::ports::free_address().unwrap());
+    let error = architectures(&registries(), &format!("{host}/a:1")).unwrap_err();
+    assert!(
+        error.starts_with("the registry cannot be reached; check"),
+        "{error}"
+    );
+    // The cause, which the policy shows of a long reason.
+    assert!(
+        error.ends_with("Connection refused (os error 111)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn another_image_than_that_of_the_digest_is_not_taken() {
+    let registry = ScriptedRegistry::start(|_, to| {
+        let _ = to.write_all(response(200, ARM64).as_bytes());
+    });
+    let name = format!("{}/a@sha256:{}", registry.host, "0".repeat(64));
+    let error = architectures(&registries(), &name).unwrap_err();
+    assert!(
+        error.contains("does not match the digest sha256:000"),
+        "{error}"
+    );
+}
+
+/// A login that fails.
+const REFUSED: &str = r#"{"errors": [{"code": "DENIED", "message": "no\u0007"}]}"#;
+
+/// A token that counts, in an answer of 5 MB.
+static LARGE_TOKEN: LazyLock<String> =
+    LazyLock::new(|| json!({"token": "t", "x": "x".repeat(5_000_000)}).to_string());
+
+/// With tokens, as most registries of the Internet work.
+#[rstest]
+#[case::granted(r#"{"token": "t"}"#, Ok("arm64"))]
+#[case::under_the_other_name(r#"{"access_token": "t"}"#, Ok("arm64"))]
+#[case::refused(
+    REFUSED,
+    Err(
+        "the login failed (no\\u{7}): there are no credentials for it; to store them, run `podman login"
+    )
+)]
+#[case::no_header(r#"{"token": "a\nb"}"#, Err("failed to parse header value"))]
+#[case::no_token("{}", Err("the response of the token server has no token"))]
+#[case::large(&LARGE_TOKEN, Err("the response is larger than 4 MiB"))]
+fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&str, &str>) {
+    let registry = ScriptedRegistry::start(move |request, to| {
+        let answer = match request.path.split('?').next() {
+            Some("/v2/") => format!(
+                "HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer realm=\"http://{}/token\",service=\"s\"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+                request.host
+            ),
+            Some("/token") if token == REFUSED => response(403, token),
+            Some("/token") => response(200, token),
+            _ if request.authorization == "Bearer t" => response(200, ARM64),
+            _ => response(401, ""),
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let read = architectures(&registries(), &format!("{}/a:1", registry.host));
+    assert_read(&read, found);
+}
+
+#[test]
+fn an_image_is_read_once() {
+    let registry = ScriptedRegistry::start(|request, to| {
+        let answer = match request.path.as_str() {
+            "/v2/" => response(200, ""),
+            path if path.contains("/a/") => response(200, ARM64),
+            _ => response(404, ""),
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let registries = registries();
+    for _ in 0..3 {
+        let read = |name: &str| architectures(&registries, &format!("{}/{name}:1", registry.host));
+        assert!(read("a").is_ok());
+        // What did not work is not tried again either.
+        assert!(read("b").is_err());
+    }
+    let asked = registry.paths();
+    assert_eq!(
+        asked,
+        ["/v2/", "/v2/a/manifests/1", "/v2/", "/v2/b/manifests/1"]
+    );
+}
+
+#[test]
+fn four_images_are_read_at_a_time() {
+    /// Requests that wait, and the most that ever did.
+    type Waiting = (Mutex<(usize, usize)>, Condvar);
+    let waiting: Arc<Waiting> = Arc::default();
+    let seen = Arc::clone(&waiting);
+    let registry = ScriptedRegistry::start(move |request, to| {
+        if request.path != "/v2/" {
+            let (count, changed) = &*waiting;
+            let mut now = count.lock().unwrap();
+            now.0 += 1;
+            now.1 = now.1.max(now.0);
+            changed.notify_all();
+            // Nobody is answered before four have come; fewer at a time would never be.
+            let mut now = changed.wait_while(now, |now| now.1 < 4).unwrap();
+            now.0 -= 1;
+        }
+        let answer = if request.path == "/v2/" {
+            response(200, "")
+        } else {
+            response(200, ARM64)
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let images = (0..12).map(|number| image(&format!("{}/a{number}", registry.host)));
+    let read = registries().architectures(images.collect());
+    assert_eq!(read.len(), 12);
+    assert!(read.values().all(Result::is_ok), "{read:?}");
+    assert_eq!(seen.0.lock().unwrap().1, 4);
+}
+
+#[test]
+fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
+    let proxy = ScriptedRegistry::start(|request, to| {
+        let is_ping = request.path.ends_with("/v2/");
+        let _ = to.write_all(response(200, if is_ping { "" } else { ARM64 }).as_bytes());
+    });
+    let host = format!("{}", e2e_tests::ports::free_address().unwrap());
+    let read = |none: &str| {
+        let proxies = json!({"http_proxy": format!("http://{}", proxy.host), "no_proxy": none});
+        let sources = sources(&json!({"proxies": proxies}).to_string());
+        architectures(&Registries::new(sources), &format!("{host}/a:1"))
+    };
+    assert_eq!(read("example.com").as_deref(), Ok("arm64"));
+    let asked = proxy.paths();
+    assert_eq!(
+        asked,
+        [
+            format!("http://{host}/v2/"),
+            format!("http://{host}/v2/a/manifests/1")
+        ]
+    );
+    assert!(
+        read("127.0.0.1")
+            .unwrap_err()
+            .contains("Connection refused")
+    );
+    assert_eq!(proxy.paths().len(), 2);
+}
+
+#[test]
+fn nothing_else_is_asked_of_registries() {
+    let error = call(&registries(), "v1/oci_manifest", "a b").unwrap_err();
+    assert_eq!(
+        error,
+        "Callback evaluation failure: `a b` is not an image such as registry.example.com/name:tag: invalid reference format"
+    );
+    let error = registries().call("net", "v1/dns_lookup_host", br#""a""#);
+    assert!(
+        error
+            .unwrap_err()
+            .contains("a registry cannot answer DNSLookupHost")
+    );
+    let none: BTreeMap<Image, _> = registries().architectures(BTreeSet::new());
+    assert!(none.is_empty());
+}

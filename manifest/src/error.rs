@@ -1,0 +1,24 @@
+//! Why a file holds no objects.
+
+/// How deep a document may be. `HyperConverged` is some fifteen levels deep; what is handed to a module is
+/// parsed there again, and its parser ends at 128.
+pub(crate) const DEPTH: usize = 100;
+
+/// Why a file holds no objects: where the reader stopped, and what is there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {what}")]
+pub struct ManifestError {
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+    /// What is wrong there.
+    pub what: String,
+}
+
+impl ManifestError {
+    pub(crate) fn too_deep(line: usize, column: usize) -> Self {
+        let what = format!("the value is nested more than {DEPTH} levels deep");
+        Self { line, column, what }
+    }
+}

@@ -1,0 +1,137 @@
+//! JSON with its lines, parsed by `serde_json` level by level.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::error::{DEPTH, ManifestError};
+use crate::fields::{Field, Fields};
+use crate::place::{Form, Place};
+use crate::scalar;
+
+/// How far a text was JSON.
+pub(crate) struct Stopped {
+    /// Where the first value begins that is none, in bytes.
+    pub(crate) offset: usize,
+    /// How many lines are before it.
+    pub(crate) lines: usize,
+    /// Why it is none.
+    pub(crate) error: ManifestError,
+}
+
+/// Reads one value after the other, of a text that begins behind so many bytes of its file.
+pub(crate) fn documents(
+    text: &str,
+    bytes: usize,
+    documents: &mut Vec<(Value, Place)>,
+) -> Result<(), Stopped> {
+    let source = Source::new(text, bytes);
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    loop {
+        let offset = values.byte_offset();
+        let read = match values.next() {
+            None => return Ok(()),
+            Some(Ok(value)) => source.tree(value.get(), 0),
+            Some(Err(error)) => Err(wrong(&error, 0)),
+        };
+        match read {
+            Ok(document) => documents.push(document),
+            Err(error) => {
+                return Err(Stopped {
+                    offset,
+                    lines: source.breaks_before(offset),
+                    error,
+                });
+            }
+        }
+    }
+}
+
+fn wrong(error: &serde_json::Error, lines: usize) -> ManifestError {
+    let text = error.to_string();
+    // serde_json writes its place behind its words.
+    let what = text
+        .rsplit_once(" at line ")
+        .map_or(&*text, |(what, _)| what);
+    ManifestError {
+        line: lines + error.line().max(1),
+        column: error.column().max(1),
+        what: format!("this is not valid JSON: {what}"),
+    }
+}
+
+/// The whole text: a part of it knows by its address where it is.
+struct Source<'t> {
+    text: &'t str,
+    /// What is before it in the file.
+    bytes: usize,
+    breaks: Vec<usize>,
+}
+
+impl<'t> Source<'t> {
+    fn new(text: &'t str, bytes: usize) -> Self {
+        let breaks = text.match_indices('\n').map(|(offset, _)| offset).collect();
+        Self {
+            text,
+            bytes,
+            breaks,
+        }
+    }
+
+    fn breaks_before(&self, offset: usize) -> usize {
+        self.breaks.partition_point(|&line| line < offset)
+    }
+
+    fn offset(&self, part: &str) -> usize {
+        part.as_ptr() as usize - self.text.as_ptr() as usize
+    }
+
+    fn tree(&self, part: &'t str, depth: usize) -> Result<(Value, Place), ManifestError> {
+        let offset = self.offset(part);
+        let line = 1 + self.breaks_before(offset);
+        let start = self.bytes + offset;
+        let bytes = start..start + part.len();
+        if depth > DEPTH {
+            return Err(ManifestError::too_deep(line, 1));
+        }
+        let wrong = |error| wrong(&error, line - 1);
+        match part.as_bytes().first() {
+            Some(b'{') => {
+                let Fields(fields) = serde_json::from_str(part).map_err(wrong)?;
+                let (mut map, mut places) = (Map::new(), BTreeMap::new());
+                // Of two fields with one name kubectl takes the last.
+                for Field { name, key, value } in fields {
+                    let (value, place) = self.tree(value.get(), depth + 1)?;
+                    let place_of_key = self.bytes + self.offset(key.get());
+                    let line = place.line();
+                    map.insert(name.to_string(), value);
+                    places.insert(name.into_owned(), place.of_key(line, place_of_key));
+                }
+                let merged = Vec::new();
+                let place = Place::of_fields(line, bytes, Form::Flow, places, merged);
+                Ok((Value::Object(map), place))
+            }
+            Some(b'[') => {
+                let items: Vec<&RawValue> = serde_json::from_str(part).map_err(wrong)?;
+                let (mut list, mut places) = (Vec::new(), Vec::new());
+                for item in items {
+                    let (value, place) = self.tree(item.get(), depth + 1)?;
+                    list.push(value);
+                    places.push(place);
+                }
+                let place = Place::of_items(line, bytes, Form::Flow, places);
+                Ok((Value::Array(list), place))
+            }
+            first => {
+                let form = match first {
+                    Some(b'"') => Form::Quoted,
+                    _ => Form::Plain,
+                };
+                let value = serde_json::from_str(part).map_err(wrong)?;
+                let place = Place::scalar(line, bytes, form);
+                Ok((scalar::as_the_server_has_it(value), place))
+            }
+        }
+    }
+}

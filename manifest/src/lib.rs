@@ -1,0 +1,23 @@
+//! YAML and JSON with the position of each value, read as kubectl reads them, and edits that keep everything else as it
+//! was: comments, order, quotation marks, indentation.
+//!
+//! Nothing here knows the policy, or any kind of object beyond the lists of Kubernetes.
+
+#![forbid(unsafe_code)]
+
+mod edit;
+mod encoding;
+mod error;
+mod fields;
+mod json;
+mod objects;
+mod place;
+mod scalar;
+mod style;
+pub mod yaml;
+
+pub use edit::{EditError, Edited, TextEdit, edited};
+pub use encoding::{Encoding, decoded};
+pub use error::ManifestError;
+pub use fields::{Field, Fields};
+pub use objects::{Object, objects};

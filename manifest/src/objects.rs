@@ -1,0 +1,145 @@
+//! The objects of a user's file, each with the lines on which its fields stand.
+//!
+//! Read as kubectl reads them, and never judged here.
+
+use serde_json::{Map, Value};
+
+use crate::encoding::decoded;
+use crate::error::ManifestError;
+use crate::place::Place;
+use crate::{json, yaml};
+
+/// An object of a file.
+#[derive(Debug, Clone)]
+pub struct Object {
+    /// Itself.
+    pub value: Value,
+    /// Where it begins, counted from 1.
+    pub line: usize,
+    pub(crate) place: Place,
+}
+
+/// Reads the objects of a file: YAML in several documents, or JSON, one value after the other. The items of
+/// lists stand for themselves; documents with nothing in them are left out.
+///
+/// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/yaml/decoder.go, `YAMLOrJSONDecoder.Decode`: JSON first,
+/// and YAML from where that fails, unless more than one value was read.
+///
+/// # Errors
+///
+/// If the file is neither, or something in it is no object.
+pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
+    let text = decoded(text)?;
+    let behind = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let (bytes, text) = (text.len() - behind.len(), behind);
+    let mut documents = Vec::new();
+    if text.trim_start().starts_with('{') {
+        if let Err(stopped) = json::documents(text, bytes, &mut documents) {
+            let rest = text.get(stopped.offset..).unwrap_or_default();
+            if documents.len() > 1 {
+                return Err(stopped.error);
+            }
+            // The YAML reader accepts some invalid JSON, such as a trailing comma. If it does not, the error is that
+            // of JSON for a text that looks like JSON.
+            let is_yaml = !looks_like_json(rest);
+            let before = bytes + stopped.offset;
+            yaml::documents(rest, stopped.lines, before, &mut documents)
+                .map_err(|error| if is_yaml { error } else { stopped.error })?;
+        }
+    } else {
+        yaml::documents(text, 0, bytes, &mut documents)?;
+    }
+    let mut objects = Vec::new();
+    for (value, place) in documents {
+        flatten(value, place, &mut objects)?;
+    }
+    Ok(objects)
+}
+
+/// Whether a text begins like an object of JSON: a YAML one rarely has its first key in quotes.
+fn looks_like_json(text: &str) -> bool {
+    let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
+    inside.is_some_and(|inside| inside.starts_with(['"', '}']) || inside.is_empty())
+}
+
+/// MIRRORS: kubernetes apimachinery v0.37.2 pkg/apis/meta/v1/unstructured/helpers.go, `decode` and
+/// `decodeToList`: what has items is a list, and its items are of its kind if they do not say another.
+fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<(), ManifestError> {
+    let mut object = match value {
+        Value::Null => return Ok(()),
+        Value::Object(object) => object,
+        other => {
+            return Err(ManifestError {
+                line: place.line(),
+                column: 1,
+                what: format!(
+                    "expected an object with `apiVersion` and `kind`, but found {}",
+                    described(&other)
+                ),
+            });
+        }
+    };
+    let items = match object.remove("items") {
+        Some(Value::Array(items)) => items,
+        None | Some(Value::Null) if object.get("kind") == Some(&Value::from("List")) => {
+            return Ok(());
+        }
+        other => {
+            if let Some(items) = other {
+                object.insert("items".to_owned(), items);
+            }
+            objects.push(Object {
+                value: Value::Object(object),
+                line: place.line(),
+                place,
+            });
+            return Ok(());
+        }
+    };
+    let line = place.line();
+    let places = place
+        .take_field("items")
+        .unwrap_or_else(|| Place::elsewhere(line));
+    for (item, place) in items.into_iter().zip(places.into_items()) {
+        flatten(typed(item, &object), place, objects)?;
+    }
+    Ok(())
+}
+
+fn typed(item: Value, list: &Map<String, Value>) -> Value {
+    let Value::Object(mut item) = item else {
+        return item;
+    };
+    let text = |key: &str| list.get(key).and_then(Value::as_str).unwrap_or_default();
+    if !item.contains_key("kind") && !item.contains_key("apiVersion") {
+        let kind = text("kind");
+        let kind = kind.strip_suffix("List").unwrap_or(kind);
+        for (key, text) in [("kind", kind), ("apiVersion", text("apiVersion"))] {
+            if !text.is_empty() {
+                item.insert(key.to_owned(), Value::from(text));
+            }
+        }
+    }
+    Value::Object(item)
+}
+
+fn described(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+impl Object {
+    /// The line of what a finding's path names, or of its nearest parent that is there.
+    ///
+    /// What comes by an alias or a merge key has the line of that: it is where the user would change it
+    /// without changing something else.
+    pub fn line_of(&self, path: &str) -> usize {
+        self.place.line_of(path)
+    }
+}

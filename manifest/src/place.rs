@@ -1,0 +1,195 @@
+//! Where the fields of an object stand, and how a finding's path is found among them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The line of a value and of what is in it, and its text. A field has the line of its key.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    line: usize,
+    /// Where the key of a field begins, in bytes; `None` for an item of a list.
+    pub(crate) key: Option<usize>,
+    /// The text of the value as the parser marks it, in bytes; see `Form`.
+    pub(crate) text: Range<usize>,
+    pub(crate) form: Form,
+    below: Below,
+}
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Nothing stands for null.
+    Empty,
+    /// A scalar without quotation marks.
+    Plain,
+    /// A scalar in quotation marks. The marked text can end behind it.
+    Quoted,
+    /// A block scalar. The marked text begins behind its `|` or `>`.
+    Literal,
+    /// A map or a list by indentation. Only where it begins is marked.
+    Block,
+    /// A map or a list in brackets. Only where it begins is marked.
+    Flow,
+    /// An alias of what stands elsewhere.
+    Alias,
+    /// It came with an alias or a merge key, and has no text here.
+    Elsewhere,
+}
+
+#[derive(Debug, Clone)]
+enum Below {
+    Nothing,
+    Fields {
+        fields: BTreeMap<String, Place>,
+        /// The values of merge keys.
+        merged: Vec<Place>,
+    },
+    Items(Vec<Place>),
+}
+
+impl Place {
+    /// Nothing below has a place of its own.
+    pub(crate) fn scalar(line: usize, text: Range<usize>, form: Form) -> Self {
+        Self {
+            line,
+            key: None,
+            text,
+            form,
+            below: Below::Nothing,
+        }
+    }
+
+    /// Something that has no text here.
+    pub(crate) fn elsewhere(line: usize) -> Self {
+        Self::scalar(line, 0..0, Form::Elsewhere)
+    }
+
+    pub(crate) fn of_fields(
+        line: usize,
+        text: Range<usize>,
+        form: Form,
+        fields: BTreeMap<String, Self>,
+        merged: Vec<Self>,
+    ) -> Self {
+        let below = Below::Fields { fields, merged };
+        Self {
+            below,
+            ..Self::scalar(line, text, form)
+        }
+    }
+
+    pub(crate) fn of_items(line: usize, text: Range<usize>, form: Form, items: Vec<Self>) -> Self {
+        let below = Below::Items(items);
+        Self {
+            below,
+            ..Self::scalar(line, text, form)
+        }
+    }
+
+    /// The same as a field whose key is on this line and begins at this byte.
+    pub(crate) fn of_key(self, line: usize, key: usize) -> Self {
+        let key = Some(key);
+        Self { line, key, ..self }
+    }
+
+    /// Where the field begins, or the value of an item: no two places in a map or a list have the same.
+    pub(crate) fn at(&self) -> usize {
+        self.key.unwrap_or(self.text.start)
+    }
+
+    /// The same, in another map than the one that it is written in.
+    pub(crate) fn merged(self) -> Self {
+        Self {
+            form: Form::Elsewhere,
+            ..self
+        }
+    }
+
+    /// The places of the fields, and of merge keys; in the order of the text.
+    pub(crate) fn entries(&self) -> Vec<&Self> {
+        let mut entries: Vec<&Self> = match &self.below {
+            Below::Nothing => Vec::new(),
+            Below::Fields { fields, merged } => fields.values().chain(merged).collect(),
+            Below::Items(items) => items.iter().collect(),
+        };
+        entries.retain(|entry| entry.form != Form::Elsewhere);
+        entries.sort_by_key(|entry| entry.at());
+        entries
+    }
+
+    /// The place of an item.
+    pub(crate) fn item(&self, index: usize) -> Option<&Self> {
+        match &self.below {
+            Below::Items(items) => items.get(index),
+            Below::Nothing | Below::Fields { .. } => None,
+        }
+    }
+
+    pub(crate) fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The place of a field, if it has one of its own.
+    pub(crate) fn field(&self, name: &str) -> Option<&Self> {
+        match &self.below {
+            Below::Fields { fields, .. } => fields.get(name),
+            Below::Nothing | Below::Items(_) => None,
+        }
+    }
+
+    /// The place of a field, taken out.
+    pub(crate) fn take_field(&mut self, name: &str) -> Option<Self> {
+        match &mut self.below {
+            Below::Fields { fields, .. } => fields.remove(name),
+            Below::Nothing | Below::Items(_) => None,
+        }
+    }
+
+    /// The place of each item; endless, because what came by an alias has one for all.
+    pub(crate) fn into_items(self) -> impl Iterator<Item = Self> {
+        let line = self.line;
+        let items = match self.below {
+            Below::Items(items) => items,
+            Below::Nothing | Below::Fields { .. } => Vec::new(),
+        };
+        items
+            .into_iter()
+            .chain(std::iter::repeat_with(move || Self::elsewhere(line)))
+    }
+
+    /// Follows a path as long as there is something: names behind dots, and in brackets indices and names with
+    /// dots, slashes or brackets of their own. What the path means is only known by what is there, so the
+    /// longest name that fits is taken; a path that was cut ends at the parent.
+    pub(crate) fn line_of(&self, path: &str) -> usize {
+        let mut place = self;
+        let mut rest = path;
+        while let Some((next, left)) = place.step(rest) {
+            place = next;
+            rest = left;
+        }
+        place.line
+    }
+
+    fn step<'p>(&self, path: &'p str) -> Option<(&Self, &'p str)> {
+        match &self.below {
+            Below::Nothing => None,
+            Below::Items(items) => {
+                let (index, rest) = path.strip_prefix('[')?.split_once(']')?;
+                Some((items.get(index.parse::<usize>().ok()?)?, rest))
+            }
+            Below::Fields { fields, .. } => fields
+                .iter()
+                .filter_map(|(name, place)| Some((place, after(path, name)?)))
+                .min_by_key(|(_, rest)| rest.len()),
+        }
+    }
+}
+
+/// What is left of a path behind a name.
+fn after<'p>(path: &'p str, name: &str) -> Option<&'p str> {
+    let rest = match path.strip_prefix('[') {
+        Some(path) => path.strip_prefix(name)?.strip_prefix(']')?,
+        None => path.strip_prefix('.').unwrap_or(path).strip_prefix(name)?,
+    };
+    (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)
+}

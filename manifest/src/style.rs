@@ -1,0 +1,213 @@
+//! How a file is written, and new values written like it.
+
+use serde_json::Value;
+
+use crate::place::{Form, Place};
+use crate::scalar::{self, Scalar};
+
+/// The habits of a file.
+#[derive(Debug, Clone)]
+pub(crate) struct Style {
+    pub(crate) newline: &'static str,
+    /// What stands behind a colon or a comma in brackets.
+    blank: &'static str,
+    /// Whether it is JSON.
+    is_json: bool,
+    /// What a level adds to the indentation.
+    step: String,
+    /// Whether the dashes of a list stand deeper than its key.
+    deep_lists: bool,
+}
+
+impl Style {
+    /// The style of an object.
+    pub(crate) fn of(text: &str, place: &Place) -> Self {
+        let entries = place.entries();
+        let first = entries.first().map(|first| first.at());
+        let is_json = place.form == Form::Flow
+            && first.is_some_and(|at| text.get(at..).unwrap_or_default().starts_with('"'));
+        let column = |at: usize| {
+            let before = text.get(..at).unwrap_or_default();
+            before.chars().rev().take_while(|it| *it != '\n').count()
+        };
+        let step = if is_json {
+            let before = text.get(place.text.start..first.unwrap_or_default());
+            let line = before.and_then(|before| before.rsplit_once('\n'));
+            let line = line.map(|(_, line)| line.to_owned());
+            line.unwrap_or_else(|| "  ".to_owned())
+        } else {
+            let maps = entries.iter().filter(|it| it.form == Form::Block);
+            let mut steps = maps.filter_map(|map| {
+                let below = column(map.entries().first()?.key?);
+                below.checked_sub(column(map.key?)).filter(|it| *it > 0)
+            });
+            " ".repeat(steps.next().unwrap_or(2))
+        };
+        Self {
+            newline: if text.contains("\r\n") && !text.replace("\r\n", "").contains('\n') {
+                "\r\n"
+            } else {
+                "\n"
+            },
+            blank: if is_json && text.contains("\":") && !text.contains("\": ") {
+                ""
+            } else {
+                " "
+            },
+            is_json,
+            step,
+            deep_lists: deep_list(place, &column).unwrap_or(false),
+        }
+    }
+
+    /// A break, and the indentation of the next line.
+    pub(crate) fn line(&self, column: usize) -> String {
+        format!("{}{}", self.newline, " ".repeat(column))
+    }
+
+    /// What separates entries in brackets that are on one line.
+    pub(crate) fn comma(&self) -> String {
+        format!(",{}", self.blank)
+    }
+
+    /// A field of a map in lines, whose keys are in this column.
+    pub(crate) fn block_field(&self, name: &str, value: &Value, column: usize) -> String {
+        let name = self.text(name);
+        if is_collection(value) {
+            format!("{name}:{}", self.block_below(value, column))
+        } else {
+            format!("{name}: {}", self.flow(value, None))
+        }
+    }
+
+    /// An item of a list in lines, whose dashes are in this column.
+    pub(crate) fn block_item(&self, value: &Value, column: usize) -> String {
+        format!("- {}", self.block(value, column + 2))
+    }
+
+    /// A map or a list below a key in this column.
+    pub(crate) fn block_below(&self, value: &Value, column: usize) -> String {
+        let column = match value {
+            Value::Array(_) if !self.deep_lists => column,
+            _ => column + self.step.len(),
+        };
+        self.line(column) + &self.block(value, column)
+    }
+
+    fn block(&self, value: &Value, column: usize) -> String {
+        let entries: Vec<String> = match value {
+            Value::Object(map) if !map.is_empty() => {
+                let fields = map.iter();
+                fields
+                    .map(|(name, value)| self.block_field(name, value, column))
+                    .collect()
+            }
+            Value::Array(list) if !list.is_empty() => {
+                let items = list.iter();
+                items.map(|item| self.block_item(item, column)).collect()
+            }
+            _ => return self.flow(value, None),
+        };
+        entries.join(&self.line(column))
+    }
+
+    /// A field of a map in brackets; see `flow`.
+    pub(crate) fn flow_field(&self, name: &str, value: &Value, lines: Option<&str>) -> String {
+        let (name, value) = (self.text(name), self.flow(value, lines));
+        format!("{name}:{}{value}", self.blank)
+    }
+
+    /// A value in one line; JSON whose entries are on lines of their own continues so from this indentation.
+    pub(crate) fn flow(&self, value: &Value, lines: Option<&str>) -> String {
+        let lines = lines.filter(|_| self.is_json);
+        let deeper = lines.map(|lines| format!("{lines}{}", self.step));
+        let below = deeper.as_deref();
+        let (brackets, entries): (_, Vec<String>) = match value {
+            Value::Object(map) => {
+                let fields = map.iter();
+                let fields = fields.map(|(name, value)| self.flow_field(name, value, below));
+                (("{", "}"), fields.collect())
+            }
+            Value::Array(list) => {
+                let items = list.iter().map(|item| self.flow(item, below));
+                (("[", "]"), items.collect())
+            }
+            Value::String(text) => return self.text(text),
+            _ => return value.to_string(),
+        };
+        let (open, close) = brackets;
+        match (lines, below) {
+            (Some(lines), Some(below)) if !entries.is_empty() => {
+                let newline = self.newline;
+                let entries = entries.join(&format!(",{newline}{below}"));
+                format!("{open}{newline}{below}{entries}{newline}{lines}{close}")
+            }
+            _ => {
+                let entries = entries.join(&self.comma());
+                format!("{open}{entries}{close}")
+            }
+        }
+    }
+
+    /// A scalar in the quotation marks of another one.
+    pub(crate) fn like(&self, old: &str, new: &Value, in_brackets: bool) -> String {
+        let Value::String(text) = new else {
+            return self.flow(new, None);
+        };
+        let is_quotable = !text.chars().any(char::is_control);
+        match old.chars().next() {
+            Some('\'') if is_quotable => format!("'{}'", text.replace('\'', "''")),
+            Some('"' | '\'') => quoted(text),
+            // Only brackets end a text at a comma.
+            _ if !self.is_json && !in_brackets && is_plain(&text.replace(',', "")) => text.clone(),
+            _ => self.text(text),
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        if !self.is_json && is_plain(text) {
+            text.to_owned()
+        } else {
+            quoted(text)
+        }
+    }
+}
+
+/// Whether the dashes of the first list stand deeper than its key.
+fn deep_list(place: &Place, column: &impl Fn(usize) -> usize) -> Option<bool> {
+    let entries = place.entries();
+    if let (Form::Block, Some(key), Some(first)) = (place.form, place.key, entries.first())
+        && first.key.is_none()
+    {
+        // An item begins behind its dash and a blank.
+        return Some(column(first.at()) > column(key) + 2);
+    }
+    entries
+        .into_iter()
+        .find_map(|entry| deep_list(entry, column))
+}
+
+/// Whether a value is written in lines: a map or a list with something in it.
+pub(crate) fn is_collection(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether a text without quotation marks is this text, wherever it stands.
+fn is_plain(text: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+    text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.bytes().all(is_word)
+        && matches!(
+            scalar::resolve(text.into(), true, None),
+            Ok(Scalar::Text(_))
+        )
+}
+
+/// JSON's strings are YAML's as well.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}

@@ -1,0 +1,450 @@
+//! YAML with its lines, built from the parser's events.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
+use serde_json::{Map, Value};
+
+use crate::error::{DEPTH, ManifestError};
+use crate::place::{Form, Place};
+use crate::scalar;
+
+/// What aliases may add to a document, in bytes: some times of what an API server takes of an object.
+///
+/// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and lets a small file become 400,000 of them.
+const EXPANSION: usize = 16 << 20;
+
+/// Reads the documents of a text that begins behind so many lines and bytes of its file.
+pub(crate) fn documents(
+    text: &str,
+    lines: usize,
+    bytes: usize,
+    documents: &mut Vec<(Value, Place)>,
+) -> Result<(), ManifestError> {
+    let mut reader = Reader {
+        lines,
+        bytes: Bytes::new(text, bytes),
+        ..Reader::default()
+    };
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| wrong(&error, lines))?;
+        if let Some(node) = reader.event(event, &span)? {
+            documents.push((node.value, node.place));
+        }
+    }
+    Ok(())
+}
+
+/// The error of the parser, in a text that begins behind so many lines of its file.
+pub fn wrong(error: &ScanError, lines: usize) -> ManifestError {
+    ManifestError {
+        line: lines + error.marker().line(),
+        column: error.marker().col() + 1,
+        what: error.info().to_owned(),
+    }
+}
+
+/// Where the characters of a text begin: the parser counts characters.
+#[derive(Default)]
+struct Bytes {
+    before: usize,
+    /// Empty if each character is one byte.
+    of_characters: Vec<usize>,
+}
+
+impl Bytes {
+    fn new(text: &str, before: usize) -> Self {
+        let mut of_characters = Vec::new();
+        if !text.is_ascii() {
+            of_characters.extend(text.char_indices().map(|(byte, _)| byte));
+            of_characters.push(text.len());
+        }
+        Self {
+            before,
+            of_characters,
+        }
+    }
+
+    fn of(&self, span: &Span) -> Range<usize> {
+        let byte = |mark: &Marker| {
+            let byte = self.of_characters.get(mark.index()).copied();
+            self.before + byte.unwrap_or(mark.index())
+        };
+        byte(&span.start)..byte(&span.end)
+    }
+}
+
+/// Builds values from events: of whole documents, or of parts if it is given nothing else.
+#[derive(Default)]
+pub struct Reader {
+    lines: usize,
+    bytes: Bytes,
+    /// The maps and lists around the next event, the innermost last.
+    open: Vec<Open>,
+    /// What has an anchor and is complete.
+    anchors: BTreeMap<usize, Node>,
+    expanded: usize,
+}
+
+/// A value with what must be known of it around it.
+#[derive(Clone)]
+pub struct Node {
+    /// Itself.
+    pub value: Value,
+    place: Place,
+    /// Levels below.
+    depth: usize,
+    /// About as many bytes as it takes.
+    size: usize,
+    is_alias: bool,
+}
+
+struct Open {
+    anchor: usize,
+    line: usize,
+    text: Range<usize>,
+    form: Form,
+    depth: usize,
+    size: usize,
+    inside: Inside,
+}
+
+enum Inside {
+    Map {
+        map: Map<String, Value>,
+        places: BTreeMap<String, Place>,
+        merged: Vec<Place>,
+        /// The key whose value comes next.
+        key: Option<Key>,
+    },
+    List {
+        list: Vec<Value>,
+        places: Vec<Place>,
+    },
+}
+
+enum Key {
+    /// Its line, and where it begins.
+    Name(String, usize, usize),
+    /// `<<`, and where it begins.
+    Merge(usize),
+}
+
+impl Reader {
+    /// Takes an event, and gives the value that it completes, if nothing is around that.
+    pub fn event(&mut self, event: Event<'_>, span: &Span) -> Result<Option<Node>, ManifestError> {
+        let mark = &span.start;
+        let bytes = self.bytes.of(span);
+        let line = self.lines + mark.line();
+        let wrong = |what: String| ManifestError {
+            line,
+            column: mark.col() + 1,
+            what,
+        };
+        let node = match event {
+            Event::MappingStart(anchor, _) => {
+                let map = Inside::Map {
+                    map: Map::new(),
+                    places: BTreeMap::new(),
+                    merged: Vec::new(),
+                    key: None,
+                };
+                return self.begin(anchor, span, map).map(|()| None);
+            }
+            Event::SequenceStart(anchor, _) => {
+                let list = Inside::List {
+                    list: Vec::new(),
+                    places: Vec::new(),
+                };
+                return self.begin(anchor, span, list).map(|()| None);
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                let Some(mut open) = self.open.pop() else {
+                    return Ok(None);
+                };
+                // The end of a block has no text of its own. That of brackets has, of a comma before it or of a
+                // comment behind it.
+                if !bytes.is_empty() {
+                    open.form = Form::Flow;
+                }
+                let (anchor, node) = open.end();
+                self.remember(anchor, &node);
+                node
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let tag = tag.map(|tag| in_full(&tag));
+                let plain = style == ScalarStyle::Plain;
+                if self.expects_key() {
+                    let key = if text == "<<"
+                        && (plain && tag.is_none() || is_merge(tag.as_deref()))
+                    {
+                        Key::Merge(bytes.start)
+                    } else {
+                        let scalar = scalar::resolve(text, plain, tag.as_deref()).map_err(wrong)?;
+                        let name = scalar.clone().into_key().map_err(wrong)?;
+                        if anchor > 0 {
+                            let value = scalar.into_value().map_err(wrong)?;
+                            self.remember(anchor, &Node::scalar(value, Place::elsewhere(line)));
+                        }
+                        Key::Name(name, line, bytes.start)
+                    };
+                    self.set_key(key);
+                    return Ok(None);
+                }
+                let is_empty = plain && text.is_empty() && anchor == 0 && tag.is_none();
+                let place = Place::scalar(line, bytes, form_of(style, is_empty));
+                let scalar = scalar::resolve(text, plain, tag.as_deref()).map_err(wrong)?;
+                let node = Node::scalar(scalar.into_value().map_err(wrong)?, place);
+                self.remember(anchor, &node);
+                node
+            }
+            Event::Alias(anchor) => {
+                let start = bytes.start;
+                let place = Place::scalar(line, bytes, Form::Alias);
+                let node = self.alias(anchor, place).map_err(wrong)?;
+                if self.expects_key() {
+                    self.set_key(Key::Name(key_of(&node.value).map_err(wrong)?, line, start));
+                    return Ok(None);
+                }
+                node
+            }
+            Event::DocumentStart(_) => {
+                self.anchors.clear();
+                self.expanded = 0;
+                return Ok(None);
+            }
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {
+                return Ok(None);
+            }
+        };
+        if self.open.len() + node.depth > DEPTH {
+            return Err(ManifestError::too_deep(line, mark.col() + 1));
+        }
+        match self.open.last_mut() {
+            None => Ok(Some(node)),
+            Some(open) => {
+                open.take(node).map_err(wrong)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether a map or a list has begun.
+    pub fn is_inside(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn begin(&mut self, anchor: usize, span: &Span, inside: Inside) -> Result<(), ManifestError> {
+        let line = self.lines + span.start.line();
+        let column = span.start.col() + 1;
+        if self.expects_key() {
+            let what = "a field name is a map or a list; it must be a string".to_owned();
+            return Err(ManifestError { line, column, what });
+        }
+        if self.open.len() > DEPTH {
+            return Err(ManifestError::too_deep(line, column));
+        }
+        self.open.push(Open {
+            anchor,
+            line,
+            text: self.bytes.of(span),
+            form: Form::Block,
+            depth: 0,
+            size: 0,
+            inside,
+        });
+        Ok(())
+    }
+
+    fn expects_key(&self) -> bool {
+        matches!(
+            self.open.last(),
+            Some(Open {
+                inside: Inside::Map { key: None, .. },
+                ..
+            })
+        )
+    }
+
+    fn set_key(&mut self, new: Key) {
+        if let Some(Open {
+            inside: Inside::Map { key, .. },
+            size,
+            ..
+        }) = self.open.last_mut()
+        {
+            if let Key::Name(name, ..) = &new {
+                *size += name.len();
+            }
+            *key = Some(new);
+        }
+    }
+
+    fn remember(&mut self, anchor: usize, node: &Node) {
+        if anchor > 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+    }
+
+    fn alias(&mut self, anchor: usize, place: Place) -> Result<Node, String> {
+        let Some(node) = self.anchors.get(&anchor) else {
+            let inside = self.open.iter().any(|open| open.anchor == anchor);
+            return Err(if inside {
+                "the alias refers to a value that contains it".to_owned()
+            } else {
+                "the alias refers to an anchor of another document".to_owned()
+            });
+        };
+        self.expanded = self.expanded.saturating_add(node.size);
+        if self.expanded > EXPANSION {
+            return Err(format!(
+                "the aliases expand the document to more than {} MiB; replace the aliases with their values",
+                EXPANSION >> 20
+            ));
+        }
+        Ok(Node {
+            value: node.value.clone(),
+            place,
+            is_alias: true,
+            ..*node
+        })
+    }
+}
+
+impl Node {
+    fn scalar(value: Value, place: Place) -> Self {
+        let size = NODE + value.as_str().map_or(0, str::len);
+        Self {
+            value,
+            place,
+            depth: 0,
+            size,
+            is_alias: false,
+        }
+    }
+}
+
+/// What a value takes beside its text, about.
+const NODE: usize = 64;
+
+impl Open {
+    fn end(self) -> (usize, Node) {
+        let Self {
+            line, text, form, ..
+        } = self;
+        let (value, place) = match self.inside {
+            Inside::Map {
+                map,
+                places,
+                merged,
+                ..
+            } => (
+                Value::Object(map),
+                Place::of_fields(line, text, form, places, merged),
+            ),
+            Inside::List { list, places } => (
+                Value::Array(list),
+                Place::of_items(line, text, form, places),
+            ),
+        };
+        let node = Node {
+            value,
+            place,
+            depth: self.depth + 1,
+            size: self.size + NODE,
+            is_alias: false,
+        };
+        (self.anchor, node)
+    }
+
+    fn take(&mut self, node: Node) -> Result<(), String> {
+        self.depth = self.depth.max(node.depth);
+        self.size = self.size.saturating_add(node.size);
+        match &mut self.inside {
+            Inside::List { list, places } => {
+                list.push(node.value);
+                places.push(node.place);
+                Ok(())
+            }
+            Inside::Map {
+                map,
+                places,
+                merged,
+                key,
+            } => match key.take() {
+                // Of two fields with one name kubectl takes the last.
+                Some(Key::Name(name, line, start)) => {
+                    map.insert(name.clone(), node.value);
+                    places.insert(name, node.place.of_key(line, start));
+                    Ok(())
+                }
+                Some(Key::Merge(start)) => {
+                    let line = node.place.line();
+                    merged.push(node.place.clone().of_key(line, start));
+                    merge(node, map, places)
+                }
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 decode.go, `merge`: what is merged replaces what stands before it, and
+/// of a list the first counts most.
+fn merge(
+    node: Node,
+    map: &mut Map<String, Value>,
+    places: &mut BTreeMap<String, Place>,
+) -> Result<(), String> {
+    const WANTED: &str = "the merge key `<<` needs a map, an alias of a map, or a list of these";
+    let parts = match node.value {
+        Value::Object(part) => vec![(part, node.place)],
+        Value::Array(items) if !node.is_alias => {
+            let mut parts = Vec::new();
+            for (item, place) in items.into_iter().zip(node.place.into_items()) {
+                let Value::Object(part) = item else {
+                    return Err(WANTED.to_owned());
+                };
+                parts.push((part, place));
+            }
+            parts
+        }
+        _ => return Err(WANTED.to_owned()),
+    };
+    for (part, place) in parts.into_iter().rev() {
+        for (name, value) in part {
+            let own = place.field(&name).cloned();
+            let own = own.unwrap_or_else(|| Place::elsewhere(place.line()));
+            places.insert(name.clone(), own.merged());
+            map.insert(name, value);
+        }
+    }
+    Ok(())
+}
+
+fn form_of(style: ScalarStyle, is_empty: bool) -> Form {
+    match style {
+        ScalarStyle::Plain if is_empty => Form::Empty,
+        ScalarStyle::Plain => Form::Plain,
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Form::Quoted,
+        ScalarStyle::Literal | ScalarStyle::Folded => Form::Literal,
+    }
+}
+
+/// DIVERGES: the key of an alias is the JSON of its anchor; kubectl writes some floats otherwise.
+fn key_of(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
+        _ => Err("a field name is an alias of a value that is not a string".to_owned()),
+    }
+}
+
+fn in_full(tag: &Tag) -> String {
+    format!("{}{}", tag.handle, tag.suffix)
+}
+
+fn is_merge(tag: Option<&str>) -> bool {
+    tag == Some("tag:yaml.org,2002:merge")
+}

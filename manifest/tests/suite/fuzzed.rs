@@ -1,0 +1,25 @@
+//! The inputs in `fuzz/corpus`, without a fuzzer: what was found once stays fixed.
+
+use std::fs;
+
+#[expect(
+    clippy::indexing_slicing,
+    clippy::only_used_in_recursion,
+    reason = "inputs of a known length, and a tree"
+)]
+#[path = "../../../fuzz/src/manifests.rs"]
+mod manifests;
+
+#[test]
+fn manifest_yaml() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/manifest_yaml");
+    let mut inputs = 0;
+    for entry in fs::read_dir(corpus).expect("a corpus") {
+        let path = entry.expect("an entry").path();
+        let input = fs::read(&path).expect("an input");
+        let result = std::panic::catch_unwind(|| manifests::manifest_yaml(&input));
+        assert!(result.is_ok(), "{}", path.display());
+        inputs += 1;
+    }
+    assert!(inputs >= 10, "only {inputs} inputs");
+}

@@ -1,0 +1,13 @@
+//! Manifests as kubectl reads them, and their edits.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that fails has to stop; what clippy.toml allows in tests does not reach their helpers"
+)]
+
+mod change;
+mod edit;
+mod fuzzed;
+mod objects;

@@ -1,0 +1,364 @@
+//! A user's file: read as kubectl reads it, and where its fields stand.
+
+use std::fmt::Write as _;
+
+use manifest::{Object, objects};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+fn read(text: &str) -> Vec<Object> {
+    objects(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn values(text: &str) -> Vec<Value> {
+    read(text).into_iter().map(|object| object.value).collect()
+}
+
+fn refused(text: impl AsRef<[u8]>) -> String {
+    let error = objects(text.as_ref()).expect_err("it is wrong");
+    error.to_string()
+}
+
+/// What Go writes of a float beyond the integers looks like an integer.
+fn with_floats(value: Value) -> Value {
+    match value {
+        Value::Number(number) if !number.is_i64() => json!(number.as_f64().unwrap()),
+        Value::Array(items) => items.into_iter().map(with_floats).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, field)| (name, with_floats(field)))
+            .collect(),
+        other => other,
+    }
+}
+
+/// Each row is what kubectl's own reader (k8s.io/apimachinery v0.37.2 `YAMLOrJSONDecoder`, with
+/// sigs.k8s.io/yaml v1.6.0 and go.yaml.in/yaml/v2 v2.4.2) made of the text: documents, or an error.
+#[test]
+fn a_file_means_what_it_means_to_kubectl() {
+    let mut rows = 0;
+    for row in include_str!("../kubectl-yaml.jsonl").lines() {
+        let row: Value = serde_json::from_str(row).unwrap();
+        let text = row["yaml"].as_str().unwrap();
+        match (objects(text.as_bytes()), row.get("json")) {
+            (Ok(objects), Some(theirs)) => {
+                let ours: Value = objects.into_iter().map(|object| object.value).collect();
+                let theirs = with_floats(theirs.clone());
+                assert_eq!(ours.to_string(), theirs.to_string(), "{text:?}");
+            }
+            (Err(_), None) => {}
+            (ours, theirs) => panic!("{text:?}: {ours:?}, to kubectl {theirs:?}"),
+        }
+        rows += 1;
+    }
+    assert!(rows > 280, "{rows}");
+}
+
+/// DIVERGES: the parser is one of YAML 1.2, and takes what kubectl's refuses; whoever deploys with something
+/// else than kubectl may use it.
+#[rstest]
+#[case::an_escape_of_yaml_1_2("a: \"\\/\"\n", json!([{"a": "/"}]))]
+#[case::a_tab_before_the_first_field("\ta: 1\n", json!([{"a": 1}]))]
+#[case::a_document_behind_its_separator("a: 1\n--- {b: 2}\n", json!([{"a": 1}, {"b": 2}]))]
+#[case::a_directive("%YAML 1.1\n---\na: yes\n", json!([{"a": true}]))]
+fn reads_what_kubectl_refuses(#[case] text: &str, #[case] read: Value) {
+    assert_eq!(json!(values(text)), read);
+}
+
+const HYPERCONVERGED: &str = "\
+# a comment
+apiVersion: hco.kubevirt.io/v1beta1
+kind: HyperConverged
+metadata:
+  name: kubevirt-hyperconverged
+  annotations:
+    a.b/c[d]: x
+    a.b/c: y
+    a: z
+spec:
+  featureGates:
+    enableMultiArchBootImageImport: true
+  dataImportCronTemplates:
+  - metadata:
+      name: one
+      annotations:
+        ssp.kubevirt.io/dict.architectures: amd64
+  -
+    metadata: {name: two, annotations: {
+      ssp.kubevirt.io/dict.architectures: 'arm64'}}
+  - spec:
+      text: |
+        several
+        lines
+      after: x
+";
+
+#[rstest]
+#[case::nothing("", 2)]
+#[case::a_field("kind", 3)]
+#[case::a_map("metadata", 4)]
+#[case::below("metadata.name", 5)]
+#[case::an_annotation("metadata.annotations[a.b/c]", 8)]
+#[case::brackets_in_brackets("metadata.annotations[a.b/c[d]]", 7)]
+#[case::the_shortest_name("metadata.annotations[a]", 9)]
+#[case::a_name_with_dots_without_brackets("metadata.annotations.a.b/c", 8)]
+#[case::the_first_item("spec.dataImportCronTemplates[0]", 14)]
+#[case::of_the_first_item(
+    "spec.dataImportCronTemplates[0].metadata.annotations[ssp.kubevirt.io/dict.architectures]",
+    17
+)]
+#[case::an_item_below_its_dash("spec.dataImportCronTemplates[1]", 19)]
+#[case::in_braces(
+    "spec.dataImportCronTemplates[1].metadata.annotations[ssp.kubevirt.io/dict.architectures]",
+    20
+)]
+#[case::behind_a_block("spec.dataImportCronTemplates[2].spec.after", 25)]
+#[case::not_there("spec.workloads.nodePlacement", 10)]
+#[case::an_index_too_many("spec.dataImportCronTemplates[9].metadata.name", 13)]
+#[case::no_index("spec.dataImportCronTemplates[x]", 13)]
+#[case::a_huge_index("spec.dataImportCronTemplates[99999999999999999999]", 13)]
+#[case::cut_in_a_name("spec.dataImportCronTemplates[0].metadata.annota…", 14)]
+#[case::cut_in_brackets("spec.dataImportCronTemplates[0].metadata.annotations[ssp.kube…", 16)]
+#[case::cut_in_an_index("spec.dataImportCronTemplates[", 13)]
+#[case::only_dots("...", 2)]
+fn a_path_has_a_line(#[case] path: &str, #[case] line: usize) {
+    let objects = read(HYPERCONVERGED);
+    assert_eq!(objects[0].line, 2);
+    assert_eq!(objects[0].line_of(path), line);
+}
+
+#[test]
+fn json_has_lines() {
+    let text = "\n{\n\t\"kind\": \"A\",\n\t\"spec\": {\"list\": [\n\t\t1,\n\t\t{\"x\": 2}\n\t]}\n}\n{\"kind\": \"B\"}";
+    let objects = read(text);
+    let lines = ["", "kind", "spec", "spec.list[0]", "spec.list[1].x"];
+    assert_eq!(lines.map(|path| objects[0].line_of(path)), [2, 3, 4, 5, 6]);
+    assert_eq!(objects[1].line, 9);
+}
+
+#[test]
+fn yaml_behind_json_has_lines() {
+    let objects = read("{\"kind\": \"A\"}\n---\n\nkind: B\nspec:\n  x: 1\n");
+    assert_eq!((objects[1].line, objects[1].line_of("spec.x")), (4, 6));
+}
+
+#[test]
+fn windows_line_ends_count_once() {
+    let objects = read("\u{feff}kind: A\r\nspec:\r\n  x: 1\r\n---\r\nkind: B\r\n");
+    assert_eq!(objects[0].line_of("spec.x"), 3);
+    assert_eq!(objects[1].line, 5);
+}
+
+#[test]
+fn what_comes_by_an_alias_has_its_line() {
+    let text = "\
+kind: A
+base: &base
+  x: {y: 1}
+spec:
+  alias: *base
+  merged:
+    <<: *base
+    z: 2
+  inline:
+    <<:
+      w: 3
+  list:
+    <<: [*base, {v: 4}]
+";
+    let object = &read(text)[0];
+    assert_eq!(
+        object.value["spec"],
+        json!({
+            "alias": {"x": {"true": 1}},
+            "merged": {"x": {"true": 1}, "z": 2},
+            "inline": {"w": 3},
+            "list": {"x": {"true": 1}, "v": 4},
+        })
+    );
+    let lines = [
+        ("spec.alias.x.true", 5),
+        ("spec.merged.x.true", 7),
+        ("spec.merged.z", 8),
+        ("spec.inline.w", 11),
+        ("spec.list.x", 13),
+        ("spec.list.v", 13),
+    ];
+    for (path, line) in lines {
+        assert_eq!(object.line_of(path), line, "{path}");
+    }
+}
+
+#[test]
+fn the_items_of_a_list_stand_for_themselves() {
+    let text = "\
+apiVersion: v1
+kind: List
+items:
+- kind: A
+  spec: {x: 1}
+- apiVersion: v1
+  kind: List
+  items:
+  - kind: B
+    spec:
+      x: 2
+---
+apiVersion: hco.kubevirt.io/v1
+kind: HyperConvergedList
+items:
+- metadata: {name: a}
+---
+kind: List
+---
+kind: AllowList
+spec: 1
+";
+    let objects = read(text);
+    let seen: Vec<_> = objects
+        .iter()
+        .map(|object| (object.line, object.line_of("spec.x"), object.value.clone()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (4, 5, json!({"kind": "A", "spec": {"x": 1}})),
+            (9, 11, json!({"kind": "B", "spec": {"x": 2}})),
+            (
+                16,
+                16,
+                json!({"apiVersion": "hco.kubevirt.io/v1", "kind": "HyperConverged", "metadata": {"name": "a"}})
+            ),
+            (20, 21, json!({"kind": "AllowList", "spec": 1})),
+        ]
+    );
+}
+
+#[test]
+fn the_items_of_an_alias_have_its_line() {
+    let objects = read("kind: List\nx: &x [{kind: A}, {kind: B}]\nitems: *x\n");
+    assert_eq!([objects[0].line, objects[1].line], [3, 3]);
+}
+
+#[rstest]
+#[case::a_list(
+    "---\n- a\n",
+    "line 2, column 1: expected an object with `apiVersion` and `kind`, but found a list"
+)]
+#[case::a_text(
+    "a: 1\n---\nhello\n",
+    "line 3, column 1: expected an object with `apiVersion` and `kind`, but found a text"
+)]
+#[case::an_item(
+    "kind: List\nitems:\n- {kind: A}\n- 7\n",
+    "line 4, column 1: expected an object with `apiVersion` and `kind`, but found a number"
+)]
+#[case::broken_yaml("a: 1\nb: [\nc: 2\n", "line 3, column 1: invalid indentation")]
+#[case::broken_json(
+    "{\n \"a\": 1\n \"b\": 2\n}",
+    "line 3, column 2: this is not valid JSON: expected `,` or `}`"
+)]
+#[case::cut_json(
+    "{\"a\": ",
+    "line 1, column 6: this is not valid JSON: EOF while parsing a value"
+)]
+#[case::after_two_values(
+    "{}{}\n{\"a\" 1}",
+    "line 2, column 6: this is not valid JSON: expected `:`"
+)]
+#[case::yaml_behind_json(
+    "{\"a\": 1}\n---\nb: @\n",
+    "line 3, column 4: unexpected character: `@'"
+)]
+#[case::a_tag(
+    "a: 1\nb: !!int x\n",
+    "line 2, column 4: `x` is tagged !!int, but has another type"
+)]
+#[case::itself(
+    "a: &a\n  b: *a\n",
+    "line 2, column 6: the alias refers to a value that contains it"
+)]
+#[case::another_document(
+    "a: &a 1\n---\nb: *a\n",
+    "line 3, column 4: the alias refers to an anchor of another document"
+)]
+#[case::a_null_key(
+    "{a: 1}\n---\n~: 1\n",
+    "line 3, column 1: a field name is null; put it in quotes"
+)]
+fn errors_have_their_place(#[case] text: &str, #[case] sentence: &str) {
+    assert_eq!(refused(text), sentence);
+}
+
+#[test]
+fn the_place_of_invalid_utf_8_is_reported() {
+    assert_eq!(
+        refused(b"a: 1\nb: \xc3\xa4\xff\n"),
+        "line 2, column 5: the text is not valid UTF-8; save the file as UTF-8"
+    );
+}
+
+#[test]
+fn a_bomb_of_aliases_is_refused() {
+    let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+    for level in 1..30 {
+        let alias = format!("*a{}", level - 1);
+        writeln!(text, "a{level}: &a{level} [{}]", [&*alias; 10].join(", ")).unwrap();
+    }
+    assert_eq!(
+        refused(text),
+        "line 6, column 15: the aliases expand the document to more than 16 MiB; replace the aliases with their values"
+    );
+}
+
+#[test]
+fn aliases_of_a_long_text_are_a_bomb_as_well() {
+    let mut text = format!("a: &a {}\nb:\n", "x".repeat(1 << 20));
+    text.push_str(&"- *a\n".repeat(20));
+    assert_eq!(
+        refused(text),
+        "line 18, column 3: the aliases expand the document to more than 16 MiB; replace the aliases with their values"
+    );
+}
+
+#[rstest]
+#[case::yaml_lists("a: ", "[", "]")]
+#[case::yaml_maps("a: ", "{a: ", "}")]
+#[case::json_lists("{\"a\": ", "[", "]")]
+#[case::json_maps("{\"a\": ", "{\"a\":", "}")]
+fn absurd_depth_is_refused(#[case] start: &str, #[case] open: &str, #[case] close: &str) {
+    let nested = |levels: usize| {
+        let end = if start.starts_with('{') { "}" } else { "" };
+        let (open, close) = (open.repeat(levels), close.repeat(levels));
+        format!("{start}{open}1{close}{end}")
+    };
+    assert_eq!(read(&nested(99)).len(), 1);
+    let sentence = refused(nested(100));
+    assert!(
+        sentence.ends_with("the value is nested more than 100 levels deep"),
+        "{sentence}"
+    );
+    refused(nested(20_000));
+}
+
+#[test]
+fn depth_by_blocks_and_aliases_is_refused() {
+    let mut text = "a0: &a0 {x: 1}\n".to_owned();
+    for level in 1..200 {
+        writeln!(text, "a{level}: &a{level} {{x: *a{}}}", level - 1).unwrap();
+    }
+    let sentence = refused(text);
+    assert!(
+        sentence.ends_with("the value is nested more than 100 levels deep"),
+        "{sentence}"
+    );
+    let mut blocks = String::new();
+    for level in 0..2_000 {
+        writeln!(blocks, "{}a:", " ".repeat(level)).unwrap();
+    }
+    let sentence = refused(blocks);
+    assert!(
+        sentence.ends_with("the value is nested more than 100 levels deep"),
+        "{sentence}"
+    );
+}

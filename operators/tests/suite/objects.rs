@@ -1,0 +1,207 @@
+//! What the rows do not have: the objects that are really there, other versions of HCO, and objects that are stored.
+
+use kubernetes::json::Json;
+use operators::forecast::{Changes, Forecast, Objects, State, changes};
+use operators::hco::version::HcoVersion;
+use operators::ssp::data_sources::Key;
+use serde_json::{Value, json};
+
+use super::cluster::{MAIN, Texts};
+
+const OLD: HcoVersion = HcoVersion::OLDEST;
+
+#[test]
+fn from_hco_1_18_on_a_template_that_changes_loses_its_disk_meanwhile() {
+    assert_eq!(empty_meanwhile(&updated(MAIN, |_| {})), ["golden"]);
+}
+
+#[test]
+fn before_hco_1_18_a_template_that_changes_keeps_its_disk() {
+    let changes = updated(OLD, |_| {});
+    assert_eq!(empty_meanwhile(&changes), [""; 0]);
+    assert_eq!(names(&changes.crons.unwrap().recreated), ["golden-cron"]);
+}
+
+#[test]
+fn a_stored_object_is_taken_as_it_is() {
+    let store = |hco: &mut Value| hco["metadata"]["uid"] = json!("1");
+    assert_eq!(empty_meanwhile(&updated(MAIN, store)), [""; 0]);
+}
+
+#[test]
+fn hco_sets_the_default_architecture_since_1_18() {
+    let texts = texts(&[template("@daily")], |_| {});
+    let cluster = texts.cluster().unwrap();
+    let default = |version| cluster.forecast_of(version).unwrap().default_architecture;
+    assert_eq!((default(OLD), default(MAIN)), ("", "amd64"));
+}
+
+#[test]
+fn objects_that_are_as_the_forecast_says_change_nothing() {
+    let objects = [
+        cron("golden-cron", &template("@daily")["spec"], "golden-1", true),
+        source(
+            "golden",
+            &json!({"pvc": {"name": "golden-1"}}),
+            Some("golden-cron"),
+        ),
+        disk("golden-1", Some("golden-cron")),
+    ];
+    let changes = from(&objects, &[template("@daily")]);
+    assert_eq!(names(&changes.crons.unwrap().unchanged), ["golden-cron"]);
+    assert!(changes.disks.imported.is_empty());
+    assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
+    assert!(
+        !changes
+            .data_sources
+            .deleted
+            .iter()
+            .any(|key| &*key.name == "golden")
+    );
+}
+
+#[test]
+fn a_cron_that_is_not_of_ssp_stays() {
+    let spec = &template("@daily")["spec"];
+    let objects = [
+        cron("mine", spec, "golden-1", false),
+        cron("theirs", spec, "golden-2", true),
+    ];
+    let changes = from(&objects, &[]);
+    let crons = changes.crons.unwrap();
+    assert_eq!(names(&crons.unchanged), ["mine"]);
+    assert_eq!(names(&crons.deleted), ["theirs"]);
+}
+
+#[test]
+fn a_disk_that_was_uploaded_keeps_ssp_from_importing_it() {
+    let mut template = template("@daily");
+    template["spec"]["managedDataSource"] = json!("win11");
+    let objects = [
+        source("win11", &json!({"pvc": {"name": "win11"}}), None),
+        disk("win11", None),
+        json!({"kind": "DataImportCronList", "items": []}),
+    ];
+    let changes = from(&objects, &[template]);
+    assert!(changes.crons.unwrap().created.is_empty());
+    assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
+}
+
+#[test]
+fn a_disk_is_away_with_a_template_that_is_removed() {
+    let objects = json!({"kind": "DataImportCronList", "items": [
+        cron("golden-cron", &template("@daily")["spec"], "golden-1", true)]});
+    let sources = json!({"kind": "DataSourceList", "items": [
+        source("golden", &json!({"pvc": {"name": "golden-1"}}), Some("golden-cron"))]});
+    let disks = json!({"kind": "PersistentVolumeClaimList", "items": [
+        disk("golden-1", Some("golden-cron"))]});
+    let changes = from(&[objects, sources, disks], &[]);
+    assert_eq!(names(&changes.lost_image), ["golden"]);
+}
+
+/// What an update of the schedule changes. `edit` edits both objects.
+fn updated(version: HcoVersion, edit: impl Fn(&mut Value)) -> Changes {
+    let before = texts(&[template("@daily")], &edit);
+    let after = texts(&[template("@weekly")], &edit);
+    let (before, after) = (before.cluster().unwrap(), after.cluster().unwrap());
+    let before = before.forecast_of(version).unwrap();
+    let after = after.forecast_of(version).unwrap();
+    changes(&State::of(&before), Ok(&after))
+}
+
+/// What changes in a cluster with these objects if its HyperConverged has these templates.
+fn from(objects: &[Value], templates: &[Value]) -> Changes {
+    let (before, after) = (texts(&[], |_| {}), texts(templates, |_| {}));
+    let (before, after) = (before.cluster().unwrap(), after.cluster().unwrap());
+    let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());
+    let objects: Vec<String> = objects.iter().map(ToString::to_string).collect();
+    let objects = objects
+        .iter()
+        .map(|text| Json::parse(text.as_bytes()).unwrap());
+    let objects = Objects::read(objects).unwrap();
+    changes(&state(&before, &objects), Ok(&after))
+}
+
+fn state<'a>(forecast: &'a Forecast<'a>, objects: &'a Objects<'a>) -> State<'a> {
+    State::of(forecast).with(objects)
+}
+
+fn texts(templates: &[Value], edit: impl Fn(&mut Value)) -> Texts {
+    let mut hco = json!({
+        "apiVersion": "hco.kubevirt.io/v1",
+        "metadata": {"name": "hco", "namespace": "kubevirt-hyperconverged"},
+        "spec": {"workloadSources": {
+            "enableCommonBootImageImport": false,
+            "dataImportCronTemplates": templates,
+        }},
+    });
+    edit(&mut hco);
+    let labels =
+        json!({"node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/master": ""});
+    let node = json!({
+        "metadata": {"name": "n", "labels": labels},
+        "status": {"nodeInfo": {"architecture": "amd64"}},
+    });
+    Texts::new(&hco, &json!([node]))
+}
+
+fn template(schedule: &str) -> Value {
+    json!({"metadata": {"name": "golden-cron"}, "spec": {
+        "managedDataSource": "golden",
+        "schedule": schedule,
+        "template": {"spec": {
+            "source": {"registry": {"url": "docker://quay.io/golden"}},
+            "storage": {"resources": {"requests": {"storage": "1Gi"}}},
+        }},
+    }})
+}
+
+/// A cron as it is in the cluster, where HCO has completed its retention.
+fn cron(name: &str, spec: &Value, disk: &str, is_of_ssp: bool) -> Value {
+    let mut spec = spec.clone();
+    spec["retentionPolicy"] = json!("None");
+    spec["importsToKeep"] = json!(1);
+    let mut annotations = json!({});
+    if is_of_ssp {
+        annotations["operator-sdk/primary-resource-type"] = json!("SSP.ssp.kubevirt.io");
+    }
+    json!({
+        "kind": "DataImportCron",
+        "metadata": {"name": name, "namespace": "kubevirt-os-images", "annotations": annotations},
+        "spec": spec,
+        "status": {"lastImportedPVC": {"name": disk, "namespace": "kubevirt-os-images"}},
+    })
+}
+
+fn source(name: &str, source: &Value, cron: Option<&str>) -> Value {
+    json!({
+        "kind": "DataSource",
+        "metadata": {"name": name, "namespace": "kubevirt-os-images", "labels": labels(cron)},
+        "spec": {"source": source},
+    })
+}
+
+fn disk(name: &str, cron: Option<&str>) -> Value {
+    json!({
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "kubevirt-os-images", "labels": labels(cron)},
+    })
+}
+
+fn labels(cron: Option<&str>) -> Value {
+    match cron {
+        Some(cron) => json!({
+            "cdi.kubevirt.io/dataImportCron": cron,
+            "cdi.kubevirt.io/dataImportCron.cleanup": "true",
+        }),
+        None => json!({}),
+    }
+}
+
+fn empty_meanwhile(changes: &Changes) -> Vec<&str> {
+    names(&changes.empty_meanwhile)
+}
+
+fn names<'a>(keys: impl IntoIterator<Item = &'a Key>) -> Vec<&'a str> {
+    keys.into_iter().map(|key| &*key.name).collect()
+}

@@ -1,0 +1,209 @@
+//! What the API server has after `kubectl apply` or `kubectl replace`.
+
+use serde_json::{Map, Value, json};
+
+use crate::args::AsIf;
+
+/// Where kubectl keeps what was applied last.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The object after a file was sent: with the status of the live one, which only HCO writes.
+pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
+    let mut sent = match as_if {
+        AsIf::Apply => applied(live, file),
+        AsIf::Replace => file.clone(),
+    };
+    if let Some(object) = sent.as_object_mut() {
+        match live.get("status") {
+            Some(status) => object.insert("status".to_owned(), status.clone()),
+            None => object.remove("status"),
+        };
+    }
+    sent
+}
+
+/// The file with an operation of a JSON Patch that is for the object that was sent; `None` if it cannot be made in the
+/// file. Objects around the value that only the live object has are added, which changes nothing else.
+pub(crate) fn edited(file: &Value, operation: &Value) -> Option<Value> {
+    let mut edited = file.clone();
+    let mut operation = operation.clone();
+    let kind = operation.get("op")?.as_str()?.to_owned();
+    if kind == "test" {
+        return Some(edited);
+    }
+    if matches!(&*kind, "add" | "replace") {
+        let path = operation.get("path")?.as_str()?.to_owned();
+        let (parents, _) = path.rsplit_once('/')?;
+        let mut parent = &mut edited;
+        for token in parents.split('/').skip(1) {
+            let token = token.replace("~1", "/").replace("~0", "~");
+            parent = match parent {
+                Value::Object(fields) => {
+                    let field = fields.entry(token).or_insert(Value::Null);
+                    if field.is_null() {
+                        *field = Value::Object(Map::new());
+                    }
+                    field
+                }
+                Value::Array(items) => items.get_mut(token.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        if parent.is_object() {
+            // What is only in the live object cannot be replaced in the file.
+            *operation.get_mut("op")? = Value::from("add");
+        }
+    }
+    let patch = serde_json::from_value(Value::from(vec![operation])).ok()?;
+    let patch: json_patch::Patch = patch;
+    json_patch::patch(&mut edited, &patch).ok()?;
+    Some(edited)
+}
+
+/// The three-way merge of the live object, what was applied last, and the file. Lists are replaced as a whole, as in any
+/// JSON merge patch.
+///
+/// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/jsonmergepatch/patch.go, `CreateThreeWayJSONMergePatch`: the
+/// deletions are those between the last applied object and the file, all else is between the live object and the file.
+fn applied(live: &Value, file: &Value) -> Value {
+    let last = live
+        .pointer("/metadata/annotations")
+        .and_then(|annotations| {
+            let last = annotations.get(LAST_APPLIED)?.as_str()?;
+            serde_json::from_str(last).ok()
+        });
+    let mut applied = live.clone();
+    if let (Value::Object(applied), Value::Object(file)) = (&mut applied, file) {
+        if let Some(Value::Object(last)) = &last {
+            // kubectl adds what it applies as an annotation, so a file never has none.
+            let mut file = file.clone();
+            let metadata = file.entry("metadata").or_insert_with(|| json!({}));
+            if let Some(metadata) = metadata.as_object_mut() {
+                metadata.entry("annotations").or_insert_with(|| json!({}));
+            }
+            delete(applied, last, &file);
+        }
+        set(applied, file);
+    }
+    applied
+}
+
+/// Removes what was applied last and is not in the file.
+fn delete(live: &mut Map<String, Value>, last: &Map<String, Value>, file: &Map<String, Value>) {
+    for (name, last) in last {
+        match (live.get_mut(name), last, file.get(name)) {
+            (_, _, None) => drop(live.remove(name)),
+            (Some(Value::Object(live)), Value::Object(last), Some(Value::Object(file))) => {
+                delete(live, last, file);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Sets what is in the file; null removes a field.
+fn set(live: &mut Map<String, Value>, file: &Map<String, Value>) {
+    for (name, file) in file {
+        match (live.get_mut(name), file) {
+            (_, Value::Null) => drop(live.remove(name)),
+            (Some(Value::Object(live)), Value::Object(file)) => set(live, file),
+            _ => drop(live.insert(name.clone(), file.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live() -> Value {
+        let last =
+            json!({"spec": {"a": 1, "gates": {"applied": true, "both": true}, "list": [1, 2]}});
+        json!({
+            "metadata": {"annotations": {LAST_APPLIED: last.to_string()}, "uid": "u"},
+            "spec": {
+                "a": 1,
+                "gates": {"applied": true, "both": true, "patched": true},
+                "list": [1, 2],
+                "defaulted": {"x": 1},
+            },
+            "status": {"known": true},
+        })
+    }
+
+    #[test]
+    fn apply_keeps_what_others_set_and_removes_what_was_applied_before() {
+        let file =
+            json!({"spec": {"gates": {"both": false, "new": true}, "list": [3]}, "status": {}});
+        assert_eq!(
+            sent(AsIf::Apply, &live(), &file)["spec"],
+            json!({
+                "gates": {"both": false, "new": true, "patched": true},
+                "list": [3],
+                "defaulted": {"x": 1},
+            })
+        );
+    }
+
+    #[test]
+    fn annotations_of_others_stay() {
+        let mut live = live();
+        let last = json!({"metadata": {"annotations": {"applied": ""}}}).to_string();
+        live["metadata"]["annotations"] =
+            json!({LAST_APPLIED: last, "applied": "", "of-others": ""});
+        let sent = sent(AsIf::Apply, &live, &json!({"metadata": {"name": "n"}}));
+        let expected = json!({LAST_APPLIED: last, "of-others": ""});
+        assert_eq!(sent["metadata"]["annotations"], expected);
+    }
+
+    #[test]
+    fn without_what_was_applied_nothing_is_removed() {
+        let mut live = live();
+        live["metadata"]["annotations"] = json!({LAST_APPLIED: "no JSON"});
+        let file = json!({"spec": {"a": null, "b": 2}});
+        let spec = &sent(AsIf::Apply, &live, &file)["spec"];
+        assert_eq!(spec["gates"], live["spec"]["gates"]);
+        assert_eq!((spec.get("a"), &spec["b"]), (None, &json!(2)));
+    }
+
+    #[test]
+    fn an_operation_is_made_in_the_file_where_it_can_be() {
+        let file = json!({"spec": {"list": [{"x": 1}], "none": null}});
+        let edited = |op: &str, path: &str| {
+            let edited = edited(&file, &json!({"op": op, "path": path, "value": 2}))?;
+            Some(edited["spec"].clone())
+        };
+        assert_eq!(
+            edited("replace", "/spec/gates/a~1b"),
+            Some(json!({"list": [{"x": 1}], "none": null, "gates": {"a/b": 2}}))
+        );
+        assert_eq!(
+            edited("add", "/spec/none/a"),
+            Some(json!({"list": [{"x": 1}], "none": {"a": 2}}))
+        );
+        assert_eq!(
+            edited("replace", "/spec/list/0/x"),
+            Some(json!({"list": [{"x": 2}], "none": null}))
+        );
+        assert_eq!(edited("test", "/spec/gates"), Some(file["spec"].clone()));
+        for (op, path) in [
+            ("add", "/spec/list/1/x"),
+            ("remove", "/spec/gates"),
+            ("add", "/spec/list/0/x/y"),
+        ] {
+            assert_eq!(edited(op, path), None, "{op} {path}");
+        }
+    }
+
+    #[test]
+    fn replace_keeps_the_status_alone() {
+        let file = json!({"spec": {"b": 2}, "status": {"known": false}});
+        assert_eq!(
+            sent(AsIf::Replace, &live(), &file),
+            json!({"spec": {"b": 2}, "status": {"known": true}})
+        );
+        let mut live = live();
+        live.as_object_mut().unwrap().remove("status");
+        assert_eq!(sent(AsIf::Replace, &live, &file), json!({"spec": {"b": 2}}));
+    }
+}

@@ -1,0 +1,809 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use host::Counts;
+
+use crate::files::Walk;
+use crate::foreign::one_line;
+
+/// Check HyperConverged objects before you apply them.
+///
+/// Runs the same module as the policy in the cluster, on your manifests and nodes, and reports what would be denied and
+/// how to fix it.
+#[derive(Debug, Parser)]
+#[command(
+    after_help = EXAMPLES,
+    disable_version_flag = true,
+    propagate_version = false,
+    max_term_width = 110
+)]
+struct Words {
+    /// When to use color
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: Color,
+
+    /// Print the version, the SHA-256 digest of the module without its custom sections, and the number of rules
+    #[arg(long, short = 'V')]
+    version: bool,
+
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hco-preflight check -f hyperconverged.yaml --nodes nodes.yaml
+                     nodes.yaml is the output of `kubectl get nodes -o yaml`
+  hco-preflight check -f deploy/ --cluster
+                     against the cluster of the current kubeconfig
+  hco-preflight fix -f hyperconverged.yaml --cluster --write
+                     corrects the file
+  hco-preflight check --cluster --what-if arm64=2
+                     what happens to the cluster's HyperConverged when two arm64 worker nodes join
+  helm template . | hco-preflight check -f - --arch amd64=3,arm64=2 -o markdown
+  hco-preflight explain architectures-missing
+
+Exit codes:
+  0  everything would be accepted; `fix`: nothing to fix
+  1  something would be denied; `fix`: changes are shown but not written, or a problem remains
+  2  something could not be checked: an unreadable file, unreadable nodes, invalid settings, invalid usage";
+
+/// The parsed command line.
+#[derive(Debug)]
+pub(crate) struct Args {
+    /// The name with which the program was called.
+    pub(crate) name: String,
+    /// When to use color.
+    pub(crate) color: Color,
+    /// What to do.
+    pub(crate) command: Command,
+}
+
+/// When to use color.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Report whether HyperConverged objects would be accepted, and how to fix them
+    Check(Check),
+    /// Fix HyperConverged objects: show the changes, or write them
+    Fix(Fix),
+    /// Show the page of a rule, or the table of rules
+    Explain(Explain),
+    /// Validate settings and print the effective settings
+    Settings(Settings),
+    /// Look up which architectures images support, and print the annotation for each image
+    Images(Images),
+    /// Record the settings, the request, and the host calls of a check, so that `kwctl run` can repeat it
+    Record(Record),
+    /// Check whether the policy-server can read nodes, and print the missing RBAC permissions
+    Rbac(Rbac),
+    /// Print the completion script for a shell
+    Completions(Completions),
+    /// What `--version` asks for.
+    #[command(skip)]
+    Version,
+}
+
+/// The objects, the nodes, and the policy of a check.
+#[derive(Debug, Clone, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct Subject {
+    /// A manifest in YAML or JSON, a directory of manifests, or - for standard input; can be repeated. With --cluster and
+    /// without this flag, the HyperConverged objects in the cluster
+    #[arg(long, short = 'f', value_name = "FILE", help_heading = "Objects")]
+    pub(crate) filename: Vec<PathBuf>,
+
+    /// The same as -f, so that a shell can expand `*.yaml`
+    #[arg(value_name = "FILE", help_heading = "Objects")]
+    files: Vec<PathBuf>,
+
+    /// Also read subdirectories, except what .gitignore names
+    #[arg(long, short = 'R', help_heading = "Objects")]
+    recursive: bool,
+
+    /// With -R, also read what .gitignore names
+    #[arg(long, requires = "recursive", help_heading = "Objects")]
+    include_ignored: bool,
+
+    /// A manifest with the old objects: the objects are checked as updates, which are not denied because of existing
+    /// problems
+    #[arg(long, value_name = "FILE", help_heading = "Objects")]
+    pub(crate) old: Option<PathBuf>,
+
+    /// The output of `kubectl get nodes -o yaml` or `-o json`; - for standard input
+    #[arg(long, value_name = "FILE", help_heading = "Nodes", conflicts_with_all = ["cluster", "arch"])]
+    pub(crate) nodes: Option<PathBuf>,
+
+    /// Use the cluster of the current kubeconfig: its nodes, and for `check` and `record` the live object as the old object
+    #[arg(long, help_heading = "Nodes", conflicts_with = "arch")]
+    pub(crate) cluster: bool,
+
+    /// The number of worker nodes of each architecture, for example amd64=3,arm64=2
+    #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
+    pub(crate) arch: Option<Counts>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+
+    /// Worker nodes to add to these nodes, for example arm64=2
+    #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
+    pub(crate) what_if: Option<Counts>,
+
+    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    pub(crate) settings: Option<PathBuf>,
+
+    /// The level of a rule, instead of that in the settings, for example architectures-missing=warn; can be repeated
+    #[arg(long, value_name = "RULE=LEVEL", value_parser = level, help_heading = "Policy")]
+    pub(crate) level: Vec<(String, String)>,
+
+    /// Use this module instead of the embedded one
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    pub(crate) policy: Option<PathBuf>,
+
+    /// Let the module of --policy read the resources that its metadata requests from the cluster; `kwctl inspect` lists
+    /// them
+    #[arg(long, help_heading = "Policy", requires = "policy")]
+    pub(crate) allow_context_aware: bool,
+
+    /// Compile the module without reading or writing the cache
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) no_cache: bool,
+
+    #[command(flatten)]
+    pub(crate) verified: Verified,
+}
+
+impl Subject {
+    /// Which files of a directory are read.
+    pub(crate) fn walk(&self) -> Walk {
+        Walk {
+            recursive: self.recursive,
+            include_ignored: self.include_ignored,
+        }
+    }
+}
+
+/// Options for registries.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Verified {
+    /// Look up the architectures of images in their registries: sets `images: verify`. Uses the credentials of docker and
+    /// podman
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) images: bool,
+
+    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "images",
+        help_heading = "Policy"
+    )]
+    pub(crate) sources_path: Option<PathBuf>,
+}
+
+const CONNECTION: &str = "Cluster";
+
+/// Flags of kubectl.
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
+pub(crate) struct Connection {
+    /// The kubeconfig to use instead of KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE", help_heading = CONNECTION)]
+    kubeconfig: Option<PathBuf>,
+
+    /// The context to use instead of the current one
+    #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
+    context: Option<String>,
+
+    /// The namespace for objects without a namespace, and for reading HyperConverged objects from the cluster
+    #[arg(long, short = 'n', value_name = "NAMESPACE", help_heading = CONNECTION)]
+    pub(crate) namespace: Option<String>,
+
+    /// The user to impersonate
+    #[arg(long = "as", value_name = "USER", help_heading = CONNECTION)]
+    impersonate: Option<String>,
+
+    /// A group to impersonate; can be repeated
+    #[arg(long = "as-group", value_name = "GROUP", requires = "impersonate", help_heading = CONNECTION)]
+    impersonate_groups: Vec<String>,
+
+    /// The bearer token to log in with
+    #[arg(long, value_name = "TOKEN", help_heading = CONNECTION)]
+    token: Option<String>,
+
+    /// The address of the API server to use instead of that of the context
+    #[arg(long, short = 's', value_name = "URL", help_heading = CONNECTION)]
+    server: Option<String>,
+
+    /// The user of the kubeconfig to use instead of that of the context
+    #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
+    user: Option<String>,
+
+    /// How long to wait for the API server: for a request with all its tries, and for a list with all its pages; for example
+    /// 30, 30s, 1m30s, or 1h, and 0 for no limit [default: 1m, and 5m for a list]
+    #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = CONNECTION)]
+    request_timeout: Option<Duration>,
+}
+
+impl Connection {
+    /// The flags that say which cluster is asked, and as whom, for a command that is printed. In this context, because
+    /// another one may be the current one when the command is run.
+    pub(crate) fn flags(&self, context: Option<&str>) -> Vec<(&'static str, String)> {
+        let kubeconfig = self.kubeconfig.as_ref();
+        let mut flags = Vec::new();
+        let mut add = |flag, value: Option<String>| {
+            flags.extend(value.map(|value| (flag, value)));
+        };
+        add("--context", context.map(str::to_owned));
+        add(
+            "--kubeconfig",
+            kubeconfig.map(|it| it.display().to_string()),
+        );
+        add("--server", self.server.clone());
+        add("--user", self.user.clone());
+        add("--as", self.impersonate.clone());
+        for group in &self.impersonate_groups {
+            add("--as-group", Some(group.clone()));
+        }
+        flags
+    }
+}
+
+impl From<&Connection> for host::Connection {
+    fn from(words: &Connection) -> Self {
+        Self {
+            kubeconfig: words.kubeconfig.clone(),
+            context: words.context.clone(),
+            namespace: words.namespace.clone(),
+            impersonate: words.impersonate.clone(),
+            impersonate_groups: words.impersonate_groups.clone(),
+            token: words.token.clone(),
+            server: words.server.clone(),
+            user: words.user.clone(),
+            request_timeout: words.request_timeout,
+        }
+    }
+}
+
+/// The module validates the names.
+fn level(text: &str) -> Result<(String, String), String> {
+    let (rule, level) = text
+        .split_once('=')
+        .ok_or("the format is, for example, architectures-missing=warn")?;
+    Ok((rule.to_owned(), level.to_owned()))
+}
+
+/// MIRRORS: k8s.io/client-go tools/clientcmd/helpers.go, `ParseTimeout`; Go time/format.go, `ParseDuration`.
+fn timeout(text: &str) -> Result<Duration, String> {
+    let wrong = || "use a value such as 30, 30s, 1m30s, or 1h".to_owned();
+    if let Ok(seconds) = text.parse() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let mut all = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() || text.is_empty() {
+        let number = rest.find(|it: char| !(it.is_ascii_digit() || it == '.'));
+        let (number, behind) = rest
+            .split_at_checked(number.unwrap_or(0))
+            .ok_or_else(wrong)?;
+        let unit = behind.find(|it: char| it.is_ascii_digit() || it == '.');
+        let (unit, behind) = behind
+            .split_at_checked(unit.unwrap_or(behind.len()))
+            .ok_or_else(wrong)?;
+        let seconds = match unit {
+            "ns" => 1e-9,
+            "us" | "µs" | "μs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(wrong()),
+        };
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        let part = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
+        all = all.checked_add(part).ok_or_else(wrong)?;
+        rest = behind;
+    }
+    Ok(all)
+}
+
+/// How a file is sent to the cluster that has the object already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AsIf {
+    /// Merged with the live object and the last applied configuration
+    #[default]
+    Apply,
+    /// Replaces the live object
+    Replace,
+}
+
+/// How a file reaches the cluster.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Sent {
+    /// How you send the file to the cluster: with `kubectl apply`, which merges it with the live object and is the default,
+    /// or with `kubectl replace`
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        conflicts_with = "old",
+        help_heading = "Objects",
+        hide_possible_values = false
+    )]
+    pub(crate) as_if: Option<AsIf>,
+}
+
+/// `check`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = CHECK)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+
+    /// Succeed if no file contains a HyperConverged, for example in a pre-commit hook
+    #[arg(long, help_heading = "Objects")]
+    pub(crate) allow_empty: bool,
+
+    #[command(flatten)]
+    pub(crate) sent: Sent,
+
+    /// The format of the output
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = false
+    )]
+    pub(crate) output: Format,
+
+    /// The lowest level of a finding that causes exit code 1
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "LEVEL",
+        hide_possible_values = false
+    )]
+    pub(crate) fail_on: FailOn,
+
+    /// Do not print notes
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
+
+/// The lowest level of a finding that makes a check fail. An object that cannot be judged always makes it fail.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// A denial
+    #[default]
+    Deny,
+    /// A denial or a warning
+    Warn,
+    /// Never
+    Never,
+}
+
+const CHECK: &str = "\
+One of --nodes, --cluster, and --arch is required.
+
+Exit codes: 0 all objects would be accepted, 1 an object would be denied, 2 something could not be checked.";
+
+/// The format of the output of `check`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For programs; docs/preflight.schema.json
+    Json,
+    /// For a comment on a pull request or merge request
+    Markdown,
+    /// For test reports (GitLab, Jenkins)
+    Junit,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Workflow commands for GitHub Actions
+    Github,
+    /// Code Quality report, for GitLab merge requests
+    Gitlab,
+    /// `PolicyReport`s, as Kubewarden's audit scanner writes them
+    Policyreport,
+}
+
+/// `fix`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = FIX)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct Fix {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+
+    /// Succeed if no file contains a HyperConverged, for example in a pre-commit hook
+    #[arg(long, help_heading = "Objects")]
+    pub(crate) allow_empty: bool,
+
+    /// Write the corrected files instead of printing a diff; with `-f -`, print the corrected text
+    #[arg(long, short = 'w', conflicts_with = "output", help_heading = "Changes")]
+    pub(crate) write: bool,
+
+    /// Print the changes of each object on one line instead of as a diff, for objects in a cluster
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        value_name = "FORMAT",
+        help_heading = "Changes"
+    )]
+    pub(crate) output: Option<FixFormat>,
+
+    /// Also apply fixes that need your review, such as the architectures of an image that was not looked up
+    #[arg(long, help_heading = "Which changes")]
+    pub(crate) r#unsafe: bool,
+
+    /// How to fix multi-arch-import-disabled, for example multi-arch-import-disabled=place-on:amd64
+    #[arg(
+        long,
+        value_name = "RULE=enable-import|place-on:ARCH",
+        help_heading = "Which changes"
+    )]
+    prefer: Option<Prefer>,
+
+    /// Fix multi-arch-import-disabled by placing the workloads on this architecture: short for
+    /// --prefer multi-arch-import-disabled=place-on:ARCH
+    #[arg(
+        long,
+        value_name = "ARCH",
+        conflicts_with = "prefer",
+        help_heading = "Which changes"
+    )]
+    place_on: Option<String>,
+
+    /// Print only errors: no notes and no summary
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
+
+impl Fix {
+    /// How to fix the rule that can be fixed in more than one way.
+    pub(crate) fn prefer(&self) -> Option<Prefer> {
+        let placed = self.place_on.clone().map(Prefer::PlaceOn);
+        placed.or_else(|| self.prefer.clone())
+    }
+}
+
+const FIX: &str = "\
+One of --nodes, --cluster, and --arch is required.
+
+Exit codes: 0 nothing to fix, 1 something to fix, automatically or manually, 2 something could not be checked or \
+written.";
+
+/// The format of the changes of `fix`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FixFormat {
+    /// A JSON Patch (RFC 6902)
+    JsonPatch,
+    /// A kubectl command
+    Commands,
+}
+
+/// The rule that can be fixed in more than one way.
+pub(crate) const WITH_ALTERNATIVES: &str = "multi-arch-import-disabled";
+
+/// The preferred way to fix the rule that has several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Prefer {
+    EnableImport,
+    PlaceOn(String),
+}
+
+impl std::fmt::Display for Prefer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::EnableImport => f.write_str("enable-import"),
+            Self::PlaceOn(architecture) => write!(f, "place-on:{architecture}"),
+        }
+    }
+}
+
+impl std::str::FromStr for Prefer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (rule, way) = text
+            .split_once('=')
+            .ok_or("the format is, for example, multi-arch-import-disabled=place-on:amd64")?;
+        if rule != WITH_ALTERNATIVES {
+            return Err(format!("only {WITH_ALTERNATIVES} has several fixes"));
+        }
+        match way.split_once(':') {
+            None if way == "enable-import" => Ok(Self::EnableImport),
+            Some(("place-on", architecture)) if !architecture.is_empty() => {
+                Ok(Self::PlaceOn(architecture.to_owned()))
+            }
+            _ => Err("the fix must be enable-import or place-on:ARCH".to_owned()),
+        }
+    }
+}
+
+/// `explain`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Explain {
+    /// The rule; if omitted, shows the table of rules
+    pub(crate) rule: Option<String>,
+
+    /// The format of the output
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = false
+    )]
+    pub(crate) output: PlainFormat,
+}
+
+/// `settings`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Settings {
+    /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
+    #[arg(value_name = "FILE", conflicts_with = "settings")]
+    file: Option<PathBuf>,
+
+    /// The same as FILE
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+}
+
+impl Settings {
+    /// The file with the settings.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref().or(self.settings.as_deref())
+    }
+}
+
+/// `images`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = IMAGES)]
+pub(crate) struct Images {
+    /// An image, for example quay.io/containerdisks/fedora:latest, with or without docker://
+    #[arg(value_name = "IMAGE")]
+    pub(crate) names: Vec<String>,
+
+    /// A manifest or directory with HyperConverged objects, to look up the images of their templates; - for standard input;
+    /// can be repeated
+    #[arg(long, short = 'f', value_name = "FILE")]
+    pub(crate) filename: Vec<PathBuf>,
+
+    /// Also read subdirectories, except what .gitignore names
+    #[arg(long, short = 'R')]
+    pub(crate) recursive: bool,
+
+    /// With -R, also read what .gitignore names
+    #[arg(long, requires = "recursive")]
+    pub(crate) include_ignored: bool,
+
+    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sources_path: Option<PathBuf>,
+
+    /// The format of the output
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = false
+    )]
+    pub(crate) output: PlainFormat,
+}
+
+const IMAGES: &str = "\
+Uses the credentials that `docker login` and `podman login` store.
+
+Exit codes: 0 all images were read, 2 an image could not be read.";
+
+/// The format of the output of `images` and `explain`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlainFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+}
+
+/// `record`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Record {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+
+    #[command(flatten)]
+    pub(crate) sent: Sent,
+
+    /// The directory for the files
+    #[arg(long, value_name = "DIR", default_value = "hco-preflight-record")]
+    pub(crate) to: PathBuf,
+
+    /// Overwrite existing files
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// `rbac`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Rbac {
+    /// The service account of the policy-server: NAMESPACE/NAME, or NAME in the namespace that -n sets [default:
+    /// kubewarden]
+    #[arg(long, value_name = "ACCOUNT", default_value = "hco-architecture-guard")]
+    pub(crate) service_account: String,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+/// `completions`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+impl Args {
+    /// Reads the words of the command line, the name of the program first.
+    pub(crate) fn read(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
+        let name = typed(words.first());
+        // clap would take the path of the file for the name.
+        if let Some(first) = words.first_mut() {
+            *first = OsString::from("hco-preflight");
+        }
+        let mut command = command_of(&name);
+        if words.len() == 1 {
+            words.push(OsString::from("--help"));
+        }
+        if let Some(word) = behind_cluster(&words) {
+            let word = one_line(&word.to_string_lossy());
+            return Err(command.error(
+                clap::error::ErrorKind::UnknownArgument,
+                format!("--cluster takes no name, and there is no file `{word}`; to use a context of the kubeconfig, use --cluster --context {word}"),
+            ));
+        }
+        let matches = command.try_get_matches_from_mut(words)?;
+        let words =
+            Words::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        let mut command_read = words.command;
+        if let Some(
+            Command::Check(Check { subject, .. })
+            | Command::Fix(Fix { subject, .. })
+            | Command::Record(Record { subject, .. }),
+        ) = &mut command_read
+        {
+            subject.filename.append(&mut subject.files);
+        }
+        let command = match (words.version, command_read) {
+            (true, _) => Command::Version,
+            (false, Some(command)) => command,
+            (false, None) => {
+                return Err(command.error(
+                    clap::error::ErrorKind::MissingSubcommand,
+                    format!("a command is missing, for example `{name} check`; `{name} --help` lists all commands"),
+                ));
+            }
+        };
+        Ok(Self {
+            name,
+            color: words.color,
+            command,
+        })
+    }
+
+    /// The command as clap knows it, for completions.
+    pub(crate) fn command() -> clap::Command {
+        command_of("hco-preflight")
+    }
+}
+
+/// The word behind `--cluster`, which those who know kubectl mean as a name. Not a file: pre-commit puts these behind all
+/// arguments.
+fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
+    let options = words.split(|word| word == "--").next()?;
+    let pairs = options.iter().zip(options.iter().skip(1));
+    let mut behind = pairs.filter(|(word, _)| *word == "--cluster");
+    let (_, word) = behind.next()?;
+    let is_option = word.as_encoded_bytes().starts_with(b"-");
+    (!is_option && !Path::new(word).is_file()).then_some(word)
+}
+
+fn command_of(name: &str) -> clap::Command {
+    Words::command()
+        .mut_subcommand("rbac", |rbac| {
+            rbac.mut_arg("namespace", |it| {
+                it.help("The namespace of the service account")
+            })
+        })
+        .name("hco-preflight")
+        .bin_name(name)
+        .after_help(EXAMPLES.replace("hco-preflight", name))
+}
+
+/// The name with which the program was called: as a plugin of kubectl the program's file is `kubectl-hco_preflight`.
+fn typed(first: Option<&OsString>) -> String {
+    let stem = first
+        .and_then(|path| Path::new(path).file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let stem = stem.strip_suffix(".exe").unwrap_or(&stem);
+    match stem.strip_prefix("kubectl-") {
+        Some(plugin) => format!("kubectl {}", plugin.replace('-', " ").replace('_', "-")),
+        None if stem.is_empty() => "hco-preflight".to_owned(),
+        None => stem.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clap_finds_no_contradiction() {
+        command_of("hco-preflight").debug_assert();
+    }
+
+    #[test]
+    fn timeouts_are_written_as_for_kubectl() {
+        for (text, seconds) in [("0", 0), ("30", 30), ("30s", 30), ("2m", 120), ("1h", 3600)] {
+            assert_eq!(timeout(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        assert_eq!(timeout("5ms"), Ok(Duration::from_millis(5)));
+        assert_eq!(timeout("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(timeout("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(
+            timeout("1h0.5m2us"),
+            Ok(Duration::from_micros(3_630_000_002))
+        );
+        for text in [
+            "",
+            "s",
+            "1d",
+            "-1s",
+            "1s2",
+            "1..5s",
+            "99999999999999999999",
+            "é",
+        ] {
+            assert!(timeout(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_name_is_what_was_typed() {
+        for (path, name) in [
+            ("/usr/bin/hco-preflight", "hco-preflight"),
+            ("/usr/bin/kubectl-hco_preflight", "kubectl hco-preflight"),
+            ("kubectl-hco_preflight.exe", "kubectl hco-preflight"),
+            ("", "hco-preflight"),
+        ] {
+            assert_eq!(typed(Some(&OsString::from(path))), name);
+        }
+        assert_eq!(typed(None), "hco-preflight");
+    }
+}

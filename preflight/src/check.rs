@@ -1,0 +1,59 @@
+//! `check`: judges every HyperConverged of the files, or of the cluster, with the module.
+
+use anyhow::Result;
+
+use crate::args::{self, FailOn};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::notes::Notes;
+use crate::output;
+use crate::stage::{self, Purpose, Unread};
+use crate::terminal::Terminal;
+use crate::verdict::Verdicts;
+
+/// Judges the objects, prints the verdicts, and returns the worst exit code.
+pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
+    let mut notes = Notes::default();
+    let purpose = Purpose::Check(args.sent.as_if);
+    let mut verdicts = match stage::prepare(&args.subject, purpose, &mut notes) {
+        Ok(prepared) => prepared.judge(&mut notes),
+        // A program that reads the report must find in it why nothing was judged.
+        Err(error) => {
+            let mut verdicts = Verdicts::default();
+            match error.downcast() {
+                Ok(Unread::Nothing(what)) if args.allow_empty => {
+                    verdicts.may_be_empty = true;
+                    notes.push_lines(what.to_string());
+                }
+                Ok(Unread::Nothing(what)) => verdicts.failures.push(what),
+                Ok(Unread::Failures(failures)) => verdicts.failures = failures,
+                Err(error) => verdicts.failures.push(Failure::of(&error)),
+            }
+            verdicts
+        }
+    };
+    verdicts.not_for_fix = not_for_fix(args);
+    if !args.quiet {
+        verdicts.add_notes(&mut notes);
+        terminal.notes(&notes);
+    }
+    for failure in &verdicts.failures {
+        terminal.failure(&failure.to_string());
+    }
+    output::print(&verdicts, args.output, terminal)?;
+    Ok(match (verdicts.exit(), args.fail_on) {
+        (Exit::Denied, FailOn::Never) => Exit::Accepted,
+        (Exit::Accepted, FailOn::Warn) if verdicts.warns() => Exit::Denied,
+        (exit, _) => exit,
+    })
+}
+
+/// The options that are set and that `fix` does not have.
+fn not_for_fix(args: &args::Check) -> Vec<&'static str> {
+    let all = [
+        ("--as-if", args.sent.as_if.is_some()),
+        ("--fail-on", args.fail_on != FailOn::Deny),
+    ];
+    let set = all.into_iter().filter(|(_, is_set)| *is_set);
+    set.map(|(option, _)| option).collect()
+}

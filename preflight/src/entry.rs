@@ -1,0 +1,206 @@
+//! What a check found, as one flat list: what the formats for programs print.
+
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Place};
+use crate::foreign::Foreign;
+use crate::report::{Finding, Level};
+use crate::verdict::{Judged, Verdicts};
+
+/// What stands for the file of an object that is in the cluster.
+pub(crate) const CLUSTER: &str = "cluster";
+
+/// The rule of an object that the module did not judge or that another module denied: no finding says why.
+pub(crate) const OBJECT: &str = "object";
+
+/// How bad an entry is, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Severity {
+    /// Something could not be judged.
+    Unjudged,
+    /// It denies.
+    Denied,
+    /// The cluster would report the denial, and not act on it.
+    Reported,
+    /// It warns.
+    Warning,
+    /// An existing problem, which denies nothing.
+    Carried,
+}
+
+/// A finding, the message of an object without one, or something that could not be judged.
+pub(crate) struct Entry<'v> {
+    pub(crate) severity: Severity,
+    /// The id of a rule, or what stands for one.
+    pub(crate) rule: &'v str,
+    /// The object; none for what is about a file, or about nothing in particular.
+    pub(crate) object: Option<&'v Judged>,
+    pub(crate) finding: Option<&'v Finding>,
+    /// None for an object of the cluster.
+    pub(crate) place: Option<Place>,
+    /// The fact and the fix.
+    pub(crate) text: String,
+    /// The same for the same finding in another run: it does not depend on lines and indices.
+    pub(crate) fingerprint: String,
+}
+
+impl<'v> Entry<'v> {
+    /// All of a check, in the order of the objects; then what could not be judged.
+    pub(crate) fn all(verdicts: &'v Verdicts) -> Vec<Self> {
+        let objects = verdicts.objects.iter().flat_map(Self::of_object);
+        let failures = verdicts.failures.iter().map(Self::of_failure);
+        objects.chain(failures).collect()
+    }
+
+    /// Those of an object.
+    pub(crate) fn of_object(object: &'v Judged) -> Vec<Self> {
+        let findings = object.report.findings.iter();
+        let findings = findings.map(|finding| Self::of_finding(object, finding));
+        findings.chain(Self::of_message(object)).collect()
+    }
+
+    fn of_finding(object: &'v Judged, finding: &'v Finding) -> Self {
+        let severity = match finding.level {
+            Level::Deny if object.is_only_reported() => Severity::Reported,
+            Level::Deny => Severity::Denied,
+            Level::Warn => Severity::Warning,
+            Level::Carried => Severity::Carried,
+        };
+        let rule = finding.rule.raw();
+        let template = finding.template.as_ref().map_or("", Foreign::raw);
+        let text = format!("{}\nfix: {}", finding.fact, finding.fix);
+        Self {
+            severity,
+            rule,
+            object: Some(object),
+            finding: Some(finding),
+            place: object.place_of(finding.line),
+            text: object.with_mode(finding.level, text),
+            fingerprint: fingerprint(&[rule, &object.unique_name(), template, finding.fact.raw()]),
+        }
+    }
+
+    fn of_message(object: &'v Judged) -> Option<Self> {
+        let message = object.message()?;
+        Some(Self {
+            severity: match object.exit() {
+                Exit::Unjudged => Severity::Unjudged,
+                _ if object.is_only_reported() => Severity::Reported,
+                _ => Severity::Denied,
+            },
+            rule: OBJECT,
+            object: Some(object),
+            finding: None,
+            place: object.place_of(None),
+            text: object.with_mode(Level::Deny, message.to_owned()),
+            fingerprint: fingerprint(&[OBJECT, &object.unique_name(), message]),
+        })
+    }
+
+    /// That something could not be judged.
+    pub(crate) fn of_failure(failure: &'v Failure) -> Self {
+        let rule = "not-checked";
+        let file = failure.file.as_deref();
+        Self {
+            severity: Severity::Unjudged,
+            rule,
+            object: None,
+            finding: None,
+            place: file.map(|file| Place {
+                file: file.to_owned(),
+                line: failure.line.unwrap_or(1),
+            }),
+            text: failure.what.clone(),
+            fingerprint: fingerprint(&[rule, file.unwrap_or(CLUSTER), &failure.what]),
+        }
+    }
+
+    /// The text, behind the name of the object if it does not have it.
+    pub(crate) fn named(&self) -> String {
+        match self.object.map(Judged::unique_name) {
+            Some(name) if !self.text.contains(&name) => format!("{name}: {}", self.text),
+            _ => self.text.clone(),
+        }
+    }
+
+    /// Where it is, and on which line, for programs that know the files of a repository.
+    pub(crate) fn in_repository(&self) -> Option<(String, usize)> {
+        let place = self.place.as_ref()?;
+        Some((in_repository(&place.file), place.line))
+    }
+}
+
+fn fingerprint(parts: &[&str]) -> String {
+    let mut fingerprint = Sha256::new();
+    for part in parts {
+        fingerprint.update(part);
+        fingerprint.update([0]);
+    }
+    sources::hex(&fingerprint.finalize())
+}
+
+/// A file as the repository names it that the command runs in. Outside a repository, from the current directory.
+pub(crate) fn in_repository(file: &str) -> String {
+    let Ok(current) = std::env::current_dir() else {
+        return file.to_owned();
+    };
+    let root = repository(&current);
+    let path = normal(&current.join(file));
+    let below = path.strip_prefix(root.as_ref().unwrap_or(&current));
+    below.map_or_else(|_| file.to_owned(), |path| path.display().to_string())
+}
+
+/// The nearest directory with a repository of Git.
+///
+/// MIRRORS: git setup.c, `setup_git_directory_gently_1`, with `GIT_CEILING_DIRECTORIES`.
+fn repository(current: &Path) -> Option<PathBuf> {
+    let ceilings = std::env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
+    let ceilings: Vec<PathBuf> = std::env::split_paths(&ceilings).collect();
+    let mut directories = current.ancestors();
+    let open = directories.by_ref().take_while(|directory| {
+        *directory == current || !ceilings.iter().any(|ceiling| ceiling == directory)
+    });
+    let mut repositories = open.filter(|directory| directory.join(".git").exists());
+    repositories.next().map(Path::to_owned)
+}
+
+/// A path without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(normal.pop()),
+            component => normal.push(component),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_as_in_its_repository() {
+        let here = std::env::current_dir().unwrap();
+        let plain = in_repository("a.yaml");
+        assert_eq!(in_repository("./a.yaml"), plain);
+        assert_eq!(in_repository("b/../a.yaml"), plain);
+        let absolute = here.join("a.yaml");
+        assert_eq!(in_repository(absolute.to_str().unwrap()), plain);
+        assert_eq!(in_repository("/elsewhere/a.yaml"), "/elsewhere/a.yaml");
+    }
+
+    #[test]
+    fn the_repository_is_above() {
+        let directory = tempfile::tempdir().unwrap();
+        let below = directory.path().join("a/b");
+        std::fs::create_dir_all(&below).unwrap();
+        std::fs::create_dir(directory.path().join(".git")).unwrap();
+        assert_eq!(repository(&below).as_deref(), Some(directory.path()));
+    }
+}

@@ -1,0 +1,244 @@
+//! Reads the files that the user names, and finds the HyperConvergeds in them.
+
+mod kustomization;
+mod tree;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use anyhow::{Context, Result};
+use manifest::{Encoding, Object, decoded, objects};
+
+use self::tree::{Skipped, Tree};
+use crate::admission::Identity;
+use crate::failure::{Failure, Place};
+use crate::foreign::{one_line, shell_word};
+use crate::prose::count;
+
+/// The name of the standard files.
+const STDIN: &str = "-";
+
+/// A file that was read.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// `-` for the standard files.
+    pub(crate) path: PathBuf,
+    /// The directory that the user named, if it was found in one.
+    pub(crate) root: Option<PathBuf>,
+    /// Without its encoding.
+    pub(crate) text: String,
+    pub(crate) encoding: Encoding,
+    /// All objects in it.
+    pub(crate) objects: Vec<Rc<Object>>,
+}
+
+/// A HyperConverged of a file.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// Where it is.
+    pub(crate) place: Place,
+    /// What it is.
+    pub(crate) identity: Identity,
+    pub(crate) written: InFile,
+}
+
+/// An object of a file, and its lines.
+#[derive(Debug, Clone)]
+pub(crate) struct InFile {
+    pub(crate) source: Rc<Source>,
+    pub(crate) object: Rc<Object>,
+}
+
+impl Source {
+    pub(crate) fn is_stdin(&self) -> bool {
+        self.path == Path::new(STDIN)
+    }
+
+    /// Its name in the output.
+    pub(crate) fn name(&self) -> String {
+        name(&self.path)
+    }
+}
+
+fn name(path: &Path) -> String {
+    if path == Path::new(STDIN) {
+        "stdin".to_owned()
+    } else {
+        path.display().to_string()
+    }
+}
+
+/// What was found in all files.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    /// The HyperConvergeds.
+    pub(crate) found: Vec<Found>,
+    /// What was skipped.
+    pub(crate) notes: Vec<String>,
+    /// How many documents were skipped, by kind.
+    others: BTreeMap<String, usize>,
+    /// What could not be read.
+    pub(crate) failures: Vec<Failure>,
+}
+
+/// Reads a file, or the standard files.
+pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
+    if path == Path::new(STDIN) {
+        let mut text = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut text)
+            .context("standard input cannot be read")?;
+        return Ok(text);
+    }
+    std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+/// Reads files and directories. What cannot be read is a failure beside what can.
+///
+/// In a directory, a file that is not a manifest and does not name a HyperConverged is skipped: a repository also has
+/// templates of Helm, and configuration of other programs.
+pub(crate) fn read(paths: &[PathBuf], walk: Walk) -> Files {
+    let mut files = Files::default();
+    let mut tree = Tree::of(paths, walk);
+    for (file, root) in std::mem::take(&mut tree.files) {
+        files.file(&file, root, &mut tree);
+    }
+    files.failures.append(&mut tree.failures);
+    files.notes.append(&mut tree.notes);
+    files.note_skipped(&tree.skipped);
+    files.note_others();
+    files
+}
+
+impl Files {
+    fn file(&mut self, path: &Path, root: Option<PathBuf>, tree: &mut Tree) {
+        let file = name(path);
+        let text = match text(path) {
+            Ok(text) => text,
+            Err(error) => {
+                let what = format!("cannot be read: {}", error.root_cause());
+                return self.failures.push(Failure::in_file(&file, None, what));
+            }
+        };
+        if let Some(directory) = tree.kustomizations.with_patch(path)
+            && (root.is_none() || names_ours(&text) || directory.names_ours)
+        {
+            let directory = shell_word(&one_line(&directory.name));
+            let note = format!(
+                "skipped the kustomization {directory} and its patches; to check what it builds, run `kubectl kustomize {directory} | hco-preflight check -f -`"
+            );
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+            return;
+        }
+        match objects(&text) {
+            Ok(objects) => {
+                let source = Rc::new(Source {
+                    path: path.to_owned(),
+                    root,
+                    encoding: Encoding::of(&text),
+                    // What is no text was refused.
+                    text: decoded(&text).unwrap_or_default().into_owned(),
+                    objects: objects.into_iter().map(Rc::new).collect(),
+                });
+                for object in &source.objects {
+                    let (source, object) = (Rc::clone(&source), Rc::clone(object));
+                    self.object(&file, InFile { source, object });
+                }
+            }
+            Err(_) if root.is_some() && !names_ours(&text) => {
+                tree.skipped
+                    .add("that is not a manifest", "that are not manifests");
+            }
+            Err(error) => {
+                let hint = if text.windows(2).any(|two| two == b"{{") {
+                    "; if it is a Helm template, run `helm template . | hco-preflight check -f -`"
+                } else {
+                    ""
+                };
+                let what = format!(
+                    "cannot be read as YAML or JSON, so nothing in it was checked: {} (column {}){hint}",
+                    one_line(&error.what),
+                    error.column
+                );
+                self.failures
+                    .push(Failure::in_file(&file, Some(error.line), what));
+            }
+        }
+    }
+
+    /// A line that counts what was skipped in directories.
+    fn note_skipped(&mut self, skipped: &Skipped) {
+        if let Some(skipped) = skipped.in_words() {
+            self.notes.push(format!("skipped {skipped}"));
+        }
+    }
+
+    fn object(&mut self, file: &str, written: InFile) {
+        let identity = Identity::of(&written.object.value);
+        let line = written.object.line;
+        if identity.is_hyperconverged() {
+            let file = file.to_owned();
+            let place = Place { file, line };
+            self.found.push(Found {
+                place,
+                identity,
+                written,
+            });
+            return;
+        }
+        let kind = match identity.kind.as_str() {
+            // That may be a mistake.
+            "HyperConverged" => {
+                let group = &identity.api_version;
+                let note = format!("{file}:{line}: skipped a HyperConverged of `{group}`");
+                return self.notes.push(one_line(&note));
+            }
+            "" => "without a kind".to_owned(),
+            kind => kind.to_owned(),
+        };
+        *self.others.entry(kind).or_default() += 1;
+    }
+
+    /// A line that counts the documents of other kinds.
+    fn note_others(&mut self) {
+        /// A directory can have manifests of everything.
+        const SHOWN: usize = 5;
+        let all: usize = self.others.values().sum();
+        if all == 0 {
+            return;
+        }
+        let mut kinds: Vec<_> = std::mem::take(&mut self.others).into_iter().collect();
+        kinds.sort_by_key(|(_, number)| Reverse(*number));
+        let shown = kinds.iter().take(SHOWN);
+        let mut shown: Vec<String> = shown.map(|(kind, it)| format!("{kind} ({it})")).collect();
+        if let Some(more @ 1..) = kinds.len().checked_sub(SHOWN) {
+            shown.push(format!("and {}", count(more, "other kind")));
+        }
+        let documents = count(all, "document");
+        let note = format!("skipped {documents} of other kinds: {}", shown.join(", "));
+        self.notes.push(one_line(&note));
+    }
+}
+
+/// Which files of a directory are read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Walk {
+    /// Those of subdirectories as well.
+    pub(crate) recursive: bool,
+    /// With subdirectories, also those that `.gitignore` names.
+    pub(crate) include_ignored: bool,
+}
+
+/// Whether a text can have a HyperConverged.
+fn names_ours(text: &[u8]) -> bool {
+    const KIND: &str = "HyperConverged";
+    decoded(text).map_or_else(
+        |_| String::from_utf8_lossy(text).contains(KIND),
+        |text| text.contains(KIND),
+    )
+}

@@ -1,0 +1,83 @@
+//! Kustomizations, whose patches look like objects and are none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use manifest::objects;
+use serde_json::Value;
+
+/// MIRRORS: kustomize api/konfig/general.go, `RecognizedKustomizationFileNames`.
+const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// The fields with patches, the older ones too.
+///
+/// MIRRORS: kustomize api/types/kustomization.go, `Kustomization`.
+const FIELDS: [&str; 3] = ["patches", "patchesJson6902", "patchesStrategicMerge"];
+
+/// A directory that kustomize builds.
+#[derive(Debug)]
+pub(super) struct Directory {
+    /// As the user would name it.
+    pub(super) name: String,
+    /// Whether a patch can be for a HyperConverged.
+    pub(super) names_ours: bool,
+}
+
+/// The kustomizations around the files that are read, and their patches.
+#[derive(Debug, Default)]
+pub(super) struct Kustomizations {
+    seen: BTreeSet<PathBuf>,
+    /// By the real path.
+    files: BTreeMap<PathBuf, Rc<Directory>>,
+}
+
+impl Kustomizations {
+    /// Reads the kustomizations in the directory of a file, and in those above it.
+    pub(super) fn look_around(&mut self, file: &Path) {
+        let parents = file.parent().unwrap_or(Path::new("")).ancestors();
+        for directory in parents {
+            if !self.seen.insert(directory.to_owned()) {
+                break;
+            }
+            for name in NAMES {
+                self.read(directory, name);
+            }
+        }
+    }
+
+    fn read(&mut self, directory: &Path, name: &str) {
+        let file = directory.join(name);
+        let Ok(text) = std::fs::read(&file) else {
+            return;
+        };
+        let Ok(objects) = objects(&text) else {
+            return;
+        };
+        let here = match directory.to_string_lossy() {
+            name if name.is_empty() => ".".to_owned(),
+            name => name.into_owned(),
+        };
+        let found = Rc::new(Directory {
+            name: here,
+            names_ours: super::names_ours(&text),
+        });
+        let lists = objects.iter().flat_map(|object| {
+            let lists = FIELDS.iter().filter_map(|field| object.value.get(*field));
+            lists.filter_map(Value::as_array).flatten()
+        });
+        // The older fields have names of files alone, or patches in their place.
+        let patches = lists.filter_map(|patch| patch.get("path").unwrap_or(patch).as_str());
+        for patch in patches.chain([name]) {
+            if let Ok(path) = std::fs::canonicalize(directory.join(patch)) {
+                self.files.entry(path).or_insert_with(|| Rc::clone(&found));
+            }
+        }
+    }
+
+    /// The directory of the kustomization that a file is, or is a patch of.
+    pub(super) fn with_patch(&self, file: &Path) -> Option<&Directory> {
+        let path = std::fs::canonicalize(file).ok()?;
+        self.files.get(&path).map(|directory| &**directory)
+    }
+}

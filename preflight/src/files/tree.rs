@@ -1,0 +1,162 @@
+//! The files below the paths that the user names, as kubectl finds them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use ignore::Match;
+use ignore::gitignore::Gitignore;
+
+use super::kustomization::Kustomizations;
+use super::{STDIN, Walk};
+use crate::failure::Failure;
+use crate::foreign::one_line;
+use crate::prose::count;
+
+/// The files, and what was skipped.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// Each with the directory that the user named, if it was found in one.
+    pub(super) files: Vec<(PathBuf, Option<PathBuf>)>,
+    pub(super) kustomizations: Kustomizations,
+    pub(super) skipped: Skipped,
+    pub(super) notes: Vec<String>,
+    pub(super) failures: Vec<Failure>,
+    ignored: BTreeMap<PathBuf, Gitignore>,
+    walk: Walk,
+}
+
+/// How many files were skipped in directories, by reason.
+#[derive(Debug, Default)]
+pub(super) struct Skipped(Vec<(&'static str, &'static str, usize)>);
+
+impl Skipped {
+    /// Counts a file; the reason is a clause, for one and for several.
+    pub(super) fn add(&mut self, one: &'static str, several: &'static str) {
+        match self.0.iter_mut().find(|(known, ..)| *known == one) {
+            Some((.., number)) => *number += 1,
+            None => self.0.push((one, several, 1)),
+        }
+    }
+
+    pub(super) fn in_words(&self) -> Option<String> {
+        let reasons = self.0.iter().map(|(one, several, number)| {
+            let reason = if *number == 1 { one } else { several };
+            format!("{} {reason}", count(*number, "file"))
+        });
+        let reasons: Vec<String> = reasons.collect();
+        (!reasons.is_empty()).then(|| reasons.join(", "))
+    }
+}
+
+impl Tree {
+    /// Looks into directories.
+    pub(super) fn of(paths: &[PathBuf], walk: Walk) -> Self {
+        let mut tree = Self {
+            walk,
+            ..Self::default()
+        };
+        for path in paths {
+            if path.is_dir() {
+                tree.directory(path, path);
+            } else {
+                tree.file(path, None);
+            }
+        }
+        tree
+    }
+
+    fn file(&mut self, path: &Path, root: Option<&Path>) {
+        if path != Path::new(STDIN) {
+            self.kustomizations.look_around(path);
+        }
+        self.files.push((path.to_owned(), root.map(Path::to_owned)));
+    }
+
+    fn directory(&mut self, path: &Path, root: &Path) {
+        let entries = std::fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => {
+                let file = path.display().to_string();
+                let what = format!("the directory cannot be read: {error}");
+                return self.failures.push(Failure::in_file(&file, None, what));
+            }
+        };
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let name = entry.file_name();
+            let name = name.as_encoded_bytes();
+            // The files of a mounted ConfigMap are there a second and a third time, below such directories.
+            if name.starts_with(b"..") || name == b".git" {
+                continue;
+            }
+            let path = entry.path();
+            let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
+            if path.is_dir() {
+                self.subdirectory(&path, is_link, root);
+            } else if is_manifest(&path) {
+                if self.is_ignored(&path, false) {
+                    self.skip_ignored();
+                } else {
+                    self.file(&path, Some(root));
+                }
+            }
+        }
+    }
+
+    fn subdirectory(&mut self, path: &Path, is_link: bool, root: &Path) {
+        if !self.walk.recursive {
+            let path = path.display();
+            let note = format!("{path}: skipped a directory; use -R to include it");
+            self.notes.push(one_line(&note));
+        } else if is_link {
+            self.skipped.add(
+                "that is a link to a directory",
+                "that are links to directories",
+            );
+        } else if self.is_ignored(path, true) {
+            self.skip_ignored();
+        } else {
+            self.directory(path, root);
+        }
+    }
+
+    fn skip_ignored(&mut self) {
+        self.skipped.add(
+            "that .gitignore names; --include-ignored includes it",
+            "that .gitignore names; --include-ignored includes them",
+        );
+    }
+
+    /// Whether Git ignores a file or a directory, so that it is not going to be applied.
+    fn is_ignored(&mut self, path: &Path, is_directory: bool) -> bool {
+        if !self.walk.recursive || self.walk.include_ignored {
+            return false;
+        }
+        let Ok(path) = std::path::absolute(path) else {
+            return false;
+        };
+        let repository = path.ancestors().find(|it| it.join(".git").exists());
+        let Some(repository) = repository else {
+            return false;
+        };
+        // The nearest file counts.
+        for directory in path.ancestors().skip(1) {
+            let rules = self.ignored.entry(directory.to_owned());
+            let rules = rules.or_insert_with(|| Gitignore::new(directory.join(".gitignore")).0);
+            match rules.matched(&path, is_directory) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None if directory == repository => return false,
+                Match::None => {}
+            }
+        }
+        false
+    }
+}
+
+/// What kubectl takes for a manifest when it is given a directory.
+fn is_manifest(path: &Path) -> bool {
+    let ending = path.extension().and_then(std::ffi::OsStr::to_str);
+    matches!(ending, Some("json" | "yaml" | "yml"))
+}

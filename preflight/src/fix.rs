@@ -1,0 +1,609 @@
+//! `fix`: applies the remedies that the module gives as data to the files.
+
+mod patches;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::rc::Rc;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use host::Cluster;
+use manifest::{EditError, Edited, Object};
+use serde_json::Value;
+use tempfile::NamedTempFile;
+
+use self::patches::Destination;
+use crate::apply;
+use crate::args::{self, AsIf, FixFormat, Prefer, WITH_ALTERNATIVES};
+use crate::diff::diff;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::files::{InFile, Source};
+use crate::foreign::{chain, one_line};
+use crate::notes::Notes;
+use crate::progress::Progress;
+use crate::prose::count;
+use crate::remedy::{edit, patch};
+use crate::report::{Finding, Level, Remedy, Report};
+use crate::stage::{self, Prepared, Purpose, Question, Unread};
+use crate::terminal::{Terminal, print_raw};
+use crate::verdict::{Judged, Verdicts};
+
+/// More rounds than any object needs: a round fixes all the findings that the module lists.
+const ROUNDS: usize = 64;
+
+/// Fixes what can be fixed, and lists what is left.
+pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
+    if args.subject.filename.is_empty() && args.output.is_none() {
+        bail!(
+            "specify a file to fix with -f, or print the changes for the objects in the cluster with -o commands or -o json-patch"
+        );
+    }
+    let mut notes = Notes::default();
+    let prepared = stage::prepare(&args.subject, Purpose::Fix, &mut notes);
+    if !args.quiet {
+        terminal.notes(&notes);
+    }
+    let mut prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => match error.downcast()? {
+            Unread::Nothing(what) if args.allow_empty => {
+                terminal.note(&what.to_string());
+                return Ok(Exit::Accepted);
+            }
+            unread => return Err(unread.into()),
+        },
+    };
+    // Otherwise the module reports what it would repair, and not how.
+    prepared.without_repairs();
+    let mut failures = prepared.failures().to_vec();
+    let progress = Progress::start("checking");
+    let questions = once_for_each_file(prepared.questions()).into_iter();
+    let fixed = questions.map(|question| {
+        Fixed::new(question, &prepared, args).map_err(|failure| (question, failure))
+    });
+    let mut fixed: Vec<_> = fixed.collect();
+    drop(progress);
+    for object in fixed.iter_mut().flatten() {
+        object.report_only_live(terminal);
+    }
+    let printed = args.output.map(|format| {
+        let destination = Destination {
+            context: prepared.cluster().and_then(Cluster::context),
+            is_cluster: prepared.cluster().is_some(),
+            connection: &args.subject.connection,
+        };
+        print_patches(&fixed, format, &destination, &mut failures)
+    });
+    let (fixed, unfixed): (Vec<_>, Vec<_>) = fixed.into_iter().partition(Result::is_ok);
+    failures.extend(unfixed.into_iter().filter_map(|it| Some(it.err()?.1)));
+    let mut fixed: Vec<Fixed<'_>> = fixed.into_iter().flatten().collect();
+    let changes = match printed {
+        Some(changes) => changes?,
+        None => fix_files(&mut fixed, args, terminal, &mut failures)?,
+    };
+    for failure in &failures {
+        terminal.failure(&failure.to_string());
+    }
+    let by_hand = fixed.iter().any(|object| object.by_hand);
+    let made: usize = fixed.iter().map(|object| object.made).sum();
+    let objects = fixed.into_iter().map(Fixed::judged).collect();
+    let verdicts = Verdicts {
+        objects,
+        failures,
+        ..Verdicts::default()
+    };
+    let left = if by_hand || changes && !args.write {
+        Exit::Denied
+    } else {
+        Exit::Accepted
+    };
+    let exit = verdicts.exit().max(left);
+    summarize(&verdicts, made, exit, args, terminal);
+    Ok(exit)
+}
+
+/// The questions without those about a file that is named twice, or by a symbolic link as well.
+fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
+    let mut sources: Vec<&Rc<Source>> = Vec::new();
+    let mut paths = BTreeSet::new();
+    let mut once = Vec::new();
+    for question in questions {
+        let Some(InFile { source, .. }) = question.object.written() else {
+            once.push(question);
+            continue;
+        };
+        let path = std::fs::canonicalize(&source.path);
+        if paths.insert(path.unwrap_or_else(|_| source.path.clone())) {
+            sources.push(source);
+        }
+        if sources.iter().any(|known| Rc::ptr_eq(known, source)) {
+            once.push(question);
+        }
+    }
+    once
+}
+
+/// An object after its remedies.
+struct Fixed<'q> {
+    question: &'q Question,
+    /// As it is in the file.
+    value: Value,
+    /// As it is judged: merged with the live object.
+    sent: Value,
+    /// The operations that made it.
+    patch: Vec<Value>,
+    /// How many findings they fixed.
+    made: usize,
+    /// What was found before.
+    before: Report,
+    /// What is left.
+    report: Report,
+    /// The object in the file that was written, where its lines can be others.
+    written: Option<Object>,
+    /// The patches for values that only the live object has.
+    only_live: Vec<Vec<Value>>,
+    /// Whether the file is written in a way that only a person can change.
+    by_hand: bool,
+}
+
+impl<'q> Fixed<'q> {
+    /// Applies the remedies of a report, judges again, and so on until there is nothing left to apply.
+    fn new(
+        question: &'q Question,
+        prepared: &Prepared<'_>,
+        args: &args::Fix,
+    ) -> Result<Self, Failure> {
+        let sent = question.sent();
+        let report = prepared.report(question, sent)?;
+        let mut fixed = Self {
+            question,
+            value: question.object.value().clone(),
+            sent: sent.clone(),
+            patch: Vec::new(),
+            made: 0,
+            before: report.clone(),
+            report,
+            written: None,
+            only_live: Vec::new(),
+            by_hand: false,
+        };
+        for _ in 0..ROUNDS {
+            let remedies = chosen(&fixed.report.findings, args, &fixed.only_live);
+            let remedies = remedies.map_err(|what| question.failure(what))?;
+            let is_changed = fixed.apply(&remedies, args.output.is_none());
+            if !is_changed.map_err(|error| question.failure(chain(&error)))? {
+                break;
+            }
+            fixed.report = prepared.report(question, &fixed.sent)?;
+        }
+        Ok(fixed)
+    }
+
+    /// Whether the remedies changed the object, or one of them cannot be made in the file.
+    fn apply(&mut self, remedies: &[Remedy], in_file: bool) -> Result<bool> {
+        let (before, known) = (self.sent.clone(), self.only_live.len());
+        for remedy in remedies {
+            let mut sent = self.sent.clone();
+            patch(&mut sent, remedy)?;
+            if in_file {
+                let Some(value) = self.in_file(remedy, &sent) else {
+                    self.only_live.push(remedy.patch.clone());
+                    continue;
+                };
+                self.value = value;
+            }
+            self.sent = sent;
+            self.patch.extend(remedy.patch.iter().cloned());
+            self.made += 1;
+        }
+        Ok(self.sent != before || self.only_live.len() > known)
+    }
+
+    /// The file after a remedy, if `kubectl apply` then makes this of the live object.
+    fn in_file(&self, remedy: &Remedy, sent: &Value) -> Option<Value> {
+        let Some(live) = &self.question.live else {
+            return Some(sent.clone());
+        };
+        let mut value = self.value.clone();
+        for operation in &remedy.patch {
+            value = apply::edited(&value, operation)?;
+        }
+        (apply::sent(AsIf::Apply, live, &value) == *sent).then_some(value)
+    }
+
+    /// Reports the findings whose remedies cannot be made in the file.
+    fn report_only_live(&mut self, terminal: &Terminal) {
+        for finding in &self.report.findings {
+            let mut patches = finding.remedies.iter().map(|remedy| &remedy.patch);
+            if patches.any(|patch| self.only_live.contains(patch)) {
+                self.by_hand = true;
+                let rule = &finding.rule;
+                let what = format!(
+                    "[{rule}] not changed: the value is in the live object, but not in the file; add it to the file, or change the live object with the command that `-o commands` prints"
+                );
+                terminal.failure(&self.question.failure(what).to_string());
+            }
+        }
+    }
+
+    /// Takes the remedies back.
+    fn reset(&mut self) {
+        self.value = self.question.object.value().clone();
+        self.sent = self.question.sent().clone();
+        self.report = self.before.clone();
+        self.made = 0;
+    }
+
+    /// The file, if the object is in one.
+    fn source(&self) -> Option<&'q Rc<Source>> {
+        let written = self.question.object.written();
+        written.map(|written| &written.source)
+    }
+
+    /// Whether this is an object of a file.
+    fn is(&self, object: &Rc<Object>) -> bool {
+        let written = self.question.object.written();
+        written.is_some_and(|written| Rc::ptr_eq(&written.object, object))
+    }
+
+    fn judged(self) -> Judged {
+        let mut judged = self.question.judged(self.report);
+        if let Some(object) = self.written {
+            judged.report.set_lines(&object);
+        }
+        judged
+    }
+}
+
+/// The remedies to apply together: the preferred one alone, else all that are complete, else those of one rule that a
+/// person has to review. Remedies of two rules can be two ways to fix the same.
+fn chosen(
+    findings: &[Finding],
+    args: &args::Fix,
+    only_live: &[Vec<Value>],
+) -> Result<Vec<Remedy>, String> {
+    let can_be_made = |remedy: &Remedy| !only_live.contains(&remedy.patch);
+    let with_alternatives = findings
+        .iter()
+        .find(|it| it.rule.raw() == WITH_ALTERNATIVES);
+    let prefer = args.prefer();
+    if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
+        let remedy = preferred(finding, prefer)?;
+        if can_be_made(remedy) {
+            return Ok(vec![remedy.clone()]);
+        }
+    }
+    // Whoever places the workloads does not want the import instead.
+    let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
+    let is_wanted =
+        |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && changes_import(remedy));
+    let complete = findings.iter().filter_map(Finding::complete_remedy);
+    let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
+    if !complete.is_empty() || !args.r#unsafe {
+        return Ok(complete);
+    }
+    let mut first = None;
+    let to_review = findings.iter().filter_map(|finding| {
+        let remedy = to_review(finding).filter(is_wanted)?;
+        (*first.get_or_insert(&finding.rule) == &finding.rule).then_some(remedy)
+    });
+    Ok(to_review.cloned().collect())
+}
+
+/// The remedy that a person has to review.
+fn to_review(finding: &Finding) -> Option<&Remedy> {
+    let remedy = finding.remedies.first()?;
+    (!remedy.complete && !remedy.patch.is_empty()).then_some(remedy)
+}
+
+/// Why a person has to review a remedy.
+fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
+    let mut paths = remedy
+        .patch
+        .iter()
+        .filter_map(|it| it.get("path")?.as_str());
+    if changes_import(remedy) {
+        "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
+    } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
+        && !args.subject.verified.images
+    {
+        UNKNOWN
+    } else {
+        "check that this change is correct"
+    }
+}
+
+const UNKNOWN: &str = "the architectures of the image are unknown, because it was not looked up; --images looks it up";
+
+/// The remedy that a preference means.
+fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
+    let remedies = finding.remedies.iter();
+    let ways: Vec<(Prefer, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
+    if let Some((_, remedy)) = ways.iter().find(|(way, _)| way == prefer) {
+        return Ok(remedy);
+    }
+    let names = ways.iter().map(|(way, _)| one_line(&way.to_string()));
+    let open = match names.collect::<Vec<_>>().join(" or ") {
+        names if names.is_empty() => "this finding needs manual action".to_owned(),
+        names => format!("use {names}"),
+    };
+    let (rule, way) = (&finding.rule, one_line(&prefer.to_string()));
+    Err(format!(
+        "--prefer {rule}={way} is not possible here; {open}"
+    ))
+}
+
+/// The way of a remedy.
+fn way(remedy: &Remedy) -> Option<Prefer> {
+    if changes_import(remedy) {
+        return Some(Prefer::EnableImport);
+    }
+    remedy.patch.iter().find_map(|operation| {
+        let path = operation.get("path")?.as_str()?;
+        let is_label = path.ends_with("/nodeSelector/kubernetes.io~1arch");
+        let value = operation.get("value").filter(|_| is_label)?.as_str()?;
+        Some(Prefer::PlaceOn(value.to_owned()))
+    })
+}
+
+/// Whether a remedy sets the field or the feature gate of the import.
+fn changes_import(remedy: &Remedy) -> bool {
+    remedy.patch.iter().any(|operation| {
+        let path = operation.get("path").and_then(Value::as_str);
+        path.is_some_and(|path| {
+            path.ends_with("/enableMultiArchBootImageImport")
+                || path.starts_with("/spec/featureGates/")
+        })
+    })
+}
+
+/// Writes the fixed files, or shows what would change. Whether there is something to change.
+fn fix_files(
+    fixed: &mut [Fixed<'_>],
+    args: &args::Fix,
+    terminal: &Terminal,
+    failures: &mut Vec<Failure>,
+) -> Result<bool> {
+    let is_same = |one: &Fixed<'_>, other: &Fixed<'_>| {
+        let sources = one.source().zip(other.source());
+        sources.is_some_and(|(one, other)| Rc::ptr_eq(one, other))
+    };
+    let mut changes = false;
+    for of_file in fixed.chunk_by_mut(is_same) {
+        let Some(source) = of_file.first().and_then(Fixed::source) else {
+            continue;
+        };
+        let Edited { text, objects, .. } = fix_file(source, of_file, terminal)?;
+        let is_changed = text != source.text;
+        changes |= is_changed;
+        if !args.write {
+            if is_changed {
+                let diff = diff(&source.name(), &source.text, &text);
+                terminal.print(&diff.text)?;
+                if diff.is_escaped && !args.quiet {
+                    terminal.note(
+                        "the diff has escaped characters, so `patch` cannot apply it; use --write",
+                    );
+                }
+            }
+            continue;
+        }
+        let written = if source.is_stdin() {
+            print_raw(text.as_bytes())
+        } else if is_changed {
+            replace(source, &text)
+        } else {
+            Ok(())
+        };
+        if let Err(error) = written {
+            let what = format!("not written: {}", chain(&error));
+            failures.push(Failure::in_file(&source.name(), None, what));
+            for object in of_file {
+                object.reset();
+            }
+            continue;
+        }
+        for (before, after) in source.objects.iter().zip(objects) {
+            if let Some(fixed) = of_file.iter_mut().find(|it| it.is(before)) {
+                fixed.written = Some(after);
+            }
+        }
+    }
+    Ok(changes)
+}
+
+/// The text of a file with the fixed objects in it. An object that the editor cannot change stays as it is.
+fn fix_file(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> Result<Edited> {
+    fn with(source: &Source, fixed: &[Fixed<'_>]) -> Result<Edited, EditError> {
+        edit(source, |object| {
+            Some(&fixed.iter().find(|it| it.is(object))?.value)
+        })
+    }
+    if let Ok(edited) = with(source, of_file) {
+        return Ok(edited);
+    }
+    for count in 1..=of_file.len() {
+        // Those behind are as they are in the file.
+        let error = of_file
+            .get(..count)
+            .and_then(|them| with(source, them).err());
+        if let (Some(error), Some(object)) = (error, of_file.get_mut(count - 1)) {
+            object.reset();
+            object.by_hand = true;
+            let what = format!("not changed: {error}; edit it manually");
+            terminal.failure(&object.question.failure(what).to_string());
+        }
+    }
+    Ok(with(source, of_file)?)
+}
+
+/// Writes a file in one step, with its permissions and its owner; not over a file that somebody else changed.
+fn replace(source: &Source, text: &str) -> Result<()> {
+    // A symbolic link stays one.
+    let path = std::fs::canonicalize(&source.path)?;
+    if let Some(root) = &source.root {
+        ensure!(
+            path.starts_with(std::fs::canonicalize(root)?),
+            "it is a link to {}, which is not in {}; to change that file, name it with -f",
+            path.display(),
+            root.display()
+        );
+    }
+    let metadata = std::fs::metadata(&path)?;
+    ensure!(metadata.is_file(), "it is not a regular file");
+    // Whoever may not write the file may not replace it either.
+    std::fs::OpenOptions::new().write(true).open(&path)?;
+    ensure!(!metadata.permissions().readonly(), "it is read-only");
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut new = NamedTempFile::new_in(directory)
+        .with_context(|| format!("cannot create a temporary file in {}", directory.display()))?;
+    new.write_all(&source.encoding.encoded(text))?;
+    new.as_file().set_permissions(metadata.permissions())?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        // Only root can give files away; the file of another user then becomes one's own.
+        let _ = fchown(new.as_file(), Some(metadata.uid()), Some(metadata.gid()));
+    }
+    new.as_file().sync_all()?;
+    ensure!(
+        std::fs::read(&path)? == source.encoding.encoded(&source.text),
+        "the file has changed since it was read; run the command again"
+    );
+    new.persist(&path).map_err(|error| anyhow!(error.error))?;
+    Ok(())
+}
+
+/// Prints the patch of each object, on a line of its own. Whether there is something to change.
+fn print_patches(
+    fixed: &[Result<Fixed<'_>, (&Question, Failure)>],
+    format: FixFormat,
+    destination: &Destination<'_>,
+    failures: &mut Vec<Failure>,
+) -> Result<bool> {
+    let mut text = String::new();
+    if format == FixFormat::JsonPatch {
+        for failure in failures.iter() {
+            text.push_str(&patches::failed(failure)?);
+        }
+    }
+    let mut changes = false;
+    for object in fixed {
+        let (question, patch) = match object {
+            Ok(fixed) => {
+                let patch = patches::patch(fixed, destination);
+                let failure = |error| fixed.question.failure(chain(&error));
+                (fixed.question, patch.map_err(failure))
+            }
+            Err((question, failure)) => (*question, Err(failure.clone())),
+        };
+        let is_empty = patch.as_ref().is_ok_and(|patch| patch.0.is_empty());
+        changes |= patch.is_ok() && !is_empty;
+        let line = match (format, &patch) {
+            (FixFormat::JsonPatch, patch) => {
+                let patch = patch.as_ref().map_err(|failure| failure.what.as_str());
+                text.push_str(&patches::line(question, destination, patch)?);
+                Ok(())
+            }
+            (FixFormat::Commands, Ok(_)) if is_empty => Ok(()),
+            (FixFormat::Commands, Ok(patch)) => patches::command(question, destination, patch)
+                .map(|command| text.push_str(&command))
+                .map_err(|error| question.failure(chain(&error))),
+            (FixFormat::Commands, Err(_)) => Ok(()),
+        };
+        if object.is_ok() {
+            failures.extend(patch.err().or(line.err()));
+        }
+    }
+    print_raw(text.as_bytes())?;
+    Ok(changes)
+}
+
+/// Prints the findings that need manual changes or a review, the images that could not be read, and the counts.
+fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
+    let (mut by_hand, mut to_confirm) = (0, 0);
+    for object in &verdicts.objects {
+        if let Some(message) = object.message() {
+            terminal.failure(&format!("{}: {message}", object.at(None)));
+        }
+        for finding in &object.report.findings {
+            let is_denied = finding.level == Level::Deny;
+            let review = to_review(finding).filter(|_| !args.r#unsafe);
+            if review.is_some() {
+                to_confirm += 1;
+            } else if is_denied {
+                by_hand += 1;
+            }
+            let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
+            let mut text = format!("{at}: [{rule}] {fact}");
+            if is_denied || review.is_some() {
+                let fix = finding.fix.replace('\n', "\n    ");
+                let _ = write!(text, "\n  fix: {fix}");
+            }
+            if let Some(remedy) = review {
+                let _ = write!(text, "\n  review: {}", reason(remedy, args));
+            }
+            if is_denied {
+                terminal.failure(&text);
+            } else if !args.quiet && (review.is_some() || finding.is_unreadable_image()) {
+                terminal.warning(&text);
+            }
+        }
+        if !args.quiet {
+            for note in &object.report.not_checked {
+                terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
+            }
+        }
+    }
+    if args.quiet {
+        return;
+    }
+    let mut words = Vec::new();
+    if made > 0 {
+        let done = if args.write { "fixed" } else { "can be fixed" };
+        words.push(format!("{} {done}", count(made, "finding")));
+    }
+    if to_confirm > 0 {
+        let findings = count(to_confirm, "finding");
+        words.push(format!(
+            "{findings} to review: fix manually, or run again with --unsafe"
+        ));
+    }
+    if by_hand > 0 {
+        words.push(format!("{} to fix manually", count(by_hand, "problem")));
+    }
+    if words.is_empty() && exit == Exit::Accepted {
+        words.push("nothing to fix".to_owned());
+    }
+    if !words.is_empty() {
+        terminal.note(&words.join("; "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_somebody_else_changed_is_not_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file.yaml");
+        std::fs::write(&path, "theirs").unwrap();
+        let source = |text: &str| Source {
+            path: path.clone(),
+            text: text.to_owned(),
+            root: None,
+            encoding: manifest::Encoding::Utf8,
+            objects: Vec::new(),
+        };
+        let error = replace(&source("read"), "ours").unwrap_err();
+        assert!(error.to_string().contains("has changed since it was read"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+        replace(&source("theirs"), "ours").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"ours");
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
+    }
+}

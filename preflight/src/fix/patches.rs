@@ -1,0 +1,270 @@
+//! The changes of `fix` as JSON Patches and as commands, for objects in a cluster.
+
+use anyhow::{Context, Result, bail};
+use json_patch::{Patch, PatchOperation, TestOperation};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::Fixed;
+use crate::args;
+use crate::failure::Failure;
+use crate::foreign::{self, one_line, shell_word};
+use crate::remedy::json_patch_of;
+use crate::stage::Question;
+
+/// What a patch is computed for, and where.
+pub(super) struct Destination<'c> {
+    /// The context of the cluster; none without a cluster, and in a pod.
+    pub(super) context: Option<&'c str>,
+    /// Whether a cluster is named, so that the patch is for its objects.
+    pub(super) is_cluster: bool,
+    pub(super) connection: &'c args::Connection,
+}
+
+/// A line of `-o json-patch`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'l> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<&'l str>,
+    file: Option<&'l str>,
+    #[serde(rename = "line")]
+    line_number: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_version: Option<&'l str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<&'l str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'l str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<&'l Patch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'l str>,
+}
+
+/// The patch of a fixed object: of the live object where there is a cluster, else of the object in the file.
+pub(super) fn patch(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Result<Patch> {
+    let question = fixed.question;
+    let base = question.live.as_ref();
+    if question.place.is_some() && destination.is_cluster && base.is_none() {
+        bail!(
+            "the object is not in the cluster yet, so it cannot be patched there; use --write, or apply the file first"
+        );
+    }
+    let base = base.unwrap_or(question.object.value());
+    let wanted = with_metadata_of(base, &fixed.sent);
+    let patch = shortest(base, &wanted, &fixed.patch)?;
+    Ok(if destination.is_cluster {
+        guarded(base, patch)
+    } else {
+        patch
+    })
+}
+
+/// The object with the metadata that only the API server sets: a file that was exported from a cluster has old ones.
+fn with_metadata_of(live: &Value, object: &Value) -> Value {
+    const OF_THE_SERVER: [&str; 6] = [
+        "creationTimestamp",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    ];
+    let mut object = object.clone();
+    let none = Map::new();
+    let live = live.get("metadata").and_then(Value::as_object);
+    let live = live.unwrap_or(&none);
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        for field in OF_THE_SERVER {
+            match live.get(field) {
+                Some(value) => drop(metadata.insert(field.to_owned(), value.clone())),
+                None => drop(metadata.remove(field)),
+            }
+        }
+    }
+    object
+}
+
+/// The operations of the remedies where they are enough, without those that only repeat another one; else the difference.
+fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
+    let mut once: Vec<Value> = Vec::new();
+    for operation in remedies {
+        if !once.contains(operation) {
+            once.push(operation.clone());
+        }
+    }
+    for operations in [once.as_slice(), remedies] {
+        let patch = json_patch_of(operations)?;
+        let mut patched = base.clone();
+        if json_patch::patch(&mut patched, &patch).is_ok() && patched == *wanted {
+            return Ok(patch);
+        }
+    }
+    Ok(json_patch::diff(base, wanted))
+}
+
+/// The patch behind tests of the generation and of the values that it replaces, so that the API server refuses it if
+/// somebody changed the object meanwhile. Not of the resource version, because that changes with each status that HCO
+/// writes.
+fn guarded(base: &Value, patch: Patch) -> Patch {
+    if patch.0.is_empty() {
+        return patch;
+    }
+    let mut paths = vec!["/metadata/generation".to_owned()];
+    let mut patched = base.clone();
+    for operation in &patch.0 {
+        let path = operation.path().to_string();
+        let is_replaced = matches!(
+            operation,
+            PatchOperation::Replace(_) | PatchOperation::Remove(_) | PatchOperation::Add(_)
+        );
+        // An operation before can have moved it, and an addition to a list replaces nothing.
+        let is_in_list = path
+            .rsplit_once('/')
+            .is_some_and(|(parent, _)| patched.pointer(parent).is_some_and(Value::is_array));
+        let is_added = matches!(operation, PatchOperation::Add(_)) && is_in_list;
+        if is_replaced
+            && !is_added
+            && base.pointer(&path) == patched.pointer(&path)
+            && !paths.contains(&path)
+        {
+            paths.push(path);
+        }
+        // A patch that was computed for it can be applied.
+        let _ = json_patch::patch(&mut patched, std::slice::from_ref(operation));
+    }
+    let tests = paths.iter().filter_map(|path| {
+        let value = base.pointer(path)?.clone();
+        let path = path.parse().ok()?;
+        Some(PatchOperation::Test(TestOperation { path, value }))
+    });
+    Patch(tests.chain(patch.0.iter().cloned()).collect())
+}
+
+/// A patch as a line of JSON.
+pub(super) fn line(
+    question: &Question,
+    destination: &Destination<'_>,
+    result: Result<&Patch, &str>,
+) -> Result<String> {
+    let identity = &question.identity;
+    json(&Line {
+        context: destination.context,
+        file: question.place.as_ref().map(|place| place.file.as_str()),
+        line_number: question.place.as_ref().map(|place| place.line),
+        api_version: Some(&identity.api_version),
+        namespace: namespace(question),
+        name: identity.name.as_deref(),
+        patch: result.ok(),
+        error: result.err(),
+    })
+}
+
+/// That a file could not be read, as a line of JSON.
+pub(super) fn failed(failure: &Failure) -> Result<String> {
+    json(&Line {
+        context: None,
+        file: failure.file.as_deref(),
+        line_number: failure.line,
+        api_version: None,
+        namespace: None,
+        name: None,
+        patch: None,
+        error: Some(&failure.what),
+    })
+}
+
+fn json(line: &Line<'_>) -> Result<String> {
+    Ok(foreign::json(&serde_json::to_string(line)?) + "\n")
+}
+
+/// Where the live object is; without one, where the file says.
+fn namespace(question: &Question) -> Option<&str> {
+    let live = question.live.as_ref();
+    let live = live.and_then(|live| live.pointer("/metadata/namespace")?.as_str());
+    live.or(question.identity.namespace.as_deref())
+}
+
+/// The command that makes the changes in the cluster.
+pub(super) fn command(
+    question: &Question,
+    destination: &Destination<'_>,
+    patch: &Patch,
+) -> Result<String> {
+    let identity = &question.identity;
+    let name = identity.name.as_deref();
+    let name = name.context("the object has no name, so there is no command for it")?;
+    let version = identity.api_version.rsplit('/').next().unwrap_or_default();
+    let resource = format!("hyperconvergeds.{version}.hco.kubevirt.io");
+    let mut words = vec!["kubectl", "patch", &resource, name];
+    let connection = destination.connection;
+    let namespace = namespace(question).or(connection.namespace.as_deref());
+    if let Some(namespace) = namespace {
+        words.extend(["-n", namespace]);
+    }
+    let flags = connection.flags(destination.context);
+    for (flag, value) in &flags {
+        words.extend([*flag, value]);
+    }
+    let patch = foreign::json(&serde_json::to_string(patch)?);
+    words.extend(["--type", "json", "-p"]);
+    let words = words.into_iter().map(|word| shell_word(&one_line(word)));
+    let words: Vec<String> = words.chain([shell_word(&patch)]).collect();
+    Ok(words.join(" ") + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn operations(patch: &Patch) -> Value {
+        serde_json::to_value(patch).unwrap()
+    }
+
+    #[test]
+    fn the_values_that_are_replaced_are_tested() {
+        let base = json!({"metadata": {"generation": 3}, "spec": {"a": 1, "list": [1, 2, 3]}});
+        let patch = json!([
+            {"op": "replace", "path": "/spec/a", "value": 2},
+            {"op": "remove", "path": "/spec/list/0"},
+            {"op": "replace", "path": "/spec/list/0", "value": 4},
+            {"op": "add", "path": "/spec/list/0", "value": 5},
+            {"op": "add", "path": "/spec/b", "value": 6},
+        ]);
+        let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap());
+        let operations = operations(&guarded);
+        let (tests, rest) = operations.as_array().unwrap().split_at(3);
+        assert_eq!(rest, patch.as_array().unwrap());
+        assert_eq!(
+            Value::from(tests),
+            json!([
+                {"op": "test", "path": "/metadata/generation", "value": 3},
+                {"op": "test", "path": "/spec/a", "value": 1},
+                {"op": "test", "path": "/spec/list/0", "value": 1},
+            ])
+        );
+    }
+
+    #[test]
+    fn the_metadata_of_the_server_is_not_patched() {
+        let live = json!({"metadata": {"name": "n", "uid": "u", "resourceVersion": "9"}});
+        let file = json!({"metadata": {"name": "n", "resourceVersion": "1", "generation": 1}});
+        assert_eq!(with_metadata_of(&live, &file), live);
+    }
+
+    #[test]
+    fn the_difference_is_taken_where_the_remedies_are_not_enough() {
+        let base = json!({"spec": {"a": 1}});
+        let remedies = [json!({"op": "add", "path": "/spec/b", "value": 2})];
+        let short = shortest(&base, &json!({"spec": {"a": 1, "b": 2}}), &remedies).unwrap();
+        assert_eq!(operations(&short), Value::from(remedies.to_vec()));
+        let wanted = json!({"spec": {"a": 3, "b": 2}});
+        let whole = shortest(&base, &wanted, &remedies).unwrap();
+        let mut patched = base;
+        json_patch::patch(&mut patched, &whole).unwrap();
+        assert_eq!(patched, wanted);
+    }
+}

@@ -1,0 +1,112 @@
+//! Texts from outside: of a manifest, of the nodes, of a cluster, of a module.
+
+use std::borrow::Borrow;
+use std::fmt::{self, Write as _};
+
+use engine::{escape, is_invisible};
+use host::{ClusterError, HostError, NodeListError};
+use serde::{Deserialize, Serialize};
+
+/// A text from outside. It cannot be printed as it is: displayed, it is one line in which everything that a terminal
+/// obeys, hides or reorders is escaped. Programs that read JSON get it unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Foreign(String);
+
+impl Foreign {
+    /// The text itself, to compare it or to look something up.
+    pub(crate) fn raw(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Foreign {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+/// To look it up in a map.
+impl Borrow<str> for Foreign {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&one_line(&self.0))
+    }
+}
+
+/// A text from outside as one line. A line of its own could pass for one of ours, or be a command to the runner of a
+/// pipeline.
+pub(crate) fn one_line(text: &str) -> String {
+    escape(text, usize::MAX)
+}
+
+/// A text from outside that may have several lines.
+pub(crate) fn lines(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(one_line).collect();
+    lines.join("\n")
+}
+
+/// An error and its causes in one sentence. Texts from an API server, a login, a module or a node list are escaped.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
+    let causes = error.chain().map(|cause| {
+        let is_foreign =
+            cause.is::<ClusterError>() || cause.is::<HostError>() || cause.is::<NodeListError>();
+        let text = cause.to_string();
+        if is_foreign { one_line(&text) } else { text }
+    });
+    causes.collect::<Vec<_>>().join(": ")
+}
+
+/// A text as one word of a shell.
+pub(crate) fn shell_word(text: &str) -> String {
+    // It fails for NUL alone, which no argument can have, and which JSON escapes.
+    shlex::try_quote(text).unwrap_or("''".into()).into_owned()
+}
+
+/// JSON in which such characters are written with the escapes of JSON. Only strings can have them.
+pub(crate) fn json(text: &str) -> String {
+    let mut json = String::new();
+    for character in text.chars() {
+        if character != '\n' && is_invisible(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(json, "\\u{unit:04x}");
+            }
+        } else {
+            json.push(character);
+        }
+    }
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_printed_raw() {
+        let text = Foreign("a\n::error::\u{1b}[2J\u{202e}b".to_owned());
+        assert_eq!(text.to_string(), "a\\u{a}::error::\\u{1b}[2J\\u{202e}b");
+        assert_eq!(format!("{:<4}|", Foreign("é".to_owned())), "é   |");
+        assert_eq!(lines("a\n\u{7}"), "a\n\\u{7}");
+    }
+
+    #[test]
+    fn a_text_is_one_word_of_a_shell() {
+        assert_eq!(shell_word("a/b-1.yml"), "a/b-1.yml");
+        assert_eq!(shell_word("my dir/it's"), "\"my dir/it's\"");
+        assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn json_means_the_same() {
+        let text = "\u{202e}\u{e0041}\u{7f}é";
+        let escaped = json(&serde_json::to_string(text).unwrap());
+        assert_eq!(escaped, "\"\\u202e\\udb40\\udc41\\u007fé\"");
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
+    }
+}

@@ -1,0 +1,250 @@
+//! `images`: the architectures of images, for people.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+use engine::{Image, is_architecture};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::args::{self, PlainFormat};
+use crate::exit::Exit;
+use crate::files::{self, Walk};
+use crate::foreign::{self, one_line};
+use crate::registries;
+use crate::terminal::{BOLD, DIM, GREEN, Terminal, YELLOW, print_raw};
+
+/// The annotation of a template.
+const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
+
+/// The architectures that KubeVirt runs on. They have a column each, whatever the images are for.
+const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
+
+/// Where an object has its templates, in each version.
+const TEMPLATES: [&str; 2] = [
+    "dataImportCronTemplates",
+    "workloadSources.dataImportCronTemplates",
+];
+
+/// A template that imports from a URL.
+struct Template<'o> {
+    /// Its field in the object.
+    path: String,
+    name: &'o str,
+    url: &'o str,
+    /// As [`Image::at`] reads the URL.
+    image: Option<Result<Image, &'static str>>,
+}
+
+/// An image that is asked for.
+struct Row {
+    image: Image,
+    /// For which templates.
+    templates: Vec<Place>,
+    /// The answer of the registry.
+    architectures: Result<BTreeSet<String>, String>,
+}
+
+/// Where a template is.
+#[derive(Serialize)]
+struct Place {
+    name: String,
+    file: String,
+    line: usize,
+}
+
+/// `images`.
+pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
+    let registries = registries::new(args.sources_path.as_deref())?;
+    let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
+    let mut ask = |image: Image, place: Option<Place>| match asked
+        .iter_mut()
+        .find(|(other, _)| *other == image)
+    {
+        Some((_, places)) => places.extend(place),
+        None => asked.push((image, place.into_iter().collect())),
+    };
+    let (mut failures, mut unread) = (Vec::new(), BTreeSet::new());
+    for name in &args.names {
+        let bare = name.strip_prefix("docker://").unwrap_or(name);
+        match Image::at(&format!("docker://{bare}")) {
+            Some(Ok(image)) => ask(image, None),
+            Some(Err(_)) | None => failures.push(one_line(&format!(
+                "`{name}` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f"
+            ))),
+        }
+    }
+    let walk = Walk {
+        recursive: args.recursive,
+        include_ignored: args.include_ignored,
+    };
+    let files = files::read(&args.filename, walk);
+    for note in &files.notes {
+        terminal.note(note);
+    }
+    failures.extend(files.failures.iter().map(ToString::to_string));
+    for found in &files.found {
+        let object = &found.written.object;
+        for template in templates(&object.value) {
+            let place = Place {
+                name: template.name.to_owned(),
+                file: found.place.file.clone(),
+                line: object.line_of(&template.path),
+            };
+            match template.image {
+                Some(Ok(image)) => ask(image, Some(place)),
+                Some(Err(why)) => failures.push(one_line(&format!(
+                    "{}:{}: template `{}`: {}: {why}",
+                    place.file, place.line, place.name, template.url
+                ))),
+                None => {
+                    unread.insert(one_line(&format!("`{}`", template.name)));
+                }
+            }
+        }
+    }
+    if !unread.is_empty() {
+        let unread: Vec<String> = unread.into_iter().collect();
+        terminal.note(&format!(
+            "templates without a docker:// URL are not read: {}",
+            unread.join(", ")
+        ));
+    }
+    if asked.is_empty() && failures.is_empty() {
+        bail!(
+            "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
+        );
+    }
+    let images = asked.iter().map(|(image, _)| image.clone()).collect();
+    let mut read = registries::architectures(&registries, images);
+    let rows: Vec<Row> = asked
+        .into_iter()
+        .filter_map(|(image, templates)| {
+            let architectures = read.remove(&image)?;
+            Some(Row {
+                image,
+                templates,
+                architectures,
+            })
+        })
+        .collect();
+    for row in &rows {
+        if let Err(why) = &row.architectures {
+            failures.push(one_line(&format!("{}: {why}", row.image)));
+        }
+    }
+    for failure in &failures {
+        terminal.failure(failure);
+    }
+    match args.output {
+        PlainFormat::Text => terminal.print(&text(&rows))?,
+        PlainFormat::Json => print_raw(foreign::json(&in_json(&rows)?).as_bytes())?,
+    }
+    Ok(if failures.is_empty() {
+        Exit::Accepted
+    } else {
+        Exit::Unjudged
+    })
+}
+
+/// The templates of an object that import from a URL.
+fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
+    TEMPLATES.iter().flat_map(move |list| {
+        let pointer = format!("/spec/{}", list.replace('.', "/"));
+        let entries = object.pointer(&pointer).and_then(Value::as_array);
+        let entries = entries.into_iter().flatten().enumerate();
+        entries.filter_map(move |(index, entry)| {
+            let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
+            let registry = entry.pointer("/spec/template/spec/source/registry")?;
+            let url = registry
+                .get("url")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            Some(Template {
+                path: format!("spec.{list}[{index}]"),
+                name: text("/metadata/name").unwrap_or_default(),
+                url,
+                image: Image::at(url),
+            })
+        })
+    })
+}
+
+/// The value of the annotation: only names that the policy accepts, those of the columns first.
+fn annotation(architectures: &BTreeSet<String>) -> String {
+    let all = architectures.iter().map(String::as_str);
+    let (of_columns, others): (Vec<&str>, Vec<&str>) = all
+        .filter(|name| is_architecture(name))
+        .partition(|name| COLUMNS.contains(name));
+    [of_columns, others].concat().join(",")
+}
+
+fn text(rows: &[Row]) -> String {
+    let read = rows
+        .iter()
+        .filter_map(|row| row.architectures.as_ref().ok());
+    let mut columns: Vec<&str> = COLUMNS.to_vec();
+    let others: BTreeSet<&str> = read.flatten().map(String::as_str).collect();
+    columns.extend(others.into_iter().filter(|it| !COLUMNS.contains(it)));
+    let heads: Vec<String> = columns.iter().map(|column| one_line(column)).collect();
+    let names = rows.iter().map(|row| row.image.to_string().chars().count());
+    let first = names.max().unwrap_or_default().max("image".len()) + 2;
+    let mut text = format!("{BOLD}{:<first$}{}{BOLD:#}\n", "image", heads.join("  "));
+    // Writing to a String cannot fail.
+    for row in rows {
+        let mut line = format!("{:<first$}", row.image.to_string());
+        for (column, head) in columns.iter().zip(&heads) {
+            let (style, cell) = match &row.architectures {
+                Ok(has) if has.contains(*column) => (GREEN, '✔'),
+                Ok(_) => (DIM, '–'),
+                Err(_) => (YELLOW, '?'),
+            };
+            let pad = head.chars().count() + 1;
+            let _ = write!(line, "{style}{cell}{style:#}{:pad$}", "");
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    for row in rows {
+        let Ok(architectures) = &row.architectures else {
+            continue;
+        };
+        let _ = writeln!(text, "\n{BOLD}{}{BOLD:#}", row.image);
+        for Place { name, file, line } in &row.templates {
+            let place = one_line(&format!("template `{name}` ({file}:{line})"));
+            let _ = writeln!(text, "  {DIM}{place}{DIM:#}");
+        }
+        // Quoted as in JSON, which is YAML: an image can call its architecture anything.
+        let value = foreign::json(&Value::from(annotation(architectures)).to_string());
+        let _ = writeln!(text, "  {ANNOTATION}: {value}");
+    }
+    text
+}
+
+/// A row of the JSON output.
+#[derive(Serialize)]
+struct JsonRow<'r> {
+    image: String,
+    templates: &'r [Place],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    architectures: Option<&'r BTreeSet<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<BTreeMap<&'static str, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'r str>,
+}
+
+fn in_json(rows: &[Row]) -> Result<String> {
+    let rows = rows.iter().map(|row| {
+        let architectures = row.architectures.as_ref().ok();
+        JsonRow {
+            image: row.image.to_string(),
+            templates: &row.templates,
+            architectures,
+            annotations: architectures.map(|all| BTreeMap::from([(ANNOTATION, annotation(all))])),
+            error: row.architectures.as_ref().err().map(String::as_str),
+        }
+    });
+    let images = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
+    Ok(serde_json::to_string_pretty(&images)? + "\n")
+}

@@ -1,0 +1,26 @@
+//! What a user should know beside the result.
+
+use crate::foreign::one_line;
+
+/// Notes in the order in which they arose, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Notes(Vec<String>);
+
+impl Notes {
+    /// Adds a note, as one line.
+    pub(crate) fn push(&mut self, note: &str) {
+        self.push_lines(one_line(note));
+    }
+
+    /// Adds a note that may have several lines, because whatever is from outside in it has one.
+    pub(crate) fn push_lines(&mut self, note: String) {
+        if !self.0.contains(&note) {
+            self.0.push(note);
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}

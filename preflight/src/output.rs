@@ -1,0 +1,33 @@
+//! The formats of a check's output.
+
+mod github;
+mod gitlab;
+mod json;
+mod junit;
+mod markdown;
+mod policyreport;
+mod sarif;
+mod text;
+
+use anyhow::Result;
+
+use crate::args::Format;
+use crate::foreign;
+use crate::terminal::{Terminal, print_raw, width};
+use crate::verdict::Verdicts;
+
+/// Prints the verdicts.
+pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) -> Result<()> {
+    let text = match format {
+        Format::Text => return terminal.print(&text::render(verdicts, width(), &terminal.name)),
+        Format::Json => foreign::json(&json::render(verdicts)?),
+        Format::Sarif => foreign::json(&sarif::render(verdicts)?),
+        Format::Gitlab => foreign::json(&gitlab::render(verdicts)?),
+        Format::Policyreport => foreign::json(&policyreport::render(verdicts)?),
+        // None of them has colours, so nothing invisible in them is ours.
+        Format::Markdown => foreign::lines(&markdown::render(verdicts)),
+        Format::Junit => foreign::lines(&junit::render(verdicts)?),
+        Format::Github => foreign::lines(&github::render(verdicts)),
+    };
+    print_raw(text.as_bytes())
+}

@@ -1,0 +1,102 @@
+//! A check as a contract with programs: `docs/preflight.schema.json`.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::foreign::Foreign;
+use crate::policy::Policy;
+use crate::report::Finding;
+use crate::verdict::{Judged, Origin, Verdicts};
+
+/// The whole.
+#[derive(Serialize)]
+struct Document<'v> {
+    allowed: bool,
+    objects: Vec<Object<'v>>,
+    errors: Vec<Error<'v>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'v Origin>,
+}
+
+/// What could not be read or asked; what is not known is null.
+#[derive(Serialize)]
+struct Error<'v> {
+    file: Option<&'v str>,
+    line: Option<usize>,
+    what: &'v str,
+}
+
+/// An object; what is not known is null.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Object<'v> {
+    file: Option<&'v str>,
+    line: Option<usize>,
+    api_version: &'v str,
+    namespace: Option<&'v str>,
+    name: Option<&'v str>,
+    policy: Option<&'v Policy>,
+    allowed: bool,
+    code: Option<u16>,
+    nodes: Option<&'v BTreeMap<Foreign, usize>>,
+    workload_architectures: Option<&'v [Foreign]>,
+    control_plane_architectures: Option<&'v [Foreign]>,
+    multi_arch_import: Option<&'v Foreign>,
+    findings: &'v [Finding],
+    more_findings: usize,
+    repairs: &'v [Foreign],
+    /// Why images were not checked.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    not_checked: &'v [String],
+    /// Only where no finding says why: an object that cannot be read, another module.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'v str>,
+}
+
+/// One line for each key, since people read it too.
+pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
+    let document = Document {
+        allowed: verdicts.exit() == Exit::Accepted,
+        objects: verdicts.objects.iter().map(object).collect(),
+        errors: verdicts.failures.iter().map(error).collect(),
+        cluster: verdicts.cluster.as_ref(),
+    };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn error(failure: &Failure) -> Error<'_> {
+    Error {
+        file: failure.file.as_deref(),
+        line: failure.line,
+        what: &failure.what,
+    }
+}
+
+fn object(judged: &Judged) -> Object<'_> {
+    let report = &judged.report;
+    Object {
+        file: judged.place.as_ref().map(|place| place.file.as_str()),
+        line: judged.place.as_ref().map(|place| place.line),
+        api_version: &judged.identity.api_version,
+        namespace: judged.identity.namespace.as_deref(),
+        name: judged.identity.name.as_deref(),
+        policy: judged.policy.as_ref(),
+        allowed: report.allowed,
+        code: report.code,
+        nodes: report.nodes.as_ref(),
+        workload_architectures: report.workload_architectures.as_deref(),
+        control_plane_architectures: report.control_plane_architectures.as_deref(),
+        multi_arch_import: report.multi_arch_import.as_ref(),
+        findings: &report.findings,
+        more_findings: report.more_findings,
+        repairs: &report.repairs,
+        not_checked: &report.not_checked,
+        message: judged.message(),
+    }
+}

@@ -1,0 +1,276 @@
+//! A check as Markdown, for the comment of a merge request: a table of what is wrong, then the fixes to copy.
+
+use std::fmt::{Display, Write as _};
+
+use crate::exit::Exit;
+use crate::prose::{Line, count, lines};
+use crate::report::{Boots, Finding, Level, counted, listed};
+use crate::verdict::{Against, Judged, Verdicts};
+
+/// Writing to a String cannot fail.
+macro_rules! line {
+    ($text:expr) => {{ $text.push('\n'); }};
+    ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
+}
+
+/// A section for each object.
+pub(crate) fn render(verdicts: &Verdicts) -> String {
+    let mut text = String::new();
+    if let Some(cluster) = &verdicts.cluster {
+        let whose = match &cluster.context {
+            Some(context) => format!("context {}", code(context)),
+            None => "service account of the Pod".to_owned(),
+        };
+        line!(
+            text,
+            "Cluster: {whose} · API server {}\n",
+            code(&cluster.server)
+        );
+    }
+    for object in &verdicts.objects {
+        section(&mut text, object);
+    }
+    if !verdicts.failures.is_empty() {
+        line!(text, "### ❗ Not checked\n");
+        for failure in &verdicts.failures {
+            line!(text, "- {}", escape(failure.to_string()));
+        }
+        line!(text);
+    }
+    text
+}
+
+fn section(text: &mut String, object: &Judged) {
+    let (sign, word) = match object.exit() {
+        Exit::Accepted => ("✅", "would be accepted"),
+        Exit::Denied if object.is_only_reported() => ("⚠️", "would be reported, not denied"),
+        Exit::Denied => ("❌", "would be denied"),
+        Exit::Unjudged => ("❗", "could not be checked"),
+    };
+    line!(
+        text,
+        "### {sign} HyperConverged {} {word}\n",
+        code(object.name())
+    );
+    line!(text, "{}\n", context(object));
+    if let Some(message) = object.message() {
+        for sentence in message.lines().filter(|line| !line.is_empty()) {
+            line!(text, "> {}  ", escape(sentence));
+        }
+        line!(text);
+    }
+    matrix(text, object);
+    let findings: Vec<&Finding> = [Level::Deny, Level::Warn]
+        .into_iter()
+        .flat_map(|level| object.of(level))
+        .collect();
+    if !findings.is_empty() {
+        table(text, object, &findings);
+        fixes(text, &findings);
+    }
+    let carried: Vec<&Finding> = object.of(Level::Carried).collect();
+    if !carried.is_empty() {
+        let problems = count(carried.len(), "existing problem");
+        let does = if carried.len() == 1 { "does" } else { "do" };
+        line!(
+            text,
+            "<details><summary>{problems}, which {does} not cause a denial</summary>\n"
+        );
+        table(text, object, &carried);
+        line!(text, "</details>\n");
+    }
+}
+
+/// Where it is, and what the module knows of the cluster.
+fn context(object: &Judged) -> String {
+    let report = &object.report;
+    let mut facts = vec![match &object.place {
+        Some(_) => code(object.at(None)),
+        None => object.at(None),
+    }];
+    match &object.against {
+        Against::Nothing => {}
+        Against::File(file) => facts.push(format!("checked as an update of {}", code(file))),
+        Against::Live => facts.push("checked as an update of the live object".to_owned()),
+    }
+    if let Some(policy) = &object.policy {
+        facts.push(format!("by {}", escape(policy.with_mode())));
+    }
+    if let Some(nodes) = report.nodes.as_ref().filter(|nodes| !nodes.is_empty()) {
+        facts.push(format!("workload nodes: {}", escape(counted(nodes))));
+    }
+    if let Some(list) = &report.control_plane_architectures
+        && !list.is_empty()
+    {
+        facts.push(format!("control plane: {}", escape(listed(list))));
+    }
+    if let Some(import) = &report.multi_arch_import {
+        facts.push(format!("multi-architecture import: {import}"));
+    }
+    facts.join(" · ")
+}
+
+fn matrix(text: &mut String, object: &Judged) {
+    let (Some(templates), Some(nodes)) = (&object.report.templates, &object.report.nodes) else {
+        return;
+    };
+    if templates.is_empty() || nodes.is_empty() {
+        return;
+    }
+    let mut head = "| Golden image |".to_owned();
+    let mut rule = "| --- |".to_owned();
+    for (name, count) in nodes {
+        let _ = write!(head, " {} ({count}) |", escape(name));
+        rule.push_str(" --- |");
+    }
+    line!(text, "{head}\n{rule}");
+    for template in templates {
+        let mut row = format!("| {} |", code(&template.name));
+        for name in nodes.keys() {
+            row.push_str(match template.architectures.get(name) {
+                Some(Boots::Yes) => " ✅ boots |",
+                Some(Boots::No) => " ❌ does not |",
+                Some(Boots::Unknown) | None => " ❔ unknown |",
+            });
+        }
+        line!(text, "{row}");
+    }
+    line!(text);
+}
+
+fn table(text: &mut String, object: &Judged, findings: &[&Finding]) {
+    line!(text, "| | Rule | Where | What |\n| --- | --- | --- | --- |");
+    for finding in findings {
+        let sign = match finding.level {
+            Level::Deny if !object.is_only_reported() => "❌",
+            Level::Deny | Level::Warn => "⚠️",
+            Level::Carried => "·",
+        };
+        let at = match &object.place {
+            Some(_) => code(object.at(finding.line)) + "<br>",
+            None => String::new(),
+        };
+        line!(
+            text,
+            "| {sign} {} | {} | {at}{} | {} |",
+            finding.level.name(),
+            code(&finding.rule),
+            code(&finding.path),
+            escape(&finding.fact)
+        );
+    }
+    line!(text);
+}
+
+/// Each fix once, its commands ready to copy.
+fn fixes(text: &mut String, findings: &[&Finding]) {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    line!(text, "**To fix**\n");
+    for finding in findings {
+        if seen.contains(&(finding.rule.raw(), finding.fix.as_str())) {
+            continue;
+        }
+        seen.push((finding.rule.raw(), &finding.fix));
+        let mut item = format!("- {}:", code(&finding.rule));
+        let all: Vec<Line<'_>> = lines(&finding.fix).collect();
+        // Lines to paste that follow each other are one block.
+        let is_block = |one: &Line<'_>, next: &Line<'_>| {
+            matches!((one, next), (Line::Paste(_), Line::Paste(_)))
+        };
+        for part in all.chunk_by(is_block) {
+            let pasted: Vec<&str> = part.iter().filter_map(Line::to_paste).collect();
+            let _ = match part.first() {
+                Some(Line::Fix(prose)) => write!(item, " {}", escape(prose)),
+                Some(Line::Or(prose)) => write!(item, "\n\n  or: {}", escape(prose)),
+                _ => {
+                    let (fence, block) = (fence(&pasted.join("\n"), 3), pasted.join("\n  "));
+                    write!(item, "\n  {fence}\n  {block}\n  {fence}")
+                }
+            };
+        }
+        line!(text, "{}", item.trim_end());
+    }
+    line!(text);
+}
+
+/// A code span that its content cannot end, in a table's cell or outside.
+fn code(value: impl Display) -> String {
+    let value = value
+        .to_string()
+        .replace('|', "\\|")
+        .replace(['\n', '\r'], " ");
+    let fence = fence(&value, 1);
+    let blank = if value.starts_with('`') || value.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{blank}{value}{blank}{fence}")
+}
+
+/// Backticks that no text inside them ends.
+fn fence(text: &str, least: usize) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max();
+    "`".repeat(least.max(longest.unwrap_or_default() + 1))
+}
+
+/// Prose as it stands: what stands in backticks stays code, all else loses its meaning.
+fn escape(prose: impl Display) -> String {
+    let prose = prose.to_string();
+    let mut text = String::new();
+    let balanced = prose.matches('`').count().is_multiple_of(2);
+    for (index, part) in prose.split('`').enumerate() {
+        if balanced && index % 2 == 1 {
+            text.push_str(&code(part));
+            continue;
+        }
+        if index > 0 && !balanced {
+            text.push_str("\\`");
+        }
+        for letter in part.chars() {
+            match letter {
+                '\\' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '@' => {
+                    text.push('\\');
+                    text.push(letter);
+                }
+                '\n' | '\r' => text.push(' '),
+                letter => text.push(letter),
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_block_to_paste_has_one_fence() {
+        let finding: Finding = serde_json::from_value(json!({
+            "rule": "r", "level": "deny", "path": "spec", "fact": "f", "template": null,
+            "fix": "add:\n  a:\n    b: ```\nor: run:\n  c",
+        }))
+        .unwrap();
+        let mut text = String::new();
+        fixes(&mut text, &[&finding]);
+        assert_eq!(
+            text,
+            "**To fix**\n\n- `r`: add:\n  ````\n  a:\n    b: ```\n  ````\n\n  or: run:\n  ```\n  c\n  ```\n\n"
+        );
+    }
+
+    #[test]
+    fn values_cannot_break_out() {
+        assert_eq!(code("a|b"), "`a\\|b`");
+        assert_eq!(code("a`b"), "``a`b``");
+        assert_eq!(code("`"), "`` ` ``");
+        assert_eq!(
+            escape("of `a_b|c` and <x> *y*"),
+            "of `a_b\\|c` and \\<x\\> \\*y\\*"
+        );
+        assert_eq!(escape("one ` tick"), "one \\` tick");
+    }
+}

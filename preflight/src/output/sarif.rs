@@ -1,0 +1,180 @@
+//! A check as SARIF 2.1.0: code scanning shows each finding at its line, with the rule's page.
+//!
+//! Made as JSON, because serde-sarif brings three crates, and its builders are longer; a test validates the result
+//! against its schema.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::entry::{CLUSTER, Entry, OBJECT, Severity};
+use crate::exit::Exit;
+use crate::foreign::Foreign;
+use crate::pages::{self, Page};
+use crate::remedy::edits;
+use crate::verdict::{Judged, Verdicts};
+
+/// One run.
+pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
+    let entries = Entry::all(verdicts);
+    let (results, notifications): (Vec<&Entry<'_>>, Vec<_>) =
+        entries.iter().partition(|entry| entry.object.is_some());
+    let results: Vec<Value> = results.into_iter().map(result).collect();
+    let notifications: Vec<Value> = notifications.into_iter().map(notification).collect();
+    let rules: Vec<Value> = pages::all()
+        .map(|page| rule(&page))
+        .chain([json!({
+            "id": OBJECT,
+            "shortDescription": {"text": "The object as a whole"},
+            "help": {"text": "The result contains the message of the module."},
+            "defaultConfiguration": {"level": "error"},
+        })])
+        .collect();
+    let document = json!({
+        "$schema": "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "hco-preflight",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_HOMEPAGE"),
+                "rules": rules,
+            }},
+            "invocations": [{
+                "executionSuccessful": verdicts.exit() != Exit::Unjudged,
+                "toolExecutionNotifications": notifications,
+            }],
+            "results": results,
+            "columnKind": "unicodeCodePoints",
+        }],
+    });
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn rule(page: &Page) -> Value {
+    json!({
+        "id": page.rule.id,
+        "shortDescription": {"text": page.summary()},
+        "help": {"text": page.summary(), "markdown": page.text},
+        "helpUri": page.url(),
+        "defaultConfiguration": {"level": match page.rule.level.name() {
+            "deny" => "error",
+            _ => "warning",
+        }},
+    })
+}
+
+fn result(entry: &Entry<'_>) -> Value {
+    let mut result = json!({
+        "ruleId": entry.rule,
+        "level": match entry.severity {
+            Severity::Unjudged | Severity::Denied => "error",
+            Severity::Reported | Severity::Warning => "warning",
+            Severity::Carried => "note",
+        },
+        "message": {"text": entry.named()},
+        "locations": [location(entry)],
+        "partialFingerprints": {"hcoPreflight/v1": entry.fingerprint},
+    });
+    if let (Some(fix), Some(result)) = (fix(entry), result.as_object_mut()) {
+        result.insert("fixes".to_owned(), json!([fix]));
+    }
+    result
+}
+
+/// The change of the file that resolves a finding; `None` if a person has to make it.
+fn fix(entry: &Entry<'_>) -> Option<Value> {
+    let written = entry.object?.written.as_ref()?;
+    let remedy = entry.finding?.complete_remedy()?;
+    let (file, _) = entry.in_repository()?;
+    let text = &written.source.text;
+    let edits = edits(written, remedy)?;
+    let replacements = edits.iter().map(|edit| {
+        let (start, end) = (
+            position(text, edit.range.start),
+            position(text, edit.range.end),
+        );
+        json!({
+            "deletedRegion": {
+                "startLine": start.0,
+                "startColumn": start.1,
+                "endLine": end.0,
+                "endColumn": end.1,
+            },
+            "insertedContent": {"text": edit.text},
+        })
+    });
+    Some(json!({
+        "description": {"text": remedy.summary},
+        "artifactChanges": [{
+            "artifactLocation": {"uri": uri(&file)},
+            "replacements": replacements.collect::<Vec<_>>(),
+        }],
+    }))
+}
+
+/// Line and column of a byte, both from 1.
+fn position(text: &str, byte: usize) -> (usize, usize) {
+    let before = text.get(..byte).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (1 + before.matches('\n').count(), 1 + line.chars().count())
+}
+
+/// The field in the object, and the object in its file.
+fn location(entry: &Entry<'_>) -> Value {
+    let name = entry.object.map(Judged::name).unwrap_or_default();
+    // GitHub takes no result without a file.
+    let in_cluster = || (format!("{CLUSTER}/{name}"), 1);
+    let physical = physical(entry.in_repository().unwrap_or_else(in_cluster));
+    let name = match entry.finding {
+        Some(finding) => format!("{name}:{}", Foreign::raw(&finding.path)),
+        None => name,
+    };
+    json!({
+        "physicalLocation": physical,
+        "logicalLocations": [{"fullyQualifiedName": name, "kind": "member"}],
+    })
+}
+
+fn physical((file, line): (String, usize)) -> Value {
+    json!({"artifactLocation": {"uri": uri(&file)}, "region": {"startLine": line}})
+}
+
+fn notification(entry: &Entry<'_>) -> Value {
+    let place = entry.in_repository().map(physical);
+    let locations = place.map(|place| json!({"physicalLocation": place}));
+    json!({
+        "level": "error",
+        "message": {"text": entry.text},
+        "locations": locations.into_iter().collect::<Vec<_>>(),
+    })
+}
+
+/// A path as a relative reference: what has a meaning of its own in a URI is encoded.
+fn uri(file: &str) -> String {
+    use std::fmt::Write as _;
+    let mut uri = String::new();
+    for byte in file.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            b'\\' if cfg!(windows) => uri.push('/'),
+            other => {
+                let _ = write!(uri, "%{other:02X}");
+            }
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_becomes_a_reference() {
+        assert_eq!(uri("deploy/my hco:1.yaml"), "deploy/my%20hco%3A1.yaml");
+    }
+}

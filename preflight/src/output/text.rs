@@ -1,0 +1,319 @@
+//! A check for people: the verdict first, then the picture, then what to do.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anstyle::Style;
+
+use crate::exit::Exit;
+use crate::foreign::{self, Foreign, one_line};
+use crate::prose::{Line, count, lines, wrap};
+use crate::report::{Boots, Finding, Level, Report, Template, counted, listed};
+use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
+use crate::verdict::{Against, Judged, Verdicts};
+
+/// More rows than anybody looks over: above it those that boot everywhere are counted.
+const ROWS: usize = 12;
+/// How many existing problems of a rule are named.
+const CARRIED: usize = 3;
+
+/// All objects, then what to do.
+pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
+    let mut text = String::new();
+    for object in &verdicts.objects {
+        block(&mut text, object, width);
+    }
+    if !verdicts.objects.is_empty() {
+        closing(&mut text, verdicts, width, name);
+    }
+    text
+}
+
+/// Writing to a String cannot fail.
+macro_rules! line {
+    ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
+}
+
+fn block(text: &mut String, object: &Judged, width: usize) {
+    let (style, sign, word) = match object.exit() {
+        Exit::Accepted => (GREEN, '✔', "accepted"),
+        Exit::Denied => (RED, '✘', "denied"),
+        Exit::Unjudged => (RED, '!', "not checked"),
+    };
+    let name = object.name();
+    line!(text, "{style}{sign} {word}{style:#}  {BOLD}{name}{BOLD:#}");
+    let against = match &object.against {
+        Against::Nothing => "checked as a new object".to_owned(),
+        Against::File(file) => format!("checked as an update of {}", one_line(file)),
+        Against::Live => "checked as an update of the live object".to_owned(),
+    };
+    let version = one_line(&object.identity.api_version);
+    let at = object.at(None);
+    line!(text, "  {DIM}{at} · {version} · {against}{DIM:#}");
+    if let Some(policy) = &object.policy {
+        line!(text, "  {DIM}by {}{DIM:#}", policy.with_mode());
+    }
+    text.push('\n');
+    facts(text, &object.report);
+    if let Some(templates) = &object.report.templates {
+        matrix(text, templates, object.report.nodes.as_ref());
+    }
+    if let Some(message) = object.message() {
+        let message = foreign::lines(message);
+        let (sentences, fixes) = message.split_once("\nfix: ").unwrap_or((&message, ""));
+        for line in wrap(sentences, width.saturating_sub(4)) {
+            line!(text, "    {line}");
+        }
+        fix(text, fixes, width);
+        text.push('\n');
+    }
+    for level in [Level::Deny, Level::Warn] {
+        let found: Vec<&Finding> = object.of(level).collect();
+        for group in by_rule(&found) {
+            rule(text, object, group, width);
+        }
+    }
+    carried(text, object);
+}
+
+/// What the module knows of the cluster and of the import.
+fn facts(text: &mut String, report: &Report) {
+    let nodes = report.nodes.as_ref().map(|nodes| match nodes.len() {
+        0 => "none".to_owned(),
+        _ => counted(nodes),
+    });
+    let rows = [
+        ("workload nodes", nodes),
+        (
+            "control plane",
+            report
+                .control_plane_architectures
+                .as_deref()
+                .map(|list| match list {
+                    [] => "none".to_owned(),
+                    list => listed(list),
+                }),
+        ),
+        (
+            "multi-architecture import",
+            report.multi_arch_import.as_ref().map(Foreign::to_string),
+        ),
+    ];
+    let mut any = false;
+    for (label, value) in rows {
+        if let Some(value) = value {
+            line!(text, "  {label:<27}{value}");
+            any = true;
+        }
+    }
+    if any {
+        text.push('\n');
+    }
+}
+
+/// Templates against workload architectures. Padded here, because comfy-table brings twelve crates to measure cells that
+/// have colours.
+fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Foreign, usize>>) {
+    let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
+        return;
+    };
+    let boots_everywhere =
+        |template: &&Template| template.architectures.values().all(|it| *it == Boots::Yes);
+    let (shown, counted): (Vec<&Template>, Vec<&Template>) = if templates.len() > ROWS {
+        templates.iter().partition(|it| !boots_everywhere(it))
+    } else {
+        (templates.iter().collect(), Vec::new())
+    };
+    let label = "golden images";
+    let names = shown
+        .iter()
+        .map(|template| template.name.to_string().chars().count());
+    let first = names.chain([label.len()]).max().unwrap_or_default().min(48) + 2;
+    let heads: Vec<String> = nodes
+        .iter()
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    let wide = |head: &String| head.chars().count().max("? unknown".len()) + 2;
+    let mut head = format!("{label:<first$}");
+    for column in &heads {
+        let _ = write!(head, "{column:<0$}", wide(column));
+    }
+    line!(text, "  {BOLD}{}{BOLD:#}", head.trim_end());
+    for template in shown {
+        let mut row = format!("  {:<first$}", template.name);
+        for (name, column) in nodes.keys().zip(&heads) {
+            let boots = template.architectures.get(name).copied();
+            let (style, cell) = cell(boots.unwrap_or(Boots::Unknown));
+            let pad = wide(column).saturating_sub(cell.chars().count());
+            let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
+        }
+        line!(text, "{}", row.trim_end());
+    }
+    if !counted.is_empty() {
+        let more = count(counted.len(), "more image");
+        line!(
+            text,
+            "  {DIM}{more}: {GREEN}✔ boots{GREEN:#}{DIM} everywhere{DIM:#}"
+        );
+    }
+    text.push('\n');
+}
+
+fn cell(boots: Boots) -> (Style, &'static str) {
+    match boots {
+        Boots::Yes => (GREEN, "✔ boots"),
+        Boots::No => (RED, "✘ does not"),
+        Boots::Unknown => (YELLOW, "? unknown"),
+    }
+}
+
+/// Findings of one rule and level, the fix once where it is the same.
+fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
+    let Some(first) = group.first() else {
+        return;
+    };
+    let (style, sign) = match first.level {
+        Level::Deny => (RED, '✘'),
+        Level::Warn | Level::Carried => (YELLOW, '!'),
+    };
+    let (level, rule) = (first.level.name(), &first.rule);
+    line!(
+        text,
+        "  {style}{sign} {level}{style:#}  {BOLD}{rule}{BOLD:#}"
+    );
+    let mut findings = group.iter().peekable();
+    while let Some(finding) = findings.next() {
+        for line in wrap(&finding.fact.to_string(), width.saturating_sub(4)) {
+            line!(text, "    {line}");
+        }
+        let at = object.at(finding.line);
+        let path = &finding.path;
+        let both = at.chars().count() + path.to_string().chars().count() + 6;
+        let between = if both > width { "\n    " } else { "  " };
+        line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
+        if findings.peek().is_none_or(|next| next.fix != finding.fix) {
+            fix(text, &finding.fix, width);
+        }
+    }
+    text.push('\n');
+}
+
+fn fix(text: &mut String, fix: &str, width: usize) {
+    let fix = foreign::lines(fix);
+    for line in lines(&fix) {
+        let (mut label, prose) = match line {
+            Line::Paste(paste) => {
+                line!(text, "           {paste}");
+                continue;
+            }
+            Line::Fix(prose) => ("fix", prose),
+            Line::Or(prose) => ("or", prose),
+        };
+        for line in wrap(prose, width.saturating_sub(9)) {
+            line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
+            label = "";
+        }
+    }
+}
+
+/// Existing problems, in short: they deny nothing.
+fn carried(text: &mut String, object: &Judged) {
+    let found: Vec<&Finding> = object.of(Level::Carried).collect();
+    if found.is_empty() {
+        return;
+    }
+    line!(
+        text,
+        "  {DIM}· existing problems, which do not cause a denial{DIM:#}"
+    );
+    for group in by_rule(&found) {
+        for finding in group.iter().take(CARRIED) {
+            let (rule, fact, at) = (&finding.rule, &finding.fact, object.at(finding.line));
+            line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
+        }
+        if let Some(more @ 1..) = group.len().checked_sub(CARRIED) {
+            line!(text, "    {DIM}and {more} more{DIM:#}");
+        }
+    }
+    text.push('\n');
+}
+
+/// Findings stand in the order of their rules.
+fn by_rule<'f, 'a>(findings: &'f [&'a Finding]) -> impl Iterator<Item = &'f [&'a Finding]> {
+    findings.chunk_by(|one, other| one.rule == other.rule)
+}
+
+/// The counts, and what to do next.
+fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
+    let ended = |exit: Exit| {
+        let objects = verdicts.objects.iter();
+        objects.filter(|object| object.exit() == exit).count()
+    };
+    let (accepted, denied) = (ended(Exit::Accepted), ended(Exit::Denied));
+    let unjudged = ended(Exit::Unjudged);
+    let of = |level: Level| {
+        let objects = verdicts.objects.iter();
+        objects
+            .map(|object| object.of(level).count())
+            .sum::<usize>()
+    };
+    let (problems, warnings) = (of(Level::Deny), of(Level::Warn));
+    let mut came_to = Vec::new();
+    for (number, word, style) in [
+        (accepted, "accepted", GREEN),
+        (denied, "denied", RED),
+        (unjudged, "not checked", RED),
+    ] {
+        match number {
+            0 => {}
+            all if all == verdicts.objects.len() => came_to.push(format!("{style}{word}{style:#}")),
+            some => came_to.push(format!("{some} {style}{word}{style:#}")),
+        }
+    }
+    let what = if verdicts.objects.iter().any(|it| it.is_one_of_several) {
+        "verdict"
+    } else {
+        "object"
+    };
+    let objects = count(verdicts.objects.len(), what);
+    let colon = if came_to.is_empty() { "" } else { ": " };
+    let mut summary = format!("{BOLD}{objects}{BOLD:#}{colon}{}", came_to.join(", "));
+    if warnings > 0 {
+        let _ = write!(summary, ", {}", count(warnings, "warning"));
+    }
+    if !verdicts.failures.is_empty() {
+        let _ = write!(summary, ", {}", count(verdicts.failures.len(), "error"));
+    }
+    line!(text, "{summary}");
+    let findings = verdicts.objects.iter().flat_map(|it| &it.report.findings);
+    let fixable = findings.filter(|it| it.complete_remedy().is_some()).count();
+    if fixable > 0 {
+        let findings = count(fixable, "finding");
+        let is_live = verdicts.objects.iter().all(|it| it.written.is_none());
+        let more = if is_live { " and `-o commands`" } else { "" };
+        let except = match verdicts.not_for_fix.join(" and ") {
+            options if options.is_empty() => options,
+            options => format!(" except {options}"),
+        };
+        let fix = format!(
+            "`{name} fix` with the same options{except}{more} shows how to fix {findings}."
+        );
+        for line in wrap(&fix, width) {
+            line!(text, "{line}");
+        }
+    }
+    let above = match problems {
+        1 => "the problem".to_owned(),
+        more => format!("the {more} problems"),
+    };
+    let next = match (verdicts.exit(), problems) {
+        (Exit::Denied, 1..) => format!(
+            "Fix {above} above and check again; `{name} explain RULE` shows the page of a rule with examples."
+        ),
+        (Exit::Unjudged, _) => "Some objects could not be checked; see the errors.".to_owned(),
+        _ => return,
+    };
+    for line in wrap(&next, width) {
+        line!(text, "{line}");
+    }
+}

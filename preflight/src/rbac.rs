@@ -1,0 +1,196 @@
+//! `rbac`: asks the cluster what the policy-server's service account may do, because a grant that is missing makes
+//! requests hang instead of failing. The standard output has only the manifests of what is missing, so that
+//! `| kubectl apply -f -` works; on a terminal and in a pipe alike.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+
+use crate::args;
+use crate::exit::Exit;
+use crate::notes::Notes;
+use crate::progress::Progress;
+use crate::stage;
+use crate::terminal::Terminal;
+
+/// Where Kubewarden is installed, unless the user chooses another namespace.
+const NAMESPACE: &str = "kubewarden";
+
+/// What the policy needs, as `deploy/` grants it.
+const NEEDED: [Grant; 2] = [
+    Grant {
+        role: "hco-architecture-guard-nodes",
+        group: "",
+        resource: "nodes",
+        // policy-server answers from a watch, which lists first.
+        verbs: &["list", "watch"],
+        without: "every request that needs the nodes hangs until the webhook times out",
+    },
+    Grant {
+        role: "hco-architecture-guard-reviews",
+        group: "authorization.k8s.io",
+        resource: "subjectaccessreviews",
+        verbs: &["create"],
+        without: "the setting `serviceAccount` has no effect, because the policy cannot check its permission to read nodes",
+    },
+];
+
+/// A grant for a resource of the whole cluster.
+struct Grant {
+    /// The name of the role in `deploy/`.
+    role: &'static str,
+    group: &'static str,
+    resource: &'static str,
+    verbs: &'static [&'static str],
+    /// What happens without it.
+    without: &'static str,
+}
+
+/// Exits 1 if a grant is missing, 2 if that could not be asked.
+pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
+    let account = &args.service_account;
+    let chosen = args.connection.namespace.as_deref();
+    let (namespace, name) = account
+        .split_once('/')
+        .unwrap_or((chosen.unwrap_or(NAMESPACE), account));
+    if namespace.is_empty() || name.is_empty() || name.contains('/') {
+        bail!(
+            "--service-account {account}: must be NAMESPACE/NAME or NAME, for example kubewarden/policy-server"
+        );
+    }
+    if let Some(chosen) = chosen.filter(|chosen| *chosen != namespace) {
+        bail!("--service-account {account} specifies a namespace, but -n is {chosen}: remove -n");
+    }
+    let account = &format!("{namespace}/{name}");
+    let mut notes = Notes::default();
+    let cluster = stage::cluster(&args.connection, &mut notes)?;
+    terminal.notes(&notes);
+    let progress = Progress::start("checking the permissions");
+    let mut missing = Vec::new();
+    let mut text = String::new();
+    for grant in &NEEDED {
+        let resource = grant.named();
+        let mut has_all = true;
+        for verb in grant.verbs {
+            let may = cluster.may(Some(account), verb, &resource)?;
+            let word = if may { "✔ yes" } else { "✘ no" };
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{word:<7}{verb:<8}{resource}");
+            has_all &= may;
+        }
+        if !has_all {
+            missing.push(grant);
+        }
+    }
+    drop(progress);
+    terminal.table(&text);
+    for grant in &missing {
+        terminal.note(&format!("{}; apply the manifest", grant.missing(account)));
+    }
+    let manifests = missing.iter();
+    let manifests: Vec<String> = manifests
+        .map(|grant| grant.manifest(namespace, name))
+        .collect();
+    if !manifests.is_empty() {
+        terminal.print(&manifests.join("---\n"))?;
+    }
+    Ok(if missing.is_empty() {
+        Exit::Accepted
+    } else {
+        Exit::Denied
+    })
+}
+
+impl Grant {
+    /// The resource as kubectl names it.
+    fn named(&self) -> String {
+        match self.group {
+            "" => self.resource.to_owned(),
+            group => format!("{}.{group}", self.resource),
+        }
+    }
+
+    fn missing(&self, account: &str) -> String {
+        format!(
+            "{account} is not allowed to {} {}: {}",
+            self.verbs.join(" and "),
+            self.named(),
+            self.without
+        )
+    }
+
+    /// The role whole, since `kubectl apply` replaces the rules of one that is there. The binding is of this account
+    /// alone: the one in `deploy/` may bind another account, and would lose it.
+    fn manifest(&self, namespace: &str, name: &str) -> String {
+        let Self {
+            role,
+            group,
+            resource,
+            verbs,
+            ..
+        } = self;
+        let group = if group.is_empty() { "\"\"" } else { group };
+        let verbs = verbs.join(", ");
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {role}
+rules:
+  - apiGroups: [{group}]
+    resources: [{resource}]
+    verbs: [{verbs}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {role}:{namespace}:{name}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {role}
+subjects:
+  - kind: ServiceAccount
+    name: {name}
+    namespace: {namespace}
+"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands in a manifest of `deploy/`, but for the names of bindings.
+    fn deployed(manifest: &str, role: &str, account: &str) -> String {
+        let lines = manifest.lines().filter(|line| !line.starts_with('#'));
+        let deployed = lines.collect::<Vec<_>>().join("\n") + "\n";
+        let (before, binding) = deployed.split_once("kind: ClusterRoleBinding").unwrap();
+        let named = format!("  name: {role}:{account}\n");
+        let binding = binding.replacen(&format!("  name: {role}\n"), &named, 1);
+        format!("{before}kind: ClusterRoleBinding{binding}")
+    }
+
+    #[test]
+    fn the_manifests_are_those_of_deploy() {
+        let nodes = include_str!("../../deploy/base/rbac.yaml");
+        let [of_nodes, of_reviews] = &NEEDED;
+        assert_eq!(
+            of_nodes.manifest("kubewarden", "policy-server"),
+            deployed(nodes, of_nodes.role, "kubewarden:policy-server")
+        );
+        let reviews =
+            include_str!("../../deploy/components/dedicated-policy-server/policy-server.yaml");
+        let reviews = reviews.split("---\n").skip(1).take(2);
+        let reviews = reviews.collect::<Vec<_>>().join("---\n");
+        assert_eq!(
+            of_reviews.manifest("kubewarden", "hco-architecture-guard"),
+            deployed(
+                &reviews,
+                of_reviews.role,
+                "kubewarden:hco-architecture-guard"
+            )
+        );
+    }
+}

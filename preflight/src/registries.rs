@@ -1,0 +1,28 @@
+//! The registries that the user's sources.yml describes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use engine::Image;
+use host::Registries;
+use sources::Sources;
+
+use crate::progress::Progress;
+use crate::prose::count;
+
+/// The registries as this sources.yml describes them.
+pub(crate) fn new(sources: Option<&Path>) -> Result<Registries> {
+    let sources = sources.map(Sources::from_file).transpose();
+    let sources = sources.context("--sources-path")?;
+    Ok(Registries::new(sources.unwrap_or_default()))
+}
+
+/// The architectures of images, with a line on the terminal meanwhile.
+pub(crate) fn architectures(
+    registries: &Registries,
+    images: BTreeSet<Image>,
+) -> BTreeMap<Image, Result<BTreeSet<String>, String>> {
+    let _progress = Progress::start(format!("reading {}", count(images.len(), "image")));
+    registries.architectures(images)
+}

@@ -1,0 +1,41 @@
+//! Remedies as edits of files.
+
+use std::rc::Rc;
+
+use anyhow::{Context, Result};
+use manifest::{EditError, Edited, Object, TextEdit, edited};
+use serde_json::Value;
+
+use crate::files::{InFile, Source};
+use crate::report::Remedy;
+
+/// Operations as a patch.
+pub(crate) fn json_patch_of(operations: &[Value]) -> Result<json_patch::Patch> {
+    serde_json::from_value(Value::from(operations.to_vec()))
+        .context("a fix from the module is not a valid JSON Patch")
+}
+
+/// Applies a remedy to an object.
+pub(crate) fn patch(object: &mut Value, remedy: &Remedy) -> Result<()> {
+    json_patch::patch(object, &json_patch_of(&remedy.patch)?)
+        .context("a fix from the module cannot be applied to the object")
+}
+
+/// The edits of a file that make one remedy; `None` if it cannot be made alone, or not by the editor.
+pub(crate) fn edits(written: &InFile, remedy: &Remedy) -> Option<Vec<TextEdit>> {
+    let InFile { source, object } = written;
+    let mut value = object.value.clone();
+    patch(&mut value, remedy).ok()?;
+    let value_of = |it: &Rc<Object>| Rc::ptr_eq(it, object).then_some(&value);
+    Some(edit(source, value_of).ok()?.edits)
+}
+
+/// The file with other values of some of its objects.
+pub(crate) fn edit<'v>(
+    source: &'v Source,
+    value_of: impl Fn(&Rc<Object>) -> Option<&'v Value>,
+) -> Result<Edited, EditError> {
+    let objects = source.objects.iter();
+    let objects = objects.map(|it| (&**it, value_of(it).unwrap_or(&it.value)));
+    edited(&source.text, &objects.collect::<Vec<_>>())
+}

@@ -1,0 +1,240 @@
+//! The answer of the module about an object. All its texts come from the module; only the lines of the user's file are
+//! added here.
+
+use std::collections::BTreeMap;
+
+use manifest::Object;
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Exit;
+use crate::foreign::Foreign;
+
+/// The answer to the module's `report`, or what of it an answer to `validate` tells.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Report {
+    /// Whether the request passes.
+    pub(crate) allowed: bool,
+    /// The status of a denial.
+    pub(crate) code: Option<u16>,
+    /// The denial in words.
+    pub(crate) message: Option<String>,
+    /// The workload nodes by architecture.
+    pub(crate) nodes: Option<BTreeMap<Foreign, usize>>,
+    /// The architectures of the workload nodes.
+    pub(crate) workload_architectures: Option<Vec<Foreign>>,
+    /// The architectures of the control plane.
+    pub(crate) control_plane_architectures: Option<Vec<Foreign>>,
+    /// `enabled` or `disabled`.
+    pub(crate) multi_arch_import: Option<Foreign>,
+    /// Where VMs boot from each golden image.
+    #[serde(default)]
+    pub(crate) templates: Option<Vec<Template>>,
+    /// What was found.
+    pub(crate) findings: Vec<Finding>,
+    /// What the policy would repair; the findings are those that remain.
+    #[serde(default)]
+    pub(crate) repairs: Vec<Foreign>,
+    /// How many findings there are beyond those.
+    #[serde(default)]
+    pub(crate) more_findings: usize,
+    /// Why images were not checked.
+    #[serde(default)]
+    pub(crate) not_checked: Vec<String>,
+    /// Whether the answer comes from another module than this project's, which reports no findings.
+    #[serde(skip)]
+    pub(crate) foreign: bool,
+    /// What a module of the user's printed.
+    #[serde(skip)]
+    pub(crate) printed: Vec<String>,
+    /// The warnings of such a module.
+    #[serde(skip)]
+    pub(crate) warnings: Vec<String>,
+    /// Whether such a module would change the object.
+    #[serde(skip)]
+    pub(crate) mutates: bool,
+}
+
+impl Report {
+    /// Adds what the module says by other settings. The worst of both counts.
+    pub(crate) fn add(&mut self, other: Self) {
+        if other.exit() > self.exit() {
+            (self.allowed, self.code, self.message) = (other.allowed, other.code, other.message);
+        }
+        for finding in other.findings {
+            let is_same = |known: &&mut Finding| {
+                known.rule == finding.rule
+                    && known.path == finding.path
+                    && known.fact == finding.fact
+            };
+            match self.findings.iter_mut().find(is_same) {
+                Some(known) => known.level = known.level.min(finding.level),
+                None => self.findings.push(finding),
+            }
+        }
+        self.more_findings = self.more_findings.max(other.more_findings);
+    }
+
+    /// What the object makes the command end with: a denial that is not about the object is none.
+    pub(crate) fn exit(&self) -> Exit {
+        match (self.allowed, self.code) {
+            (true, _) => Exit::Accepted,
+            (false, Some(400 | 500..)) if !self.foreign => Exit::Unjudged,
+            (false, _) => Exit::Denied,
+        }
+    }
+
+    /// Whether VMs boot from a golden image is unknown if its image could not be read.
+    pub(crate) fn doubt_unreadable_images(&mut self) {
+        let findings = self.findings.iter().filter(|it| it.is_unreadable_image());
+        let unreadable: Vec<&Foreign> = findings.filter_map(|it| it.template.as_ref()).collect();
+        for template in self.templates.iter_mut().flatten() {
+            if unreadable.contains(&&template.name) {
+                let boots = template.architectures.values_mut();
+                boots
+                    .filter(|it| **it == Boots::Yes)
+                    .for_each(|it| *it = Boots::Unknown);
+            }
+        }
+    }
+
+    /// Says on which lines of its file the findings about an object are.
+    pub(crate) fn set_lines(&mut self, object: &Object) {
+        for finding in &mut self.findings {
+            finding.line = Some(object.line_of(finding.path.raw()));
+        }
+    }
+}
+
+/// A row of the matrix.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Template {
+    /// The template's name.
+    pub(crate) name: Foreign,
+    /// By workload architecture.
+    pub(crate) architectures: BTreeMap<Foreign, Boots>,
+}
+
+/// Whether a VM boots from an image there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) enum Boots {
+    /// It boots.
+    #[serde(rename = "boots")]
+    Yes,
+    /// It does not.
+    #[serde(rename = "doesNotBoot")]
+    No,
+    /// The object does not tell.
+    #[serde(other)]
+    Unknown,
+}
+
+/// A finding, with the line in the user's file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Finding {
+    /// Id of the rule.
+    pub(crate) rule: Foreign,
+    /// What came of it.
+    pub(crate) level: Level,
+    /// The field.
+    pub(crate) path: Foreign,
+    /// The template that it is about.
+    pub(crate) template: Option<Foreign>,
+    /// The state and its consequence.
+    pub(crate) fact: Foreign,
+    /// What to do; the lines after the first are marked, see `prose::lines`.
+    pub(crate) fix: String,
+    /// Ways to resolve it, the recommended one first.
+    #[serde(default)]
+    pub(crate) remedies: Vec<Remedy>,
+    /// Where the field is in the file; nothing for an object of the cluster.
+    #[serde(default)]
+    pub(crate) line: Option<usize>,
+}
+
+impl Finding {
+    /// Whether it reports that an image could not be read.
+    pub(crate) fn is_unreadable_image(&self) -> bool {
+        self.rule.raw() == "image-unreadable"
+    }
+
+    /// The remedy that resolves it without anybody's judgement.
+    pub(crate) fn complete_remedy(&self) -> Option<&Remedy> {
+        self.remedies.first().filter(|remedy| remedy.complete)
+    }
+}
+
+/// A way to resolve a finding.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Remedy {
+    /// What to do.
+    pub(crate) summary: String,
+    /// Whether the patch resolves the finding without anybody's judgement.
+    pub(crate) complete: bool,
+    /// A JSON Patch of the object.
+    pub(crate) patch: Vec<serde_json::Value>,
+    /// A command to paste.
+    pub(crate) command: Option<String>,
+}
+
+/// What came of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Level {
+    /// It denies.
+    Deny,
+    /// It warns.
+    Warn,
+    /// An existing problem, which denies nothing.
+    Carried,
+}
+
+impl Level {
+    /// The word for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Carried => "carried",
+        }
+    }
+}
+
+/// `amd64, arm64`.
+pub(crate) fn listed(names: &[Foreign]) -> String {
+    let names: Vec<String> = names.iter().map(Foreign::to_string).collect();
+    names.join(", ")
+}
+
+/// `amd64 (3), arm64 (2)`.
+pub(crate) fn counted(nodes: &BTreeMap<Foreign, usize>) -> String {
+    let nodes: Vec<String> = nodes
+        .iter()
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    nodes.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_of_two_reports_counts() {
+        let report = |code| Report {
+            code: Some(code),
+            ..Report::default()
+        };
+        for (one, other, worst) in [(403, 500, 500), (500, 403, 500), (403, 403, 403)] {
+            let mut both = report(one);
+            both.add(report(other));
+            assert_eq!(both.code, Some(worst));
+        }
+        let mut both = Report {
+            allowed: true,
+            ..Report::default()
+        };
+        both.add(report(403));
+        assert_eq!(both.exit(), Exit::Denied);
+    }
+}

@@ -1,0 +1,35 @@
+//! What `check`, `fix`, and `record` share: from the command line to the verdicts, in steps. Each step has what the next
+//! one needs, and cheap input is read first:
+//!
+//! read objects ([`Objects`]) → connect ([`Connected`]) → settings ([`Settled`]) → nodes → judge ([`Prepared`])
+
+mod connect;
+mod deployed;
+mod images;
+mod judge;
+mod nodes;
+mod objects;
+mod question;
+mod settings;
+mod settle;
+
+use anyhow::Result;
+
+pub(crate) use self::connect::cluster;
+pub(crate) use self::judge::Prepared;
+pub(crate) use self::objects::{Purpose, Unread};
+pub(crate) use self::question::Question;
+pub(crate) use self::settings::validated;
+use crate::args::Subject;
+use crate::notes::Notes;
+use objects::Objects;
+
+/// Reads everything that a check needs. The notes are complete even if an error follows.
+pub(crate) fn prepare<'s>(
+    subject: &'s Subject,
+    purpose: Purpose,
+    notes: &mut Notes,
+) -> Result<Prepared<'s>> {
+    let objects = Objects::read(subject, purpose, notes)?;
+    objects.connect(notes)?.settle(notes)?.with_nodes(notes)
+}

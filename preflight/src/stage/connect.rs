@@ -1,0 +1,253 @@
+//! The second step: the cluster, and what the objects are there.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use host::{Cluster, ClusterError, Connection};
+use serde_json::Value;
+
+use super::objects::{Objects, Purpose};
+use super::question::{Question, Written};
+use crate::admission::Identity;
+use crate::apply;
+use crate::args::{self, Subject};
+use crate::failure::Failure;
+use crate::files::{self, Found};
+use crate::foreign::{chain, one_line};
+use crate::notes::Notes;
+use crate::progress::{self, Progress};
+use crate::verdict::Against;
+
+/// The objects, and what they are in the cluster.
+pub(crate) struct Connected<'s> {
+    pub(super) subject: &'s Subject,
+    pub(super) cluster: Option<Arc<Cluster>>,
+    pub(super) questions: Vec<Question>,
+    pub(super) failures: Vec<Failure>,
+}
+
+impl<'s> Objects<'s> {
+    /// Connects to the cluster, if one is named, and reads the live objects.
+    pub(super) fn connect(self, notes: &mut Notes) -> Result<Connected<'s>> {
+        let Self {
+            subject,
+            purpose,
+            found,
+            mut failures,
+        } = self;
+        let cluster = if subject.cluster {
+            Some(Arc::new(cluster(&subject.connection, notes)?))
+        } else {
+            None
+        };
+        let namespace = subject.connection.namespace.as_deref();
+        let questions = if subject.filename.is_empty() {
+            if purpose != Purpose::Fix {
+                notes.push(LIVE);
+            }
+            of_cluster(cluster.as_deref(), namespace)?
+        } else {
+            let old = Old::of(subject, purpose, cluster.as_deref())?;
+            let mut questions = Vec::new();
+            for found in found {
+                match old.question(found, namespace, notes) {
+                    Ok(question) => questions.push(question),
+                    Err(failure) => failures.push(failure),
+                }
+            }
+            questions
+        };
+        Ok(Connected {
+            subject,
+            cluster,
+            questions,
+            failures,
+        })
+    }
+}
+
+/// The cluster that the user named; a note says which one that is.
+pub(crate) fn cluster(words: &args::Connection, notes: &mut Notes) -> Result<Cluster> {
+    let connection = Connection::from(words);
+    let cluster = Cluster::connect(&connection)?;
+    if cluster.logs_in_with_a_command() {
+        progress::silence();
+    }
+    let impersonated = connection.impersonate.as_deref();
+    notes.push(&asked(cluster.context(), cluster.server(), impersonated));
+    Ok(cluster)
+}
+
+fn asked(context: Option<&str>, server: &str, impersonated: Option<&str>) -> String {
+    let whose = match context {
+        Some(context) => format!("the context `{context}`"),
+        None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
+    };
+    let user = impersonated.map(|user| format!(", as the user `{user}`"));
+    let user = user.unwrap_or_default();
+    format!("using {whose}{user}; API server {server}")
+}
+
+/// What a verdict on a live object means.
+const LIVE: &str = "live objects are checked as new objects; in the cluster, updates are not denied because of existing problems";
+
+/// The live objects, judged as if they were new: existing problems are reported too.
+fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<Question>> {
+    let _progress = Progress::start("reading the HyperConverged objects in the cluster");
+    let cluster = cluster.context("no cluster is specified to read HyperConverged objects from")?;
+    let live = match cluster.hyperconvergeds(namespace) {
+        Err(error @ ClusterError::Forbidden { .. }) if namespace.is_none() => bail!(
+            "{}; if you may read only one namespace, specify it with -n",
+            one_line(&error.to_string())
+        ),
+        live => live?,
+    };
+    if live.is_empty() {
+        let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
+        bail!(
+            "nothing to check: the cluster has no HyperConverged{}; specify a manifest with -f",
+            one_line(&namespace.unwrap_or_default())
+        );
+    }
+    Ok(live.into_iter().map(Question::live).collect())
+}
+
+/// Where the old objects come from.
+enum Old<'c> {
+    Nowhere,
+    File(PathBuf, Vec<Found>),
+    Cluster(&'c Cluster, Purpose),
+}
+
+impl<'c> Old<'c> {
+    fn of(subject: &Subject, purpose: Purpose, cluster: Option<&'c Cluster>) -> Result<Self> {
+        match (&subject.old, cluster, purpose) {
+            (Some(path), ..) => {
+                let read = files::read(std::slice::from_ref(path), subject.walk());
+                if let Some(failure) = read.failures.first() {
+                    bail!("--old {failure}");
+                }
+                if read.found.is_empty() {
+                    bail!("--old {}: no HyperConverged in it", path.display());
+                }
+                Ok(Self::File(path.clone(), read.found))
+            }
+            (None, Some(cluster), _) => Ok(Self::Cluster(cluster, purpose)),
+            (None, None, _) => Ok(Self::Nowhere),
+        }
+    }
+
+    fn question(
+        &self,
+        found: Found,
+        namespace: Option<&str>,
+        notes: &mut Notes,
+    ) -> Result<Question, Failure> {
+        let Found {
+            place,
+            identity,
+            written,
+        } = found;
+        if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
+            && wanted != own
+        {
+            let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
+            let what = one_line(&what);
+            return Err(Failure::in_file(&place.file, Some(place.line), what));
+        }
+        let (against, old) = match self.before(&identity) {
+            Ok(before) => before,
+            Err(what) => return Err(Failure::in_file(&place.file, Some(place.line), what)),
+        };
+        let there = match (self, &against) {
+            (Self::File(path, _), Against::Nothing) => {
+                Some(format!("{} has no object with this name", path.display()))
+            }
+            (Self::Cluster(cluster, _), Against::Nothing) => Some(format!(
+                "the cluster has no HyperConverged {}/{} yet",
+                namespace_in(cluster, &identity),
+                identity.name.as_deref().unwrap_or_default()
+            )),
+            _ => None,
+        };
+        if let Some(there) = there {
+            let (file, line) = (&place.file, place.line);
+            let note = format!("{file}:{line}: checked as a new object: {there}");
+            notes.push(&note);
+        }
+        let sent = match (self, &old) {
+            (Self::Cluster(_, purpose), Some(live)) => {
+                Some(apply::sent(purpose.as_if(), live, &written.object.value))
+            }
+            _ => None,
+        };
+        let (old, live) = match self {
+            // An update would carry existing problems instead of fixing them.
+            Self::Cluster(_, Purpose::Fix) => (None, old),
+            _ => (old, None),
+        };
+        Ok(Question {
+            place: Some(place),
+            identity,
+            against,
+            object: Written::InFile(written),
+            sent,
+            old,
+            live,
+        })
+    }
+
+    fn before(&self, identity: &Identity) -> Result<(Against, Option<Value>), String> {
+        match self {
+            Self::Nowhere => Ok((Against::Nothing, None)),
+            Self::File(path, old) => {
+                let same = |old: &&Found| old.identity.is_same_object(identity);
+                let Some(old) = old.iter().find(same) else {
+                    return Ok((Against::Nothing, None));
+                };
+                let (new, was) = (&identity.api_version, &old.identity.api_version);
+                if new != was {
+                    let version = new.rsplit('/').next().unwrap_or_default();
+                    return Err(format!(
+                        "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
+                        path.display()
+                    ));
+                }
+                let against = Against::File(path.display().to_string());
+                Ok((against, Some(old.written.object.value.clone())))
+            }
+            Self::Cluster(cluster, _) => {
+                let Some(name) = &identity.name else {
+                    return Ok((Against::Nothing, None));
+                };
+                let namespace = namespace_in(cluster, identity);
+                let live = cluster
+                    .hyperconverged(&identity.api_version, namespace, name)
+                    .map_err(|error| chain(&error.into()))?;
+                let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
+                Ok((against, live))
+            }
+        }
+    }
+}
+
+/// Where kubectl would apply it.
+fn namespace_in<'n>(cluster: &'n Cluster, identity: &'n Identity) -> &'n str {
+    let namespace = identity.namespace.as_deref();
+    namespace.unwrap_or_else(|| cluster.namespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a pod has its account, no test can write.
+    #[test]
+    fn in_a_pod_its_account_is_named() {
+        assert_eq!(
+            asked(None, "https://10.0.0.1/", None),
+            "using the service account of this Pod, because there is no kubeconfig; API server https://10.0.0.1/"
+        );
+    }
+}

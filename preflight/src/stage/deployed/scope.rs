@@ -1,0 +1,275 @@
+//! The requests that the API server sends to a policy.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host::{Cluster, HostCalls as _};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::core::{Expression, Selector, SelectorExt as _};
+use serde_json::{Map, Value, json};
+
+use crate::stage::settings::Target;
+
+/// The label that each namespace has.
+const NAME: &str = "kubernetes.io/metadata.name";
+
+/// The condition of the policies in deploy/: it leaves out objects that are being deleted, which no file describes.
+const DEPLOYED_CONDITION: &str = "!has(object.metadata.deletionTimestamp)";
+
+/// The fields of a policy that select requests.
+pub(super) struct Scope<'p> {
+    spec: &'p Value,
+}
+
+impl<'p> Scope<'p> {
+    pub(super) fn of(policy: &'p Value) -> Self {
+        let spec = policy.get("spec").unwrap_or(&Value::Null);
+        Self { spec }
+    }
+
+    /// Why the API server does not send a request to the policy.
+    pub(super) fn excludes(
+        &self,
+        target: &Target,
+        namespaces: &mut Namespaces<'_>,
+    ) -> Option<String> {
+        let Target {
+            namespace,
+            api_version,
+            operation,
+        } = target;
+        let rules = self.spec.get("rules").and_then(Value::as_array);
+        if rules.is_some_and(|rules| !rules.iter().any(|rule| self.covers(rule, target))) {
+            let requests = operation.unwrap_or("CREATE and UPDATE");
+            return Some(format!(
+                "its rules do not include {requests} requests for hyperconvergeds of {api_version}"
+            ));
+        }
+        (self.matches(namespace, namespaces) == Some(false))
+            .then(|| format!("its namespaceSelector does not match the namespace `{namespace}`"))
+    }
+
+    /// Whether a rule is for a request.
+    fn covers(&self, rule: &Value, target: &Target) -> bool {
+        let has = |list: &str, wanted: &[&str]| {
+            let list = rule.get(list).and_then(Value::as_array);
+            let mut entries = list.into_iter().flatten().filter_map(Value::as_str);
+            entries.any(|entry| wanted.contains(&entry))
+        };
+        let (group, version) = target
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", &target.api_version));
+        // Otherwise the API server converts the object to the version of the rule.
+        let is_exact = self.spec.get("matchPolicy") == Some(&Value::from("Exact"));
+        let is_operation = match target.operation {
+            Some(operation) => has("operations", &["*", operation]),
+            None => has("operations", &["*", "CREATE", "UPDATE"]),
+        };
+        let scope = rule.get("scope").and_then(Value::as_str);
+        has("apiGroups", &["*", group])
+            && (!is_exact || has("apiVersions", &["*", version]))
+            && has("resources", &["*", "*/*", "hyperconvergeds"])
+            && is_operation
+            && scope != Some("Cluster")
+    }
+
+    /// Whether the selector matches a namespace; none if that depends on labels that cannot be read.
+    fn matches(&self, namespace: &str, namespaces: &mut Namespaces<'_>) -> Option<bool> {
+        let requirements = self.requirements();
+        let is_name = |it: &Expression| key_of(it) == NAME;
+        let needs_labels = !requirements.iter().all(is_name);
+        let own = BTreeMap::from([(NAME.to_owned(), namespace.to_owned())]);
+        let labels = if needs_labels {
+            namespaces.labels(namespace)
+        } else {
+            Some(&own)
+        };
+        let known = requirements
+            .iter()
+            .filter(|it| labels.is_some() || is_name(it));
+        if !known
+            .into_iter()
+            .all(|it| it.matches(labels.unwrap_or(&own)))
+        {
+            return Some(false);
+        }
+        labels.map(|_| true)
+    }
+
+    /// Whether it is only assumed that the selector matches.
+    pub(super) fn is_assumed(
+        &self,
+        targets: &BTreeSet<Target>,
+        namespaces: &mut Namespaces<'_>,
+    ) -> bool {
+        let mut targets = targets.iter();
+        targets.any(|target| self.matches(&target.namespace, namespaces).is_none())
+    }
+
+    /// Whether Kubewarden leaves labels of the selector out of the webhook.
+    ///
+    /// MIRRORS: kubewarden-controller internal/controller, `namespaceSelector`: where it excludes its own namespace, it
+    /// takes over the expressions alone.
+    pub(super) fn drops_labels(&self) -> bool {
+        let all = self.spec.get("allowInsideAdmissionControllerNamespace");
+        self.labels().is_some_and(|labels| !labels.is_empty()) && all != Some(&Value::Bool(true))
+    }
+
+    fn labels(&self) -> Option<&'p Map<String, Value>> {
+        let selector = self.spec.get("namespaceSelector")?;
+        selector.get("matchLabels")?.as_object()
+    }
+
+    /// Operators that the API server does not accept are ignored.
+    fn requirements(&self) -> Vec<Expression> {
+        let selector = self.spec.get("namespaceSelector").cloned();
+        let selector = serde_json::from_value(selector.unwrap_or_default());
+        let mut selector: LabelSelector = selector.unwrap_or_default();
+        if self.drops_labels() {
+            selector.match_labels = None;
+        }
+        let selector = Selector::try_from(selector).unwrap_or_default();
+        selector.into_iter().collect()
+    }
+
+    /// That fields which also select requests are not evaluated.
+    pub(super) fn not_evaluated(&self) -> Option<&'static str> {
+        let selector = self.spec.get("objectSelector").and_then(Value::as_object);
+        let has_selector = selector.is_some_and(|it| !it.values().all(is_empty));
+        let conditions = self.spec.get("matchConditions").and_then(Value::as_array);
+        let has_conditions = conditions.into_iter().flatten().any(|it| {
+            it.get("expression").and_then(Value::as_str).map(str::trim) != Some(DEPLOYED_CONDITION)
+        });
+        match (has_selector, has_conditions) {
+            (true, true) => Some("its objectSelector and matchConditions are not evaluated"),
+            (true, false) => Some("its objectSelector is not evaluated"),
+            (false, true) => Some("its matchConditions are not evaluated"),
+            (false, false) => None,
+        }
+    }
+}
+
+fn key_of(expression: &Expression) -> &str {
+    match expression {
+        Expression::In(key, _)
+        | Expression::NotIn(key, _)
+        | Expression::Equal(key, _)
+        | Expression::NotEqual(key, _)
+        | Expression::Exists(key)
+        | Expression::DoesNotExist(key) => key,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
+/// The labels of namespaces, each read once.
+pub(super) struct Namespaces<'c> {
+    cluster: &'c Cluster,
+    labels: BTreeMap<String, Option<BTreeMap<String, String>>>,
+}
+
+impl<'c> Namespaces<'c> {
+    pub(super) fn new(cluster: &'c Cluster) -> Self {
+        let labels = BTreeMap::new();
+        Self { cluster, labels }
+    }
+
+    /// None if they cannot be read.
+    fn labels(&mut self, namespace: &str) -> Option<&BTreeMap<String, String>> {
+        let cluster = self.cluster;
+        let labels = self.labels.entry(namespace.to_owned());
+        labels.or_insert_with(|| read(cluster, namespace)).as_ref()
+    }
+}
+
+fn read(cluster: &Cluster, namespace: &str) -> Option<BTreeMap<String, String>> {
+    let request = json!({
+        "api_version": "v1",
+        "kind": "Namespace",
+        "name": namespace,
+        "namespace": null,
+        "disable_cache": true,
+    });
+    let request = request.to_string();
+    let answer = cluster.call("kubernetes", "get_resource", request.as_bytes());
+    let object: Value = serde_json::from_slice(&answer.ok()?).ok()?;
+    let labels = object.pointer("/metadata/labels");
+    let none = Map::new();
+    let labels = labels.and_then(Value::as_object).unwrap_or(&none);
+    let texts = labels.iter().map(|(key, value)| {
+        let value = value.as_str().unwrap_or_default();
+        (key.clone(), value.to_owned())
+    });
+    Some(texts.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(api_version: &str, operation: Option<&'static str>) -> Target {
+        Target {
+            namespace: "here".to_owned(),
+            api_version: format!("hco.kubevirt.io/{api_version}"),
+            operation,
+        }
+    }
+
+    #[test]
+    fn rules_are_for_versions_and_operations() {
+        let rule = |group: &str, versions: &[&str], resource: &str, operations: &[&str]| json!({"apiGroups": [group], "apiVersions": versions, "resources": [resource], "operations": operations});
+        let covers = |rule: &Value, policy: Option<&str>, target: &Target| {
+            let policy = json!({"spec": {"matchPolicy": policy}});
+            Scope::of(&policy).covers(rule, target)
+        };
+        let create = target("v1beta1", Some("CREATE"));
+        let update = target("v1beta1", Some("UPDATE"));
+        let any = target("v1beta1", None);
+        let ours = rule("hco.kubevirt.io", &["v1"], "hyperconvergeds", &["CREATE"]);
+        for (target, equivalent, exact) in [
+            (&create, true, false),
+            (&update, false, false),
+            (&any, true, false),
+            (&target("v1", Some("CREATE")), true, true),
+        ] {
+            assert_eq!(covers(&ours, None, target), equivalent, "{target:?}");
+            assert_eq!(covers(&ours, Some("Equivalent"), target), equivalent);
+            assert_eq!(covers(&ours, Some("Exact"), target), exact, "{target:?}");
+        }
+        for (rule, is_covered) in [
+            (rule("*", &["*"], "*", &["*"]), true),
+            (rule("*", &["*"], "*/*", &["UPDATE", "DELETE"]), true),
+            (rule("*", &["*"], "*", &["DELETE"]), false),
+            (rule("", &["v1"], "*", &["*"]), false),
+            (rule("*", &["*"], "pods", &["*"]), false),
+            (rule("*", &["*"], "hyperconvergeds/status", &["*"]), false),
+        ] {
+            assert_eq!(covers(&rule, None, &update), is_covered, "{rule}");
+        }
+        let mut cluster = rule("*", &["*"], "*", &["*"]);
+        cluster["scope"] = json!("Cluster");
+        assert!(!covers(&cluster, None, &update));
+    }
+
+    #[test]
+    fn the_condition_of_deploy_needs_no_note() {
+        let policy = include_str!("../../../../deploy/base/policy.yaml");
+        let condition = format!("expression: \"{DEPLOYED_CONDITION}\"");
+        assert!(policy.contains(&condition));
+        let with = |expression: &str| json!({"spec": {"matchConditions": [{"name": "n", "expression": expression}]}});
+        assert_eq!(Scope::of(&with(DEPLOYED_CONDITION)).not_evaluated(), None);
+        assert_eq!(
+            Scope::of(&with("false")).not_evaluated(),
+            Some("its matchConditions are not evaluated")
+        );
+        let empty = json!({"spec": {"objectSelector": {"matchLabels": {}}}});
+        assert_eq!(Scope::of(&empty).not_evaluated(), None);
+    }
+}

@@ -1,0 +1,259 @@
+//! The last steps: the nodes, the images, and the verdicts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Result;
+use host::{Cluster, Counts, HostCalls, Labels};
+use serde_json::Value;
+
+use super::images::Images;
+use super::nodes::{self, Detail, Hosts, beside};
+use super::question::Question;
+use super::settings::Settings;
+use super::settle::Settled;
+use crate::admission;
+use crate::failure::Failure;
+use crate::foreign::{Foreign, chain};
+use crate::module::Module;
+use crate::notes::Notes;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::verdict::{Judged, Origin, Verdicts};
+
+/// Everything that a check needs, read.
+pub(crate) struct Prepared<'s> {
+    settled: Settled<'s>,
+    /// Answer for the nodes.
+    hosts: Hosts,
+}
+
+impl<'s> Settled<'s> {
+    /// Reads the nodes, and the images that are needed.
+    pub(super) fn with_nodes(mut self, notes: &mut Notes) -> Result<Prepared<'s>> {
+        let progress = Progress::start("reading the nodes");
+        let hosts = self.hosts(notes)?;
+        drop(progress);
+        let all = self.deployed.iter_mut().chain([&mut self.settings]);
+        let all: Vec<&mut Value> = all.map(|settings| &mut settings.value).collect();
+        let images = Images::new(self.subject, all, self.module.is_foreign(), notes)?;
+        let prepared = Prepared {
+            settled: self,
+            hosts,
+        };
+        Ok(prepared.with_images(&images))
+    }
+
+    /// The hosts that answer for the nodes. A module of the user's reads from a cluster only what it is granted.
+    fn hosts(&self, notes: &mut Notes) -> Result<Hosts> {
+        let detail = if self.module.is_foreign() {
+            Detail::Everything
+        } else {
+            let objects = self.questions.iter().flat_map(Question::objects);
+            Detail::Labels(Labels::named_in(objects))
+        };
+        let is_guarded = self.cluster.is_some() && self.module.is_foreign();
+        let is_granted = self.subject.allow_context_aware;
+        let reads_nodes = !is_guarded || is_granted && self.module.asks_for_nodes();
+        if !reads_nodes && self.subject.what_if.is_some() {
+            notes.push(
+                "--what-if has no effect: the module of --policy is not allowed to read nodes",
+            );
+        }
+        let supposed = self.subject.what_if.as_ref().filter(|_| reads_nodes);
+        let hosts = nodes::hosts(self.subject, self.cluster.as_ref(), &detail, supposed)?;
+        if !is_guarded {
+            return Ok(hosts);
+        }
+        if let Some(note) = self.module.not_granted(is_granted) {
+            notes.push(&note);
+        }
+        hosts.guarded(&self.module, is_granted)
+    }
+}
+
+impl Prepared<'_> {
+    /// The objects to judge.
+    pub(crate) fn questions(&self) -> &[Question] {
+        &self.settled.questions
+    }
+
+    /// What could not be read.
+    pub(crate) fn failures(&self) -> &[Failure] {
+        &self.settled.failures
+    }
+
+    /// The module.
+    pub(crate) fn module(&self) -> &Module {
+        &self.settled.module
+    }
+
+    /// The cluster.
+    pub(crate) fn cluster(&self) -> Option<&Cluster> {
+        self.settled.cluster.as_deref()
+    }
+
+    /// Answers for the nodes and the images in one evaluation.
+    pub(crate) fn host(&self) -> Arc<dyn HostCalls> {
+        self.hosts.all()
+    }
+
+    /// Reads the images that are needed.
+    fn with_images(self, images: &Images) -> Self {
+        images.read_ahead(|images| self.evaluate_with(images));
+        Self {
+            hosts: self.hosts.with_images(&images.host),
+            ..self
+        }
+    }
+
+    /// Evaluates everything with a host that answers for images, and drops the reports.
+    fn evaluate_with(&self, images: &Arc<dyn HostCalls>) {
+        for (question, settings) in self.pairs() {
+            let host = beside(images, self.hosts.all());
+            // An error is reported when the images are read.
+            drop(self.report_of(question, question.sent(), settings, host));
+        }
+    }
+
+    /// The verdicts, with a note on nodes that have no influence on them.
+    pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
+        // What the module of a user prints goes where the progress is shown.
+        let _progress = (!self.module().is_foreign()).then(|| Progress::start("checking"));
+        let mut verdicts = Verdicts {
+            failures: self.settled.failures.clone(),
+            cluster: self.origin(),
+            ..Verdicts::default()
+        };
+        for (question, settings) in self.pairs() {
+            let judged = self
+                .report_of(question, question.sent(), settings, self.hosts.all())
+                .map_err(|error| question.failure(chain(&error)))
+                .map(|report| self.judged(question, settings, report));
+            match judged {
+                Ok(judged) => verdicts.objects.push(judged),
+                Err(failure) => verdicts.failures.push(failure),
+            }
+        }
+        self.note_unplaced(&verdicts, notes);
+        verdicts
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        let cluster = self.cluster()?;
+        Some(Origin {
+            context: cluster.context().map(Foreign::from),
+            server: Foreign::from(cluster.server()),
+        })
+    }
+
+    fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {
+        Judged {
+            policy: settings.policy.clone(),
+            is_one_of_several: self.settings_for(question).len() > 1,
+            decides: self.deciding(question).any(|it| std::ptr::eq(it, settings)),
+            ..question.judged(report)
+        }
+    }
+
+    /// The settings that an object is judged with: those of each policy of the cluster that applies to it.
+    pub(crate) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
+        let target = question.target(&self.settled.namespace);
+        let deployed = self.settled.deployed.iter();
+        let deployed: Vec<&Settings> = deployed.filter(|it| it.apply_to(&target)).collect();
+        if deployed.is_empty() {
+            vec![&self.settled.settings]
+        } else {
+            deployed
+        }
+    }
+
+    /// Those of the settings that decide the exit code: of the policies that protect, or of all if none does.
+    fn deciding(&self, question: &Question) -> impl Iterator<Item = &Settings> {
+        let all = self.settings_for(question);
+        let protects = all.iter().any(|settings| settings.protects());
+        all.into_iter()
+            .filter(move |settings| !protects || settings.protects())
+    }
+
+    /// Each object with all the settings that it is judged with.
+    pub(crate) fn pairs(&self) -> Vec<(&Question, &Settings)> {
+        let questions = self.settled.questions.iter();
+        let pairs = questions.flat_map(|question| {
+            let settings = self.settings_for(question).into_iter();
+            settings.map(move |settings| (question, settings))
+        });
+        pairs.collect()
+    }
+
+    /// What the module says of the object that a question is about, in this form of it: by all settings that decide.
+    pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
+        let mut report: Option<Report> = None;
+        for settings in self.deciding(question) {
+            let next = self
+                .report_of(question, object, settings, self.hosts.all())
+                .map_err(|error| question.failure(chain(&error)))?;
+            match &mut report {
+                None => report = Some(next),
+                Some(report) => report.add(next),
+            }
+        }
+        Ok(report.unwrap_or_default())
+    }
+
+    /// Lets the module report everything as it is: no policy repairs it first.
+    pub(crate) fn without_repairs(&mut self) {
+        let Settled {
+            deployed, settings, ..
+        } = &mut self.settled;
+        for settings in deployed.iter_mut().chain([settings]) {
+            if let Some(settings) = settings.value.as_object_mut() {
+                settings.remove("repair");
+            }
+        }
+    }
+
+    fn report_of(
+        &self,
+        question: &Question,
+        object: &Value,
+        settings: &Settings,
+        host: Arc<dyn HostCalls>,
+    ) -> Result<Report> {
+        let payload = admission::payload(&question.request(object), &settings.value);
+        self.settled.module.judge(&payload, host)
+    }
+
+    /// The nodes of `--what-if` that are not workload nodes of any object, so that no verdict depends on them.
+    fn note_unplaced(&self, verdicts: &Verdicts, notes: &mut Notes) {
+        let supposed = self.settled.subject.what_if.as_ref();
+        let (Some(Counts(supposed)), Some(before)) = (supposed, &self.hosts.before) else {
+            return;
+        };
+        let pairs = self.pairs().into_iter();
+        let reports = pairs.filter_map(|(question, settings)| {
+            let (object, before) = (question.sent(), Arc::clone(before));
+            let report = self.report_of(question, object, settings, before).ok()?;
+            report.nodes
+        });
+        let before: Vec<_> = reports.collect();
+        let objects = verdicts.objects.iter();
+        let after: Vec<_> = objects.filter_map(|it| it.report.nodes.as_ref()).collect();
+        if after.is_empty() || after.len() != before.len() {
+            return;
+        }
+        let count = |nodes: &BTreeMap<Foreign, usize>, architecture: &str| {
+            nodes.get(architecture).copied().unwrap_or_default()
+        };
+        let unplaced = supposed.iter().filter(|(architecture, supposed)| {
+            let pairs = before.iter().zip(&after);
+            let mut joined = pairs.map(|(before, after)| {
+                count(after, architecture).saturating_sub(count(before, architecture))
+            });
+            joined.all(|joined| joined < **supposed)
+        });
+        for (architecture, count) in unplaced {
+            notes.push(&format!("--what-if {architecture}={count}: the workloads' placement does not match these nodes: they have only the labels for the architecture and the worker role"));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The first step: the files.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+use super::nodes;
+use crate::args::{AsIf, Subject};
+use crate::failure::Failure;
+use crate::files::{self, Files, Found};
+use crate::foreign::one_line;
+use crate::notes::Notes;
+
+/// Why objects are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// What would happen to them: a live object is the old one, and the file is sent like this. By default it is applied.
+    Check(Option<AsIf>),
+    /// What can be fixed in them: existing problems too. The file is applied.
+    Fix,
+}
+
+impl Purpose {
+    /// How the file is sent.
+    pub(super) fn as_if(self) -> AsIf {
+        match self {
+            Self::Check(as_if) => as_if.unwrap_or_default(),
+            Self::Fix => AsIf::Apply,
+        }
+    }
+}
+
+/// The objects of the files.
+pub(crate) struct Objects<'s> {
+    pub(super) subject: &'s Subject,
+    pub(super) purpose: Purpose,
+    pub(super) found: Vec<Found>,
+    pub(super) failures: Vec<Failure>,
+}
+
+impl<'s> Objects<'s> {
+    /// Reads the files that the command line names.
+    pub(super) fn read(subject: &'s Subject, purpose: Purpose, notes: &mut Notes) -> Result<Self> {
+        check_usage(subject, purpose)?;
+        let Files {
+            found,
+            notes: skipped,
+            failures,
+            ..
+        } = files::read(&subject.filename, subject.walk());
+        if found.is_empty() && !subject.filename.is_empty() {
+            return Err(if failures.is_empty() {
+                Unread::Nothing(nothing(&subject.filename, &skipped))
+            } else {
+                Unread::Failures(failures)
+            }
+            .into());
+        }
+        for note in &skipped {
+            notes.push(note);
+        }
+        Ok(Self {
+            subject,
+            purpose,
+            found,
+            failures,
+        })
+    }
+}
+
+/// Why there is nothing to judge.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unread {
+    /// The files have no `HyperConverged`.
+    #[error("{0}")]
+    Nothing(Failure),
+    /// No file could be read.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  "))]
+    Failures(Vec<Failure>),
+}
+
+/// Without objects nothing is accepted, except with `--allow-empty`.
+fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
+    let files: Vec<String> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let mut what = format!(
+        "nothing to check: no HyperConverged (hco.kubevirt.io) in {}",
+        one_line(&files.join(", "))
+    );
+    for note in notes {
+        what.push_str("\n  ");
+        what.push_str(note);
+    }
+    Failure {
+        file: None,
+        line: None,
+        what,
+    }
+}
+
+/// Mistakes that clap cannot find.
+fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
+    nodes::check(subject)?;
+    if subject.filename.is_empty() && !subject.cluster {
+        bail!(
+            "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
+        );
+    }
+    if subject.filename.is_empty() && subject.old.is_some() {
+        bail!("--old requires a file with the new version of the object: add -f FILE");
+    }
+    // clap does not require --cluster where --arch or --nodes is given.
+    let has_as_if = matches!(purpose, Purpose::Check(Some(_)));
+    if has_as_if && !subject.cluster {
+        bail!("--as-if requires --cluster");
+    }
+    if has_as_if && subject.filename.is_empty() {
+        bail!("--as-if requires a file: add -f FILE");
+    }
+    if subject.allow_context_aware && !subject.cluster {
+        bail!("--allow-context-aware requires --cluster");
+    }
+    let named = [&subject.old, &subject.nodes, &subject.settings];
+    let all = named.into_iter().flatten().chain(&subject.filename);
+    if all.filter(|path| *path == Path::new("-")).count() > 1 {
+        bail!("only one of the files can be - (standard input)");
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! An object that the module is to judge.
+
+use manifest::Object;
+use serde_json::Value;
+
+use super::settings::Target;
+use crate::admission::{self, Identity};
+use crate::failure::{Failure, Place};
+use crate::files::InFile;
+use crate::report::Report;
+use crate::verdict::{Against, Judged};
+
+/// An object, what it was before, and how it reaches the cluster.
+pub(crate) struct Question {
+    /// Nothing for an object of the cluster.
+    pub(crate) place: Option<Place>,
+    /// What it is.
+    pub(crate) identity: Identity,
+    /// What it is judged against.
+    pub(crate) against: Against,
+    /// The object, with its file if it is in one.
+    pub(crate) object: Written,
+    /// What the API server makes of it, if that is something else.
+    pub(crate) sent: Option<Value>,
+    /// What it was before.
+    pub(crate) old: Option<Value>,
+    /// The live object that a fixed file is to be merged with.
+    pub(crate) live: Option<Value>,
+}
+
+/// An object and where it stands.
+pub(crate) enum Written {
+    InFile(InFile),
+    InCluster(Value),
+}
+
+impl Written {
+    pub(crate) fn value(&self) -> &Value {
+        match self {
+            Self::InFile(written) => &written.object.value,
+            Self::InCluster(object) => object,
+        }
+    }
+
+    /// The object with its file, if it is in one.
+    pub(crate) fn written(&self) -> Option<&InFile> {
+        match self {
+            Self::InFile(written) => Some(written),
+            Self::InCluster(_) => None,
+        }
+    }
+}
+
+impl Question {
+    /// A live object, as if it were new.
+    pub(super) fn live(object: Value) -> Self {
+        Self {
+            place: None,
+            identity: Identity::of(&object),
+            against: Against::Nothing,
+            object: Written::InCluster(object),
+            sent: None,
+            old: None,
+            live: None,
+        }
+    }
+
+    /// The admission request for the object in this form of it.
+    pub(crate) fn request(&self, object: &Value) -> Value {
+        admission::request(&self.identity, object, self.old.as_ref())
+    }
+
+    /// The request that a policy of the cluster gets, with the namespace where the object is or would be.
+    pub(super) fn target(&self, namespace: &str) -> Target {
+        let namespace = self.identity.namespace.as_deref().unwrap_or(namespace);
+        Target {
+            namespace: namespace.to_owned(),
+            api_version: self.identity.api_version.clone(),
+            operation: if self.place.is_none() || self.live.is_some() {
+                None
+            } else if self.old.is_some() {
+                Some("UPDATE")
+            } else {
+                Some("CREATE")
+            },
+        }
+    }
+
+    /// That something cannot be done with the object.
+    pub(crate) fn failure(&self, what: String) -> Failure {
+        Failure {
+            file: self.place.as_ref().map(|place| place.file.clone()),
+            line: self.place.as_ref().map(|place| place.line),
+            what,
+        }
+    }
+
+    /// The new object and the old one.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Value> {
+        std::iter::once(self.sent()).chain(&self.old)
+    }
+
+    /// The object as the API server gets it.
+    pub(crate) fn sent(&self) -> &Value {
+        self.sent.as_ref().unwrap_or(self.object.value())
+    }
+
+    /// The verdict of a report, whose findings are on the lines of this object.
+    pub(crate) fn judged(&self, mut report: Report) -> Judged {
+        let written = self.object.written().cloned();
+        if let Some(InFile { object, .. }) = &written {
+            let object: &Object = object;
+            report.set_lines(object);
+        }
+        Judged {
+            place: self.place.clone(),
+            written,
+            identity: self.identity.clone(),
+            against: self.against.clone(),
+            policy: None,
+            is_one_of_several: false,
+            decides: true,
+            report,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The settings that an object is judged with.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Result, anyhow, bail};
+use manifest::{Object, objects};
+use serde_json::{Value, json};
+
+use crate::files;
+use crate::foreign::one_line;
+use crate::module::Module;
+use crate::notes::Notes;
+use crate::policy::{Mode, Policy};
+
+/// Settings, and the policy of the cluster that has them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) value: Value,
+    pub(crate) policy: Option<Policy>,
+    /// The requests that the cluster does not send to the policy.
+    pub(super) excluded: BTreeSet<Target>,
+}
+
+/// What of a request decides which policies get it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Target {
+    pub(crate) namespace: String,
+    pub(crate) api_version: String,
+    /// None for a live object, which was created and can be updated.
+    pub(crate) operation: Option<&'static str>,
+}
+
+impl Settings {
+    /// The settings that the user named, or the defaults.
+    pub(crate) fn of_user(value: Value) -> Self {
+        Self {
+            value,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the cluster acts on a denial.
+    pub(crate) fn protects(&self) -> bool {
+        let mode = self.policy.as_ref().map(|policy| policy.mode);
+        mode != Some(Mode::Monitor)
+    }
+
+    /// Whether a request is judged by them.
+    pub(crate) fn apply_to(&self, target: &Target) -> bool {
+        let own = self.policy.as_ref().and_then(|it| it.namespace.as_ref());
+        own.is_none_or(|own| own.raw() == target.namespace) && !self.excluded.contains(target)
+    }
+}
+
+/// The settings of a file, or none, found right by the module.
+pub(crate) fn validated(path: Option<&Path>, module: &Module, notes: &mut Notes) -> Result<Value> {
+    let Some(path) = path else {
+        return Ok(json!({}));
+    };
+    let (settings, note) = read(path)?;
+    match module.mistakes(&settings)? {
+        None => {
+            if let Some(note) = note {
+                notes.push(&format!("{}: {note}", path.display()));
+            }
+            Ok(settings)
+        }
+        Some(mistakes) if module.is_foreign() => {
+            bail!("{}: {}", path.display(), one_line(&mistakes))
+        }
+        Some(mistakes) => bail!("{}: {mistakes}", path.display()),
+    }
+}
+
+/// Reads settings as kwctl takes them, or as they stand in the policy that is deployed.
+fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
+    let text = files::text(path)?;
+    let documents = objects(&text)
+        .map_err(|error| anyhow!("{}:{}: {}", path.display(), error.line, error.what))?;
+    let policy = policy(&documents).map_err(|what| anyhow!("{}: {what}", path.display()))?;
+    let settings = match (policy, documents.first()) {
+        (Some(policy), _) => policy.value.pointer("/spec/settings").cloned(),
+        (None, Some(first)) if documents.len() == 1 => Some(first.value.clone()),
+        (None, None) => None,
+        (None, Some(_)) => bail!(
+            "{}: {} documents, and none is a ClusterAdmissionPolicy; keep only the settings in the file",
+            path.display(),
+            documents.len()
+        ),
+    };
+    let settings = settings.filter(|settings| !settings.is_null());
+    let note = policy.and_then(|policy| without_effect(&policy.value));
+    Ok((settings.unwrap_or_else(|| json!({})), note))
+}
+
+/// Why the repairs of a policy have no effect.
+pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
+    let repairs = policy.pointer("/spec/settings/repair")?.as_object()?;
+    if repairs.is_empty() {
+        None
+    } else if policy.pointer("/spec/mutating") != Some(&Value::Bool(true)) {
+        Some(
+            "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair",
+        )
+    } else if policy.pointer("/spec/mode") == Some(&Value::from("monitor")) {
+        Some(
+            "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes",
+        )
+    } else {
+        None
+    }
+}
+
+/// The policy among manifests: the only one, or the only one for HyperConvergeds.
+fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
+    let is_policy = |document: &&Object| {
+        let kind = document.value.get("kind").and_then(Value::as_str);
+        matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
+    };
+    let is_ours = |policy: &&Object| {
+        let rules = policy
+            .value
+            .pointer("/spec/rules")
+            .and_then(Value::as_array);
+        let resources = rules
+            .into_iter()
+            .flatten()
+            .filter_map(|rule| rule.get("resources")?.as_array());
+        resources
+            .flatten()
+            .any(|resource| resource == "hyperconvergeds")
+    };
+    let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
+    let ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();
+    match (all.as_slice(), ours.as_slice()) {
+        ([], _) => Ok(None),
+        ([policy], _) | (_, [policy]) => Ok(Some(policy)),
+        (several, _) => {
+            let lines: Vec<String> = several
+                .iter()
+                .map(|policy| policy.line.to_string())
+                .collect();
+            Err(format!(
+                "the file has {} policies (lines {}), but exactly one of them must be for hyperconvergeds; keep only one policy in the file",
+                several.len(),
+                lines.join(", ")
+            ))
+        }
+    }
+}

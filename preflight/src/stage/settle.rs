@@ -1,0 +1,96 @@
+//! The third step: the module, and the settings that it judges with.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use host::Cluster;
+use serde_json::{Value, json};
+
+use super::connect::Connected;
+use super::deployed;
+use super::question::Question;
+use super::settings::{Settings, validated};
+use crate::args::Subject;
+use crate::failure::Failure;
+use crate::module::Module;
+use crate::notes::Notes;
+use crate::progress::Progress;
+
+/// The objects, and the settings that they are judged with.
+pub(crate) struct Settled<'s> {
+    pub(super) subject: &'s Subject,
+    pub(super) cluster: Option<Arc<Cluster>>,
+    pub(super) questions: Vec<Question>,
+    pub(super) failures: Vec<Failure>,
+    pub(super) module: Module,
+    /// Those of the user or the defaults.
+    pub(super) settings: Settings,
+    /// Those of the cluster's policies.
+    pub(super) deployed: Vec<Settings>,
+    /// The namespace of objects that name none.
+    pub(super) namespace: String,
+}
+
+impl<'s> Connected<'s> {
+    /// Compiles the module, and lets it validate the settings of the user and of the cluster's policies.
+    pub(super) fn settle(self, notes: &mut Notes) -> Result<Settled<'s>> {
+        let Self {
+            subject,
+            cluster,
+            questions,
+            failures,
+        } = self;
+        let progress = Progress::start("compiling the module");
+        let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
+        if let Some(why) = &module.uncached {
+            notes.push(&format!(
+                "the module is compiled on every run, because the cache cannot be used: {why}"
+            ));
+        }
+        drop(progress);
+        let mut settings = validated(subject.settings.as_deref(), &module, notes)?;
+        if !subject.level.is_empty() {
+            set_levels(&mut settings, &subject.level);
+            if let Some(mistakes) = module.mistakes(&settings)? {
+                bail!("--level: {mistakes}");
+            }
+        }
+        let namespace = cluster.as_deref().map_or("", Cluster::namespace).to_owned();
+        let mut deployed = match &cluster {
+            // The policies of another module have settings of their own.
+            Some(cluster) if subject.settings.is_none() && !module.is_foreign() => {
+                let _progress = Progress::start("reading the policies of the cluster");
+                let targets = questions.iter().map(|it| it.target(&namespace));
+                let targets: BTreeSet<_> = targets.collect();
+                deployed::settings(cluster, &targets, &module, notes)?
+            }
+            _ => Vec::new(),
+        };
+        for settings in &mut deployed {
+            set_levels(&mut settings.value, &subject.level);
+        }
+        Ok(Settled {
+            subject,
+            cluster,
+            questions,
+            failures,
+            module,
+            settings: Settings::of_user(settings),
+            deployed,
+            namespace,
+        })
+    }
+}
+
+/// Sets the levels of `--level`.
+fn set_levels(settings: &mut Value, levels: &[(String, String)]) {
+    let Some(settings) = settings.as_object_mut().filter(|_| !levels.is_empty()) else {
+        return;
+    };
+    let all = settings.entry("levels").or_insert_with(|| json!({}));
+    if let Some(all) = all.as_object_mut() {
+        let levels = levels.iter();
+        all.extend(levels.map(|(rule, level)| (rule.clone(), Value::from(level.as_str()))));
+    }
+}

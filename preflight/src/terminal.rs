@@ -1,0 +1,120 @@
+//! The standard output and error.
+
+use std::io::{ErrorKind, IsTerminal, Write as _};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use anyhow::{Context, Result};
+
+use crate::args::Color;
+use crate::foreign::{self, chain};
+use crate::notes::Notes;
+use crate::progress::above;
+
+/// The width without a terminal.
+const WIDTH: usize = 100;
+
+pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+
+/// The standard output and error.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    color: ColorChoice,
+    /// The name with which the command was called.
+    pub(crate) name: String,
+}
+
+impl Terminal {
+    /// With this colour and name.
+    pub(crate) fn new(color: Color, name: String) -> Self {
+        Self {
+            name,
+            color: match color {
+                Color::Auto => ColorChoice::Auto,
+                Color::Always => ColorChoice::Always,
+                Color::Never => ColorChoice::Never,
+            },
+        }
+    }
+
+    /// Prints a text that may have colours.
+    pub(crate) fn print(&self, text: &str) -> Result<()> {
+        let mut out = AutoStream::new(std::io::stdout().lock(), self.color);
+        quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    }
+
+    /// Prints what is for people, where the standard output is for a program.
+    pub(crate) fn table(&self, text: &str) {
+        let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
+        let _ = err.write_all(text.as_bytes());
+    }
+
+    /// Prints a note.
+    pub(crate) fn note(&self, text: &str) {
+        self.line(CYAN, "note", text);
+    }
+
+    /// Prints notes.
+    pub(crate) fn notes(&self, notes: &Notes) {
+        for note in notes.iter() {
+            self.note(note);
+        }
+    }
+
+    /// Prints a warning.
+    pub(crate) fn warning(&self, text: &str) {
+        self.line(YELLOW, "warning", text);
+    }
+
+    /// Prints an error.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        self.failure(&chain(error));
+    }
+
+    /// Prints the reason why something was not judged or not done.
+    pub(crate) fn failure(&self, text: &str) {
+        self.line(RED, "error", text);
+    }
+
+    fn line(&self, style: Style, word: &str, text: &str) {
+        // If the standard error cannot be written, there is nowhere to report it.
+        let _ = above(|| {
+            let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
+            writeln!(err, "{style}{word}:{style:#} {}", foreign::lines(text))
+        });
+    }
+}
+
+/// Prints what is for a program: as it is.
+pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    quietly(out.write_all(text).and_then(|()| out.flush()))
+}
+
+/// The width for prose: the terminal's, `COLUMNS`, or a readable one.
+pub(crate) fn width() -> usize {
+    let out = std::io::stdout();
+    let terminal = out
+        .is_terminal()
+        .then(|| terminal_size::terminal_size_of(&out));
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal
+        .flatten()
+        .map(|(width, _)| usize::from(width.0))
+        .or_else(columns)
+        .unwrap_or(WIDTH)
+        .clamp(40, 140)
+}
+
+/// A closed pipe, as with `| head`, is not an error.
+fn quietly(written: std::io::Result<()>) -> Result<()> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to standard output"),
+    }
+}

@@ -1,0 +1,245 @@
+//! Which files are read, and which are skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rstest::rstest;
+
+use super::{command, files, run, scratch};
+
+/// Writes files below a directory.
+fn written(name: &str, contents: &[(&str, &str)]) -> PathBuf {
+    let directory = scratch(name);
+    for (file, text) in contents {
+        let path = directory.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    directory
+}
+
+/// Runs a command line in a directory: what it prints, the notes and errors, and the exit code.
+fn run_in(directory: &Path, words: &str) -> (String, String, i32) {
+    let mut command = command();
+    command
+        .current_dir(directory)
+        .args(words.split_whitespace());
+    // As if it were in no repository.
+    command.env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"));
+    let output = command.output().unwrap();
+    (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+        output.status.code().unwrap(),
+    )
+}
+
+fn accepted() -> String {
+    fs::read_to_string(files().join("accepted.yaml")).unwrap()
+}
+
+const PATCH: &str = "apiVersion: hco.kubevirt.io/v1\nkind: HyperConverged\nmetadata: {name: kubevirt-hyperconverged}\nspec: {}\n";
+
+/// It has a part of the fields, so a verdict on it means nothing.
+#[rstest]
+#[case::patches("patches: [{path: patch.yaml}]")]
+#[case::strategic("patchesStrategicMerge: [patch.yaml]")]
+#[case::of_a_base(
+    "resources: [base.yaml]\npatches:\n- path: ./patch.yaml\n  target: {kind: HyperConverged}"
+)]
+#[case::json("patchesJson6902: [{path: patch.yaml}]")]
+fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
+    let accepted = accepted();
+    let contents = [
+        ("overlay/kustomization.yaml", kustomization),
+        ("overlay/patch.yaml", PATCH),
+        ("overlay/base.yaml", accepted.as_str()),
+    ];
+    let name = format!("kustomization-{}", kustomization.len());
+    let directory = written(&name, &contents);
+    let note = "note: skipped the kustomization overlay and its patches; to check what it builds, run `kubectl kustomize overlay | hco-preflight check -f -`\n";
+    let (printed, notes, code) = run_in(&directory, "check -f overlay --arch amd64=1");
+    assert!(notes.contains(note), "{notes}");
+    assert!(printed.contains("1 object: accepted"), "{printed}");
+    assert_eq!(code, 0);
+    // Named alone, and with nothing else to check.
+    let (_, notes, code) = run_in(&directory, "check -f overlay/patch.yaml --arch amd64=1");
+    assert!(notes.contains("kubectl kustomize overlay | hco"), "{notes}");
+    assert_eq!(code, 2);
+}
+
+/// Somebody means it to be checked, whatever is in it.
+#[test]
+fn a_file_that_is_named_has_to_be_a_manifest() {
+    let contents = [
+        ("d/values.yaml", "a: 1\nb: [\n"),
+        ("d/hco.yaml", &accepted()),
+    ];
+    let directory = written("named-files", &contents);
+    let (_, errors, code) = run_in(&directory, "check -f d/values.yaml --arch amd64=1");
+    assert!(
+        errors.contains("error: d/values.yaml:3: cannot be read as YAML or JSON"),
+        "{errors}"
+    );
+    assert_eq!(code, 2);
+    let (_, notes, code) = run_in(&directory, "check -f d --arch amd64=1");
+    assert!(
+        notes.contains("note: skipped 1 file that is not a manifest\n"),
+        "{notes}"
+    );
+    assert_eq!(code, 0);
+}
+
+/// `kubectl get … > file` in PowerShell writes it.
+#[rstest]
+#[case::little(u16::to_le_bytes)]
+#[case::big(u16::to_be_bytes)]
+fn utf_16_is_read_and_stays(#[case] bytes_of: fn(u16) -> [u8; 2]) {
+    let encoded = |text: &str| -> Vec<u8> {
+        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+        units.flat_map(bytes_of).collect()
+    };
+    let directory = scratch(&format!("utf-16-{}", bytes_of(1)[0]));
+    let fixable = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    fs::write(directory.join("hco.yaml"), encoded(&fixable)).unwrap();
+    let nodes = fs::read_to_string(files().join("nodes.yaml")).unwrap();
+    fs::write(directory.join("nodes.yaml"), encoded(&nodes)).unwrap();
+    let words = "fix -f hco.yaml --nodes nodes.yaml --write --unsafe";
+    let (_, errors, code) = run_in(&directory, words);
+    assert_eq!(code, 0, "{errors}");
+    let after = fs::read(directory.join("hco.yaml")).unwrap();
+    fs::write(directory.join("utf-8.yaml"), fixable).unwrap();
+    run_in(&directory, &words.replace("hco.yaml", "utf-8.yaml"));
+    let expected = fs::read_to_string(directory.join("utf-8.yaml")).unwrap();
+    assert_eq!(after, encoded(&expected));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_directories_have_besides_is_counted_once() {
+    let accepted = accepted();
+    let contents = [
+        (".gitignore", "build/\n*.tmp.yaml\n!kept.tmp.yaml\n"),
+        ("build/a.yaml", accepted.as_str()),
+        ("b.tmp.yaml", &accepted),
+        ("kept.tmp.yaml", &accepted),
+        ("c.yaml", "{{ x }}: ["),
+        ("d/e.yaml", "- ["),
+        ("f.yaml", &accepted),
+        (".git/config.yaml", &accepted),
+    ];
+    let directory = written("skipped", &contents);
+    std::os::unix::fs::symlink("..", directory.join("d/up")).unwrap();
+    let (printed, notes, code) = run_in(&directory, "check -f . -R --arch amd64=1");
+    assert_eq!(code, 0, "{notes}");
+    assert!(printed.contains("2 objects: accepted"), "{printed}");
+    let skipped: Vec<&str> = notes.lines().filter(|it| it.contains("skipped")).collect();
+    let expected = "note: skipped 2 files that .gitignore names; --include-ignored includes them, 1 file that is a link to a directory, 2 files that are not manifests";
+    assert_eq!(skipped, [expected]);
+    let (printed, _, _) = run_in(&directory, "check -f . -R --include-ignored --arch amd64=1");
+    assert!(printed.contains("4 objects: accepted"), "{printed}");
+}
+
+/// A directory that was handed over is all that may be changed.
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_directory_is_not_written() {
+    let fixable = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let directory = written("write-outside", &[("outside.yaml", fixable.as_str())]);
+    fs::create_dir(directory.join("tree")).unwrap();
+    let link = directory.join("tree/link.yaml");
+    std::os::unix::fs::symlink("../outside.yaml", link).unwrap();
+    let words = "fix -f tree --arch amd64=3,arm64=2 --write --unsafe";
+    let (_, errors, code) = run_in(&directory, words);
+    assert_eq!(code, 2);
+    assert!(
+        errors.contains("which is not in tree; to change that file, name it with -f"),
+        "{errors}"
+    );
+    assert_eq!(
+        fs::read_to_string(directory.join("outside.yaml")).unwrap(),
+        fixable
+    );
+    let (_, errors, code) = run_in(&directory, &words.replace("tree ", "tree/link.yaml "));
+    assert_eq!(code, 0, "{errors}");
+    assert_ne!(
+        fs::read_to_string(directory.join("outside.yaml")).unwrap(),
+        fixable
+    );
+}
+
+/// Code scanning knows files by their path in the repository.
+#[rstest]
+#[case::github("github")]
+#[case::gitlab("gitlab")]
+#[case::sarif("sarif")]
+fn places_are_relative_to_the_repository(#[case] format: &str) {
+    let denied = fs::read_to_string(files().join("denied.yaml")).unwrap();
+    let contents = [(".git/HEAD", ""), ("deploy/hco.yaml", denied.as_str())];
+    let directory = written(&format!("repository-{format}"), &contents);
+    let absolute = directory.join("deploy/hco.yaml").display().to_string();
+    for (place, file) in [
+        (".", "./deploy/hco.yaml"),
+        ("deploy", "./hco.yaml"),
+        ("deploy", absolute.as_str()),
+    ] {
+        let words = format!("check -f {file} --arch amd64=3,arm64=2 -o {format}");
+        let (printed, errors, _) = run_in(&directory.join(place), &words);
+        let place = match format {
+            "github" => "file=deploy/hco.yaml,",
+            "gitlab" => "\"path\": \"deploy/hco.yaml\"",
+            _ => "\"uri\": \"deploy/hco.yaml\"",
+        };
+        assert!(printed.contains(place), "{file}: {printed}{errors}");
+    }
+}
+
+#[test]
+fn images_says_what_it_skips() {
+    let nodes = files().join("nodes.yaml");
+    let output = run(&format!("images -f {}", nodes.display()));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let note = "note: skipped 3 documents of other kinds: Node (3)\n";
+    assert!(errors.contains(note), "{errors}");
+}
+
+#[test]
+fn cluster_takes_no_name() {
+    let contents = [("prod/hco.yaml", accepted()), ("x.yaml", accepted())];
+    let contents = contents
+        .each_ref()
+        .map(|(name, text)| (*name, text.as_str()));
+    let directory = written("cluster-with-a-name", &contents);
+    for words in [
+        "check --cluster prod",
+        "check -f x.yaml --cluster prod",
+        "fix --cluster prod -f x.yaml",
+    ] {
+        let (_, errors, code) = run_in(&directory, words);
+        assert!(errors.contains("use --cluster --context prod"), "{errors}");
+        assert_eq!(code, 2);
+    }
+    // As pre-commit runs it.
+    let (_, errors, _) = run_in(&directory, "check --cluster x.yaml");
+    assert!(errors.contains("no kubeconfig was found"), "{errors}");
+}
+
+#[test]
+fn the_bare_command_prints_the_help() {
+    let output = run("");
+    assert_eq!(output.status.code(), Some(0));
+    let help = run("--help").stdout;
+    assert_eq!(output.stdout, help);
+}
+
+#[test]
+fn settings_takes_a_file() {
+    let named = run("settings settings.yaml");
+    assert_eq!(named.status.code(), Some(0), "{named:?}");
+    assert_eq!(
+        named.stdout,
+        run("settings --settings settings.yaml").stdout
+    );
+    let both = run("settings settings.yaml --settings settings.yaml");
+    assert_eq!(both.status.code(), Some(2));
+}

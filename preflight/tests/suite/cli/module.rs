@@ -1,0 +1,97 @@
+//! `--policy`: a module of the user's.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use super::{command, scratch};
+
+/// Writes a text to its standard output and error in each evaluation, asks for so many pages of memory, and accepts.
+fn module(pages: u32) -> Vec<u8> {
+    let module = format!(
+        r#"(module
+            (import "wapc" "__guest_response" (func $respond (param i32 i32)))
+            (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+            (memory (export "memory") 1)
+            (data (i32.const 0) "{{\22accepted\22:true,\22valid\22:true}}")
+            (data (i32.const 64) "::error::\1b[2Jhello\n")
+            (data (i32.const 128) "\40\00\00\00\13\00\00\00")
+            (func (export "__guest_call") (param $operation i32) (param i32) (result i32)
+                (if (i32.eq (local.get $operation) (i32.const 6)) (then (return (i32.const 0))))
+                (drop (call $write (i32.const 1) (i32.const 128) (i32.const 1) (i32.const 160)))
+                (drop (call $write (i32.const 2) (i32.const 128) (i32.const 1) (i32.const 160)))
+                (if (i32.eq (memory.grow (i32.const {pages})) (i32.const -1)) (then unreachable))
+                (call $respond (i32.const 0) (i32.const 30))
+                (i32.const 1)))"#
+    );
+    wat::parse_str(module).unwrap()
+}
+
+/// It would be a command for a terminal or a runner of a pipeline, and no part of the JSON.
+#[test]
+fn what_a_module_prints_is_a_note() {
+    let path = scratch("printing-module").join("policy.wasm");
+    std::fs::write(&path, module(1)).unwrap();
+    let mut check = command();
+    check.args([
+        "check",
+        "-f",
+        "accepted.yaml",
+        "--nodes",
+        "nodes.yaml",
+        "-o",
+        "json",
+        "--policy",
+    ]);
+    let output = check.arg(&path).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
+    let note = "note: the module of --policy printed: ::error::\\u{1b}[2Jhello\n";
+    assert!(errors.contains(note), "{errors}");
+    assert!(!errors.contains('\u{1b}'), "{errors}");
+}
+
+/// It is read once.
+#[test]
+#[cfg(unix)]
+fn a_module_can_come_from_a_pipe() {
+    let mut check = command();
+    check.args([
+        "check",
+        "-f",
+        "accepted.yaml",
+        "--nodes",
+        "nodes.yaml",
+        "--policy",
+        "/dev/stdin",
+    ]);
+    check
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut running = check.spawn().unwrap();
+    let mut input = running.stdin.take().unwrap();
+    input.write_all(&module(1)).unwrap();
+    drop(input);
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn the_memory_of_a_module_is_limited() {
+    let path = scratch("large-module").join("policy.wasm");
+    for (pages, code) in [(1_000, 0), (20_000, 2)] {
+        std::fs::write(&path, module(pages)).unwrap();
+        let mut check = command();
+        check.args([
+            "check",
+            "-f",
+            "accepted.yaml",
+            "--nodes",
+            "nodes.yaml",
+            "--policy",
+        ]);
+        let output = check.arg(&path).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{pages}: {output:?}");
+    }
+}

@@ -1,0 +1,488 @@
+//! The credentials that docker and podman keep.
+//!
+//! MIRRORS: containers/image pkg/docker/config/config.go, `getAuthFilePaths` and `findCredentialsInFile`;
+//! docker/cli cli/config/configfile/file.go, `GetAuthConfig`.
+//!
+//! Not with `docker_credential`: it does not know keys for a part of a registry, names neither the file nor the helper
+//! that fails, and takes a helper that has no credentials for one that fails.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::DecodePaddingMode::Indifferent;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use oci_client::Reference;
+use oci_client::secrets::RegistryAuth;
+use serde::Deserialize;
+
+/// Docker Hub, under the name that images have.
+const HUB: &str = "docker.io";
+
+/// What helpers print if they have no credentials. They exit with an error then.
+///
+/// MIRRORS: docker/docker-credential-helpers credentials/error.go.
+const NOT_FOUND: &str = "credentials not found in native keychain";
+
+/// When a look-up has to end.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    /// The time.
+    pub at: Instant,
+    /// How long the look-up may take, for the error.
+    pub patience: Duration,
+}
+
+impl Deadline {
+    /// From now on.
+    pub fn within(patience: Duration) -> Self {
+        let at = Instant::now() + patience;
+        Self { at, patience }
+    }
+
+    /// How much time is left.
+    pub fn left(self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+}
+
+/// The files in which credentials may be, the first with any for an image counts.
+#[derive(Debug)]
+pub struct Logins {
+    files: Vec<PathBuf>,
+    /// Whether the user named the file, so that it must be there.
+    named: bool,
+}
+
+/// The credentials for an image.
+#[derive(Debug)]
+pub struct Login {
+    /// For the client.
+    pub credentials: RegistryAuth,
+    /// Where they are from; nothing without credentials.
+    file: Option<PathBuf>,
+}
+
+impl Login {
+    /// What to do if the registry does not accept it.
+    pub fn hint(&self, reference: &Reference) -> String {
+        let host = reference.registry();
+        match &self.file {
+            Some(file) => format!(
+                "the credentials are from {}; to replace them, run `podman login {host}` or `docker login {host}`",
+                file.display()
+            ),
+            None => format!(
+                "there are no credentials for it; to store them, run `podman login {host}` or `docker login {host}`"
+            ),
+        }
+    }
+}
+
+/// `config.json` of docker, `auth.json` of podman.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct File {
+    auths: BTreeMap<String, Entry>,
+    cred_helpers: BTreeMap<String, String>,
+    creds_store: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Entry {
+    /// `USER:PASSWORD` in base64.
+    auth: String,
+    username: String,
+    password: String,
+    identitytoken: String,
+}
+
+/// The answer of a helper.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct HelperAnswer {
+    username: String,
+    secret: String,
+}
+
+impl Logins {
+    /// The files that docker and podman use for this user.
+    pub fn of_the_environment() -> Self {
+        Self::of(|name| std::env::var_os(name))
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let path = |name| {
+            variable(name)
+                .filter(|it| !it.is_empty())
+                .map(PathBuf::from)
+        };
+        if let Some(file) = path("REGISTRY_AUTH_FILE") {
+            return Self {
+                files: vec![file],
+                named: true,
+            };
+        }
+        let in_home = |below| path("HOME").map(|home| home.join(below));
+        let config = path("XDG_CONFIG_HOME").or_else(|| in_home(".config"));
+        let docker = path("DOCKER_CONFIG").or_else(|| in_home(".docker"));
+        let of_user = || {
+            let user = rustix::process::getuid().as_raw();
+            PathBuf::from(format!("/run/containers/{user}"))
+        };
+        let runtime = path("XDG_RUNTIME_DIR").map_or_else(of_user, |it| it.join("containers"));
+        let files = [
+            Some(runtime.join("auth.json")),
+            config.map(|it| it.join("containers/auth.json")),
+            docker.map(|it| it.join("config.json")),
+        ];
+        Self {
+            files: files.into_iter().flatten().collect(),
+            named: false,
+        }
+    }
+
+    /// The credentials for an image, from the files and their helpers.
+    ///
+    /// # Errors
+    ///
+    /// A file or a helper does not work: without credentials a registry could answer something else.
+    pub fn find(&self, reference: &Reference, deadline: Deadline) -> Result<Login> {
+        for path in &self.files {
+            let text = match std::fs::read(path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && !self.named => {
+                    continue;
+                }
+                read => read,
+            };
+            let place = || format!("the credentials in {} cannot be used", path.display());
+            let file = text.map_err(anyhow::Error::from).and_then(|text| {
+                serde_json::from_slice::<File>(&text).context("the file is not valid")
+            });
+            let credentials = file.and_then(|file| file.credentials(reference, deadline));
+            if let Some(credentials) = credentials.with_context(place)? {
+                return Ok(Login {
+                    credentials,
+                    file: Some(path.clone()),
+                });
+            }
+        }
+        Ok(Login {
+            credentials: RegistryAuth::Anonymous,
+            file: None,
+        })
+    }
+}
+
+impl File {
+    fn credentials(
+        &self,
+        reference: &Reference,
+        deadline: Deadline,
+    ) -> Result<Option<RegistryAuth>> {
+        let host = reference.registry();
+        // As docker calls Docker Hub when it asks a helper.
+        let server = if host == HUB {
+            "https://index.docker.io/v1/"
+        } else {
+            host
+        };
+        let mut helpers = self.cred_helpers.iter();
+        if let Some((_, helper)) = helpers.find(|(key, _)| normal(key) == host) {
+            return from_helper(helper, server, deadline);
+        }
+        // From the repository up to the registry.
+        let repository = format!("{host}/{}", reference.repository());
+        let mut name = repository.as_str();
+        loop {
+            let mut entries = self.auths.iter().filter(|(key, _)| normal(key) == name);
+            if let Some(credentials) =
+                entries.find_map(|(_, entry)| entry.credentials().transpose())
+            {
+                return credentials.map(Some);
+            }
+            match name.rsplit_once('/') {
+                Some((parent, _)) => name = parent,
+                None => break,
+            }
+        }
+        match self.creds_store.as_str() {
+            "" => Ok(None),
+            helper => from_helper(helper, server, deadline),
+        }
+    }
+}
+
+impl Entry {
+    /// Nothing if they are in the store that the file names.
+    fn credentials(&self) -> Result<Option<RegistryAuth>> {
+        ensure!(self.identitytoken.is_empty(), IDENTITY_TOKEN);
+        if self.auth.is_empty() {
+            // As in a secret that somebody wrote by hand.
+            let is_there = !self.username.is_empty() && !self.password.is_empty();
+            let basic = || RegistryAuth::Basic(self.username.clone(), self.password.clone());
+            return Ok(is_there.then(basic));
+        }
+        let padded_or_not = GeneralPurposeConfig::new().with_decode_padding_mode(Indifferent);
+        let decoded = GeneralPurpose::new(&STANDARD, padded_or_not).decode(&self.auth);
+        // What cannot be decoded is a secret still.
+        let decoded = decoded.ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let (user, password) = decoded
+            .as_deref()
+            .and_then(|decoded| decoded.split_once(':'))
+            .context("`auth` must be USER:PASSWORD in base64")?;
+        // Docker once ended it so.
+        let password = password.trim_end_matches('\0');
+        Ok(Some(RegistryAuth::Basic(
+            user.to_owned(),
+            password.to_owned(),
+        )))
+    }
+}
+
+const IDENTITY_TOKEN: &str = "identity tokens are not supported; log in with a user name and a password, or with an access token instead of the password";
+
+/// Asks a helper, which is a program on PATH.
+fn from_helper(helper: &str, server: &str, deadline: Deadline) -> Result<Option<RegistryAuth>> {
+    let program = PathBuf::from(format!("docker-credential-{helper}"));
+    from_program(&program, server, deadline)
+}
+
+fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Option<RegistryAuth>> {
+    let name = program.display();
+    let child = Command::new(program)
+        .arg("get")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = child.map_err(|error| {
+        anyhow!("the credential helper `{name}` cannot be started ({error}); install it, or remove it from the file")
+    })?;
+    if let Some(mut input) = child.stdin.take() {
+        // A helper that does not read it prints why.
+        let _ = input.write_all(server.as_bytes());
+    }
+    let Some((status, output)) = output_of(&mut child, deadline)? else {
+        bail!(
+            "the credential helper `{name}` did not respond for {server} within {:?}; fix it, or remove it from the file",
+            deadline.patience
+        );
+    };
+    if !status.success() {
+        // They write errors to the standard output.
+        let texts = output.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+        if texts.iter().any(|text| text == NOT_FOUND) {
+            return Ok(None);
+        }
+        let reason = texts.into_iter().find(|text| !text.is_empty());
+        bail!(
+            "the credential helper `{name}` failed for {server}: {}; fix it, or remove it from the file",
+            reason.unwrap_or_else(|| status.to_string())
+        );
+    }
+    // Not with the cause, which could quote the secret.
+    let [stdout, _] = output;
+    let answer = serde_json::from_slice::<HelperAnswer>(&stdout).ok();
+    let HelperAnswer { username, secret } = answer
+        .with_context(|| format!("the output of the credential helper `{name}` is not valid"))?;
+    ensure!(username != "<token>", IDENTITY_TOKEN);
+    Ok(Some(RegistryAuth::Basic(username, secret)))
+}
+
+/// How a program ends, and its standard output and standard error. Nothing if it does not end in time: then it is killed.
+fn output_of(child: &mut Child, deadline: Deadline) -> Result<Option<(ExitStatus, [Vec<u8>; 2])>> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let stdout = child.stdout.take().map(in_background);
+    let stderr = child.stderr.take().map(in_background);
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if deadline.left().is_zero() {
+            // It may have ended by itself.
+            let _ = child.kill();
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(PAUSE.min(deadline.left()));
+    };
+    // A program that it started can hold its output open.
+    let read = |output: Option<Receiver<Vec<u8>>>| match output {
+        Some(output) => output.recv_timeout(deadline.left()).ok(),
+        None => Some(Vec::new()),
+    };
+    Ok(match (read(stdout), read(stderr)) {
+        (Some(stdout), Some(stderr)) => Some((status, [stdout, stderr])),
+        _ => None,
+    })
+}
+
+/// Reads the output of a program on another thread.
+fn in_background(output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    /// Credentials have less than a kilobyte.
+    const LIMIT: u64 = 1 << 20;
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error can say more than the error.
+        let _ = output.take(LIMIT).read_to_end(&mut bytes);
+        // Nobody receives it after the deadline.
+        let _ = sender.send(bytes);
+    });
+    receiver
+}
+
+/// The name of a registry, or of a part of one, without what docker writes around it.
+fn normal(key: &str) -> &str {
+    let bare = ["https://", "http://"]
+        .iter()
+        .find_map(|it| key.strip_prefix(it));
+    let name = match bare {
+        Some(bare) => bare.split_once('/').map_or(bare, |(host, _)| host),
+        None => key,
+    };
+    match name {
+        "index.docker.io" | "registry-1.docker.io" => HUB,
+        name => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str, image: &str) -> Result<RegistryAuth> {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("auth.json");
+        std::fs::write(&file, text).unwrap();
+        let (files, named) = (vec![file], true);
+        let login = Logins { files, named }.find(&image.parse().unwrap(), deadline(60_000))?;
+        Ok(login.credentials)
+    }
+
+    fn deadline(milliseconds: u64) -> Deadline {
+        Deadline::within(Duration::from_millis(milliseconds))
+    }
+
+    /// The helper is ended, and not waited for.
+    #[test]
+    fn a_helper_that_does_not_end_is_an_error() {
+        use std::os::unix::fs::PermissionsExt as _;
+        use std::os::unix::process::ExitStatusExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("helper");
+        std::fs::write(&program, "#!/bin/sh\nexec tail -f /dev/null\n").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let Err(error) = from_program(&program, "quay.io", deadline(50)) else {
+            panic!("there are credentials");
+        };
+        let expected =
+            "helper` did not respond for quay.io within 50ms; fix it, or remove it from the file";
+        assert!(error.to_string().ends_with(expected), "{error}");
+        let mut child = Command::new("tail")
+            .args(["-f", "/dev/null"])
+            .spawn()
+            .unwrap();
+        assert!(output_of(&mut child, deadline(0)).unwrap().is_none());
+        let killed = child.try_wait().unwrap().and_then(|status| status.signal());
+        assert_eq!(killed, Some(9));
+    }
+
+    fn basic(user: &str) -> RegistryAuth {
+        RegistryAuth::Basic(user.to_owned(), "p:w".to_owned())
+    }
+
+    /// `a:p:w` to `c:p:w`, padded, not padded, and with the zero that docker once wrote.
+    const FILE: &str = r#"{"auths": {
+        "quay.io": {"auth": "YTpwOnc="},
+        "quay.io/org": {"auth": "YjpwOnc"},
+        "quay.io/org/one": {"auth": "YzpwOncA"},
+        "https://index.docker.io/v1/": {"auth": "YTpwOnc="},
+        "registry:5000": {}
+    }}"#;
+
+    #[test]
+    fn the_most_specific_key_counts() {
+        for (image, credentials) in [
+            ("quay.io/other/x", basic("a")),
+            ("quay.io/org/x:1", basic("b")),
+            ("quay.io/org/one", basic("c")),
+            ("quay.io/organisation/x", basic("a")),
+            ("busybox", basic("a")),
+            ("docker.io/library/busybox", basic("a")),
+            ("registry:5000/a", RegistryAuth::Anonymous),
+            ("example.com/a", RegistryAuth::Anonymous),
+        ] {
+            assert!(found(FILE, image).unwrap() == credentials, "{image}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_an_error() {
+        for (text, error) in [
+            ("{", "the file is not valid: EOF"),
+            (
+                r#"{"auths": {"quay.io": {"auth": "?"}}}"#,
+                "`auth` must be USER:PASSWORD in base64",
+            ),
+            (
+                r#"{"auths": {"quay.io": {"auth": "YTpwOnc=", "identitytoken": "x"}}}"#,
+                "identity tokens are not supported",
+            ),
+            (
+                r#"{"credsStore": "of-nobody"}"#,
+                "`docker-credential-of-nobody` cannot be started",
+            ),
+            (
+                r#"{"credHelpers": {"quay.io": "of-nobody"}, "auths": {"quay.io": {"auth": "YTpwOnc="}}}"#,
+                "`docker-credential-of-nobody` cannot be started",
+            ),
+        ] {
+            let found = format!("{:#}", found(text, "quay.io/a").unwrap_err());
+            assert!(
+                found.contains("auth.json cannot be used") && found.contains(error),
+                "{found}"
+            );
+        }
+    }
+
+    #[test]
+    fn files_are_where_docker_and_podman_have_them() {
+        let files = |set: &[(&str, &str)]| {
+            let set: BTreeMap<&str, &str> = set.iter().copied().collect();
+            let logins = Logins::of(|name| set.get(name).map(OsString::from));
+            let files: Vec<String> = logins
+                .files
+                .iter()
+                .map(|file| file.display().to_string())
+                .collect();
+            files.join(" ")
+        };
+        assert_eq!(
+            files(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")]),
+            "/r/containers/auth.json /h/.config/containers/auth.json /h/.docker/config.json"
+        );
+        assert_eq!(
+            files(&[
+                ("HOME", "/h"),
+                ("DOCKER_CONFIG", "/d"),
+                ("XDG_CONFIG_HOME", "/c")
+            ]),
+            format!(
+                "/run/containers/{}/auth.json /c/containers/auth.json /d/config.json",
+                rustix::process::getuid().as_raw()
+            )
+        );
+        assert_eq!(files(&[("HOME", "/h"), ("REGISTRY_AUTH_FILE", "/f")]), "/f");
+    }
+}
