@@ -15,6 +15,9 @@ use crate::images::Images;
 use crate::judged::Judged;
 use crate::rules::CHECKS;
 
+/// The largest object that is judged a second time, in bytes. A person checks the remedies of a larger one.
+const LARGEST: usize = 128 << 10;
+
 /// What follows from edits.
 pub(super) struct Consequences {
     /// The rules that deny the object then for a reason that they do not deny it for now.
@@ -43,6 +46,15 @@ impl Remedies<'_, '_> {
             }
         }
         if edits.is_empty() {
+            return;
+        }
+        if self.object.text().len() > LARGEST {
+            let remedies = judged
+                .iter_mut()
+                .flat_map(|it| it.remedies.iter_mut().flatten());
+            for remedy in remedies {
+                remedy.complete = false;
+            }
             return;
         }
         let Some(Consequences {
