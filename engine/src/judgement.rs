@@ -6,14 +6,17 @@ use operators::forecast::{self, Changes, Refused, State};
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
 use operators::hco::node::Census;
+use operators::hco::template::Template;
 use operators::ssp::architecture::Architecture;
 
 use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
 use crate::facts::{Facts, Prediction};
 use crate::finding::{Findings, Identities, Outcome};
+use crate::fix::Fix;
 use crate::images::{Images, Lookups, Registries};
 use crate::judged::Judged;
 use crate::remedies::Remedies;
+use crate::remedy::Remedy;
 use crate::rule::{Level, Reads, Rule, Subject};
 use crate::rules::CHECKS;
 use crate::settings::{Settings, Updates};
@@ -239,10 +242,21 @@ impl<'a> Stages<'a, '_> {
         let found: Vec<&str> = found.map(|judged| judged.rule.id).collect();
         let worked_out = Remedies::new(facts, object, self.policy.settings, &found);
         for judged in &mut judged {
-            let shown = judged.found.shown.iter();
-            judged.remedies = shown
-                .map(|shown| worked_out.of(&shown.finding.fixes))
-                .collect();
+            // An annotation can have thousands of entries, which have one remedy.
+            let mut last: Option<(&Template<'_>, Vec<Remedy>)> = None;
+            for shown in &judged.found.shown {
+                let fixes = shown.finding.fixes.as_slice();
+                let corrected = match fixes {
+                    [Fix::Correct(template)] => Some(*template),
+                    _ => None,
+                };
+                let known = last.take().filter(|(template, _)| {
+                    corrected.is_some_and(|corrected| std::ptr::eq(corrected, *template))
+                });
+                let remedies = known.map_or_else(|| worked_out.of(fixes), |(_, remedies)| remedies);
+                last = corrected.map(|template| (template, remedies.clone()));
+                judged.remedies.push(remedies);
+            }
         }
         worked_out.confirm(&mut judged);
         judged
