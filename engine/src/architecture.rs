@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kubernetes::text::{distance, is_same_in_lower_case};
+use kubernetes::text::{ascii_lower, distance};
 use operators::hco::architectures::Architectures;
 use operators::ssp::architecture::KNOWN as KNOWN_BY_SSP;
 
@@ -36,13 +36,13 @@ const KNOWN: [&str; 24] = [
     "wasm",
 ];
 
-/// Names that other systems (uname, Debian, RPM, Docker, Windows) use, and Go's name for the same architecture.
+/// Names that other systems (uname, Debian, RPM, Docker, Windows) use, and Go's name for the same architecture; sorted.
 const ALIASES: [(&str, &str); 19] = [
     ("aarch64", "arm64"),
     ("aarch64_be", "arm64be"),
-    ("armhf", "arm"),
     ("arm64/v8", "arm64"),
     ("arm64v8", "arm64"),
+    ("armhf", "arm"),
     ("armv7", "arm"),
     ("armv7l", "arm"),
     ("armv8", "arm64"),
@@ -134,28 +134,40 @@ pub(crate) fn is_mistake(entry: &str) -> bool {
 
 impl Mistake {
     /// What is wrong with an invalid entry.
+    ///
+    /// An annotation can have a hundred thousand entries, so nothing is tried name by name that one look-up answers.
     pub(crate) fn of(entry: &str) -> Self {
+        /// More bytes than an alias with two more letters can have.
+        const LONGEST: usize = 64;
         let entry = entry.trim();
-        let is_it = |name: &&str| is_same_in_lower_case(entry, name);
-        if let Some(name) = KNOWN.into_iter().find(is_it) {
-            return if name == entry {
+        if entry.len() > LONGEST {
+            return Self::Unknown;
+        }
+        let lower = ascii_lower(entry);
+        let lower = lower.as_str();
+        let known = KNOWN.binary_search(&lower).ok();
+        if let Some(name) = known.and_then(|place| KNOWN.get(place)) {
+            return if *name == entry {
                 Self::Blanks(name)
             } else {
                 Self::Case(name)
             };
         }
-        if let Some((_, name)) = ALIASES.into_iter().find(|(alias, _)| is_it(alias)) {
+        let alias = ALIASES.binary_search_by_key(&lower, |(alias, _)| *alias);
+        if let Some((_, name)) = alias.ok().and_then(|place| ALIASES.get(place)) {
             return Self::Alias(name);
         }
         // The intended name of a typo is guessed only if exactly one name that KubeVirt supports is nearest.
+        let distances = KNOWN_BY_SSP.map(|name| (distance(lower, name, 2), name));
         let nearest = |most| {
-            let is_near = |name: &&str| distance(entry, name, most).is_some();
-            let mut names = KNOWN_BY_SSP.into_iter().filter(is_near);
+            let is_near =
+                |(distance, _): &&(Option<usize>, _)| distance.is_some_and(|it| it <= most);
+            let mut names = distances.iter().filter(is_near);
             let first = names.next();
             first.filter(|_| names.next().is_none())
         };
         let typo = nearest(1).or_else(|| nearest(2));
-        typo.map_or(Self::Unknown, Self::Typo)
+        typo.map_or(Self::Unknown, |(_, name)| Self::Typo(name))
     }
 
     /// Whether the intended name is certain.
@@ -204,6 +216,7 @@ mod tests {
     #[test]
     fn the_names_are_sorted() {
         assert!(KNOWN.is_sorted());
+        assert!(ALIASES.is_sorted());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use kubernetes::sorted;
 use kubernetes::text;
@@ -25,8 +26,8 @@ pub(crate) enum Images<'a> {
     LookedUp(&'a Lookups),
 }
 
-/// The architectures of an image, or why they are unknown.
-type Answer = Result<BTreeSet<String>, String>;
+/// The architectures of an image, or why they are unknown. Thousands of templates can have the same image.
+type Answer = Rc<Result<BTreeSet<String>, String>>;
 
 /// The images of a request that were looked up, and why others were not.
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ impl Images<'_> {
             return None;
         };
         let answer = lookups.answers.get(&(name.to_owned(), url.to_owned()))?;
-        Some(answer.as_ref().map_err(String::as_str))
+        Some(answer.as_ref().as_ref().map_err(String::as_str))
     }
 
     /// Why images were not checked, one sentence for each reason.
@@ -78,12 +79,24 @@ impl<'a> Registries<'a> {
     fn ask(&self, image: &str) -> Answer {
         let known = self.answers.borrow().get(image).cloned();
         known.unwrap_or_else(|| {
-            let answer = image::architectures(image, self.registry);
+            let answer = image::architectures(image, self.registry).and_then(plausible);
+            let answer = Rc::new(answer);
             self.answers
                 .borrow_mut()
                 .insert(image.to_owned(), answer.clone());
             answer
         })
+    }
+}
+
+/// The architectures, if no more than an image can have: they are compared with each template that uses the image.
+fn plausible(architectures: BTreeSet<String>) -> Result<BTreeSet<String>, String> {
+    const MOST: usize = 100;
+    match architectures.len() {
+        ..=MOST => Ok(architectures),
+        count => Err(format!(
+            "the manifest lists {count} architectures, expected at most {MOST}"
+        )),
     }
 }
 
@@ -125,12 +138,16 @@ impl Lookups {
             match url.and_then(Image::at) {
                 None => drop(lookups.other_sources.insert(text::quote(image.name))),
                 Some(Err(mistake)) => {
-                    lookups.answers.insert(key(), Err(mistake.to_owned()));
+                    lookups
+                        .answers
+                        .insert(key(), Rc::new(Err(mistake.to_owned())));
                 }
                 // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newSourceDataVolume.
                 Some(Ok(image)) if image.has_digest() => {
                     let mistake = "the URL has a digest, but CDI adds the digest itself: use a tag";
-                    lookups.answers.insert(key(), Err(mistake.to_owned()));
+                    lookups
+                        .answers
+                        .insert(key(), Rc::new(Err(mistake.to_owned())));
                 }
                 Some(Ok(image)) if !settings.allows(image.host()) => {
                     lookups.unlisted_hosts.insert(text::quote(image.host()));

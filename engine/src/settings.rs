@@ -1,13 +1,14 @@
 //! The policy's settings. Every problem in them is reported at once, with its path.
 
+mod prefixes;
 mod reader;
 
 use std::collections::BTreeMap;
 
 use kubernetes::json::{Field, Json, Kind};
-use kubernetes::sorted;
 use kubernetes::text::{self, quote};
 
+use self::prefixes::Prefixes;
 use self::reader::Reader;
 use crate::catalogue::RULES;
 use crate::cluster::ServiceAccount;
@@ -36,8 +37,8 @@ pub(crate) struct Settings {
     levels: Levels,
     /// Levels for the templates with a name.
     names: BTreeMap<String, Levels>,
-    /// Levels for the templates whose names begin with a prefix, by its length: the longest first.
-    prefixes: Vec<(usize, BTreeMap<String, Levels>)>,
+    /// Levels for the templates whose names begin with a prefix.
+    prefixes: Prefixes,
     pub(crate) updates: Updates,
     pub(crate) images: Images,
     /// The hosts at which images are looked up, in lower case; all hosts if absent.
@@ -106,13 +107,8 @@ impl Settings {
     /// The level that is set for a template: by its name, or by the longest prefix that sets one.
     fn level_of_template(&self, rule: &Rule, name: &str) -> Option<Level> {
         let by_name = self.names.get(name).and_then(|levels| levels.get(rule.id));
-        let mut prefixes = self.prefixes.iter();
-        by_name.copied().or_else(|| {
-            prefixes.find_map(|(length, levels)| {
-                let levels = levels.get(name.get(..*length)?)?;
-                levels.get(rule.id).copied()
-            })
-        })
+        let by_name = by_name.copied();
+        by_name.or_else(|| self.prefixes.level(rule, name))
     }
 
     /// Whether a rule is checked at all.
@@ -148,8 +144,7 @@ impl Settings {
 
     /// Whether a rule has one of these levels for the object or for any template.
     pub(crate) fn has_level(&self, rule: &Rule, levels: &[Level]) -> bool {
-        let of_prefixes = self.prefixes.iter().flat_map(|(_, levels)| levels.values());
-        let mut of_templates = self.names.values().chain(of_prefixes);
+        let mut of_templates = self.names.values().chain(self.prefixes.levels());
         levels.contains(&self.level(rule, None))
             || of_templates.any(|known| known.get(rule.id).is_some_and(|it| levels.contains(it)))
     }
@@ -167,21 +162,6 @@ impl Settings {
         }
         read.check_repairs(&mut reader);
         reader.finish(read)
-    }
-
-    /// Adds levels for a prefix.
-    fn set_prefix(&mut self, prefix: &str, levels: Levels) {
-        let length = prefix.len();
-        let place = self.prefixes.partition_point(|(known, _)| *known > length);
-        match self.prefixes.get_mut(place) {
-            Some((known, same_length)) if *known == length => {
-                same_length.insert(prefix.to_owned(), levels);
-            }
-            _ => {
-                let same_length = sorted::map([(prefix.to_owned(), levels)]);
-                self.prefixes.insert(place, (length, same_length));
-            }
-        }
     }
 
     /// A repair for an ignored rule has no effect, and without look-ups the architectures of images are unknown.
@@ -213,6 +193,7 @@ impl Settings {
             known if KEYS.contains(&known) && kind == Kind::Null => {}
             "levels" => self.levels = reader.levels("levels", field, &Subject::ALL),
             "templates" => {
+                let mut prefixes = BTreeMap::new();
                 for (pattern, levels) in reader.fields("templates", field) {
                     let path = format!("templates.{}", text::escape(&pattern, 80));
                     let levels = reader.levels(&path, &levels, &[Subject::Template]);
@@ -226,11 +207,12 @@ impl Settings {
                             "must be the name of a template, or a prefix followed by `*`",
                         );
                     } else if is_prefix {
-                        self.set_prefix(fixed, levels);
+                        prefixes.insert(fixed.to_owned(), levels);
                     } else {
                         self.names.insert(pattern, levels);
                     }
                 }
+                self.prefixes = Prefixes::new(prefixes);
             }
             "updates" => {
                 let updates = [("ratchet", Updates::Ratchet), ("strict", Updates::Strict)];
@@ -480,13 +462,49 @@ mod tests {
             ["a-1", "b-1", "c-1", "d-1"].map(level),
             [Level::Warn, Level::Warn, Level::Ignore, Level::Deny]
         );
-        let settings = parse(
-            r#"{"templates":{"b*":{},"abc*":{},"ab*":{},"a*":{},"bc*":{},"cde*":{},"*":{}}}"#,
-        )
-        .unwrap();
-        let groups = settings.prefixes.iter();
-        let groups: Vec<_> = groups.map(|(length, same)| (*length, same.len())).collect();
-        assert_eq!(groups, [(3, 2), (2, 2), (1, 2), (0, 1)]);
+    }
+
+    #[test]
+    fn the_longest_prefix_that_sets_a_level_counts_whatever_is_between() {
+        let prefixes = [
+            "", "a", "ab", "abc", "abd", "b", "ba", "c\u{e9}", "c\u{ea}", "d",
+        ];
+        let rules = RULES
+            .iter()
+            .filter(|rule| rule.subject == Subject::Template);
+        let rules: Vec<&Rule> = rules.collect();
+        // Each prefix sets the level of another rule, and of the first one.
+        let levels = |place: usize| {
+            let level = ["deny", "warn", "ignore"][place % 3];
+            let other = rules[1 + place % (rules.len() - 1)].id;
+            format!(r#"{{"{}":"{level}","{other}":"{level}"}}"#, rules[0].id)
+        };
+        let members = prefixes.iter().enumerate();
+        let members = members.map(|(place, prefix)| format!(r#""{prefix}*":{}"#, levels(place)));
+        let members: Vec<String> = members.collect();
+        let settings = parse(&format!(r#"{{"templates":{{{}}}}}"#, members.join(","))).unwrap();
+        for name in [
+            "", "a", "abb", "abc", "abcd", "abdx", "aa", "b", "bb", "baa", "c", "c\u{ea}x",
+            "c\u{eb}", "z",
+        ] {
+            for (number, rule) in rules.iter().enumerate() {
+                let of_rule =
+                    |place: &usize| number == 0 || 1 + place % (rules.len() - 1) == number;
+                let places = (0..prefixes.len()).filter(|place| name.starts_with(prefixes[*place]));
+                let longest = places
+                    .filter(of_rule)
+                    .max_by_key(|place| prefixes[*place].len());
+                let wanted = longest.map_or(rule.level, |place| {
+                    [Level::Deny, Level::Warn, Level::Ignore][place % 3]
+                });
+                assert_eq!(
+                    settings.level(rule, Some(name)),
+                    wanted,
+                    "{name} {}",
+                    rule.id
+                );
+            }
+        }
     }
 
     #[test]

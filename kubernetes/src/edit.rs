@@ -160,7 +160,8 @@ pub fn apply<'e>(object: Json<'_>, edits: impl IntoIterator<Item = &'e Edit>) ->
 enum Tree<'a> {
     Text(Json<'a>),
     New(Value),
-    Object(Vec<(Cow<'a, str>, Tree<'a>)>),
+    /// The members, and the index of the one that was edited last: edits of a list's items all go through its field.
+    Object(Vec<(Cow<'a, str>, Tree<'a>)>, usize),
     List(Vec<Tree<'a>>),
 }
 
@@ -168,10 +169,16 @@ impl Tree<'_> {
     fn apply(&mut self, path: &[&Segment], change: &Change) -> Option<()> {
         let (segment, below) = path.split_first()?;
         match (self.open()?, segment) {
-            (Self::Object(members), Segment::Key(key)) => {
-                let place = members.iter().rposition(|(name, _)| name == key);
+            (Self::Object(members, last), Segment::Key(key)) => {
+                let is_last = members.get(*last).is_some_and(|(name, _)| name == key);
+                let place = if is_last {
+                    Some(*last)
+                } else {
+                    members.iter().rposition(|(name, _)| name == key)
+                };
                 if !below.is_empty() {
-                    return members.get_mut(place?)?.1.apply(below, change);
+                    *last = place?;
+                    return members.get_mut(*last)?.1.apply(below, change);
                 }
                 match (change, place) {
                     (Change::Add(value), None) => {
@@ -181,7 +188,10 @@ impl Tree<'_> {
                         members.get_mut(place)?.1 = Self::New(value.clone());
                     }
                     (Change::Replace(_) | Change::Remove, None) => return None,
-                    (Change::Remove, Some(_)) => members.retain(|(name, _)| name != key),
+                    (Change::Remove, Some(_)) => {
+                        members.retain(|(name, _)| name != key);
+                        *last = usize::MAX;
+                    }
                 }
             }
             (Self::List(items), Segment::Index(index)) => {
@@ -208,21 +218,22 @@ impl Tree<'_> {
             Self::Text(json) => match json.kind() {
                 Kind::Object => {
                     let members = json.members()?.into_iter();
-                    Self::Object(members.map(|(key, json)| (key, Self::Text(json))).collect())
+                    let members = members.map(|(key, json)| (key, Self::Text(json)));
+                    Self::Object(members.collect(), usize::MAX)
                 }
                 _ => Self::List(json.items()?.into_iter().map(Self::Text).collect()),
             },
             Self::New(Value::Object(members)) => {
                 let members = std::mem::take(members).into_iter();
                 let members = members.map(|(key, value)| (key, Self::New(value)));
-                Self::Object(members.collect())
+                Self::Object(members.collect(), usize::MAX)
             }
             Self::New(Value::List(items)) => {
                 let items = std::mem::take(items).into_iter();
                 Self::List(items.map(Self::New).collect())
             }
             Self::New(_) => return None,
-            Self::Object(_) | Self::List(_) => return Some(self),
+            Self::Object(..) | Self::List(_) => return Some(self),
         };
         *self = opened;
         Some(self)
@@ -232,7 +243,7 @@ impl Tree<'_> {
         match self {
             Self::Text(json) => text.push_str(json.text()),
             Self::New(value) => text.push_str(&value.to_string()),
-            Self::Object(members) => {
+            Self::Object(members, _) => {
                 text.push('{');
                 for (place, (key, value)) in members.iter().enumerate() {
                     if place > 0 {

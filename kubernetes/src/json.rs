@@ -191,6 +191,11 @@ impl<'a> Object<'a> {
         Ok(field.string()?.or_else(|| is_there.then(String::new)))
     }
 
+    /// Whether it has no fields.
+    pub fn is_empty(&self) -> bool {
+        matches!(&self.members, Ok(members) if members.is_empty())
+    }
+
     /// The object in the field with this name; an empty object if the field is absent.
     pub fn object(&self, key: &'static str) -> Self {
         self.field(key).object()
@@ -360,6 +365,27 @@ impl<'a> Field<'a> {
             }
         }
         Ok(Some(list))
+    }
+
+    /// Reads a map of strings, in the order of its keys. Go reads null as an empty string.
+    pub fn string_map(&self) -> Result<Vec<(String, String)>, WrongType<'a>> {
+        let object = self.object();
+        let members = object.members?;
+        let mut map = Vec::new();
+        map.reserve_exact(members.len());
+        for (key, value) in sorted::map(members) {
+            let text = match value.kind() {
+                Kind::Null => Some(Cow::Borrowed("")),
+                _ => string(value.0),
+            };
+            let text = text.ok_or_else(|| WrongType {
+                path: object.path.key(key.clone().into_owned()),
+                expected: Kind::String,
+                found: value,
+            })?;
+            map.push((key.into_owned(), text.into_owned()));
+        }
+        Ok(map)
     }
 
     /// Reads a list of strings.

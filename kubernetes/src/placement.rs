@@ -8,7 +8,6 @@ mod requirement;
 mod term;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,7 +33,8 @@ const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/
 /// A nodeSelector and a node affinity, parsed. The default is no placement.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Placement {
-    node_selector: BTreeMap<String, String>,
+    /// In the order of the keys. It can have a hundred thousand, and no key is looked up.
+    node_selector: Vec<(String, String)>,
     required: Option<Vec<Term>>,
     errors: Vec<SelectorError>,
     architecture_preference: Option<usize>,
@@ -43,10 +43,10 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Parses a placement. This cannot fail: a term that Kubernetes rejects is reported by
-    /// [`Placement::errors`] and matches no node.
+    /// Parses a placement; the nodeSelector has each key once, in their order. This cannot fail: a term that Kubernetes
+    /// rejects is reported by [`Placement::errors`] and matches no node.
     pub fn parse(
-        node_selector: BTreeMap<String, String>,
+        node_selector: impl IntoIterator<Item = (String, String)>,
         node_affinity: Option<NodeAffinity>,
     ) -> Self {
         let affinity = node_affinity.unwrap_or_default();
@@ -55,9 +55,10 @@ impl Placement {
             .preferred_during_scheduling_ignored_during_execution
             .unwrap_or_default();
 
-        let names_architecture = ARCHITECTURE_LABELS
+        let node_selector: Vec<(String, String)> = node_selector.into_iter().collect();
+        let names_architecture = node_selector
             .iter()
-            .any(|label| node_selector.contains_key(*label))
+            .any(|(key, _)| ARCHITECTURE_LABELS.contains(&key.as_str()))
             || required
                 .iter()
                 .flat_map(|selector| &selector.node_selector_terms)
@@ -88,10 +89,15 @@ impl Placement {
     #[must_use]
     pub fn on(&self, architecture: &str) -> Self {
         let mut placement = self.clone();
-        let label = ARCHITECTURE_LABEL.to_owned();
-        placement
-            .node_selector
-            .insert(label, architecture.to_owned());
+        let node_selector = &mut placement.node_selector;
+        let place = node_selector.partition_point(|(key, _)| key.as_str() < ARCHITECTURE_LABEL);
+        match node_selector.get_mut(place) {
+            Some((key, value)) if key == ARCHITECTURE_LABEL => architecture.clone_into(value),
+            _ => {
+                let label = (ARCHITECTURE_LABEL.to_owned(), architecture.to_owned());
+                node_selector.insert(place, label);
+            }
+        }
         placement.names_architecture = true;
         placement
     }

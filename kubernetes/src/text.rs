@@ -135,13 +135,13 @@ fn lower(character: char) -> char {
 
 /// Edit distance (Levenshtein) in lower case, or `None` if it is more than `most`.
 pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
-    let other: Vec<char> = other.chars().map(lower).collect();
-    // A longer word cannot be that similar.
-    let one: Vec<char> = one
-        .chars()
-        .map(lower)
-        .take(other.len() + most + 1)
-        .collect();
+    let length = other.chars().count();
+    // Most words are much longer or shorter.
+    let longest = length + most + 1;
+    if one.chars().take(longest).count().abs_diff(length) > most {
+        return None;
+    }
+    let [one, other] = [one, other].map(|it| it.chars().map(lower).collect::<Vec<char>>());
     // Similar words usually have the same beginning and end.
     let start = one
         .iter()
@@ -152,17 +152,14 @@ pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let pairs = one.iter().rev().zip(other.iter().rev());
     let end = pairs.take_while(|(one, other)| one == other).count();
     let (one, other) = (one.get(..one.len() - end)?, other.get(..other.len() - end)?);
-    if one.len().abs_diff(other.len()) > most {
-        return None;
-    }
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (line, left) in one.iter().enumerate() {
-        let mut diagonal = line;
+        // Cells that are farther from the diagonal than `most` have a larger distance.
+        let first = line.saturating_sub(most);
         let mut before = line + 1;
-        if let Some(first) = row.first_mut() {
-            *first = before;
-        }
-        for (cell, right) in row.iter_mut().skip(1).zip(other) {
+        let mut diagonal = std::mem::replace(row.get_mut(first)?, before);
+        let cells = row.iter_mut().skip(first + 1).take(2 * most + 1);
+        for (cell, right) in cells.zip(other.get(first..)?) {
             let replaced = diagonal + usize::from(left != right);
             diagonal = *cell;
             before = replaced.min(before + 1).min(diagonal + 1);
@@ -254,6 +251,40 @@ mod tests {
         assert_eq!(distance("abcdef", "bcdefa", 2), Some(2));
         assert_eq!(distance("abcdef", "fabcde", 1), None);
         assert_eq!(distance("abxyz", "ab", 2), None);
+        assert_eq!(distance("xbcdefghiy", "abcdefghij", 2), Some(2));
+        assert_eq!(distance("xbcdyfghiz", "abcdefghij", 2), None);
+    }
+
+    /// The same, cell by cell.
+    fn by_definition(one: &[u8], other: &[u8]) -> usize {
+        match (one.split_first(), other.split_first()) {
+            (None, _) => other.len(),
+            (_, None) => one.len(),
+            (Some((left, one_rest)), Some((right, other_rest))) => {
+                let replaced = by_definition(one_rest, other_rest) + usize::from(left != right);
+                let removed = by_definition(one_rest, other).min(by_definition(one, other_rest));
+                replaced.min(removed + 1)
+            }
+        }
+    }
+
+    #[test]
+    fn only_distances_up_to_the_limit_are_known() {
+        let word = |number: u32| -> String {
+            let letters = (0..number.ilog2()).map(|bit| number >> bit & 1);
+            letters
+                .map(|letter| if letter == 0 { 'a' } else { 'b' })
+                .collect()
+        };
+        for one in (1..64).map(word) {
+            for other in (1..64).map(word) {
+                let wanted = by_definition(one.as_bytes(), other.as_bytes());
+                for most in 0..4 {
+                    let wanted = Some(wanted).filter(|wanted| *wanted <= most);
+                    assert_eq!(distance(&one, &other, most), wanted, "{one} {other}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -150,8 +150,11 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     let is_gate = |it: &Gate| it.is_known(version.hco);
     let is_listed = hco.import.gates.iter().any(is_gate);
     let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
-    for (index, entry) in hco.import.gates.iter().enumerate() {
-        if is_gate(entry) && !entry.enabled {
+    // HCO reads the first entry; the second one counts when HCO has dropped the first. A hundred findings propose these
+    // edits, so they are few.
+    let gates = hco.import.gates.iter().enumerate();
+    for (index, entry) in gates.filter(|(_, entry)| is_gate(entry)).take(2) {
+        if !entry.enabled {
             edits = edits.replace(list.path().index(index), gate(&entry.name));
         }
     }

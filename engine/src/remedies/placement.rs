@@ -1,6 +1,7 @@
 //! Place the workloads on one architecture.
 
 use kubernetes::edit::Edits;
+use kubernetes::json::Field;
 use kubernetes::placement::ARCHITECTURE_LABEL;
 use operators::hco::node::Census;
 use operators::kubevirt::default_architecture::default_architecture;
@@ -19,18 +20,21 @@ impl Remedies<'_, '_> {
         let default = default_architecture(census);
         let others = census.workload.keys().map(String::as_str);
         let others = others.filter(|name| Some(*name) != default);
+        // Once for all, because a nodeSelector can be long.
+        let label = self.facts.hco.fields.node_selector.object();
+        let label = label.field(ARCHITECTURE_LABEL);
         default
             .into_iter()
             .chain(others)
             .filter(|name| is_known(name) && is_selectable(census, name))
-            .map(|name| self.place_on(name, summary))
+            .map(|name| self.place_on(name, summary, &label))
             .collect()
     }
 
-    fn place_on(&self, architecture: &str, summary: &str) -> Remedy {
+    /// `label` is the field for the architecture's label.
+    fn place_on(&self, architecture: &str, summary: &str, label: &Field<'_>) -> Remedy {
         let hco = self.facts.hco;
-        let label = hco.fields.node_selector.object().field(ARCHITECTURE_LABEL);
-        let edits = Edits::default().set(&label, architecture).finish();
+        let edits = Edits::default().set(label, architecture).finish();
         let command = merge_command(hco, &label.path(), architecture);
         Remedy::edits(summary, edits)
             .with_command(Some(command))

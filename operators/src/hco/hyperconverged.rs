@@ -1,7 +1,5 @@
 //! A HyperConverged of either version, reduced to the fields that are judged: one view for all rules.
 
-use std::collections::BTreeMap;
-
 use kubernetes::json::{Field, Json, Object, WrongType};
 use kubernetes::placement::{
     Placement, REQUIRED, SelectorError, check_required, node_affinity, node_selector,
@@ -165,7 +163,7 @@ impl<'a> Sent<'a> {
                 .list(|index, item| Template::read(index, &item))?
                 .unwrap_or_default(),
             placement: Placement::parse(
-                labels(&judged.node_selector)?,
+                judged.node_selector.string_map()?,
                 node_affinity(&judged.node_affinity)?,
             ),
             infra_errors: node_selector(&judged.infra_required)?
@@ -274,13 +272,4 @@ pub struct HyperConverged<'a> {
     pub status_version: Option<String>,
     /// Whether HCO deploys SSP, if the status shows it.
     pub deploys_ssp: Option<bool>,
-}
-
-fn labels<'a>(field: &Field<'a>) -> Result<BTreeMap<String, String>, WrongType<'a>> {
-    let mut labels = BTreeMap::new();
-    for (key, value) in field.object().fields()? {
-        // Go reads null as an empty string.
-        labels.insert(key.into_owned(), value.string()?.unwrap_or_default());
-    }
-    Ok(labels)
 }

@@ -1,0 +1,72 @@
+//! Levels for the templates whose names begin with a prefix. A rule asks for each template of the object, so one search
+//! answers for all prefixes.
+
+use std::collections::BTreeMap;
+
+use super::Levels;
+use crate::rule::{Level, Rule};
+
+/// Prefixes, sorted.
+#[derive(Debug, Default)]
+pub(super) struct Prefixes(Vec<Prefix>);
+
+#[derive(Debug)]
+struct Prefix {
+    text: String,
+    /// With the levels of all shorter prefixes for which this one sets none.
+    levels: Levels,
+    /// The index of the longest of the shorter prefixes.
+    shorter: Option<usize>,
+}
+
+impl Prefixes {
+    pub(super) fn new(prefixes: BTreeMap<String, Levels>) -> Self {
+        let mut list: Vec<Prefix> = Vec::new();
+        for (text, own) in prefixes {
+            // A prefix of this one comes before it, and so do all others that begin with that prefix.
+            let last = list.len().checked_sub(1);
+            let shorter = matching(&list, last, |prefix| text.starts_with(prefix));
+            let inherited = shorter.and_then(|place| list.get(place));
+            let mut levels = inherited.map(|it| it.levels.clone()).unwrap_or_default();
+            levels.extend(own);
+            list.push(Prefix {
+                text,
+                levels,
+                shorter,
+            });
+        }
+        Self(list)
+    }
+
+    /// The level of a rule for a template: by the longest prefix of its name that sets one.
+    pub(super) fn level(&self, rule: &Rule, name: &str) -> Option<Level> {
+        let list = &self.0;
+        let last = list.partition_point(|prefix| prefix.text.as_str() <= name);
+        let last = last.checked_sub(1);
+        let nearest = list.get(last?)?;
+        let pairs = nearest.text.bytes().zip(name.bytes());
+        let common = pairs.take_while(|(one, other)| one == other).count();
+        let place = matching(list, last, |prefix| prefix.len() <= common)?;
+        list.get(place)?.levels.get(rule.id).copied()
+    }
+
+    /// The levels of each prefix.
+    pub(super) fn levels(&self) -> impl Iterator<Item = &Levels> {
+        self.0.iter().map(|prefix| &prefix.levels)
+    }
+}
+
+/// The index of the first prefix that is as wanted: this one, or a shorter one of it.
+fn matching(
+    list: &[Prefix],
+    mut place: Option<usize>,
+    is_it: impl Fn(&str) -> bool,
+) -> Option<usize> {
+    loop {
+        let prefix = list.get(place?)?;
+        if is_it(&prefix.text) {
+            return place;
+        }
+        place = prefix.shorter;
+    }
+}
