@@ -1,0 +1,75 @@
+//! The operators, against what their own Go code does.
+//!
+//! Samples of the corpora are committed, because the project builds without `../shared`; the whole corpora are read from
+//! there if they are there, and from the directory `HCO_ROWS` if that is set. What the columns mean is told in
+//! `../shared/conformance/README.md`.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that panics is a test that fails"
+)]
+
+mod affinity;
+mod corpus;
+mod hco;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io::Read;
+
+use serde_json::Value;
+
+/// What a row and the model disagree about: the column, and how it differs.
+type Difference = (&'static str, String);
+
+/// Compares all rows. `compare` returns the class of rows that are left out, if the row belongs to one. Returns how many
+/// rows there are, and how many of each class.
+fn all_agree(
+    compressed: impl Read,
+    mut compare: impl FnMut(&Value) -> Result<Option<&'static str>, Difference>,
+) -> (usize, BTreeMap<&'static str, usize>) {
+    let (mut count, mut classes) = (0, BTreeMap::new());
+    let mut different: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for row in corpus::rows(compressed) {
+        count += 1;
+        match compare(&row) {
+            Ok(None) => {}
+            Ok(Some(class)) => *classes.entry(class).or_default() += 1,
+            Err((column, fact)) => different
+                .entry(column)
+                .or_default()
+                .push(format!("{}: {fact}", row["id"].as_str().unwrap())),
+        }
+    }
+    assert_ne!(count, 0, "there are no rows to compare");
+    let mut text = String::new();
+    for (column, rows) in &different {
+        _ = writeln!(text, "{column}: {} of {count} rows differ", rows.len());
+        for row in rows.iter().take(8) {
+            _ = writeln!(text, "  {row}");
+        }
+    }
+    assert!(different.is_empty(), "{text}");
+    (count, classes)
+}
+
+/// Checks the whole corpus of a name, if it is there.
+#[cfg(not(target_arch = "wasm32"))]
+#[expect(clippy::print_stderr, reason = "what was checked must be seen")]
+fn corpus(name: &str, check: impl Fn(std::fs::File) -> (usize, BTreeMap<&'static str, usize>)) {
+    if let Some(file) = corpus::whole(name) {
+        let (count, classes) = check(file);
+        eprintln!("conformance {name}: {count} rows agree, left out: {classes:?}");
+    }
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    let values = value.as_array().into_iter().flatten();
+    values.filter_map(Value::as_str).collect()
+}
+
+fn string(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
