@@ -9,6 +9,7 @@ use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
 use crate::facts::Facts;
 use crate::finding::{Findings, Found, Outcome};
 use crate::images::{Images, Lookups, Registries};
+use crate::look_up;
 use crate::remedies::Remedies;
 use crate::remedy::Remedy;
 use crate::rule::{Reads, Rule};
@@ -55,13 +56,13 @@ pub(crate) fn judge<'a>(
         facts.images = Images::Skipped;
     }
     let is_wanted = wants_images && needs_images(facts, settings, &judged);
-    if is_wanted && !is_denied_anyway(&judged) && Lookups::has_images(facts, settings) {
+    if is_wanted && !is_denied_anyway(&judged) && look_up::has_images(facts, settings) {
         // Nothing is compared with an image without the nodes.
         facts.census();
     }
     stage(facts, Reads::NodesOfOthers, &mut judged);
     if is_wanted && !is_denied_anyway(&judged) && facts.census_if_read().is_some() {
-        let found = Lookups::new(facts, settings, registries);
+        let found = look_up::look_up(facts, settings, registries);
         facts.images = Images::LookedUp(lookups.get_or_init(|| found));
     }
     stage(facts, Reads::Images, &mut judged);

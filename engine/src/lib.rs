@@ -24,6 +24,7 @@ mod fix;
 mod images;
 mod judge;
 mod judgement;
+mod look_up;
 mod nodes;
 mod remedies;
 mod remedy;

@@ -102,8 +102,8 @@ fn compare_decisions(
     let import = hco.import.resolve(HcoVersion::NEWEST);
     same(
         "multiArchEnabled",
-        expected["multiArchEnabled"] == true,
-        import == Import::Enabled,
+        &(expected["multiArchEnabled"] == true),
+        &(import == Import::Enabled),
     )?;
     let before_1_19 = match &expected["v118"] {
         Value::Null => None,
@@ -112,21 +112,21 @@ fn compare_decisions(
     };
     if let Some(theirs) = before_1_19 {
         let ours = hco.import.resolve(HcoVersion::V1_18) == Import::Enabled;
-        same("v118.multiArchEnabled", theirs, ours)?;
+        same("v118.multiArchEnabled", &theirs, &ours)?;
     }
     let list = json!({"kind": "NodeList", "items": row["nodes"]}).to_string();
     let mut counted = census(list.as_bytes(), &[&hco.placement]).unwrap();
     let census = counted.remove(0);
     let ours: Vec<&str> = census.workload.keys().map(String::as_str).collect();
     let theirs = strings(&expected["workloadsArchitectures"]);
-    same("workloadsArchitectures", theirs, ours)?;
+    same("workloadsArchitectures", &theirs, &ours)?;
     let ours: Vec<&str> = census.control_plane.iter().map(String::as_str).collect();
     let theirs = strings(&expected["controlPlaneArchitectures"]);
-    same("controlPlaneArchitectures", theirs, ours)?;
+    same("controlPlaneArchitectures", &theirs, &ours)?;
     same(
         "defaultArchitecture",
-        string(&expected["defaultArchitecture"]),
-        default_architecture(&census).unwrap_or_default(),
+        &string(&expected["defaultArchitecture"]),
+        &default_architecture(&census).unwrap_or_default(),
     )?;
 
     let images = golden_images(hco, common);
@@ -134,8 +134,8 @@ fn compare_decisions(
     let dicts: BTreeMap<&str, &Value> = dicts.map(|dict| (string(&dict["name"]), dict)).collect();
     same(
         "dicts",
-        dicts.keys().copied().collect::<BTreeSet<_>>(),
-        images.iter().map(|image| image.name).collect(),
+        &dicts.keys().copied().collect::<BTreeSet<_>>(),
+        &images.iter().map(|image| image.name).collect(),
     )?;
     if import == Import::Disabled {
         return Ok(None);
@@ -144,8 +144,8 @@ fn compare_decisions(
         let dict = dicts[image.name];
         same(
             "dicts[].annotation",
-            dict["annotation"].as_str().map(entries),
-            kept(image, &census),
+            &dict["annotation"].as_str().map(entries),
+            &kept(image, &census),
         )?;
     }
     Ok(None)
@@ -170,8 +170,8 @@ fn has_duplicates(hco: &HyperConverged<'_>) -> bool {
 
 fn same<T: PartialEq + std::fmt::Debug>(
     column: &'static str,
-    theirs: T,
-    ours: T,
+    theirs: &T,
+    ours: &T,
 ) -> Result<(), Difference> {
     if theirs == ours {
         Ok(())
