@@ -1,7 +1,6 @@
 //! The Kubewarden policy: the waPC operations that the host calls. It makes no decisions; see `engine`.
 
 mod host;
-mod memory;
 mod response;
 
 use kubewarden_policy_sdk::protocol_version_guest;

@@ -1,20 +1,12 @@
-//! The look-ups of images in registries. Each one takes time, so a request makes few of them, each image only once, and
-//! they are decided before the rules that read them are checked.
+//! What registries answered about images. Each look-up takes time, so each image is looked up only once.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use kubernetes::sorted;
 use kubernetes::text;
-use operators::cdi::image::{self, Image, Registry};
-use operators::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
-use operators::hco::import::Import;
-
-use crate::catalogue::{IMAGE_ARCHITECTURES_MISMATCH, IMAGE_UNREADABLE};
-use crate::facts::Facts;
-use crate::rule::Level;
-use crate::settings::{self, Settings, Updates};
+use operators::cdi::image::{self, Registry};
+use operators::hco::golden_image::{CommonTemplates, GoldenImage};
 
 /// What is known about the images of an object.
 #[derive(Debug, Clone, Copy)]
@@ -27,20 +19,21 @@ pub(crate) enum Images<'a> {
 }
 
 /// The architectures of an image, or why they are unknown. Thousands of templates can have the same image.
-type Answer = Rc<Result<BTreeSet<String>, String>>;
+pub(crate) type Answer = Rc<Result<BTreeSet<String>, String>>;
 
 /// The images of a request that were looked up, and why others were not.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     /// By the name of the template and the URL.
-    answers: BTreeMap<(String, String), Answer>,
+    pub(crate) answers: BTreeMap<(String, String), Answer>,
     /// The number of images that were looked up.
-    count: usize,
+    pub(crate) count: usize,
     /// The number of images that exceed the limit.
-    excess: usize,
-    unlisted_hosts: BTreeSet<String>,
+    pub(crate) excess: usize,
+    /// Hosts that the settings do not list.
+    pub(crate) unlisted_hosts: BTreeSet<String>,
     /// Templates whose source is not a registry.
-    other_sources: BTreeSet<String>,
+    pub(crate) other_sources: BTreeSet<String>,
 }
 
 impl Images<'_> {
@@ -76,7 +69,8 @@ impl<'a> Registries<'a> {
         }
     }
 
-    fn ask(&self, image: &str) -> Answer {
+    /// What the registry answers about an image, or answered before.
+    pub(crate) fn ask(&self, image: &str) -> Answer {
         let known = self.answers.borrow().get(image).cloned();
         known.unwrap_or_else(|| {
             let answer = image::architectures(image, self.registry).and_then(plausible);
@@ -100,72 +94,7 @@ fn plausible(architectures: BTreeSet<String>) -> Result<BTreeSet<String>, String
     }
 }
 
-/// Whether an image is looked up according to the settings.
-fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
-    let is_selected = match image.annotation {
-        Annotation::Spec(_) => true,
-        Annotation::Shipped(_) => settings.images == settings::Images::VerifyAll,
-        Annotation::Unknown => false,
-    };
-    let rules = [&IMAGE_ARCHITECTURES_MISMATCH, &IMAGE_UNREADABLE];
-    let mut levels = rules
-        .map(|rule| settings.level(rule, Some(image.name)))
-        .into_iter();
-    is_selected && levels.any(|level| level != Level::Ignore)
-}
-
 impl Lookups {
-    /// Whether there is an image to look up.
-    pub(crate) fn has_images(facts: &Facts<'_>, settings: &Settings) -> bool {
-        let mut images = facts.golden_images.iter();
-        images.any(|image| is_checked(image, settings))
-    }
-
-    /// Looks up the images of an object.
-    pub(crate) fn new(facts: &Facts<'_>, settings: &Settings, registries: &Registries<'_>) -> Self {
-        /// The most images that one request looks up.
-        const LIMIT: usize = 10;
-        let existing = existing(facts, settings);
-        let mut lookups = Self::default();
-        // The templates of each image.
-        let mut images: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
-        for image in &facts.golden_images {
-            if !is_checked(image, settings) || existing.contains(&identity(facts.common, image)) {
-                continue;
-            }
-            let url = url(facts.common, image);
-            let key = || (image.name.to_owned(), url.unwrap_or_default().to_owned());
-            match url.and_then(Image::at) {
-                None => drop(lookups.other_sources.insert(text::quote(image.name))),
-                Some(Err(mistake)) => {
-                    lookups
-                        .answers
-                        .insert(key(), Rc::new(Err(mistake.to_owned())));
-                }
-                // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newSourceDataVolume.
-                Some(Ok(image)) if image.has_digest() => {
-                    let mistake = "the URL has a digest, but CDI adds the digest itself: use a tag";
-                    lookups
-                        .answers
-                        .insert(key(), Rc::new(Err(mistake.to_owned())));
-                }
-                Some(Ok(image)) if !settings.allows(image.host()) => {
-                    lookups.unlisted_hosts.insert(text::quote(image.host()));
-                }
-                Some(Ok(image)) => images.entry(image.to_string()).or_default().push(key()),
-            }
-        }
-        lookups.excess = images.len().saturating_sub(LIMIT);
-        for (image, templates) in images.into_iter().take(LIMIT) {
-            let answer = registries.ask(&image);
-            lookups.count += 1;
-            for template in templates {
-                lookups.answers.insert(template, answer.clone());
-            }
-        }
-        lookups
-    }
-
     fn not_checked(&self) -> Vec<String> {
         const SHOWN: usize = 3;
         let list = |set: &BTreeSet<String>| {
@@ -198,26 +127,6 @@ impl Lookups {
         }
         lines
     }
-}
-
-/// The images that the object before the update already had, so that an outage of a registry or a changed tag does not
-/// deny an update of something else. Of an image that HCO ships, only the architectures of the nodes matter, so it counts
-/// as new if the update adds one of them.
-fn existing(facts: &Facts<'_>, settings: &Settings) -> BTreeSet<String> {
-    let is_carried =
-        |old: &&Facts<'_>| settings.updates == Updates::Ratchet && old.import == Import::Enabled;
-    let Some(old) = facts.old.filter(is_carried) else {
-        return BTreeSet::new();
-    };
-    let censuses = facts.census_if_read().zip(old.census_if_read());
-    let adds_architecture = censuses.is_some_and(|(new, old)| {
-        let mut names = new.workload.keys();
-        names.any(|name| !old.workload.contains_key(name))
-    });
-    let images = old.golden_images.iter();
-    let images = images
-        .filter(|image| !adds_architecture || matches!(image.annotation, Annotation::Spec(_)));
-    sorted::set(images.map(|image| identity(old.common, image)))
 }
 
 /// The URL of an image.

@@ -13,8 +13,9 @@ use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
 use crate::facts::{Facts, Prediction};
 use crate::finding::{Findings, Identities, Outcome};
 use crate::fix::Fix;
-use crate::images::{Images, Lookups, Registries};
+use crate::images::{Images, Registries};
 use crate::judged::Judged;
+use crate::look_up;
 use crate::remedies::Remedies;
 use crate::remedy::Remedy;
 use crate::rule::{Level, Reads, Rule, Subject};
@@ -82,7 +83,7 @@ pub(crate) fn judge<R>(
         facts.images = Images::Skipped;
     }
     let is_wanted = wants_images && stages.needs_images(&facts);
-    if is_wanted && !stages.is_denied_anyway() && Lookups::has_images(&facts, settings) {
+    if is_wanted && !stages.is_denied_anyway() && look_up::has_images(&facts, settings) {
         // Nothing is compared with an image without the nodes.
         facts.census();
     }
@@ -91,7 +92,7 @@ pub(crate) fn judge<R>(
         stages.check(&facts, Reads::NodesOfOthers);
     }
     let is_wanted = is_wanted && !stages.is_denied_anyway() && facts.census_if_read().is_some();
-    let lookups = is_wanted.then(|| Lookups::new(&facts, settings, policy.registries));
+    let lookups = is_wanted.then(|| look_up::look_up(&facts, settings, policy.registries));
     let images = lookups.as_ref().map_or(facts.images, Images::LookedUp);
     let facts = Facts { images, ..facts };
     stages.check(&facts, Reads::Images);

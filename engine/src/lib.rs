@@ -26,6 +26,7 @@ mod jsonpatch;
 mod judge;
 mod judged;
 mod judgement;
+mod look_up;
 mod nodes;
 mod remedies;
 mod remedy;

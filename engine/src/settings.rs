@@ -472,7 +472,7 @@ mod tests {
         let rules = RULES
             .iter()
             .filter(|rule| rule.subject == Subject::Template);
-        let rules: Vec<&Rule> = rules.collect();
+        let rules: Vec<&Rule> = rules.copied().collect();
         // Each prefix sets the level of another rule, and of the first one.
         let levels = |place: usize| {
             let level = ["deny", "warn", "ignore"][place % 3];

@@ -4,7 +4,8 @@
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-/// Names of fields, labels, annotations, architectures and rules, and texts that are special somewhere.
+/// Names of fields, labels, annotations, and architectures, and texts that are special somewhere. The names of the rules
+/// are added.
 const WORDS: &str = include_str!("words.txt");
 
 /// Mutates `data[..size]` in place; returns the new size.
@@ -155,7 +156,8 @@ fn change_text(text: &mut String, random: &mut Rng) {
 }
 
 fn word(random: &mut Rng) -> String {
-    let words: Vec<&str> = WORDS.lines().collect();
+    let rules = engine::RULES.iter().map(|rule| rule.id);
+    let words: Vec<&str> = WORDS.lines().chain(rules).collect();
     random.choice(words).unwrap_or_default().to_owned()
 }
 

@@ -436,15 +436,9 @@ pub(crate) fn nodes() -> impl Strategy<Value = Vec<Value>> {
 pub(crate) fn settings() -> impl Strategy<Value = Value> {
     let level = || select(vec!["deny", "warn", "ignore"]);
     let rule = || {
-        select(vec![
-            "architectures-missing",
-            "architectures-partial",
-            "architectures-unsupported",
-            "architectures-malformed",
-            "architectures-ignored",
-            "architectures-untidy",
-            "template-invalid",
-        ])
+        let rules = engine::RULES.iter();
+        let rules = rules.filter(|rule| rule.subject == engine::Subject::Template);
+        select(rules.map(|rule| rule.id).collect::<Vec<_>>())
     };
     let levels =
         || proptest::collection::btree_map(rule(), level(), 0..3).prop_map(|levels| json!(levels));

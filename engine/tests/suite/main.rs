@@ -10,12 +10,13 @@
 )]
 
 mod absurd;
-mod affinity;
 mod cases;
 mod catalogue;
 #[cfg(not(target_arch = "wasm32"))]
 mod chain;
 mod conformance;
+#[path = "../../../operators/tests/suite/corpus.rs"]
+mod corpus;
 mod drift;
 #[cfg(not(target_arch = "wasm32"))]
 mod fuzzed;
@@ -23,6 +24,10 @@ mod fuzzed;
 mod generated;
 mod grants;
 mod images;
+#[cfg(not(target_arch = "wasm32"))]
+mod imports;
+#[cfg(not(target_arch = "wasm32"))]
+mod judged;
 #[cfg(not(target_arch = "wasm32"))]
 mod law;
 mod pages;
@@ -39,6 +44,8 @@ mod versions;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 
+use corpus::rows;
+
 /// The spec of a template that SSP and CDI accept, with this source.
 fn template_spec(managed_data_source: &str, source: &serde_json::Value) -> serde_json::Value {
     serde_json::json!({
@@ -49,13 +56,6 @@ fn template_spec(managed_data_source: &str, source: &serde_json::Value) -> serde
             "storage": {"resources": {"requests": {"storage": "10Gi"}}},
         }},
     })
-}
-
-/// The rows of a corpus.
-fn rows(compressed: impl std::io::Read) -> impl Iterator<Item = serde_json::Value> {
-    let text = std::io::BufReader::new(flate2::read::GzDecoder::new(compressed));
-    let lines = std::io::BufRead::lines(text);
-    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
 }
 
 /// Compares all rows, and returns how many there are.
@@ -80,19 +80,11 @@ fn all_agree(
     count
 }
 
-/// Checks the whole corpus of a name: in the directory `HCO_ROWS` if it is set, else in `../shared` if that is there.
+/// Checks the whole corpus of a name, if it is there.
 #[cfg(not(target_arch = "wasm32"))]
-#[expect(clippy::print_stderr, reason = "a check that did not run must be seen")]
+#[expect(clippy::print_stderr, reason = "what was checked must be seen")]
 fn corpus(name: &str, check: impl Fn(std::fs::File) -> usize) {
-    let rows = std::env::var("HCO_ROWS");
-    let is_required = rows.is_ok();
-    let directory =
-        rows.unwrap_or_else(|_| format!("{}/../../shared/conformance", env!("CARGO_MANIFEST_DIR")));
-    let file = std::fs::File::open(format!("{directory}/{name}.jsonl.gz"));
-    if file.is_err() && !is_required {
-        eprintln!("conformance {name}: not run: ../shared/conformance is not there");
-        return;
+    if let Some(file) = corpus::whole(name) {
+        eprintln!("conformance {name}: {} rows agree", check(file));
     }
-    let file = file.expect("the rows are in the directory HCO_ROWS");
-    eprintln!("conformance {name}: {} rows agree", check(file));
 }

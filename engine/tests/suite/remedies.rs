@@ -5,7 +5,7 @@
 use std::cell::Cell;
 
 use e2e_tests::{FakeCluster, Images, cases};
-use engine::{FindingReport, Outcome, RemedyReport, Report};
+use engine::{FindingReport, Outcome, RULES, RemedyReport, Repairs, Report, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
@@ -413,12 +413,13 @@ fn generated<S: Strategy>(
 }
 
 const IMPORT: &str = "multi-arch-import-disabled";
-const ANNOTATION_RULES: [&str; 4] = [
-    "architectures-malformed",
-    "architectures-missing",
-    "architectures-untidy",
-    "image-architectures-mismatch",
-];
+
+/// Whether the repair of a rule changes the annotation of a template.
+fn repairs_annotation(rule: &str) -> bool {
+    let mut rules = RULES.iter();
+    let rule = rules.find(|known| known.id == rule).expect(rule);
+    matches!(rule.repairs, Repairs::Normalise | Repairs::FromImage)
+}
 
 /// Requests with repairs in their settings, in half of which all problems can be repaired, and clusters.
 fn to_repair() -> impl Strategy<Value = (Request, Vec<Value>)> {
@@ -443,20 +444,21 @@ fn repairs() -> impl Strategy<Value = Map<String, Value>> {
         prop::sample::select(vec!["amd64", "arm64", "s390x"])
             .prop_map(|architecture| json!({"place-on": architecture})),
     ];
-    let repair = |rule: &'static str, repair: BoxedStrategy<Value>| {
-        prop::option::weighted(0.8, repair.prop_map(|repair| (rule.to_owned(), repair)))
+    let of = |rule: &&Rule| {
+        let repair = match rule.repairs {
+            Repairs::None => return None,
+            Repairs::Import => import.clone().boxed(),
+            Repairs::Normalise => Just(json!("normalise")).boxed(),
+            Repairs::FromImage => Just(json!("from-image")).boxed(),
+        };
+        let id = rule.id;
+        Some(prop::option::weighted(
+            0.8,
+            repair.prop_map(|repair| (id.to_owned(), repair)),
+        ))
     };
-    [
-        repair(IMPORT, import.boxed()),
-        repair("architectures-malformed", Just(json!("normalise")).boxed()),
-        repair("architectures-untidy", Just(json!("normalise")).boxed()),
-        repair("architectures-missing", Just(json!("from-image")).boxed()),
-        repair(
-            "image-architectures-mismatch",
-            Just(json!("from-image")).boxed(),
-        ),
-    ]
-    .prop_map(|repairs| repairs.into_iter().flatten().collect())
+    let repairs: Vec<_> = RULES.iter().filter_map(of).collect();
+    repairs.prop_map(|repairs| repairs.into_iter().flatten().collect())
 }
 
 #[test]
@@ -502,7 +504,7 @@ fn repair(request: &Request, nodes: &[Value]) -> Result<usize, String> {
     for finding in without.findings.iter().chain(&report.findings) {
         let is_kept = finding.level == Outcome::Carried || repairs.get(finding.rule).is_none();
         let pointer = annotation(finding, request.version);
-        if is_kept && ANNOTATION_RULES.contains(&finding.rule) && changes.contains(&pointer) {
+        if is_kept && repairs_annotation(finding.rule) && changes.contains(&pointer) {
             return wrong("an annotation that has to stay is changed");
         }
     }
@@ -543,9 +545,8 @@ fn is_named(pointer: &str, repairs: &Value) -> bool {
     let is_annotation = pointer.contains("/dataImportCronTemplates/")
         && (pointer.ends_with("/metadata/annotations")
             || pointer.ends_with("/metadata/annotations/ssp.kubevirt.io~1dict.architectures"));
-    let normalises = ANNOTATION_RULES
-        .iter()
-        .any(|rule| repairs.get(rule).is_some());
+    let names = repairs.as_object().into_iter().flat_map(Map::keys);
+    let normalises = names.into_iter().any(|rule| repairs_annotation(rule));
     let is_field =
         |field: &&str| pointer.starts_with(*field) || field.starts_with(&format!("{pointer}/"));
     is_annotation && normalises || fields.iter().any(is_field)

@@ -11,19 +11,21 @@
     reason = "a test that panics is a test that fails"
 )]
 
+mod affinity;
 mod changes;
 mod cluster;
+mod corpus;
 mod data_import_crons;
 mod forecast;
+mod hco;
 mod objects;
 mod templates;
 mod virtual_machines;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
 
 /// What a row and the model disagree about: the column, and how it differs.
@@ -37,8 +39,7 @@ fn all_agree(
 ) -> (usize, BTreeMap<&'static str, usize>) {
     let (mut count, mut classes) = (0, BTreeMap::new());
     let mut different: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for line in BufReader::new(GzDecoder::new(compressed)).lines() {
-        let row: Value = serde_json::from_str(&line.unwrap()).unwrap();
+    for row in corpus::rows(compressed) {
         count += 1;
         match compare(&row) {
             Ok(None) => {}
@@ -62,19 +63,13 @@ fn all_agree(
 }
 
 /// Checks the whole corpus of a name, if it is there.
-#[expect(clippy::print_stderr, reason = "a check that did not run must be seen")]
+#[cfg(not(target_arch = "wasm32"))]
+#[expect(clippy::print_stderr, reason = "what was checked must be seen")]
 fn corpus(name: &str, check: impl Fn(std::fs::File) -> (usize, BTreeMap<&'static str, usize>)) {
-    let rows = std::env::var("HCO_ROWS");
-    let is_required = rows.is_ok();
-    let directory =
-        rows.unwrap_or_else(|_| format!("{}/../../shared/conformance", env!("CARGO_MANIFEST_DIR")));
-    let file = std::fs::File::open(format!("{directory}/{name}.jsonl.gz"));
-    if file.is_err() && !is_required {
-        eprintln!("conformance {name}: not run: ../shared/conformance is not there");
-        return;
+    if let Some(file) = corpus::whole(name) {
+        let (count, classes) = check(file);
+        eprintln!("conformance {name}: {count} rows agree, left out: {classes:?}");
     }
-    let (count, classes) = check(file.expect("the rows are in the directory HCO_ROWS"));
-    eprintln!("conformance {name}: {count} rows agree, left out: {classes:?}");
 }
 
 fn strings(value: &Value) -> Vec<&str> {

@@ -21,15 +21,14 @@ pub(super) struct Destination<'c> {
     pub(super) connection: &'c args::Connection,
 }
 
-/// A line of `-o json-patch`.
+/// What `-o json-patch` prints for an object.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'l> {
+struct Record<'l> {
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<&'l str>,
     file: Option<&'l str>,
-    #[serde(rename = "line")]
-    line_number: Option<usize>,
+    line: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     api_version: Option<&'l str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,10 +148,10 @@ pub(super) fn line(
     result: Result<&Patch, &str>,
 ) -> Result<String> {
     let identity = &question.identity;
-    json(&Line {
+    json(&Record {
         context: destination.context,
         file: question.place.as_ref().map(|place| place.file.as_str()),
-        line_number: question.place.as_ref().map(|place| place.line),
+        line: question.place.as_ref().map(|place| place.line),
         api_version: Some(&identity.api_version),
         namespace: namespace(question),
         name: identity.name.as_deref(),
@@ -163,10 +162,10 @@ pub(super) fn line(
 
 /// That a file could not be read, as a line of JSON.
 pub(super) fn failed(failure: &Failure) -> Result<String> {
-    json(&Line {
+    json(&Record {
         context: None,
         file: failure.file.as_deref(),
-        line_number: failure.line,
+        line: failure.line,
         api_version: None,
         namespace: None,
         name: None,
@@ -175,7 +174,7 @@ pub(super) fn failed(failure: &Failure) -> Result<String> {
     })
 }
 
-fn json(line: &Line<'_>) -> Result<String> {
+fn json(line: &Record<'_>) -> Result<String> {
     Ok(foreign::json(&serde_json::to_string(line)?) + "\n")
 }
 

@@ -1,0 +1,105 @@
+//! Which images of an object are looked up. A request makes few look-ups, and they are decided before the rules that read
+//! them are checked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use kubernetes::{sorted, text};
+use operators::cdi::image::Image;
+use operators::hco::golden_image::{Annotation, GoldenImage};
+use operators::hco::import::Import;
+
+use crate::catalogue::{IMAGE_ARCHITECTURES_MISMATCH, IMAGE_UNREADABLE};
+use crate::facts::Facts;
+use crate::images::{Lookups, Registries, identity, url};
+use crate::rule::Level;
+use crate::settings::{self, Settings, Updates};
+
+/// Whether there is an image to look up.
+pub(crate) fn has_images(facts: &Facts<'_>, settings: &Settings) -> bool {
+    let mut images = facts.golden_images.iter();
+    images.any(|image| is_checked(image, settings))
+}
+
+/// Looks up the images of an object.
+pub(crate) fn look_up(
+    facts: &Facts<'_>,
+    settings: &Settings,
+    registries: &Registries<'_>,
+) -> Lookups {
+    /// The most images that one request looks up.
+    const LIMIT: usize = 10;
+    let existing = existing(facts, settings);
+    let mut lookups = Lookups::default();
+    // The templates of each image.
+    let mut images: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    for image in &facts.golden_images {
+        if !is_checked(image, settings) || existing.contains(&identity(facts.common, image)) {
+            continue;
+        }
+        let url = url(facts.common, image);
+        let key = || (image.name.to_owned(), url.unwrap_or_default().to_owned());
+        match url.and_then(Image::at) {
+            None => drop(lookups.other_sources.insert(text::quote(image.name))),
+            Some(Err(mistake)) => {
+                lookups
+                    .answers
+                    .insert(key(), Rc::new(Err(mistake.to_owned())));
+            }
+            // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newSourceDataVolume.
+            Some(Ok(image)) if image.has_digest() => {
+                let mistake = "the URL has a digest, but CDI adds the digest itself: use a tag";
+                lookups
+                    .answers
+                    .insert(key(), Rc::new(Err(mistake.to_owned())));
+            }
+            Some(Ok(image)) if !settings.allows(image.host()) => {
+                lookups.unlisted_hosts.insert(text::quote(image.host()));
+            }
+            Some(Ok(image)) => images.entry(image.to_string()).or_default().push(key()),
+        }
+    }
+    lookups.excess = images.len().saturating_sub(LIMIT);
+    for (image, templates) in images.into_iter().take(LIMIT) {
+        let answer = registries.ask(&image);
+        lookups.count += 1;
+        for template in templates {
+            lookups.answers.insert(template, answer.clone());
+        }
+    }
+    lookups
+}
+
+/// Whether an image is looked up according to the settings.
+fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
+    let is_selected = match image.annotation {
+        Annotation::Spec(_) => true,
+        Annotation::Shipped(_) => settings.images == settings::Images::VerifyAll,
+        Annotation::Unknown => false,
+    };
+    let rules = [&IMAGE_ARCHITECTURES_MISMATCH, &IMAGE_UNREADABLE];
+    let mut levels = rules
+        .map(|rule| settings.level(rule, Some(image.name)))
+        .into_iter();
+    is_selected && levels.any(|level| level != Level::Ignore)
+}
+
+/// The images that the object before the update already had, so that an outage of a registry or a changed tag does not
+/// deny an update of something else. Of an image that HCO ships, only the architectures of the nodes matter, so it counts
+/// as new if the update adds one of them.
+fn existing(facts: &Facts<'_>, settings: &Settings) -> BTreeSet<String> {
+    let is_carried =
+        |old: &&Facts<'_>| settings.updates == Updates::Ratchet && old.import == Import::Enabled;
+    let Some(old) = facts.old.filter(is_carried) else {
+        return BTreeSet::new();
+    };
+    let censuses = facts.census_if_read().zip(old.census_if_read());
+    let adds_architecture = censuses.is_some_and(|(new, old)| {
+        let mut names = new.workload.keys();
+        names.any(|name| !old.workload.contains_key(name))
+    });
+    let images = old.golden_images.iter();
+    let images = images
+        .filter(|image| !adds_architecture || matches!(image.annotation, Annotation::Spec(_)));
+    sorted::set(images.map(|image| identity(old.common, image)))
+}

@@ -1,0 +1,107 @@
+//! A field that a rule reads belongs to the fields that are judged: otherwise an update of it is accepted at once.
+
+use std::collections::BTreeSet;
+
+use e2e_tests::{Case, FakeCluster, cases};
+use serde_json::{Value, json};
+
+/// The rules and templates of the findings.
+type Words = BTreeSet<(&'static str, Option<String>)>;
+
+#[test]
+fn every_field_that_a_rule_reads_is_judged() {
+    let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
+    let cases = cases();
+    let cases = cases.iter().filter(|case| is_plain(case));
+    for case in cases {
+        let before = case.request()["object"].clone();
+        let found = found(case, &before);
+        for pointer in leaves(&before) {
+            let mut after = before.clone();
+            remove(&mut after, &pointer);
+            let found_after = self::found(case, &after);
+            let different: Vec<_> = found.symmetric_difference(&found_after).collect();
+            // The same field of another template, or of another case, shows nothing more.
+            let field = pointer.replace(|it: char| it.is_ascii_digit(), "");
+            let rules = different.iter().map(|(rule, _)| *rule);
+            if rules
+                .filter(|rule| seen.insert((*rule, field.clone())))
+                .count()
+                == 0
+            {
+                continue;
+            }
+            if !is_judged(case, &before, &after) {
+                wrong.push(format!(
+                    "{}: {} finds something else without {pointer}, but an update that removes it is accepted at \
+                     once. Add the field to JudgedFields (operators/src/hco/hyperconverged.rs).",
+                    case.name, different[0].0
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen.len() >= 50, "only {} fields of rules", seen.len());
+}
+
+/// Whether a case is the creation of an object of usual size, with a finding.
+fn is_plain(case: &Case) -> bool {
+    let request = case.request();
+    request["operation"] == "CREATE"
+        && request["object"].to_string().len() < 8192
+        && !case.expect.findings.is_empty()
+}
+
+fn found(case: &Case, object: &Value) -> Words {
+    let mut request = case.request();
+    request["object"] = object.clone();
+    let findings = judge(case, &request).findings.into_iter();
+    findings
+        .map(|finding| (finding.rule, finding.template))
+        .collect()
+}
+
+fn is_judged(case: &Case, before: &Value, after: &Value) -> bool {
+    let mut request = case.request();
+    request["operation"] = "UPDATE".into();
+    request["oldObject"] = before.clone();
+    request["object"] = after.clone();
+    let report = judge(case, &request);
+    report.multi_arch_import.is_some() || !report.allowed
+}
+
+fn judge(case: &Case, request: &Value) -> engine::Report {
+    let payload = json!({"request": request, "settings": case.settings()});
+    let host: FakeCluster = case.host();
+    engine::judge(payload.to_string().as_bytes(), &host)
+}
+
+/// The JSON pointers of all values below the spec and the annotations that have nothing below them.
+fn leaves(object: &Value) -> Vec<String> {
+    let mut leaves = Vec::new();
+    let mut next = vec!["/spec".to_owned(), "/metadata/annotations".to_owned()];
+    while let Some(pointer) = next.pop() {
+        let below: Vec<String> = match object.pointer(&pointer) {
+            Some(Value::Object(members)) => {
+                let keys = members.keys();
+                keys.map(|key| key.replace('~', "~0").replace('/', "~1"))
+                    .collect()
+            }
+            Some(Value::Array(items)) => (0..items.len()).map(|it| it.to_string()).collect(),
+            Some(_) => Vec::new(),
+            None => continue,
+        };
+        if below.is_empty() {
+            leaves.push(pointer);
+        } else {
+            next.extend(below.iter().map(|key| format!("{pointer}/{key}")));
+        }
+    }
+    leaves
+}
+
+fn remove(object: &mut Value, pointer: &str) {
+    let patch = json!([{"op": "remove", "path": pointer}]);
+    let patch: json_patch::Patch = serde_json::from_value(patch).unwrap();
+    json_patch::patch(object, &patch).unwrap();
+}

@@ -1,0 +1,29 @@
+//! Rows that the operators' own code computed. The suites of the engine and of the operators read them.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+
+use flate2::read::GzDecoder;
+use serde_json::Value;
+
+/// The rows of a corpus.
+pub(super) fn rows(compressed: impl Read) -> impl Iterator<Item = Value> {
+    let lines = BufReader::new(GzDecoder::new(compressed)).lines();
+    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+}
+
+/// The whole corpus of a name: in the directory `HCO_ROWS` if it is set, else in `../shared` if that is there.
+#[cfg(not(target_arch = "wasm32"))]
+#[expect(clippy::print_stderr, reason = "a check that did not run must be seen")]
+pub(super) fn whole(name: &str) -> Option<File> {
+    let rows = std::env::var("HCO_ROWS");
+    let is_required = rows.is_ok();
+    let directory =
+        rows.unwrap_or_else(|_| format!("{}/../../shared/conformance", env!("CARGO_MANIFEST_DIR")));
+    let file = File::open(format!("{directory}/{name}.jsonl.gz"));
+    if file.is_err() && !is_required {
+        eprintln!("conformance {name}: not run: ../shared/conformance is not there");
+        return None;
+    }
+    Some(file.expect("the rows are in the directory HCO_ROWS"))
+}
