@@ -65,7 +65,7 @@ policy-sbom.cdx.json: $(SOURCES) ## Write the software bill of materials (SBOM) 
 .PHONY: sizes
 sizes: policy.wasm ## Print how many bytes each crate adds to the module
 	@rm -rf $(MODULE_TARGET)-names && cp -R -p $(MODULE_TARGET) $(MODULE_TARGET)-names
-	@$(CARGO) rustc --quiet $(OF_MODULE) --target-dir $(MODULE_TARGET)-names -- -C strip=none
+	@$(CARGO) rustc --quiet $(OF_MODULE) --target-dir $(MODULE_TARGET)-names -- -C strip=debuginfo
 	@$(PACKAGING) -- size $(patsubst $(MODULE_TARGET)/%,$(MODULE_TARGET)-names/%,$(MODULE))
 
 .PHONY: reproducible

@@ -1,8 +1,6 @@
 //! Converts a report to the responses of Kubewarden's protocol.
 
-use std::collections::BTreeMap;
-
-use engine::Report;
+use engine::{Map, Report};
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -16,7 +14,7 @@ struct ValidationResponse {
     message: Option<String>,
     code: Option<u16>,
     mutated_object: Option<Box<RawValue>>,
-    audit_annotations: Option<BTreeMap<String, String>>,
+    audit_annotations: Option<Map<String, String>>,
     warnings: Option<Vec<String>>,
 }
 

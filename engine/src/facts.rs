@@ -1,9 +1,10 @@
 //! The input of the rules: one object of a request, its golden images, the nodes if a rule asks for them, and the images
 //! that were looked up.
 
-use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use kubernetes::path::FieldPath;
+use kubernetes::sorted::Set;
 use operators::forecast::{Changes, Forecast, Given, Refused};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
@@ -26,7 +27,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) version: &'a Version,
     pub(crate) import: Import,
     pub(crate) common: &'a CommonTemplates,
-    pub(crate) golden_images: Vec<GoldenImage<'a>>,
+    /// Shared by the copies of these facts.
+    pub(crate) golden_images: Rc<[GoldenImage<'a>]>,
     pub(crate) nodes: &'a Nodes<'a>,
     /// The nodes for this object's placement.
     pub(crate) slot: Slot,
@@ -69,7 +71,7 @@ impl<'a> Facts<'a> {
                 None => hco.import.resolve(version.hco),
             },
             common,
-            golden_images: golden_image::golden_images(hco, common),
+            golden_images: golden_image::golden_images(hco, common).into(),
             nodes,
             slot,
             instead: slot,
@@ -144,7 +146,7 @@ impl<'a> Facts<'a> {
         'a: 'b,
     {
         Facts {
-            golden_images: self.golden_images.clone(),
+            golden_images: Rc::clone(&self.golden_images),
             forecast: forecast.and_then(|it| it.as_ref().ok()),
             refused: forecast.and_then(|it| it.as_ref().err()),
             ..*self
@@ -211,7 +213,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn architectures_of(
         &self,
         image: &GoldenImage<'_>,
-    ) -> Option<Result<&BTreeSet<String>, &str>> {
+    ) -> Option<Result<&Set<String>, &str>> {
         self.images.of(image.name, images::url(self.common, image)?)
     }
 

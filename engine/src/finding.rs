@@ -1,9 +1,9 @@
 //! A finding of a rule, and how a rule adds its findings: the levels of the settings, the ratchet of updates, and a limit
 //! on how many are kept.
 
+use kubernetes::sorted::{Map, Set};
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
 
 use kubernetes::path::FieldPath;
 use serde::Serialize;
@@ -113,7 +113,7 @@ pub(crate) struct Found<'a> {
     /// How many there are of each outcome.
     counts: [usize; 3],
     /// By template; findings without a template have the empty name.
-    pub(crate) templates: BTreeMap<&'a str, Outcomes>,
+    pub(crate) templates: Map<&'a str, Outcomes>,
 }
 
 /// What the findings about a template mean for the request.
@@ -257,7 +257,7 @@ impl<'a, 's> Findings<'a, 's> {
         let is_first = self.last != Some((template.as_ptr(), outcome));
         if is_first {
             self.last = Some((template.as_ptr(), outcome));
-            let outcomes = self.found.templates.entry(template).or_insert(Outcomes {
+            let outcomes = self.found.templates.or_insert_with(template, || Outcomes {
                 worst: outcome,
                 is_any_carried: false,
             });
@@ -313,9 +313,9 @@ impl Found<'_> {
 /// Which findings a rule has about an object: a set of values for each template, which can have thousands.
 #[derive(Debug, Default)]
 pub(crate) struct Identities<'a> {
-    values: Vec<BTreeSet<Cow<'a, str>>>,
+    values: Vec<Set<Cow<'a, str>>>,
     /// The index of each template's values; values without a template have the empty name.
-    places: BTreeMap<&'a str, usize>,
+    places: Map<&'a str, usize>,
     /// The last template that was looked up, and its index. A rule checks one template after the other.
     last: Cell<Option<(&'a str, usize)>>,
 }
@@ -369,7 +369,7 @@ impl<'a> Identities<'a> {
     fn insert(&mut self, identity: Identity<'a>) {
         let template = identity.template.unwrap_or_default();
         let place = self.place(template).unwrap_or_else(|| {
-            self.values.push(BTreeSet::new());
+            self.values.push(Set::new());
             self.places.insert(template, self.values.len() - 1);
             self.values.len() - 1
         });
@@ -383,7 +383,7 @@ impl<'a> Identities<'a> {
         values.is_some_and(|values| values.contains(&identity.value))
     }
 
-    fn of_template(&self, template: &'a str) -> Option<&BTreeSet<Cow<'a, str>>> {
+    fn of_template(&self, template: &'a str) -> Option<&Set<Cow<'a, str>>> {
         self.values.get(self.place(template)?)
     }
 

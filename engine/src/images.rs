@@ -1,7 +1,7 @@
 //! What registries answered about images. Each look-up takes time, so each image is looked up only once.
 
+use kubernetes::sorted::{Map, Set};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use kubernetes::text;
@@ -19,26 +19,26 @@ pub(crate) enum Images<'a> {
 }
 
 /// The architectures of an image, or why they are unknown. Thousands of templates can have the same image.
-pub(crate) type Answer = Rc<Result<BTreeSet<String>, String>>;
+pub(crate) type Answer = Rc<Result<Set<String>, String>>;
 
 /// The images of a request that were looked up, and why others were not.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     /// By the name of the template and the URL.
-    pub(crate) answers: BTreeMap<(String, String), Answer>,
+    pub(crate) answers: Map<(String, String), Answer>,
     /// The number of images that were looked up.
     pub(crate) count: usize,
     /// The number of images that exceed the limit.
     pub(crate) excess: usize,
     /// Hosts that the settings do not list.
-    pub(crate) unlisted_hosts: BTreeSet<String>,
+    pub(crate) unlisted_hosts: Set<String>,
     /// Templates whose source is not a registry.
-    pub(crate) other_sources: BTreeSet<String>,
+    pub(crate) other_sources: Set<String>,
 }
 
 impl Images<'_> {
     /// The architectures of the image of a template, or why they are unknown; `None` if it was not looked up.
-    pub(crate) fn of(&self, name: &str, url: &str) -> Option<Result<&BTreeSet<String>, &str>> {
+    pub(crate) fn of(&self, name: &str, url: &str) -> Option<Result<&Set<String>, &str>> {
         let Self::LookedUp(lookups) = self else {
             return None;
         };
@@ -58,7 +58,7 @@ impl Images<'_> {
 /// The registries, and what they answered in this request. An object that is repaired is judged again.
 pub(crate) struct Registries<'a> {
     registry: &'a dyn Registry,
-    answers: RefCell<BTreeMap<String, Answer>>,
+    answers: RefCell<Map<String, Answer>>,
 }
 
 impl<'a> Registries<'a> {
@@ -84,7 +84,7 @@ impl<'a> Registries<'a> {
 }
 
 /// The architectures, if no more than an image can have: they are compared with each template that uses the image.
-fn plausible(architectures: BTreeSet<String>) -> Result<BTreeSet<String>, String> {
+fn plausible(architectures: Set<String>) -> Result<Set<String>, String> {
     const MOST: usize = 100;
     match architectures.len() {
         ..=MOST => Ok(architectures),
@@ -97,7 +97,7 @@ fn plausible(architectures: BTreeSet<String>) -> Result<BTreeSet<String>, String
 impl Lookups {
     fn not_checked(&self) -> Vec<String> {
         const SHOWN: usize = 3;
-        let list = |set: &BTreeSet<String>| {
+        let list = |set: &Set<String>| {
             let items: Vec<&String> = set.iter().collect();
             text::list(&items, SHOWN)
         };

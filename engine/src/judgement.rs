@@ -1,7 +1,10 @@
 //! The stages of a judgement: the rules that read the object and the nodes, those that use what was read for others, the
 //! images, the rules about images, and then the remedies of what was found.
 
+use std::rc::Rc;
+
 use kubernetes::json::Json;
+use kubernetes::sorted::Map;
 use operators::forecast::{self, Changes, Refused, State};
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
@@ -45,7 +48,7 @@ pub(crate) fn judge<R>(
     let settings = policy.settings;
     let mut stages = Stages {
         policy,
-        judged: Vec::new(),
+        judged: Map::new(),
     };
     stages.check(facts, Reads::Object);
     let wants_forecast = stages.wants_forecast(facts);
@@ -56,26 +59,17 @@ pub(crate) fn judge<R>(
         }
     }
     let has_golden_images = policy.has_golden_images;
-    let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
-    let before = before.filter(|_| has_golden_images);
-    let after = after.filter(|_| has_golden_images);
-    // The findings of the old object are those on the same nodes; what changes in the cluster is not.
-    let real = facts.old.and_then(Facts::predict_on_no_nodes);
-    let real = real.filter(|_| has_golden_images);
-    let real = real.as_ref().or(before.as_ref());
-    let changes = changes(real, after.as_ref());
-    let despite_hco = match &before {
+    let outlook = Outlook::new(facts, has_golden_images);
+    let despite_hco = match &outlook.before {
         Some(Err(Refused::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
         _ => None,
     };
-    let compared = despite_hco.as_ref().or(before.as_ref());
+    let compared = despite_hco.as_ref().or(outlook.before.as_ref());
     let old = facts.old.map(|old| old.with_forecast(compared));
-    let old_really = facts.old.map(|old| old.with_forecast(real));
-    let mut facts = Facts {
-        old: old.as_ref(),
-        changes: changes.as_ref(),
-        ..facts.with_forecast(after.as_ref())
-    };
+    let old_really = facts
+        .old
+        .map(|old| old.with_forecast(outlook.before_really()));
+    let mut facts = outlook.add_to(facts, old.as_ref());
     stages.check(&facts, Reads::Forecast);
 
     let wants_images = has_golden_images && settings.wants_images();
@@ -109,32 +103,57 @@ pub(crate) fn judge<R>(
     // A report contains the forecast, even if no rule needed the nodes.
     facts.nodes.open();
     facts.census();
-    let (before, after) = (facts.old.and_then(Facts::predict), facts.predict());
-    let real = facts.old.and_then(Facts::predict_on_no_nodes);
-    let before = real.or(before).filter(|_| has_golden_images);
-    let after = after.filter(|_| has_golden_images);
-    let changes = self::changes(before.as_ref(), after.as_ref());
-    let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
-    let facts = Facts {
-        old: old.as_ref(),
-        changes: changes.as_ref(),
-        ..facts.with_forecast(after.as_ref())
-    };
-    then(&facts, &judged)
+    let outlook = Outlook::new(&facts, has_golden_images);
+    let old = facts
+        .old
+        .map(|old| old.with_forecast(outlook.before_really()));
+    then(&outlook.add_to(&facts, old.as_ref()), &judged)
 }
 
-/// What changes in a cluster, if the object before and the one after are both accepted by HCO and SSP.
-fn changes(before: Option<&Prediction<'_>>, after: Option<&Prediction<'_>>) -> Option<Changes> {
-    let (Some(Ok(before)), Some(Ok(after))) = (before, after) else {
-        return None;
-    };
-    Some(forecast::changes(&State::of(before), Ok(after)))
+/// What the operators make of the object, and of the one before the update.
+struct Outlook<'a> {
+    /// On the nodes that the findings of the old object are about.
+    before: Option<Prediction<'a>>,
+    /// On the nodes of the old object, if they are others.
+    before_on_own_nodes: Option<Prediction<'a>>,
+    after: Option<Prediction<'a>>,
+    /// What changes in the cluster, if HCO and SSP accept both objects.
+    changes: Option<Changes>,
+}
+
+impl<'a> Outlook<'a> {
+    fn new(facts: &Facts<'a>, has_golden_images: bool) -> Self {
+        let old = facts.old.filter(|_| has_golden_images);
+        let mut outlook = Self {
+            before: old.and_then(Facts::predict),
+            before_on_own_nodes: old.and_then(Facts::predict_on_no_nodes),
+            after: has_golden_images.then(|| facts.predict()).flatten(),
+            changes: None,
+        };
+        let both = (outlook.before_really(), &outlook.after);
+        if let (Some(Ok(before)), Some(Ok(after))) = both {
+            outlook.changes = Some(forecast::changes(&State::of(before), Ok(after)));
+        }
+        outlook
+    }
+
+    fn before_really(&self) -> Option<&Prediction<'a>> {
+        self.before_on_own_nodes.as_ref().or(self.before.as_ref())
+    }
+
+    fn add_to<'b>(&'b self, facts: &Facts<'b>, old: Option<&'b Facts<'b>>) -> Facts<'b> {
+        Facts {
+            old,
+            changes: self.changes.as_ref(),
+            ..facts.with_forecast(self.after.as_ref())
+        }
+    }
 }
 
 /// The rules that were checked, with their positions in the catalogue.
 struct Stages<'a, 'p> {
     policy: Policy<'p>,
-    judged: Vec<(usize, Judged<'a>)>,
+    judged: Map<usize, Judged<'a>>,
 }
 
 impl<'a> Stages<'a, '_> {
@@ -148,7 +167,7 @@ impl<'a> Stages<'a, '_> {
                     found: Findings::of(rule, *check, facts, self.policy.settings),
                     remedies: Vec::new(),
                 };
-                self.judged.push((place, judged));
+                self.judged.insert(place, judged);
             }
         }
     }
@@ -202,7 +221,7 @@ impl<'a> Stages<'a, '_> {
     fn wants_changes(&self, facts: &Facts<'_>) -> bool {
         let old = facts.old.map(|old| &old.golden_images);
         let has_images =
-            |old: &Vec<GoldenImage<'_>>| !(facts.golden_images.is_empty() && old.is_empty());
+            |old: &Rc<[GoldenImage<'_>]>| !(facts.golden_images.is_empty() && old.is_empty());
         let settings = self.policy.settings;
         let mut rules = CHECKS.iter().map(|(rule, _)| rule);
         self.policy.has_golden_images
@@ -216,7 +235,7 @@ impl<'a> Stages<'a, '_> {
 
     /// Whether a rule denies the object for a reason that does not depend on images.
     fn is_denied_anyway(&self) -> bool {
-        let mut judged = self.judged.iter().map(|(_, judged)| judged);
+        let mut judged = self.judged.values();
         judged.any(|it| !it.rule.is_fixed_by_images && it.found.count(Outcome::Deny) > 0)
     }
 
@@ -228,7 +247,7 @@ impl<'a> Stages<'a, '_> {
         let ratchet = self.policy.settings.updates == Updates::Ratchet;
         let old = facts.old.filter(|_| ratchet);
         let is_existing = old.is_some_and(|old| old.import == Import::Disabled);
-        let mut judged = self.judged.iter().map(|(_, judged)| judged);
+        let mut judged = self.judged.values();
         let is_disabled = judged.any(|judged| {
             judged.rule.id == MULTI_ARCH_IMPORT_DISABLED.id && !judged.found.shown.is_empty()
         });
@@ -236,9 +255,8 @@ impl<'a> Stages<'a, '_> {
     }
 
     /// Works out the remedies of the findings that are shown.
-    fn finish(mut self, facts: &Facts<'_>, object: Json<'_>) -> Vec<Judged<'a>> {
-        self.judged.sort_by_key(|(place, _)| *place);
-        let mut judged: Vec<_> = self.judged.into_iter().map(|(_, judged)| judged).collect();
+    fn finish(self, facts: &Facts<'_>, object: Json<'_>) -> Vec<Judged<'a>> {
+        let mut judged: Vec<_> = self.judged.into_values().collect();
         let found = judged.iter().filter(|it| !it.found.shown.is_empty());
         let found: Vec<&str> = found.map(|judged| judged.rule.id).collect();
         let worked_out = Remedies::new(facts, object, self.policy.settings, &found);

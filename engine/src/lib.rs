@@ -46,6 +46,7 @@ pub use finding::Outcome;
 pub use judge::{judge, report, validate_settings};
 pub use kubernetes::edit::Operation;
 pub use kubernetes::placement;
+pub use kubernetes::sorted::Map;
 pub use kubernetes::text::{escape, is_invisible};
 pub use kubernetes::value::Value;
 pub use operators::cdi::image::{Image, Registry};

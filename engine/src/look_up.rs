@@ -1,10 +1,10 @@
 //! Which images of an object are looked up. A request makes few look-ups, and they are decided before the rules that read
 //! them are checked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use kubernetes::sorted::{Map, Set};
 use std::rc::Rc;
 
-use kubernetes::{sorted, text};
+use kubernetes::text;
 use operators::cdi::image::Image;
 use operators::hco::golden_image::{Annotation, GoldenImage};
 use operators::hco::import::Import;
@@ -32,8 +32,8 @@ pub(crate) fn look_up(
     let existing = existing(facts, settings);
     let mut lookups = Lookups::default();
     // The templates of each image.
-    let mut images: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
-    for image in &facts.golden_images {
+    let mut images: Map<String, Vec<(String, String)>> = Map::new();
+    for image in facts.golden_images.iter() {
         if !is_checked(image, settings) || existing.contains(&identity(facts.common, image)) {
             continue;
         }
@@ -56,7 +56,7 @@ pub(crate) fn look_up(
             Some(Ok(image)) if !settings.allows(image.host()) => {
                 lookups.unlisted_hosts.insert(text::quote(image.host()));
             }
-            Some(Ok(image)) => images.entry(image.to_string()).or_default().push(key()),
+            Some(Ok(image)) => images.or_default(image.to_string()).push(key()),
         }
     }
     lookups.excess = images.len().saturating_sub(LIMIT);
@@ -87,11 +87,11 @@ fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
 /// The images that the object before the update already had, so that an outage of a registry or a changed tag does not
 /// deny an update of something else. Of an image that HCO ships, only the architectures of the nodes matter, so it counts
 /// as new if the update adds one of them.
-fn existing(facts: &Facts<'_>, settings: &Settings) -> BTreeSet<String> {
+fn existing(facts: &Facts<'_>, settings: &Settings) -> Set<String> {
     let is_carried =
         |old: &&Facts<'_>| settings.updates == Updates::Ratchet && old.import == Import::Enabled;
     let Some(old) = facts.old.filter(is_carried) else {
-        return BTreeSet::new();
+        return Set::new();
     };
     let censuses = facts.census_if_read().zip(old.census_if_read());
     let adds_architecture = censuses.is_some_and(|(new, old)| {
@@ -101,5 +101,5 @@ fn existing(facts: &Facts<'_>, settings: &Settings) -> BTreeSet<String> {
     let images = old.golden_images.iter();
     let images = images
         .filter(|image| !adds_architecture || matches!(image.annotation, Annotation::Spec(_)));
-    sorted::set(images.map(|image| identity(old.common, image)))
+    Set::from_iter(images.map(|image| identity(old.common, image)))
 }

@@ -6,12 +6,11 @@ mod forecast;
 mod message;
 mod warnings;
 
-use std::collections::BTreeMap;
+use kubernetes::sorted::Map;
 
 use kubernetes::edit::Edit;
 use kubernetes::path::FieldPath;
 use kubernetes::placement::MOST_REQUIREMENTS;
-use kubernetes::sorted;
 use kubernetes::text::{cut, escape, quote};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::golden_image::GoldenImage;
@@ -311,7 +310,7 @@ fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
         .collect()
 }
 
-fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> BTreeMap<String, Boot> {
+fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> Map<String, Boot> {
     // With the import off, the image is imported for the architecture of the node on which the import runs.
     let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
     let value = image.annotation.value().filter(|_| is_determined);
@@ -327,5 +326,5 @@ fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> BTreeMa
         Some(_) => Boot::DoesNotBoot,
     };
     let architectures = census.workload.keys();
-    sorted::map(architectures.map(|name| (name.clone(), boot(name))))
+    Map::from_iter(architectures.map(|name| (name.clone(), boot(name))))
 }

@@ -1,6 +1,6 @@
 //! Repairs at admission: the remedies that the settings name, applied to the object that was sent.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
 use kubernetes::edit::{self, Edit};
 use kubernetes::json::Json;
@@ -72,7 +72,7 @@ impl Plan {
         judged: &Judged<'_>,
         facts: &Facts<'_>,
         wanted: &Repair,
-        untouchable: &BTreeSet<&str>,
+        untouchable: &Set<&str>,
     ) {
         let rule = judged.rule;
         let mut last = None;
@@ -119,12 +119,8 @@ impl Plan {
 }
 
 /// The templates whose annotation has an entry that no repair may change: it is carried over, or its rule has no repair.
-fn untouchable<'a>(
-    settings: &Settings,
-    judged: &[Judged<'a>],
-    wanted: &Repair,
-) -> BTreeSet<&'a str> {
-    let mut kept = BTreeSet::new();
+fn untouchable<'a>(settings: &Settings, judged: &[Judged<'a>], wanted: &Repair) -> Set<&'a str> {
+    let mut kept = Set::new();
     if !matches!(wanted, Repair::Normalise | Repair::FromImage) {
         return kept;
     }

@@ -1,7 +1,7 @@
 //! The response to a request as data. Other files write it: the message and the warnings for users, the audit annotations
 //! for programs. The JSON of the `report` operation is this type itself.
 
-use std::collections::BTreeMap;
+use kubernetes::sorted::Map;
 
 use kubernetes::edit::Operation;
 use operators::hco::import::Import;
@@ -21,7 +21,7 @@ pub struct Report {
     /// The message of a denial, for users.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were read.
-    pub nodes: Option<BTreeMap<String, usize>>,
+    pub nodes: Option<Map<String, usize>>,
     /// The workload architectures, sorted.
     pub workload_architectures: Option<Vec<String>>,
     /// The architectures of the control-plane nodes, sorted.
@@ -60,7 +60,7 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The interface for programs that read the audit log.
     #[serde(skip)]
-    pub audit_annotations: BTreeMap<String, String>,
+    pub audit_annotations: Map<String, String>,
 }
 
 /// A golden image, and whether VMs boot from it on each workload architecture.
@@ -69,7 +69,7 @@ pub struct TemplateReport {
     /// The name of its template.
     pub name: String,
     /// By workload architecture.
-    pub architectures: BTreeMap<String, Boot>,
+    pub architectures: Map<String, Boot>,
 }
 
 /// Whether VMs boot from a golden image on nodes of an architecture.
@@ -237,7 +237,7 @@ impl Report {
             repaired_object: None,
             not_checked: Vec::new(),
             warnings: Vec::new(),
-            audit_annotations: BTreeMap::new(),
+            audit_annotations: Map::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Words that several rules and remedies share.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
 use kubernetes::text::{self, escape, quote};
 use operators::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Refusal};
@@ -96,7 +96,7 @@ pub(crate) fn longest_name(has_suffix: bool) -> usize {
 }
 
 /// The names of boot sources for users: the first three, each shortened.
-pub(crate) fn boot_sources(keys: &BTreeSet<&Key>) -> String {
+pub(crate) fn boot_sources(keys: &Set<&Key>) -> String {
     let names: Vec<String> = keys.iter().map(|key| quote(&key.name)).collect();
     text::list(&names, 3)
 }

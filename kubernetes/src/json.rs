@@ -5,8 +5,8 @@
 //! `null` is the same as absent, unknown fields are ignored, and the last of several equal keys counts. A value of
 //! the wrong type is an error that names its path.
 
+use crate::sorted::Map;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
@@ -15,7 +15,6 @@ use serde_json::value::RawValue;
 pub use json_stream::Kind;
 
 use crate::path::{FieldPath, Segment};
-use crate::sorted;
 
 /// A value as it is written in the document, without surrounding whitespace. Its syntax is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +74,7 @@ impl<'a> Json<'a> {
         let (Some(one), Some(other)) = (self.members(), other.members()) else {
             return false;
         };
-        let (one, other) = (sorted::map(one), sorted::map(other));
+        let (one, other) = (Map::from_iter(one), Map::from_iter(other));
         let mut pairs = one.iter().zip(&other);
         one.len() == other.len()
             && pairs.all(|((key, one), (other_key, other))| {
@@ -202,9 +201,9 @@ impl<'a> Object<'a> {
     }
 
     /// All fields; of several equal keys, only the last one.
-    pub fn fields(&self) -> Result<BTreeMap<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
+    pub fn fields(&self) -> Result<Map<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
         let members = self.members.as_ref().map_err(Clone::clone)?;
-        Ok(sorted::map(members.iter().map(|(key, value)| {
+        Ok(Map::from_iter(members.iter().map(|(key, value)| {
             let field = Field {
                 parent: self.path.clone(),
                 segment: Some(Segment::Key(key.clone().into_owned().into())),
@@ -373,7 +372,7 @@ impl<'a> Field<'a> {
         let members = object.members?;
         let mut map = Vec::new();
         map.reserve_exact(members.len());
-        for (key, value) in sorted::map(members) {
+        for (key, value) in Map::from_iter(members) {
             let text = match value.kind() {
                 Kind::Null => Some(Cow::Borrowed("")),
                 _ => string(value.0),

@@ -5,10 +5,8 @@ mod handed_over;
 mod objects;
 mod state;
 
+use kubernetes::sorted::{Map, Set};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-
-use kubernetes::sorted;
 
 use crate::cdi::data_import_cron::{self, Polling, Refusal, SpecVerdict, Verdict, examine_spec};
 use crate::cdi::data_source;
@@ -163,13 +161,13 @@ pub struct Forecast<'a> {
     /// The crons that SSP wants, by template and name.
     pub crons: Vec<Cron>,
     /// All DataSources of the cluster.
-    pub data_sources: BTreeMap<Key, DataSource>,
+    pub data_sources: Map<Key, DataSource>,
     /// The names of the DataSources that SSP creates for templates of the spec, in its order.
     pointers: Vec<String>,
     /// The crons that are missing because of another template, by template and name.
     pub lost: Vec<Lost>,
     /// The names that several crons with different DataSources have.
-    pub same_name: BTreeSet<Key>,
+    pub same_name: Set<Key>,
     /// What stops SSP.
     pub stopped: Option<Stopped>,
 }
@@ -241,7 +239,7 @@ impl<'a> Forecast<'a> {
             same_name: same_names(&crons),
             templates,
             crons,
-            data_sources: BTreeMap::new(),
+            data_sources: Map::new(),
             pointers: wanted
                 .pointers
                 .iter()
@@ -258,10 +256,10 @@ impl<'a> Forecast<'a> {
     /// Adds the DataSources of SSP, then those of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
         let crons = self.crons.iter().enumerate();
-        let by_key: BTreeMap<&Key, usize> =
-            sorted::map(crons.map(|(index, cron)| (&cron.source, index)));
+        let by_key: Map<&Key, usize> =
+            Map::from_iter(crons.map(|(index, cron)| (&cron.source, index)));
         let golden = Key::new(self.golden_namespace, "");
-        let mut sources = BTreeMap::new();
+        let mut sources = Map::new();
         for (name, source) in &wanted.bundle_sources {
             let key = golden.beside(name.as_str());
             let (points_to, label, cron) = match source {
@@ -325,7 +323,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// Says which DataSources have a disk. CDI follows one pointer.
-    fn fill(&self, sources: &mut BTreeMap<Key, DataSource>, reaches_crons: bool) {
+    fn fill(&self, sources: &mut Map<Key, DataSource>, reaches_crons: bool) {
         for source in sources.values_mut() {
             let cron = source.cron.and_then(|index| self.crons.get(index));
             let is_imported =
@@ -376,8 +374,8 @@ impl<'a> Forecast<'a> {
     /// without the suffix of an architecture.
     pub fn of_templates(&self) -> impl Iterator<Item = (&Key, &DataSource)> {
         let managed = self.templates.iter();
-        let managed: BTreeSet<&str> =
-            sorted::set(managed.map(|template| template.spec.managed_data_source.as_str()));
+        let managed: Set<&str> =
+            Set::from_iter(managed.map(|template| template.spec.managed_data_source.as_str()));
         self.data_sources.iter().filter(move |(key, source)| {
             let names = [Some(&*key.name), source.points_to.as_deref()];
             names.into_iter().flatten().any(|name| {
@@ -390,9 +388,9 @@ impl<'a> Forecast<'a> {
     }
 
     /// The names of the templates of which at least one cron is missing because of another template.
-    pub fn lost_templates(&self) -> BTreeSet<&str> {
+    pub fn lost_templates(&self) -> Set<&str> {
         let lost = self.lost.iter();
-        sorted::set(lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name)))
+        Set::from_iter(lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name)))
     }
 
     /// A DataSource of the cluster.
@@ -428,7 +426,7 @@ impl<'a> Forecast<'a> {
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateHyperConverged.
 fn is_refused_by_hco(hco: &HyperConverged<'_>, common: &CommonTemplates) -> bool {
-    let mut names = BTreeSet::new();
+    let mut names = Set::new();
     !hco.placement.errors().is_empty()
         || !hco.infra_errors.is_empty()
         || hco.import.v1_only.is_err()
@@ -458,7 +456,7 @@ fn lost(wanted: &Wanted) -> Vec<Lost> {
         to,
     });
     let by_name = lost.map(|lost| ((lost.template, lost.key.clone()), lost));
-    sorted::map(by_name).into_values().collect()
+    Map::from_iter(by_name).into_values().collect()
 }
 
 /// The crons by template and name, examined.
@@ -481,13 +479,13 @@ fn crons(wanted: &Wanted, templates: &[HandedOver<'_>], verdicts: &[SpecVerdict]
         };
         Some((order, cron))
     });
-    sorted::map(crons).into_values().collect()
+    Map::from_iter(crons).into_values().collect()
 }
 
-fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
-    let mut names = BTreeSet::new();
+fn same_names(crons: &[Cron]) -> Set<Key> {
+    let mut names = Set::new();
     let same = crons.iter().filter(|cron| !names.insert(&cron.key));
-    sorted::set(same.map(|cron| cron.key.clone()))
+    Set::from_iter(same.map(|cron| cron.key.clone()))
 }
 
 impl HandedOver<'_> {

@@ -1,6 +1,6 @@
 //! Correct, complete, or remove the annotations of a template.
 
-use std::collections::{BTreeMap, BTreeSet};
+use kubernetes::sorted::{Map, Set};
 
 use kubernetes::edit::Edits;
 use kubernetes::json::Field;
@@ -147,14 +147,14 @@ impl Remedies<'_, '_> {
     pub(super) fn fit(
         &self,
         template: &Template<'_>,
-        workload: &BTreeMap<String, usize>,
+        workload: &Map<String, usize>,
         value: &str,
     ) -> Option<Fit> {
         Some(fit(self.supported(template)?, workload, value))
     }
 
     /// The architectures of a template's image, if they are known.
-    fn supported(&self, template: &Template<'_>) -> Option<&BTreeSet<String>> {
+    fn supported(&self, template: &Template<'_>) -> Option<&Set<String>> {
         let image = GoldenImage::of_spec(template);
         self.facts.architectures_of(&image)?.ok()
     }
@@ -206,7 +206,7 @@ impl Remedies<'_, '_> {
 
     /// Recommend another image or placement, because none of these nodes can run this image.
     fn another_image_or_placement(&self, template: &Template<'_>, census: &Census) -> Remedy {
-        let none = BTreeSet::new();
+        let none = Set::new();
         let supported = self.supported(template).unwrap_or(&none);
         Remedy::advice(format!(
             "use an image that supports {}, or place the workloads on nodes that this image supports ({})",
@@ -251,7 +251,7 @@ fn intended(template: &Template<'_>, census: &Census) -> Correction {
 }
 
 /// How a value agrees with an image that supports these architectures.
-fn fit(supported: &BTreeSet<String>, workload: &BTreeMap<String, usize>, value: &str) -> Fit {
+fn fit(supported: &Set<String>, workload: &Map<String, usize>, value: &str) -> Fit {
     let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
         .iter()
         .map(String::as_str)

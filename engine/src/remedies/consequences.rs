@@ -1,6 +1,6 @@
 //! The second judgement: what follows from the edits of remedies.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
 use kubernetes::edit::{self, Edit};
 use kubernetes::json::Json;
@@ -21,11 +21,11 @@ const LARGEST: usize = 128 << 10;
 /// What follows from edits.
 pub(super) struct Consequences {
     /// The rules that deny the object then for a reason that they do not deny it for now.
-    pub(super) revealed: BTreeSet<&'static str>,
+    pub(super) revealed: Set<&'static str>,
     /// The templates that they deny it for; without a template, the empty name.
-    pub(super) templates: BTreeSet<String>,
+    pub(super) templates: Set<String>,
     /// The boot sources that have no disk any more.
-    pub(super) lost: BTreeSet<Key>,
+    pub(super) lost: Set<Key>,
 }
 
 impl Remedies<'_, '_> {
@@ -65,7 +65,7 @@ impl Remedies<'_, '_> {
         };
         // A disk that the image does not support is not there, although the forecast takes it to be.
         let lost = match self.facts.images {
-            Images::LookedUp(_) => BTreeSet::new(),
+            Images::LookedUp(_) => Set::new(),
             Images::NotWanted | Images::Skipped => lost,
         };
         let is_any = |template: &str| !lost.is_empty() || templates.contains(template);
@@ -105,7 +105,7 @@ impl Remedies<'_, '_> {
         let is_known = facts.forecast.is_some() || facts.refused.is_some();
         let forecast = after.predict().filter(|_| is_known);
         let after = after.with_forecast(forecast.as_ref());
-        let (mut revealed, mut templates) = (BTreeSet::new(), BTreeSet::new());
+        let (mut revealed, mut templates) = (Set::new(), Set::new());
         for (rule, check) in CHECKS {
             let before = Identities::denials(rule, *check, facts, self.settings);
             let after = Identities::denials(rule, *check, &after, self.settings);

@@ -1,6 +1,6 @@
 //! Enable the import.
 
-use std::collections::{BTreeMap, BTreeSet};
+use kubernetes::sorted::{Map, Set};
 use std::fmt::Write as _;
 
 use kubernetes::edit::Edits;
@@ -52,7 +52,7 @@ impl Remedies<'_, '_> {
             return Remedy::advice("enable the multi-architecture import");
         };
         if !lost.is_empty() && revealed.is_empty() {
-            let keys: BTreeSet<&Key> = lost.iter().collect();
+            let keys: Set<&Key> = lost.iter().collect();
             return Remedy::advice(format!(
                 "before you enable the multi-architecture import, which would leave {} without a disk, move what uses these boot sources to others",
                 boot_sources(&keys)
@@ -101,11 +101,11 @@ impl Remedies<'_, '_> {
     /// person has to check them.
     fn corrections(&self) -> Option<Vec<(&Template<'_>, Option<String>)>> {
         const MOST: usize = 32;
-        let none = BTreeMap::new();
+        let none = Map::new();
         let census = self.facts.census_if_read();
         let workload = census.map_or(&none, |census| &census.workload);
         let mut corrections = Vec::new();
-        for image in &self.facts.golden_images {
+        for image in self.facts.golden_images.iter() {
             let Some(template) = image.template else {
                 continue;
             };

@@ -1,8 +1,7 @@
 //! The audit annotations: an interface for programs.
 
-use std::collections::BTreeMap;
+use kubernetes::sorted::Map;
 
-use kubernetes::sorted;
 use kubernetes::text::{cut, percent_encode};
 
 use super::NAME;
@@ -19,7 +18,7 @@ pub(super) fn annotations(
     report: &Report,
     judged: &[Judged<'_>],
     repairs: &[Step],
-) -> BTreeMap<String, String> {
+) -> Map<String, String> {
     let pairs = [
         ("findings", findings(judged)),
         ("repairs", made(repairs)),
@@ -49,7 +48,7 @@ pub(super) fn annotations(
     let given = pairs
         .into_iter()
         .filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    sorted::map(given)
+    Map::from_iter(given)
 }
 
 fn architectures(names: Option<&[String]>) -> Option<String> {
@@ -65,7 +64,7 @@ fn architectures(names: Option<&[String]>) -> Option<String> {
 
 /// `rule-id/template=deny rule-id=warn`: sorted, one word for each rule and template, with its most severe outcome.
 fn findings(judged: &[Judged<'_>]) -> Option<String> {
-    let mut words = BTreeMap::new();
+    let mut words = Map::new();
     // The most severe outcome is written last.
     for wanted in [Outcome::Carried, Outcome::Warn, Outcome::Deny] {
         for judged in judged {
@@ -84,7 +83,7 @@ fn made(repairs: &[Step]) -> Option<String> {
         let template = step.template.as_deref().unwrap_or_default();
         (word(step.rule, template), step.repair.name().to_owned())
     });
-    bounded(sorted::map(words))
+    bounded(Map::from_iter(words))
 }
 
 /// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order. Two names
@@ -94,7 +93,7 @@ fn word(rule: &Rule, template: &str) -> String {
     format!("{}{slash}{}=", rule.id, percent_encode(template, NAME))
 }
 
-fn bounded(words: BTreeMap<String, String>) -> Option<String> {
+fn bounded(words: Map<String, String>) -> Option<String> {
     /// Enough space for `truncated=` and any number.
     const REST: usize = 32;
     let all = words.len();
@@ -131,7 +130,7 @@ mod tests {
     #[test]
     fn words_are_whole_up_to_the_limit_and_then_counted() {
         // 16 bytes for each word but the last, with the blank behind it.
-        let words = |last: usize| -> BTreeMap<String, String> {
+        let words = |last: usize| -> Map<String, String> {
             let words = (0..1023).map(|number| (format!("{number:010}="), "deny".to_owned()));
             let last = (format!("{:x>1$}=", "z", last - 5), "deny".to_owned());
             words.chain([last]).collect()

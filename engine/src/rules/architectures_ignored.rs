@@ -47,7 +47,7 @@ fn without_import<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// adoptOrigCommonDictAnnotation.
 fn overridden<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    for image in &facts.golden_images {
+    for image in facts.golden_images.iter() {
         let Some((template, Annotation::Shipped(shipped))) =
             image.template.zip(Some(image.annotation))
         else {

@@ -1,6 +1,6 @@
 //! See `architectures-malformed.md`.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
 use kubernetes::text::quote;
 
@@ -21,7 +21,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(census) = facts.workload() else {
             return;
         };
-        let mut seen = BTreeSet::new();
+        let mut seen = Set::new();
         for entry in mistakes {
             if census.workload.contains_key(entry) || !seen.insert(keyed(entry)) {
                 continue;

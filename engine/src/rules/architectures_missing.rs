@@ -14,7 +14,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
         return;
     }
-    for image in &facts.golden_images {
+    for image in facts.golden_images.iter() {
         let Some(template) = image.template else {
             continue;
         };

@@ -21,7 +21,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
         return;
     }
-    for image in &facts.golden_images {
+    for image in facts.golden_images.iter() {
         let value = image.annotation.value();
         let Some(value) = value.filter(|value| !value.0.is_empty()) else {
             continue;

@@ -1,6 +1,6 @@
 //! See `architectures-untidy.md`.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
 use kubernetes::text::quote;
 
@@ -15,7 +15,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         if value.0.is_empty() {
             continue;
         }
-        let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
+        let (mut seen, mut reported) = (Set::new(), Set::new());
         for entry in value.entries() {
             let is_empty = entry.is_empty() || entry.trim().is_empty();
             let is_fine = !is_empty && seen.insert(keyed(entry));

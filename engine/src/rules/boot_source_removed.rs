@@ -1,6 +1,6 @@
 //! See `boot-source-removed.md`.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
 use operators::ssp::data_sources::Key;
 
@@ -15,7 +15,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(changes) = facts.changes else {
         return;
     };
-    let removed: BTreeSet<&Key> = changes.lost_image.iter().collect();
+    let removed: Set<&Key> = changes.lost_image.iter().collect();
     if removed.is_empty() {
         return;
     }

@@ -1,6 +1,6 @@
 //! See `boot-source-replaced.md`.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
 use operators::ssp::data_sources::Key;
 
@@ -17,7 +17,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     };
     let imported = changes.disks.deleted.intersection(&changes.disks.imported);
-    let mut replaced: BTreeSet<&Key> = changes.empty_meanwhile.iter().collect();
+    let mut replaced: Set<&Key> = changes.empty_meanwhile.iter().collect();
     replaced.extend(imported.map(|disk| &disk.data_source));
     if replaced.is_empty() {
         return;

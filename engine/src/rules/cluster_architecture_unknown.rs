@@ -1,6 +1,6 @@
 //! See `cluster-architecture-unknown.md`.
 
-use kubernetes::sorted;
+use kubernetes::sorted::Set;
 use operators::hco::node::Census;
 use operators::ssp::architecture::is_known;
 
@@ -16,7 +16,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     };
     let all = census.workload.keys().chain(&census.control_plane);
-    let unknown = sorted::set(all.filter(|name| !is_known(name)));
+    let unknown = Set::from_iter(all.filter(|name| !is_known(name)));
     if unknown.is_empty() {
         return;
     }

@@ -1,6 +1,6 @@
 //! See `data-source-shared.md`.
 
-use std::collections::BTreeMap;
+use kubernetes::sorted::Map;
 
 use kubernetes::text::quote;
 use operators::forecast::{Forecast, HandedOver};
@@ -35,12 +35,12 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         );
     }
     // Crons of the same name: SSP deletes and creates the object in turn.
-    let mut first = BTreeMap::new();
+    let mut first = Map::new();
     for cron in &forecast.crons {
         if !forecast.same_name.contains(&cron.key) {
             continue;
         }
-        let winner = *first.entry(&cron.key).or_insert(cron.template);
+        let winner = *first.or_insert_with(&cron.key, || cron.template);
         if winner != cron.template {
             let name = &*cron.key.name;
             add(
@@ -57,8 +57,8 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 }
 
 /// The templates with pointers, by the name of the pointer.
-fn by_pointer<'f>(forecast: &'f Forecast<'_>) -> BTreeMap<&'f str, usize> {
-    let mut pointers = BTreeMap::new();
+fn by_pointer<'f>(forecast: &'f Forecast<'_>) -> Map<&'f str, usize> {
+    let mut pointers = Map::new();
     for (place, template) in forecast.templates.iter().enumerate() {
         if template.architectures.is_some() {
             pointers.insert(template.spec.managed_data_source.as_str(), place);

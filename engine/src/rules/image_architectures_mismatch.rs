@@ -1,8 +1,7 @@
 //! See `image-architectures-mismatch.md`.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
-use kubernetes::sorted;
 use kubernetes::text::quote;
 use operators::hco::golden_image::{Annotation, GoldenImage};
 use operators::hco::import::Import;
@@ -22,7 +21,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
         return;
     }
-    for image in &facts.golden_images {
+    for image in facts.golden_images.iter() {
         let Some(value) = image.annotation.value() else {
             continue;
         };
@@ -39,7 +38,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 && !supported.contains(*entry)
                 && (is_own || census.workload.contains_key(*entry))
         });
-        let lacking = sorted::set(lacking);
+        let lacking = Set::from_iter(lacking);
         if !lacking.is_empty() {
             let identity = images::identity(facts.common, image);
             let identity = Identity::template(image.name).with_value(identity);
@@ -54,8 +53,8 @@ fn describe<'a>(
     facts: &Facts<'_>,
     image: &GoldenImage<'a>,
     census: &Census,
-    lacking: &BTreeSet<&str>,
-    supported: &BTreeSet<String>,
+    lacking: &Set<&str>,
+    supported: &Set<String>,
 ) -> Finding<'a> {
     let (path, fixes) = match (image.template, image.annotation) {
         (Some(template), Annotation::Spec(_)) => {

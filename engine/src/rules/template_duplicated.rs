@@ -1,6 +1,6 @@
 //! See `template-duplicated.md`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use kubernetes::sorted::{Map, Set};
 
 use kubernetes::text::quote;
 
@@ -11,11 +11,11 @@ use crate::fix::Fix;
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, getDicMapFromCr:
 /// names are compared regardless of whether a template is enabled.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let mut first = BTreeMap::new();
-    let mut reported = BTreeSet::new();
+    let mut first = Map::new();
+    let mut reported = Set::new();
     for template in &facts.hco.templates {
         let name = template.name.as_str();
-        let index = *first.entry(name).or_insert(template.index);
+        let index = *first.or_insert_with(name, || template.index);
         // A name that occurs three times is one problem.
         if index == template.index || !reported.insert(name) {
             continue;

@@ -3,13 +3,13 @@
 //! A node of a real cluster has about 70 labels, and a placement names only a few of them. Only those
 //! labels are stored while the list is read.
 
+use crate::sorted::Map;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// Label keys, each with a number: its slot.
 #[derive(Debug, Default)]
 pub struct LabelKeys<'k> {
-    slots: BTreeMap<&'k [u8], usize>,
+    slots: Map<&'k [u8], usize>,
     /// Whether a known key has this hash. The length is a power of two, or zero if there are no keys.
     known_hashes: Vec<bool>,
 }
@@ -19,7 +19,7 @@ impl<'k> LabelKeys<'k> {
     pub fn add(&mut self, key: &'k str) -> usize {
         let key = key.as_bytes();
         let next = self.slots.len();
-        let slot = *self.slots.entry(key).or_insert(next);
+        let slot = *self.slots.or_insert_with(key, || next);
         if self.slots.len() * SPREAD > self.known_hashes.len() {
             self.known_hashes = vec![false; (self.slots.len() * SPREAD * 2).next_power_of_two()];
             for known in self.slots.keys() {

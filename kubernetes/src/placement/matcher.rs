@@ -1,6 +1,6 @@
 //! A placement, prepared for matching many nodes.
 
-use std::collections::BTreeSet;
+use crate::sorted::Set;
 
 use super::Placement;
 use super::label_values::{LabelKeys, LabelValues};
@@ -24,7 +24,7 @@ impl<'p> Matcher<'p> {
             node_selector: node_selector.collect(),
             terms: placement.required.as_deref().map(|terms| {
                 // A repeated term does not match any more nodes.
-                let mut seen = BTreeSet::new();
+                let mut seen = Set::new();
                 let terms = terms.iter().filter(|term| seen.insert(*term));
                 terms.map(|term| Prepared::new(term, keys)).collect()
             }),

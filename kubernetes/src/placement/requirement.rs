@@ -1,14 +1,13 @@
 //! One requirement of a node selector term, parsed once and matched against many nodes. A requirement that
 //! cannot be parsed becomes a [`SelectorError`].
 
-use std::collections::BTreeSet;
+use crate::sorted::Set;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 
 use super::label::{key_error, value_error};
 use super::{Part, Place, SelectorError};
-use crate::sorted;
 
 /// The maximum number of errors of one requirement that are reported. All of them repeat the requirement, whose list of
 /// values can be as long as the request.
@@ -24,8 +23,8 @@ pub(super) struct LabelRequirement {
 /// What a term requires of a label's value. Long lists of values are searched for every node, so they are sets.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Test {
-    In(BTreeSet<String>),
-    NotIn(BTreeSet<String>),
+    In(Set<String>),
+    NotIn(Set<String>),
     Exists,
     DoesNotExist,
     Gt(i64),
@@ -48,7 +47,7 @@ impl LabelRequirement {
     ) -> Result<Self, Vec<SelectorError>> {
         let values = requirement.values.as_deref().unwrap_or_default();
         let mut errors = Errors::new(place);
-        let set = || sorted::set(values.iter().cloned());
+        let set = || Set::from_iter(values.iter().cloned());
         let test = match requirement.operator.as_str() {
             "In" => Some(Test::In(set())),
             "NotIn" => Some(Test::NotIn(set())),

@@ -2,11 +2,10 @@
 
 mod index;
 
-use std::collections::{BTreeMap, BTreeSet};
+use kubernetes::sorted::{Map, Set};
 use std::fmt;
 
 use kubernetes::json::{Json, Object, WrongType};
-use kubernetes::sorted;
 use kubernetes::text::ascii_lower;
 
 use crate::cdi::image::index::Index;
@@ -93,7 +92,7 @@ impl Image {
     /// # Errors
     ///
     /// Why the architectures are unknown: a text from an external source.
-    pub fn architectures(&self, registry: &dyn Registry) -> Result<BTreeSet<String>, String> {
+    pub fn architectures(&self, registry: &dyn Registry) -> Result<Set<String>, String> {
         architectures(&self.to_string(), registry)
     }
 
@@ -116,7 +115,7 @@ impl Image {
     /// Why nothing is known about the image: a text from an external source.
     pub fn contents(
         &self,
-        architectures: &BTreeSet<String>,
+        architectures: &Set<String>,
         registry: &dyn Registry,
     ) -> Result<Contents, String> {
         let answer = registry.manifest(&self.to_string())?;
@@ -126,19 +125,18 @@ impl Image {
         };
         let mut contents = Contents {
             listed: index.architectures(),
-            availability: BTreeMap::new(),
+            availability: Map::new(),
         };
         if contents.listed.is_empty() && !index.has_default() {
             return Err(NO_LINUX_IMAGE.to_owned());
         }
-        let mut entries = BTreeMap::new();
+        let mut entries = Map::new();
         for architecture in architectures {
             let availability = match index.entry(architecture) {
                 None => Availability::Absent,
                 Some(digest) => {
                     let entry = entries
-                        .entry(digest)
-                        .or_insert_with(|| self.with_digest(digest)?.read_single(registry));
+                        .or_insert_with(digest, || self.with_digest(digest)?.read_single(registry));
                     match entry {
                         Ok(single) if single.architecture == *architecture => {
                             Availability::Present(single.kind)
@@ -179,13 +177,13 @@ impl Image {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
     /// The architectures that the image lists for Linux.
-    pub listed: BTreeSet<String>,
+    pub listed: Set<String>,
     /// What it has for each architecture that is asked for.
-    pub availability: BTreeMap<String, Availability>,
+    pub availability: Map<String, Availability>,
 }
 
 impl Contents {
-    fn of_single(single: Single, architectures: &BTreeSet<String>) -> Result<Self, String> {
+    fn of_single(single: Single, architectures: &Set<String>) -> Result<Self, String> {
         if single.architecture.is_empty() {
             return Err(NO_LINUX_IMAGE.to_owned());
         }
@@ -198,8 +196,8 @@ impl Contents {
             (architecture.clone(), availability)
         });
         Ok(Self {
-            availability: sorted::map(availability),
-            listed: sorted::set([single.architecture]),
+            availability: Map::from_iter(availability),
+            listed: Set::from_iter([single.architecture]),
         })
     }
 }
@@ -279,7 +277,7 @@ fn is_missing(error: &str) -> bool {
 }
 
 /// The architectures of an image for Linux, given by its reference.
-pub fn architectures(image: &str, registry: &dyn Registry) -> Result<BTreeSet<String>, String> {
+pub fn architectures(image: &str, registry: &dyn Registry) -> Result<Set<String>, String> {
     let mut architectures = match read(&registry.manifest(image)?, Index::read)? {
         Some(index) if index.has_default() => {
             return Err("an entry of the index has no platform".to_owned());
@@ -287,7 +285,7 @@ pub fn architectures(image: &str, registry: &dyn Registry) -> Result<BTreeSet<St
         Some(index) => index.architectures(),
         None => {
             let single = read(&registry.manifest_and_config(image)?, Single::read)?;
-            sorted::set([single.architecture])
+            Set::from_iter([single.architecture])
         }
     };
     // An empty entry of an annotation must not count as supported by the image.
@@ -536,7 +534,7 @@ mod tests {
     /// A registry that has these images, and records the questions.
     struct Repository {
         /// By the part of the reference that follows the repository.
-        answers: BTreeMap<&'static str, Result<String, &'static str>>,
+        answers: Map<&'static str, Result<String, &'static str>>,
         questions: std::cell::RefCell<Vec<String>>,
     }
 
@@ -666,7 +664,7 @@ mod tests {
         let amd64 = Availability::Contradicts("arm64".to_owned());
         assert_eq!(contents.availability["amd64"], amd64);
         assert_eq!(contents.availability["arm64"], CONTAINER_DISK);
-        assert_eq!(contents.listed, BTreeSet::new());
+        assert_eq!(contents.listed, Set::new());
     }
 
     #[test]

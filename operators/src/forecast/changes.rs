@@ -1,6 +1,6 @@
 //! What changes in a cluster from one object, or one set of nodes, to another.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
 use super::state::{Disk, State};
 use super::{Forecast, Refused};
@@ -16,37 +16,37 @@ pub struct Changes {
     /// The disks.
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not until the new import is done.
-    pub empty_meanwhile: BTreeSet<Key>,
+    pub empty_meanwhile: Set<Key>,
     /// The DataSources that had a disk and do not have one any more.
-    pub lost_image: BTreeSet<Key>,
+    pub lost_image: Set<Key>,
 }
 
 /// What becomes of the crons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CronChanges {
     /// New ones.
-    pub created: BTreeSet<Key>,
+    pub created: Set<Key>,
     /// Those that are gone.
-    pub deleted: BTreeSet<Key>,
+    pub deleted: Set<Key>,
     /// Those that were deleted and created again.
-    pub recreated: BTreeSet<Key>,
+    pub recreated: Set<Key>,
     /// All others.
-    pub unchanged: BTreeSet<Key>,
+    pub unchanged: Set<Key>,
 }
 
 /// What becomes of the DataSources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSourceChanges {
     /// New ones.
-    pub created: BTreeSet<Key>,
+    pub created: Set<Key>,
     /// Those that are gone.
-    pub deleted: BTreeSet<Key>,
+    pub deleted: Set<Key>,
     /// Those that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
     /// Those that were deleted and created again.
-    pub recreated: BTreeSet<Key>,
+    pub recreated: Set<Key>,
     /// All others.
-    pub unchanged: BTreeSet<Key>,
+    pub unchanged: Set<Key>,
 }
 
 /// A DataSource that points to another one than before.
@@ -64,13 +64,13 @@ pub struct Retarget {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskChanges {
     /// Those that stay.
-    pub kept: BTreeSet<Disk>,
+    pub kept: Set<Disk>,
     /// Those that are gone.
-    pub deleted: BTreeSet<Disk>,
+    pub deleted: Set<Disk>,
     /// Those that are imported, for the first time or again.
-    pub imported: BTreeSet<Disk>,
+    pub imported: Set<Disk>,
     /// Those that no DataSource uses in the end.
-    pub leftover: BTreeSet<Disk>,
+    pub leftover: Set<Disk>,
 }
 
 /// What changes in a cluster if it becomes what a forecast says. An object that is refused changes nothing.
@@ -127,9 +127,9 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Refused<
     let (filled_before, filled_after) = (before.filled(), state.filled());
     let both = filled_before.intersection(&filled_after);
     let meanwhile = both.filter(|key| !way.filled_meanwhile.contains(*key));
-    let mut empty_meanwhile = BTreeSet::new();
+    let mut empty_meanwhile = Set::new();
     empty_meanwhile.extend(meanwhile.cloned());
-    let mut lost_image = BTreeSet::new();
+    let mut lost_image = Set::new();
     lost_image.extend(filled_before.difference(&filled_after).cloned());
     Changes {
         crons: (!state.never_settles).then_some(crons),
@@ -140,9 +140,9 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Refused<
     }
 }
 
-fn disks(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
-    let used: BTreeSet<&Disk> = {
-        let mut used = BTreeSet::new();
+fn disks(before: &State<'_>, after: &State<'_>, imported: Set<Disk>) -> DiskChanges {
+    let used: Set<&Disk> = {
+        let mut used = Set::new();
         used.extend(
             after
                 .sources

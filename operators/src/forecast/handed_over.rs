@@ -1,7 +1,7 @@
 //! The templates that HCO hands over to SSP, sorted by name.
 
+use kubernetes::sorted::Map;
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use kubernetes::json::{Json, Object, WrongType};
@@ -46,7 +46,7 @@ pub struct HandedOver<'a> {
 ///
 /// A template has a field of another type, which HCO's schema rejects.
 pub(super) fn handed_over<'a>(given: &Given<'a>) -> Result<Vec<HandedOver<'a>>, WrongType<'a>> {
-    let mut sorted = BTreeMap::new();
+    let mut sorted = Map::new();
     for image in golden_images(given.hco, given.common) {
         if let Some(template) = HandedOver::new(&image, given)? {
             sorted.insert(template.name, template);

@@ -1,6 +1,6 @@
 //! The objects that are really in a cluster.
 
-use std::collections::BTreeMap;
+use kubernetes::sorted::Map;
 use std::rc::Rc;
 
 use kubernetes::json::{Json, Object, WrongType};
@@ -20,10 +20,10 @@ const SSP: &str = "SSP.ssp.kubevirt.io";
 /// The objects of a cluster, by kind. A kind is `None` if it was not read.
 #[derive(Debug, Default)]
 pub struct Objects<'a> {
-    pub(super) crons: Option<BTreeMap<Key, RealCron<'a>>>,
-    pub(super) sources: Option<BTreeMap<Key, RealSource>>,
+    pub(super) crons: Option<Map<Key, RealCron<'a>>>,
+    pub(super) sources: Option<Map<Key, RealSource>>,
     /// PersistentVolumeClaims and VolumeSnapshots.
-    pub(super) disks: Option<BTreeMap<Key, RealDisk>>,
+    pub(super) disks: Option<Map<Key, RealDisk>>,
 }
 
 #[derive(Debug)]

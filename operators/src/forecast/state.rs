@@ -1,9 +1,7 @@
 //! What is in a cluster: crons, DataSources, and disks; and what SSP and CDI do to it, until nothing changes any more.
 
-use std::collections::{BTreeMap, BTreeSet};
+use kubernetes::sorted::{Map, Set};
 use std::rc::Rc;
-
-use kubernetes::sorted;
 
 use super::objects::{Objects, RealCron};
 use super::{CreatedBy, Cron, Forecast, Yield};
@@ -14,15 +12,15 @@ use crate::ssp::data_sources::Key;
 /// The crons, DataSources, and disks of golden images.
 #[derive(Debug, Clone, Default)]
 pub struct State<'a> {
-    pub(super) crons: BTreeMap<Key, CronState<'a>>,
-    pub(super) sources: BTreeMap<Key, SourceState>,
-    pub(super) disks: BTreeMap<Disk, DiskState>,
+    pub(super) crons: Map<Key, CronState<'a>>,
+    pub(super) sources: Map<Key, SourceState>,
+    pub(super) disks: Map<Disk, DiskState>,
     /// Counts imports, so that the oldest ones are known.
     uses: usize,
     /// Whether two crons with one name replace each other without end.
     pub(super) never_settles: bool,
     /// The disks that no cron has imported, by their names.
-    uploaded: BTreeMap<Key, Disk>,
+    uploaded: Map<Key, Disk>,
 }
 
 /// A disk: CDI names it after the DataSource and the digest of the image. The digest is not known here: two disks are the
@@ -82,13 +80,13 @@ pub(super) struct DiskState {
 #[derive(Debug, Default)]
 pub(super) struct Way {
     /// The crons that were deleted, and maybe created again.
-    pub(super) deleted_crons: BTreeSet<Key>,
+    pub(super) deleted_crons: Set<Key>,
     /// The DataSources that were away, and maybe still are.
-    pub(super) deleted_sources: BTreeSet<Key>,
+    pub(super) deleted_sources: Set<Key>,
     /// The disks that were imported.
-    pub(super) imported: BTreeSet<Disk>,
+    pub(super) imported: Set<Disk>,
     /// The DataSources that had a disk before the first new import was done.
-    pub(super) filled_meanwhile: BTreeSet<Key>,
+    pub(super) filled_meanwhile: Set<Key>,
 }
 
 impl<'a> State<'a> {
@@ -102,9 +100,9 @@ impl<'a> State<'a> {
     /// The same with the objects that are really there. What was not read stays as it is.
     #[must_use]
     pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
-        let mut names = BTreeMap::new();
+        let mut names = Map::new();
         if let Some(crons) = &objects.crons {
-            self.crons = sorted::map(crons.iter().map(|(key, cron)| {
+            self.crons = Map::from_iter(crons.iter().map(|(key, cron)| {
                 let cron = CronState::real(key, cron);
                 (key.clone(), cron)
             }));
@@ -116,7 +114,7 @@ impl<'a> State<'a> {
             }
         }
         if let Some(disks) = &objects.disks {
-            self.disks.clear();
+            self.disks = Map::new();
             for (key, real) in disks {
                 let disk = names.get(key).cloned().unwrap_or_else(|| Disk {
                     data_source: key.clone(),
@@ -135,7 +133,7 @@ impl<'a> State<'a> {
             }
         }
         if let Some(sources) = &objects.sources {
-            self.sources = sorted::map(sources.iter().map(|(key, real)| {
+            self.sources = Map::from_iter(sources.iter().map(|(key, real)| {
                 let disk = real.disk.as_deref();
                 let disk = disk.and_then(|name| names.get(&key.beside(name)));
                 let source = SourceState {
@@ -158,7 +156,7 @@ impl<'a> State<'a> {
     fn assume_disks(&mut self) {
         for (key, cron) in &self.crons {
             if let Some(disk) = &cron.disk {
-                let state = self.disks.entry(disk.clone()).or_default();
+                let state = self.disks.or_default(disk.clone());
                 state.cron = Some(Rc::clone(&key.name));
                 state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
             }
@@ -169,7 +167,7 @@ impl<'a> State<'a> {
     /// can see a cron that SSP has replaced too late to clean up after the old one; this is the usual order.
     pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> Way {
         let mut way = Way::default();
-        let mut removed = BTreeSet::new();
+        let mut removed = Set::new();
         self.never_settles |= !forecast.same_name.is_empty();
         let reaches_crons = self.put_sources(forecast);
         if reaches_crons {
@@ -192,7 +190,7 @@ impl<'a> State<'a> {
     }
 
     /// A DataSource that the same operator deletes and creates at once is not away for a while.
-    fn note_absent(&self, removed: &BTreeSet<Key>, absent: &mut BTreeSet<Key>) {
+    fn note_absent(&self, removed: &Set<Key>, absent: &mut Set<Key>) {
         let removed = removed.iter();
         absent.extend(
             removed
@@ -247,7 +245,7 @@ impl<'a> State<'a> {
     }
 
     fn put_source(&mut self, key: &Key, points_to: Option<&str>, cron: Option<&Cron>) {
-        let source = self.sources.entry(key.clone()).or_default();
+        let source = self.sources.or_default(key.clone());
         source.is_of_ssp = true;
         source.cron = cron.map(|cron| Rc::clone(&cron.key.name));
         if cron.is_none() {
@@ -261,7 +259,7 @@ impl<'a> State<'a> {
     }
 
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources.
-    fn delete_sources(&mut self, forecast: &Forecast<'_>, removed: &mut BTreeSet<Key>) {
+    fn delete_sources(&mut self, forecast: &Forecast<'_>, removed: &mut Set<Key>) {
         self.sources.retain(|key, source| {
             let wanted = forecast.data_sources.get(key);
             let is_kept =
@@ -278,7 +276,7 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataImportCrons;
     /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
-    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, deleted: &mut BTreeSet<Key>) {
+    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, deleted: &mut Set<Key>) {
         let mut is_stopped = false;
         let crons = forecast.crons.iter();
         let crons: Vec<&Cron> = crons
@@ -306,7 +304,7 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
             return;
         }
-        let wanted: BTreeSet<&Key> = sorted::set(crons.iter().map(|cron| &cron.key));
+        let wanted: Set<&Key> = Set::from_iter(crons.iter().map(|cron| &cron.key));
         self.crons.retain(|key, cron| {
             let is_kept = !cron.is_of_ssp || wanted.contains(key);
             if !is_kept {
@@ -345,7 +343,7 @@ impl<'a> State<'a> {
     /// What CDI does when a cron is deleted.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
-    fn clean_up(&mut self, deleted: &BTreeSet<Key>, removed: &mut BTreeSet<Key>) {
+    fn clean_up(&mut self, deleted: &Set<Key>, removed: &mut Set<Key>) {
         let crons = &self.crons;
         if deleted.is_empty() {
             return;
@@ -395,7 +393,7 @@ impl<'a> State<'a> {
             if cron.yields == Yield::Nothing || self.manages(key, cron) != Some(true) {
                 continue;
             }
-            let source = self.sources.entry(cron.source.clone()).or_default();
+            let source = self.sources.or_default(cron.source.clone());
             source.cron = Some(Rc::clone(&key.name));
             source.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
             if cron.disk.is_some() {
@@ -423,12 +421,12 @@ impl<'a> State<'a> {
     /// CDI imports the disks of new crons. Each import succeeds.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume, update.
-    fn import(&mut self, imported: &mut BTreeSet<Disk>) {
-        let mut by_cron: BTreeMap<Key, Vec<Disk>> = BTreeMap::new();
+    fn import(&mut self, imported: &mut Set<Disk>) {
+        let mut by_cron: Map<Key, Vec<Disk>> = Map::new();
         for (disk, state) in &self.disks {
             if let Some(cron) = &state.cron {
                 let cron = disk.data_source.beside(Rc::clone(cron));
-                by_cron.entry(cron).or_default().push(disk.clone());
+                by_cron.or_default(cron).push(disk.clone());
             }
         }
         let mut disks = Vec::new();
@@ -441,7 +439,7 @@ impl<'a> State<'a> {
             }
             let disk = cron.imported();
             self.uses += 1;
-            let state = self.disks.entry(disk.clone()).or_insert_with(|| {
+            let state = self.disks.or_insert_with(disk.clone(), || {
                 imported.insert(disk.clone());
                 DiskState::default()
             });
@@ -484,7 +482,7 @@ impl<'a> State<'a> {
     }
 
     /// The DataSources that have a disk, their own one or the one of the DataSource that they point to.
-    pub(super) fn filled(&self) -> BTreeSet<Key> {
+    pub(super) fn filled(&self) -> Set<Key> {
         let has_disk = |source: &SourceState| {
             let disk = source.disk.as_ref().filter(|_| source.points_to.is_none());
             disk.is_some_and(|disk| self.disks.contains_key(disk))
@@ -499,7 +497,7 @@ impl<'a> State<'a> {
                     self.sources.get(&target).is_some_and(has_disk)
                 }
             });
-        sorted::set(filled.map(|(key, _)| key.clone()))
+        Set::from_iter(filled.map(|(key, _)| key.clone()))
     }
 }
 
@@ -574,7 +572,7 @@ impl<'a> CronState<'a> {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
 fn collect_garbage(
-    disks: &mut BTreeMap<Disk, DiskState>,
+    disks: &mut Map<Disk, DiskState>,
     cron: &cdi::Cron<'_>,
     name: &str,
     old: impl Iterator<Item = Disk>,
@@ -585,7 +583,7 @@ fn collect_garbage(
     }
     let keep = cron.spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
     let keep = usize::try_from(keep).unwrap_or_default().saturating_sub(1);
-    let mut by_use = BTreeSet::new();
+    let mut by_use = Set::new();
     for disk in old {
         match disks.get(&disk) {
             Some(state) if state.cron.as_deref() == Some(name) => {

@@ -1,8 +1,6 @@
 //! The annotation that lists the architectures of an image.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use kubernetes::sorted;
+use kubernetes::sorted::{Map, Set};
 
 /// The value of an architectures annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +17,10 @@ impl<'a> Architectures<'a> {
     /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
     /// removeUnsupportedArchs: the comparison is exact, and an entry that is not equal to a workload architecture is
     /// dropped silently.
-    pub fn supported(self, workload: &BTreeMap<String, usize>) -> BTreeSet<&str> {
+    pub fn supported(self, workload: &Map<String, usize>) -> Set<&str> {
         let entries = self.entries().filter(|entry| !entry.is_empty());
         let names = entries.filter_map(|entry| workload.get_key_value(entry));
-        sorted::set(names.map(|(name, _)| name.as_str()))
+        Set::from_iter(names.map(|(name, _)| name.as_str()))
     }
 }
 
@@ -35,10 +33,10 @@ mod tests {
 
     #[test]
     fn the_comparison_with_the_nodes_is_exact() {
-        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
+        let workload = Map::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
         let supported = |value| Architectures(value).supported(&workload);
-        assert_eq!(supported("amd64, arm64"), BTreeSet::from(["amd64"]));
-        assert_eq!(supported("AMD64"), BTreeSet::new());
-        assert_eq!(supported(""), BTreeSet::new());
+        assert_eq!(supported("amd64, arm64"), Set::from(["amd64"]));
+        assert_eq!(supported("AMD64"), Set::new());
+        assert_eq!(supported(""), Set::new());
     }
 }

@@ -1,9 +1,8 @@
 //! The golden images that HCO creates from a HyperConverged: the templates of its spec, merged with those that HCO
 //! ships.
 
-use std::collections::{BTreeMap, BTreeSet};
+use kubernetes::sorted::{Map, Set};
 
-use kubernetes::sorted;
 use kubernetes::value::Value;
 
 use crate::hco::architectures::Architectures;
@@ -11,7 +10,7 @@ use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::template::{Enable, Registry, Source, Template};
 
 /// The templates that HCO ships, by name.
-pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
+pub type CommonTemplates = Map<String, CommonTemplate>;
 
 /// What is known about a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +99,7 @@ const SHIPPED: [(&str, &str, &str); 3] = [
 /// ships.
 pub fn common_templates(
     hco: &HyperConverged<'_>,
-    setting: Option<&BTreeMap<String, String>>,
+    setting: Option<&Map<String, String>>,
 ) -> CommonTemplates {
     let known = |name: &str, url: &str, annotation| CommonTemplate {
         registry: Some(Registry::at(url)),
@@ -108,12 +107,12 @@ pub fn common_templates(
         spec: CommonSpec::built_in(name, url),
     };
     let mut table: CommonTemplates = match setting {
-        Some(setting) => sorted::map(
+        Some(setting) => Map::from_iter(
             setting
                 .iter()
                 .map(|(name, url)| (name.clone(), known(name, url, CommonAnnotation::Unknown))),
         ),
-        None => sorted::map(SHIPPED.map(|(name, url, value)| {
+        None => Map::from_iter(SHIPPED.map(|(name, url, value)| {
             let annotation = CommonAnnotation::Value(value.to_owned());
             (name.to_owned(), known(name, url, annotation))
         })),
@@ -121,13 +120,11 @@ pub fn common_templates(
     for template in &hco.status_templates {
         if template.modified {
             // The status shows the user's version of the template, so the original comes from the table.
-            table
-                .entry(template.name.clone())
-                .or_insert(CommonTemplate {
-                    registry: None,
-                    annotation: CommonAnnotation::Unknown,
-                    spec: CommonSpec::Unknown,
-                });
+            table.or_insert_with(template.name.clone(), || CommonTemplate {
+                registry: None,
+                annotation: CommonAnnotation::Unknown,
+                spec: CommonSpec::Unknown,
+            });
         } else {
             let annotation = template.architectures.clone();
             table.insert(
@@ -242,7 +239,7 @@ pub fn golden_images<'a>(
     common: &'a CommonTemplates,
 ) -> Vec<GoldenImage<'a>> {
     let mut images = Vec::new();
-    let mut overridden = BTreeSet::new();
+    let mut overridden = Set::new();
     for template in &hco.templates {
         let name = template.name.as_str();
         let original = common.get(name);

@@ -6,8 +6,8 @@
 mod error;
 mod tally;
 
+use kubernetes::sorted::{Map, Set};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
 use json_stream::{Error, Kind, Reader, Text};
 
@@ -21,16 +21,16 @@ use kubernetes::placement::Placement;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Census {
     /// How many workload nodes have each architecture.
-    pub workload: BTreeMap<String, usize>,
+    pub workload: Map<String, usize>,
     /// The architectures of the control-plane nodes, regardless of the placement.
-    pub control_plane: BTreeSet<String>,
+    pub control_plane: Set<String>,
     /// For each value of the label `kubernetes.io/arch`: what the workload architectures are if the
     /// nodeSelector of the placement also requires that value.
     ///
     /// These are the architectures of all nodes that match the placement and have the label. A placement
     /// that restricts nothing matches every node here, regardless of its role, because a nodeSelector replaces
     /// the worker label. A value is missing if none of its nodes matches.
-    pub by_arch_label: BTreeMap<String, BTreeSet<String>>,
+    pub by_arch_label: Map<String, Set<String>>,
 }
 
 /// Counts the nodes of a list as Kubernetes writes it, once for each placement. The list may be masked:

@@ -1,6 +1,6 @@
 //! The architecture of a VirtualMachine, and the nodes on which its launcher pod can run.
 
-use std::collections::BTreeMap;
+use kubernetes::sorted::Map;
 
 use kubernetes::json::{Field, Json, Object, WrongType};
 use kubernetes::placement::ARCHITECTURE_LABEL;
@@ -22,7 +22,7 @@ pub struct VirtualMachine {
     /// `spec.template.spec.architecture`, empty if it is not stated.
     pub architecture: String,
     /// `spec.template.spec.nodeSelector`.
-    pub node_selector: BTreeMap<String, String>,
+    pub node_selector: Map<String, String>,
     /// The DataSources that its dataVolumeTemplates name, in their order.
     pub data_sources: Vec<SourceRef>,
 }
@@ -83,7 +83,7 @@ impl VirtualMachine {
         let spec = machine.object("spec");
         let instance = spec.object("template").object("spec");
         let namespace = metadata.field("namespace").string()?.unwrap_or_default();
-        let mut node_selector = BTreeMap::new();
+        let mut node_selector = Map::new();
         for (key, value) in instance.object("nodeSelector").fields()? {
             node_selector.insert(key.into_owned(), value.string()?.unwrap_or_default());
         }

@@ -1,6 +1,6 @@
 //! The architectures that SSP supports, and those that it reads from the cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use kubernetes::sorted::{Map, Set};
 
 use crate::hco::node::Census;
 
@@ -62,9 +62,9 @@ impl Architecture {
 #[derive(Debug, Clone, Copy)]
 pub struct Cluster<'a> {
     /// Those of the control-plane nodes.
-    pub control_plane: &'a BTreeSet<String>,
+    pub control_plane: &'a Set<String>,
     /// Those of the workload nodes, with the number of nodes.
-    pub workload: &'a BTreeMap<String, usize>,
+    pub workload: &'a Map<String, usize>,
 }
 
 /// Why SSP cannot use the architectures of a cluster.

@@ -5,11 +5,9 @@
 //!
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
-use std::collections::{BTreeMap, BTreeSet};
+use kubernetes::sorted::{Map, Set};
 use std::fmt;
 use std::rc::Rc;
-
-use kubernetes::sorted;
 
 use super::architecture::Architecture;
 use super::bundle;
@@ -100,9 +98,9 @@ pub struct LostCron {
 #[derive(Debug, Default)]
 pub struct Wanted {
     /// The crons, by the DataSource that they manage.
-    pub crons: BTreeMap<Key, Cron>,
+    pub crons: Map<Key, Cron>,
     /// The DataSources in the namespace for golden images that belong to VM templates of the bundle.
-    pub bundle_sources: BTreeMap<String, DataSource>,
+    pub bundle_sources: Map<String, DataSource>,
     /// The other ones, each of which points to another, in the order in which SSP makes them.
     pub pointers: Vec<(String, String)>,
     /// The crons that are not there.
@@ -141,8 +139,8 @@ impl Wanted {
     /// dropped itself.
     pub fn lost_to(&self) -> impl Iterator<Item = (&LostCron, Option<usize>)> {
         let dropped = self.lost.iter().filter(|lost| lost.is_dropped);
-        let dropped: BTreeMap<&Key, &Cron> =
-            sorted::map(dropped.map(|lost| (&lost.data_source, &lost.cron)));
+        let dropped: Map<&Key, &Cron> =
+            Map::from_iter(dropped.map(|lost| (&lost.data_source, &lost.cron)));
         self.lost.iter().map(move |lost| {
             let last = self.crons.get(&lost.data_source);
             let last = last.or_else(|| dropped.get(&lost.data_source).copied());
@@ -232,7 +230,7 @@ impl Wanted {
 
     /// MIRRORS: addDataSourceReferenceForCrons, which compares names regardless of the namespace.
     fn add_pointers(&mut self, templates: &[Template<'_>], architectures: &[Architecture]) {
-        let mut seen = BTreeSet::new();
+        let mut seen = Set::new();
         for template in templates {
             let name = template.managed_data_source;
             if seen.contains(name) || self.bundle_sources.contains_key(name) {

@@ -1,9 +1,8 @@
 //! An index of images for several platforms.
 
-use std::collections::BTreeSet;
+use kubernetes::sorted::Set;
 
 use kubernetes::json::{Field, Object, WrongType};
-use kubernetes::sorted;
 
 /// An index, also one in Docker's format.
 pub(super) struct Index {
@@ -46,7 +45,7 @@ impl Index {
 
     /// The architectures that the index lists for Linux. Attestations have the architecture and operating system
     /// `unknown`.
-    pub(super) fn architectures(&self) -> BTreeSet<String> {
+    pub(super) fn architectures(&self) -> Set<String> {
         let platforms = self
             .entries
             .iter()
@@ -54,7 +53,7 @@ impl Index {
         let for_linux = platforms.filter(|platform| {
             !platform.architecture.is_empty() && platform.rank(&platform.architecture).is_some()
         });
-        sorted::set(for_linux.map(|platform| platform.architecture.clone()))
+        Set::from_iter(for_linux.map(|platform| platform.architecture.clone()))
     }
 
     /// Whether an entry is for every platform that no other entry is for.

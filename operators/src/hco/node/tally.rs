@@ -1,11 +1,10 @@
 //! Counts nodes by architecture while a list of them is read. It is independent of the format of the list.
 
+use kubernetes::sorted::Set;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use super::Census;
 use kubernetes::placement::{LabelKeys, LabelValues, Matcher, Placement};
-use kubernetes::sorted;
 
 /// One census for each placement. A reader of the list fills in [`Tally::node`] and calls [`Tally::count`],
 /// node by node.
@@ -136,7 +135,7 @@ impl Count<'_> {
             if let Some(known) = census.by_arch_label.get_mut(value) {
                 add(known, architecture);
             } else {
-                let known = sorted::set([architecture.to_owned()]);
+                let known = Set::from_iter([architecture.to_owned()]);
                 census.by_arch_label.insert(value.to_owned(), known);
             }
         }
@@ -144,7 +143,7 @@ impl Count<'_> {
 }
 
 /// Adds a string, and copies it only if it is new. Copying it for every node makes a large list 15 % slower.
-fn add(set: &mut BTreeSet<String>, text: &str) {
+fn add(set: &mut Set<String>, text: &str) {
     if !set.contains(text) {
         set.insert(text.to_owned());
     }
