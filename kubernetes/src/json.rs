@@ -8,6 +8,7 @@
 use crate::sorted::Map;
 use std::borrow::Cow;
 use std::fmt;
+use std::rc::Rc;
 
 use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -114,23 +115,62 @@ fn string(quoted: &str) -> Option<Cow<'_, str>> {
     read.ok().map(Cow::Owned)
 }
 
-/// A value of an unexpected type.
+/// A value of an unexpected type. Shared, because every field below the value has this error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WrongType<'a> {
+pub struct WrongType<'a>(Rc<Mismatch<'a>>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Mismatch<'a> {
     path: FieldPath,
     expected: Kind,
+    found: Json<'a>,
+}
+
+impl<'a> WrongType<'a> {
+    fn new(path: FieldPath, expected: Kind, found: Json<'a>) -> Self {
+        Self(Rc::new(Mismatch {
+            path,
+            expected,
+            found,
+        }))
+    }
+
     /// The value.
-    pub found: Json<'a>,
+    pub fn found(&self) -> Json<'a> {
+        self.0.found
+    }
 }
 
 impl fmt::Display for WrongType<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
+        let Mismatch {
             path,
             expected,
             found,
-        } = self;
+        } = &*self.0;
         write!(f, "{path} must be {expected}, but it is {}", found.kind())
+    }
+}
+
+/// Reads several fields, and keeps the first error. Without it, each `?` after the first drops what was read before, which
+/// is a quarter of the code.
+#[derive(Debug, Default)]
+pub struct Reading<'a> {
+    error: Option<WrongType<'a>>,
+}
+
+impl<'a> Reading<'a> {
+    /// The value; the default after an error.
+    pub fn take<T: Default>(&mut self, value: Result<T, WrongType<'a>>) -> T {
+        value.unwrap_or_else(|error| {
+            self.error.get_or_insert(error);
+            T::default()
+        })
+    }
+
+    /// What was read, if there was no error.
+    pub fn finish<T>(self, read: T) -> Result<T, WrongType<'a>> {
+        self.error.map_or(Ok(read), Err)
     }
 }
 
@@ -323,11 +363,8 @@ impl<'a> Field<'a> {
             return Ok(None);
         };
         let value = read(found);
-        value.map(Some).ok_or_else(|| WrongType {
-            path: self.path(),
-            expected,
-            found,
-        })
+        let value = value.ok_or_else(|| WrongType::new(self.path(), expected, found))?;
+        Ok(Some(value))
     }
 
     /// Reads a string.
@@ -377,10 +414,9 @@ impl<'a> Field<'a> {
                 Kind::Null => Some(Cow::Borrowed("")),
                 _ => string(value.0),
             };
-            let text = text.ok_or_else(|| WrongType {
-                path: object.path.key(key.clone().into_owned()),
-                expected: Kind::String,
-                found: value,
+            let text = text.ok_or_else(|| {
+                let path = object.path.key(key.clone().into_owned());
+                WrongType::new(path, Kind::String, value)
             })?;
             map.push((key.into_owned(), text.into_owned()));
         }
@@ -403,7 +439,9 @@ impl PartialEq for Field<'_> {
                 (Some(one), Some(other)) => one.means(other, DEPTH),
                 (one, other) => one == other,
             },
-            (Err(one), Err(other)) => one.path == other.path && one.found.means(other.found, DEPTH),
+            (Err(WrongType(one)), Err(WrongType(other))) => {
+                one.path == other.path && one.found.means(other.found, DEPTH)
+            }
             _ => false,
         }
     }

@@ -63,7 +63,7 @@ impl Reader {
             Err(error) => {
                 self.problem(
                     path,
-                    &format!("must be an object, not {}", error.found.kind()),
+                    &format!("must be an object, not {}", error.found().kind()),
                 );
                 Vec::new()
             }

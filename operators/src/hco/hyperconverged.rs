@@ -1,6 +1,6 @@
 //! A HyperConverged of either version, reduced to the fields that are judged: one view for all rules.
 
-use kubernetes::json::{Field, Json, Object, WrongType};
+use kubernetes::json::{Field, Json, Object, Reading, WrongType};
 use kubernetes::placement::{
     Placement, REQUIRED, SelectorError, check_required, node_affinity, node_selector,
 };
@@ -144,36 +144,43 @@ impl<'a> Sent<'a> {
         let metadata = object.object("metadata");
         let status = object.object("status");
         let status_templates = status.field("dataImportCronTemplates");
-        let v1_only = judged.v1_only.string()?;
-        Ok(HyperConverged {
+        let mut reading = Reading::default();
+        let v1_only = reading.take(judged.v1_only.string());
+        let node_selector = reading.take(judged.node_selector.string_map());
+        let affinity = reading.take(node_affinity(&judged.node_affinity));
+        let infra = reading.take(self::node_selector(&judged.infra_required));
+        let hco = HyperConverged {
             version,
-            name: metadata.field("name").string()?.unwrap_or_default(),
-            namespace: metadata.field("namespace").string()?.unwrap_or_default(),
+            name: reading
+                .take(metadata.field("name").string())
+                .unwrap_or_default(),
+            namespace: reading
+                .take(metadata.field("namespace").string())
+                .unwrap_or_default(),
             import: ImportFields {
                 api_version: version,
-                field: judged.import.boolean()?,
-                gates: Gate::list(&judged.gates)?,
+                field: reading.take(judged.import.boolean()),
+                gates: reading.take(Gate::list(&judged.gates)),
                 v1_only: V1Only::parse(v1_only.as_deref()),
             },
             is_stored: metadata.field("uid").is_present(),
-            imports_common: judged.common_import.boolean()?.unwrap_or(true),
-            common_namespace: judged.common_namespace.string()?.unwrap_or_default(),
-            templates: judged
-                .templates
-                .list(|index, item| Template::read(index, &item))?
+            imports_common: reading.take(judged.common_import.boolean()).unwrap_or(true),
+            common_namespace: reading
+                .take(judged.common_namespace.string())
                 .unwrap_or_default(),
-            placement: Placement::parse(
-                judged.node_selector.string_map()?,
-                node_affinity(&judged.node_affinity)?,
-            ),
-            infra_errors: node_selector(&judged.infra_required)?
-                .as_ref()
-                .map(check_required)
+            templates: reading
+                .take(
+                    judged
+                        .templates
+                        .list(|index, item| Template::read(index, &item)),
+                )
                 .unwrap_or_default(),
+            placement: Placement::parse(node_selector, affinity),
+            infra_errors: infra.as_ref().map(check_required).unwrap_or_default(),
             patches: Patches {
-                ssp: judged.patches.ssp.string()?,
-                kubevirt: judged.patches.kubevirt.string()?,
-                cdi: judged.patches.cdi.string()?,
+                ssp: reading.take(judged.patches.ssp.string()),
+                kubevirt: reading.take(judged.patches.kubevirt.string()),
+                cdi: reading.take(judged.patches.cdi.string()),
             },
             // HCO writes the status, not the user, so an unreadable status counts as absent.
             status_templates: status_templates
@@ -185,7 +192,8 @@ impl<'a> Sent<'a> {
             status_version: operator_version(&status),
             deploys_ssp: deploys_ssp(&status),
             fields: judged,
-        })
+        };
+        reading.finish(hco)
     }
 }
 
