@@ -87,7 +87,7 @@ impl From<&Report> for Answer {
             code: report.code,
             message: report.message.clone(),
             warnings: report.warnings.clone(),
-            audit_annotations: report.audit_annotations.clone(),
+            audit_annotations: report.audit_annotations.clone().into_iter().collect(),
             object: repaired(report),
         }
     }

@@ -85,18 +85,6 @@ pub(crate) fn corrected(value: Architectures<'_>, workload: &Map<String, usize>)
     }
 }
 
-/// An entry for a set: its first bytes as a number, then the whole entry.
-///
-/// An annotation can have a hundred thousand entries, and the module needs a hundred instructions to compare two
-/// strings.
-pub(crate) fn keyed(entry: &str) -> (u64, &str) {
-    let mut head = [0; 8];
-    for (place, byte) in head.iter_mut().zip(entry.bytes()) {
-        *place = byte;
-    }
-    (u64::from_be_bytes(head), entry)
-}
-
 /// The intended value of an annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Correction {

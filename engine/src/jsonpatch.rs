@@ -1,6 +1,8 @@
 //! The jsonpatch annotations, which HCO applies to the resources of other operators.
 
-use kubernetes::json::{Field, Json, with_whole_characters};
+use std::borrow::Cow;
+
+use kubernetes::json::{Json, Kind, with_whole_characters};
 
 /// The fields of SSP that HCO sets from the templates and the nodes.
 pub(crate) const IN_SSP: [&str; 3] = [
@@ -22,28 +24,34 @@ pub(crate) fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
 /// An operation of a JSON Patch.
 pub(crate) struct Operation<'a> {
     pub(crate) text: &'a str,
-    op: Option<String>,
-    pub(crate) path: Option<String>,
-    from: Option<String>,
+    op: Option<Cow<'a, str>>,
+    pub(crate) path: Option<Cow<'a, str>>,
+    from: Option<Cow<'a, str>>,
 }
 
 /// The operations of a patch; `None` if it is not a patch.
 pub(crate) fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
-    let patch = Field::root(Json::parse(patch.as_bytes()).ok()?);
-    let operations = patch.list(|_, item| {
-        let text = item.json().map_or("null", Json::text);
-        let operation = item.object();
-        // This also fails for anything that is not an object.
-        operation.fields()?;
-        let string = |key| operation.field(key).string().ok().flatten();
-        Ok(Operation {
-            text,
+    let patch = Json::parse(patch.as_bytes()).ok()?;
+    if patch.kind() == Kind::Null {
+        return Some(Vec::new());
+    }
+    let operations = patch.items()?.into_iter().map(|item| {
+        let members = match item.kind() {
+            Kind::Null => Vec::new(),
+            _ => item.members()?,
+        };
+        let string = |key| {
+            let mut members = members.iter().rev();
+            members.find(|(name, _)| name == key)?.1.string()
+        };
+        Some(Operation {
+            text: item.text(),
             op: string("op"),
             path: string("path"),
             from: string("from"),
         })
     });
-    operations.ok().map(Option::unwrap_or_default)
+    operations.collect()
 }
 
 impl Operation<'_> {
@@ -62,7 +70,7 @@ impl Operation<'_> {
         let mut pointers = [&self.path, &self.from].into_iter().flatten();
         pointers
             .find(|pointer| fields.iter().any(|field| are_related(pointer, field)))
-            .map(String::as_str)
+            .map(|pointer| &**pointer)
     }
 }
 

@@ -101,5 +101,7 @@ fn existing(facts: &Facts<'_>, settings: &Settings) -> Set<String> {
     let images = old.golden_images.iter();
     let images = images
         .filter(|image| !adds_architecture || matches!(image.annotation, Annotation::Spec(_)));
-    Set::from_iter(images.map(|image| identity(old.common, image)))
+    images
+        .map(|image| identity(old.common, image))
+        .collect::<Set<_>>()
 }

@@ -326,5 +326,7 @@ fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> Map<Str
         Some(_) => Boot::DoesNotBoot,
     };
     let architectures = census.workload.keys();
-    Map::from_iter(architectures.map(|name| (name.clone(), boot(name))))
+    architectures
+        .map(|name| (name.clone(), boot(name)))
+        .collect::<Map<_, _>>()
 }

@@ -106,6 +106,9 @@ impl Settings {
 
     /// The level that is set for a template: by its name, or by the longest prefix that sets one.
     fn level_of_template(&self, rule: &Rule, name: &str) -> Option<Level> {
+        if self.names.is_empty() && self.prefixes.is_empty() {
+            return None;
+        }
         let by_name = self.names.get(name).and_then(|levels| levels.get(rule.id));
         let by_name = by_name.copied();
         by_name.or_else(|| self.prefixes.level(rule, name))

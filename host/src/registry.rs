@@ -86,6 +86,7 @@ impl Registries {
                             break;
                         };
                         let architectures = image.architectures(self);
+                        let architectures = architectures.map(|names| names.into_iter().collect());
                         lock(&read).insert(image, architectures);
                     }
                 });

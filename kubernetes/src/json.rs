@@ -1,7 +1,7 @@
 //! Reads JSON as HCO reads it, without building a tree.
 //!
 //! A value stays unparsed text until it is needed, because an object can have a hundred thousand
-//! fields, of which only a few are read. `serde_json` does the parsing; this file adds the rules of Go's decoder:
+//! fields, of which only a few are read. `serde_json` checks the syntax once; this file adds the rules of Go's decoder:
 //! `null` is the same as absent, unknown fields are ignored, and the last of several equal keys counts. A value of
 //! the wrong type is an error that names its path.
 
@@ -10,10 +10,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
 
-use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
 pub use json_stream::Kind;
+
+use json_stream::Reader;
+use serde_json::value::RawValue;
 
 use crate::path::{FieldPath, Segment};
 
@@ -48,15 +48,22 @@ impl<'a> Json<'a> {
 
     /// The members of an object in their order, including duplicate keys; `None` if the value is not an object.
     pub fn members(self) -> Option<Vec<(Cow<'a, str>, Self)>> {
-        serde_json::Deserializer::from_str(self.0)
-            .deserialize_map(Members)
-            .ok()
+        let mut inside = Inside::of(self, Kind::Object)?;
+        let mut members = Vec::new();
+        while let Some(key) = inside.next() {
+            members.push((key.string()?, inside.next()?));
+        }
+        Some(members)
     }
 
     /// The items of a list; `None` if the value is not a list.
     pub fn items(self) -> Option<Vec<Self>> {
-        let items: Vec<&RawValue> = serde_json::from_str(self.0).ok()?;
-        Some(items.into_iter().map(|raw| Self(raw.get())).collect())
+        Inside::of(self, Kind::List).map(Iterator::collect)
+    }
+
+    /// A string, which is borrowed from the document unless it contains escapes; `None` if the value is not a string.
+    pub fn string(self) -> Option<Cow<'a, str>> {
+        Reader::new(self.0.as_bytes()).text().ok()?.decode().ok()
     }
 
     /// Whether two values have the same meaning, regardless of the order of keys and the whitespace.
@@ -75,7 +82,10 @@ impl<'a> Json<'a> {
         let (Some(one), Some(other)) = (self.members(), other.members()) else {
             return false;
         };
-        let (one, other) = (Map::from_iter(one), Map::from_iter(other));
+        let (one, other) = (
+            one.into_iter().collect::<Map<_, _>>(),
+            other.into_iter().collect::<Map<_, _>>(),
+        );
         let mut pairs = one.iter().zip(&other);
         one.len() == other.len()
             && pairs.all(|((key, one), (other_key, other))| {
@@ -84,35 +94,55 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Collects the members of an object.
-struct Members;
+/// The values inside an object or a list, keys among them. The syntax is valid, so what separates them is not read.
+struct Inside<'a>(&'a str);
 
-impl<'a> Visitor<'a> for Members {
-    type Value = Vec<(Cow<'a, str>, Json<'a>)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
-        while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
-            let key = string(key.get()).ok_or_else(|| A::Error::custom("a key is no string"))?;
-            members.push((key, Json(value.get())));
-        }
-        Ok(members)
+impl<'a> Inside<'a> {
+    fn of(json: Json<'a>, kind: Kind) -> Option<Self> {
+        let inside = json.0.get(1..json.0.len().checked_sub(1)?);
+        inside.map(Self).filter(|_| json.kind() == kind)
     }
 }
 
-/// The string, which is borrowed from the document unless it contains escapes.
-fn string(quoted: &str) -> Option<Cow<'_, str>> {
-    let text = quoted.strip_prefix('"')?.strip_suffix('"')?;
-    if !text.contains('\\') {
-        return Some(Cow::Borrowed(text));
+impl<'a> Iterator for Inside<'a> {
+    type Item = Json<'a>;
+
+    #[inline(never)]
+    fn next(&mut self) -> Option<Json<'a>> {
+        let bytes = self.0.as_bytes();
+        let is_between = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b',' | b':');
+        let start = bytes.iter().position(|byte| !is_between(byte))?;
+        let (mut at, mut depth) = (start, 0_usize);
+        while let Some(byte) = bytes.get(at) {
+            at += 1;
+            match byte {
+                b'"' => at = end_of_string(bytes, at),
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                byte if depth == 0 && is_between(byte) => {
+                    at -= 1;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let (value, rest) = self.0.split_at_checked(at)?;
+        self.0 = rest;
+        value.get(start..).map(Json)
     }
-    let read = serde_json::from_str(quoted);
-    let read = read.or_else(|_| serde_json::from_str(&with_whole_characters(quoted)));
-    read.ok().map(Cow::Owned)
+}
+
+/// The position after the quote that ends a string.
+fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' => break,
+            b'\\' => at += 1,
+            _ => {}
+        }
+    }
+    at
 }
 
 /// A value of an unexpected type. Shared, because every field below the value has this error.
@@ -243,15 +273,18 @@ impl<'a> Object<'a> {
     /// All fields; of several equal keys, only the last one.
     pub fn fields(&self) -> Result<Map<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
         let members = self.members.as_ref().map_err(Clone::clone)?;
-        Ok(Map::from_iter(members.iter().map(|(key, value)| {
-            let field = Field {
-                parent: self.path.clone(),
-                segment: Some(Segment::Key(key.clone().into_owned().into())),
-                missing: self.missing,
-                value: Ok(Some(*value)),
-            };
-            (key.clone(), field)
-        })))
+        Ok(members
+            .iter()
+            .map(|(key, value)| {
+                let field = Field {
+                    parent: self.path.clone(),
+                    segment: Some(Segment::Key(key.clone().into_owned().into())),
+                    missing: self.missing,
+                    value: Ok(Some(*value)),
+                };
+                (key.clone(), field)
+            })
+            .collect::<Map<_, _>>())
     }
 }
 
@@ -369,17 +402,17 @@ impl<'a> Field<'a> {
 
     /// Reads a string.
     pub fn string(&self) -> Result<Option<String>, WrongType<'a>> {
-        self.read(Kind::String, |json| string(json.0).map(Cow::into_owned))
+        self.read(Kind::String, |json| json.string().map(Cow::into_owned))
     }
 
     /// Reads a boolean.
     pub fn boolean(&self) -> Result<Option<bool>, WrongType<'a>> {
-        self.read(Kind::Boolean, |json| serde_json::from_str(json.0).ok())
+        self.read(Kind::Boolean, |json| json.0.parse().ok())
     }
 
     /// Reads an integer.
     pub fn integer(&self) -> Result<Option<i64>, WrongType<'a>> {
-        self.read(Kind::Number, |json| serde_json::from_str(json.0).ok())
+        self.read(Kind::Number, |json| json.0.parse().ok())
     }
 
     /// Reads each item of a list, with its index; `None` if the field is absent. Go reads a null item as an
@@ -409,10 +442,10 @@ impl<'a> Field<'a> {
         let members = object.members?;
         let mut map = Vec::new();
         map.reserve_exact(members.len());
-        for (key, value) in Map::from_iter(members) {
+        for (key, value) in members.into_iter().collect::<Map<_, _>>() {
             let text = match value.kind() {
                 Kind::Null => Some(Cow::Borrowed("")),
-                _ => string(value.0),
+                _ => value.string(),
             };
             let text = text.ok_or_else(|| {
                 let path = object.path.key(key.clone().into_owned());

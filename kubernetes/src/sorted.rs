@@ -68,8 +68,9 @@ impl Order {
             let first = piece.first();
             first.is_some_and(|position| compare(*position) == Ordering::Greater)
         };
-        let piece = self.0.partition_point(|piece| !starts_after(piece));
-        let piece = piece.saturating_sub(1);
+        // The first piece has what is before all others.
+        let later = self.0.get(1..).unwrap_or_default();
+        let piece = later.partition_point(|piece| !starts_after(piece));
         let positions = self.0.get(piece).map_or(&[][..], Vec::as_slice);
         let place = |index| Place { piece, index };
         let found = positions.binary_search_by(|position| compare(*position));

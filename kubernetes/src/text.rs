@@ -141,6 +141,11 @@ pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     if one.chars().take(longest).count().abs_diff(length) > most {
         return None;
     }
+    // And most others have too few letters of it.
+    let is_missing = |letter: &char| one.chars().map(lower).all(|it| it != *letter);
+    if other.chars().map(lower).filter(is_missing).count() > most {
+        return None;
+    }
     let [one, other] = [one, other].map(|it| it.chars().map(lower).collect::<Vec<char>>());
     // Similar words usually have the same beginning and end.
     let start = one

@@ -256,8 +256,9 @@ impl<'a> Forecast<'a> {
     /// Adds the DataSources of SSP, then those of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
         let crons = self.crons.iter().enumerate();
-        let by_key: Map<&Key, usize> =
-            Map::from_iter(crons.map(|(index, cron)| (&cron.source, index)));
+        let by_key: Map<&Key, usize> = crons
+            .map(|(index, cron)| (&cron.source, index))
+            .collect::<Map<_, _>>();
         let golden = Key::new(self.golden_namespace, "");
         let mut sources = Map::new();
         for (name, source) in &wanted.bundle_sources {
@@ -374,8 +375,9 @@ impl<'a> Forecast<'a> {
     /// without the suffix of an architecture.
     pub fn of_templates(&self) -> impl Iterator<Item = (&Key, &DataSource)> {
         let managed = self.templates.iter();
-        let managed: Set<&str> =
-            Set::from_iter(managed.map(|template| template.spec.managed_data_source.as_str()));
+        let managed: Set<&str> = managed
+            .map(|template| template.spec.managed_data_source.as_str())
+            .collect::<Set<_>>();
         self.data_sources.iter().filter(move |(key, source)| {
             let names = [Some(&*key.name), source.points_to.as_deref()];
             names.into_iter().flatten().any(|name| {
@@ -390,7 +392,8 @@ impl<'a> Forecast<'a> {
     /// The names of the templates of which at least one cron is missing because of another template.
     pub fn lost_templates(&self) -> Set<&str> {
         let lost = self.lost.iter();
-        Set::from_iter(lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name)))
+        lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name))
+            .collect::<Set<_>>()
     }
 
     /// A DataSource of the cluster.
@@ -456,7 +459,11 @@ fn lost(wanted: &Wanted) -> Vec<Lost> {
         to,
     });
     let by_name = lost.map(|lost| ((lost.template, lost.key.clone()), lost));
-    Map::from_iter(by_name).into_values().collect()
+    by_name
+        .into_iter()
+        .collect::<Map<_, _>>()
+        .into_values()
+        .collect()
 }
 
 /// The crons by template and name, examined.
@@ -479,13 +486,17 @@ fn crons(wanted: &Wanted, templates: &[HandedOver<'_>], verdicts: &[SpecVerdict]
         };
         Some((order, cron))
     });
-    Map::from_iter(crons).into_values().collect()
+    crons
+        .into_iter()
+        .collect::<Map<_, _>>()
+        .into_values()
+        .collect()
 }
 
 fn same_names(crons: &[Cron]) -> Set<Key> {
     let mut names = Set::new();
     let same = crons.iter().filter(|cron| !names.insert(&cron.key));
-    Set::from_iter(same.map(|cron| cron.key.clone()))
+    same.map(|cron| cron.key.clone()).collect::<Set<_>>()
 }
 
 impl HandedOver<'_> {

@@ -15,9 +15,6 @@ use crate::images::Images;
 use crate::judged::Judged;
 use crate::rules::CHECKS;
 
-/// The largest object that is judged a second time, in bytes. A person checks the remedies of a larger one.
-const LARGEST: usize = 128 << 10;
-
 /// What follows from edits.
 pub(super) struct Consequences {
     /// The rules that deny the object then for a reason that they do not deny it for now.
@@ -48,7 +45,7 @@ impl Remedies<'_, '_> {
         if edits.is_empty() {
             return;
         }
-        if self.object.text().len() > LARGEST {
+        if !self.can_judge_again() {
             let remedies = judged
                 .iter_mut()
                 .flat_map(|it| it.remedies.iter_mut().flatten());
@@ -83,6 +80,14 @@ impl Remedies<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Whether the object is small enough to be judged a second time. Anything that somebody wrote for a cluster is.
+    pub(super) fn can_judge_again(&self) -> bool {
+        const TEMPLATES: usize = 64;
+        const BYTES: usize = 128 << 10;
+        let templates = self.facts.hco.templates.len() + self.facts.common.len();
+        templates <= TEMPLATES && self.object.text().len() <= BYTES
     }
 
     /// What happens to the object with these edits, judged a second time; `None` if they cannot be applied.

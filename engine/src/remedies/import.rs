@@ -34,8 +34,12 @@ impl Remedies<'_, '_> {
     }
 
     fn new_enable_import(&self) -> Remedy {
+        const ADVICE: &str = "enable the multi-architecture import";
         let facts = self.facts;
         let hco = facts.hco;
+        if !self.can_judge_again() {
+            return Remedy::advice(ADVICE);
+        }
         let corrections = self.corrections();
         let is_all = corrections.is_some();
         let corrections = corrections.unwrap_or_default();
@@ -49,7 +53,7 @@ impl Remedies<'_, '_> {
         }
         let edits = edits.finish();
         let Some(Consequences { revealed, lost, .. }) = self.consequences(&edits) else {
-            return Remedy::advice("enable the multi-architecture import");
+            return Remedy::advice(ADVICE);
         };
         if !lost.is_empty() && revealed.is_empty() {
             let keys: Set<&Key> = lost.iter().collect();
@@ -60,7 +64,7 @@ impl Remedies<'_, '_> {
         }
         let is_flag_alone = is_all && !has_corrections && revealed.is_empty();
 
-        let mut summary = "enable the multi-architecture import".to_owned();
+        let mut summary = ADVICE.to_owned();
         let version = facts.version;
         let is_field_alone = hco.version == ApiVersion::V1beta1
             || if version.is_known {

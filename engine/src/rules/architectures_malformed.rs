@@ -1,10 +1,15 @@
 //! See `architectures-malformed.md`.
 
-use kubernetes::sorted::Set;
+#![expect(
+    clippy::disallowed_types,
+    reason = "nothing depends on the order of these sets, and an annotation can have a hundred thousand entries"
+)]
+
+use std::collections::HashSet;
 
 use kubernetes::text::quote;
 
-use crate::architecture::{Mistake, is_mistake, keyed};
+use crate::architecture::{Mistake, is_mistake};
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
@@ -21,9 +26,9 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(census) = facts.workload() else {
             return;
         };
-        let mut seen = Set::new();
+        let mut seen = HashSet::new();
         for entry in mistakes {
-            if census.workload.contains_key(entry) || !seen.insert(keyed(entry)) {
+            if census.workload.contains_key(entry) || !seen.insert(entry) {
                 continue;
             }
             findings.add(Identity::template(&template.name).with_value(entry), || {

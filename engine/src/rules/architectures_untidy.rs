@@ -1,10 +1,14 @@
 //! See `architectures-untidy.md`.
 
-use kubernetes::sorted::Set;
+#![expect(
+    clippy::disallowed_types,
+    reason = "nothing depends on the order of these sets, and an annotation can have a hundred thousand entries"
+)]
+
+use std::collections::HashSet;
 
 use kubernetes::text::quote;
 
-use crate::architecture::keyed;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
@@ -15,13 +19,18 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         if value.0.is_empty() {
             continue;
         }
-        let (mut seen, mut reported) = (Set::new(), Set::new());
+        let (mut seen, mut reported) = (HashSet::new(), HashSet::new());
+        let mut reported_last = None;
         for entry in value.entries() {
-            let is_empty = entry.is_empty() || entry.trim().is_empty();
-            let is_fine = !is_empty && seen.insert(keyed(entry));
-            if is_fine || !reported.insert(keyed(entry)) {
+            if reported_last == Some(entry) {
                 continue;
             }
+            let is_empty = entry.is_empty() || entry.trim().is_empty();
+            let is_fine = !is_empty && seen.insert(entry);
+            if is_fine || !reported.insert(entry) {
+                continue;
+            }
+            reported_last = Some(entry);
             findings.add(Identity::template(&template.name).with_value(entry), || {
                 let name = quote(&template.name);
                 Finding {

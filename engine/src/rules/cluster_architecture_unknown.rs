@@ -16,7 +16,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     };
     let all = census.workload.keys().chain(&census.control_plane);
-    let unknown = Set::from_iter(all.filter(|name| !is_known(name)));
+    let unknown = all.filter(|name| !is_known(name)).collect::<Set<_>>();
     if unknown.is_empty() {
         return;
     }

@@ -1,29 +1,148 @@
 //! What a request costs at most, in instructions of the module: at most linear, whatever a user sends.
 
+mod content;
+mod law;
+mod request;
+mod search;
+
+use std::sync::LazyLock;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::metered::{Metered, validate};
+use crate::metered::validate;
+use content::{GENERATORS, Place};
+use law::{Cost, Nodes};
+use request::{Change, Part, Situation, nodes};
 
-/// A template with this annotation.
-fn template(number: usize, architectures: &str) -> Value {
-    json!({
-        "metadata": {
-            "name": format!("image-{number}"),
-            "annotations": {"ssp.kubevirt.io/dict.architectures": architectures},
-        },
-        "spec": {"template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://registry.example.com/image"}}}}},
+static FEW: LazyLock<Nodes> = LazyLock::new(|| Nodes::new(10));
+static MANY: LazyLock<Nodes> = LazyLock::new(|| Nodes::new(5_000));
+
+/// The cost of a request.
+fn measure(request: &[u8], situation: Situation) -> Cost<'_> {
+    let nodes = if situation.has_many_nodes {
+        &MANY
+    } else {
+        &FEW
+    };
+    Cost {
+        request,
+        nodes,
+        metered: validate(request, &nodes.list),
+    }
+}
+
+/// How two kinds of content, half of the bytes each, break the law.
+fn breach(pair: [usize; 2], bytes: usize, situation: Situation) -> Option<String> {
+    let request = request(pair, bytes, situation);
+    let cost = measure(&request, situation);
+    let answer: Value = serde_json::from_slice(&cost.metered.answer).expect("an answer");
+    assert!(answer.get("accepted").is_some(), "{answer}");
+    Some(format!("{}: {}", describe(pair, situation), cost.breach()?))
+}
+
+/// The same for twice the bytes.
+fn breach_of_growth(pair: [usize; 2], bytes: usize, situation: Situation) -> Option<String> {
+    let [once, twice] = [bytes, 2 * bytes].map(|bytes| request(pair, bytes, situation));
+    let [half, whole] = [&once, &twice].map(|request| measure(request, situation));
+    let breach = whole.breach().or_else(|| whole.breach_of_growth(&half))?;
+    Some(format!("{}: {breach}", describe(pair, situation)))
+}
+
+fn request(pair: [usize; 2], bytes: usize, situation: Situation) -> Vec<u8> {
+    let parts = pair.map(|place| Part::of(&GENERATORS[place], bytes / 2));
+    request::payload(&parts, situation)
+}
+
+fn describe(pair: [usize; 2], situation: Situation) -> String {
+    let [one, other] = pair.map(|place| GENERATORS[place].name);
+    format!("{one} and {other}, {situation:?}")
+}
+
+/// All pairs of different kinds of content, and each kind alone. Settings do not grow, so they come with something else.
+fn pairs() -> impl Iterator<Item = [usize; 2]> {
+    let is_settings = |place: usize| GENERATORS[place].place == Place::Settings;
+    let all = 0..GENERATORS.len();
+    let pairs = all.flat_map(|one| (one..GENERATORS.len()).map(move |other| [one, other]));
+    pairs.filter(move |[one, _]| !is_settings(*one))
+}
+
+fn alone() -> impl Iterator<Item = [usize; 2]> {
+    pairs().filter(|[one, other]| one == other)
+}
+
+fn situations() -> impl Iterator<Item = Situation> {
+    let changes = [Change::Created, Change::First, Change::Each];
+    changes.into_iter().flat_map(|change| {
+        [false, true].map(|import| Situation {
+            change,
+            import,
+            has_many_nodes: false,
+        })
     })
 }
 
-fn templates(count: usize, architectures: impl Fn(usize) -> String) -> Value {
-    (0..count)
-        .map(|number| template(number, &architectures(number)))
-        .collect()
+/// Each pair in one of the situations; `make worst-cases` tries all of them, with larger requests.
+#[rstest]
+fn the_law_of_cost_holds_for_all_pairs(#[values(0, 1, 2, 3)] quarter: usize) {
+    let situations: Vec<Situation> = situations().collect();
+    let pairs = pairs().enumerate();
+    let pairs = pairs.filter(|(number, _)| number % 4 == quarter);
+    let breaches = pairs.filter_map(|(number, pair)| {
+        // Not the same one for the same kind of content.
+        let situation = situations[(number + number / situations.len()) % situations.len()];
+        breach(pair, 24_000, situation)
+    });
+    assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
 }
 
-fn with_import(templates: &Value) -> Value {
-    json!({"featureGates": {"enableMultiArchBootImageImport": true}, "dataImportCronTemplates": templates})
+#[rstest]
+fn twice_the_size_is_at_most_two_and_a_half_times_the_work(#[values(false, true)] import: bool) {
+    let situation = Situation {
+        change: Change::Each,
+        import,
+        has_many_nodes: false,
+    };
+    let breaches = alone().filter_map(|pair| breach_of_growth(pair, 40_000, situation));
+    assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
+}
+
+/// Nodes multiply what a placement has.
+#[test]
+fn the_law_of_cost_holds_for_thousands_of_nodes() {
+    let situation = Situation {
+        change: Change::First,
+        import: true,
+        has_many_nodes: true,
+    };
+    let breaches = alone().filter_map(|pair| breach(pair, 8_000, situation));
+    assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
+}
+
+/// The law, for docs/threat-model.md.
+pub(crate) fn law_of_cost() -> String {
+    law::text()
+}
+
+/// All pairs in all situations.
+pub(crate) fn breaches_of_all_pairs() -> Vec<String> {
+    let cases = pairs().flat_map(|pair| situations().map(move |situation| (pair, situation)));
+    let many = alone().flat_map(|pair| {
+        situations().map(move |situation| {
+            let has_many_nodes = true;
+            (
+                pair,
+                Situation {
+                    has_many_nodes,
+                    ..situation
+                },
+            )
+        })
+    });
+    let breaches = cases
+        .chain(many)
+        .filter_map(|(pair, situation)| breach_of_growth(pair, 32_000, situation));
+    breaches.collect()
 }
 
 /// A required affinity of the workloads with these terms.
@@ -33,20 +152,10 @@ fn affinity(terms: &Value) -> Value {
     }}}}})
 }
 
-/// As many entries, each another one.
-fn distinct(count: usize) -> String {
-    let entries: Vec<String> = (0..count).map(|entry| format!("x{entry}")).collect();
-    entries.join(",") + ","
-}
-
-fn repeated(count: usize, item: &Value) -> Value {
-    Value::Array(vec![item.clone(); count])
-}
-
-fn payload(version: &str, spec: &Value, old: Option<&Value>) -> Vec<u8> {
+fn payload(spec: &Value, old: Option<&Value>) -> Vec<u8> {
     let object = |spec: &Value| {
         json!({
-            "apiVersion": format!("hco.kubevirt.io/{version}"),
+            "apiVersion": "hco.kubevirt.io/v1beta1",
             "kind": "HyperConverged",
             "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
             "spec": spec,
@@ -55,7 +164,7 @@ fn payload(version: &str, spec: &Value, old: Option<&Value>) -> Vec<u8> {
     json!({
         "request": {
             "uid": "0",
-            "kind": {"group": "hco.kubevirt.io", "version": version, "kind": "HyperConverged"},
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
             "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
             "object": object(spec),
             "oldObject": old.map(object),
@@ -66,125 +175,18 @@ fn payload(version: &str, spec: &Value, old: Option<&Value>) -> Vec<u8> {
     .into_bytes()
 }
 
-fn nodes(count: usize) -> Vec<u8> {
-    let node = |number: usize| {
-        let architecture = if number.is_multiple_of(2) {
-            "amd64"
-        } else {
-            "arm64"
-        };
-        json!({
-            "metadata": {"name": format!("node-{number}"), "labels": {
-                "kubernetes.io/arch": architecture,
-                "kubernetes.io/hostname": format!("node-{number}"),
-                "node-role.kubernetes.io/worker": "",
-                "topology.kubernetes.io/zone": format!("zone-{}", number % 3),
-            }},
-            "status": {"nodeInfo": {"architecture": architecture}},
-        })
-    };
-    let items: Vec<Value> = (0..count).map(node).collect();
-    json!({"apiVersion": "v1", "kind": "NodeList", "items": items})
-        .to_string()
-        .into_bytes()
-}
-
-type Spec = fn(usize) -> Value;
-
-fn misspelled_gates(count: usize) -> Value {
-    let gate =
-        |number: usize| json!({"name": format!("enableMultiArchBootImageImpo{}", number % 10)});
-    json!({"featureGates": (0..count).map(gate).collect::<Vec<_>>()})
-}
-
 #[rstest]
-#[case::right_templates(500, |count| with_import(&templates(count, |_| "amd64,arm64".to_owned())))]
-#[case::malformed_while_the_import_is_off(500, |count| json!({"dataImportCronTemplates": templates(count, |_| "AMD64, arm64".to_owned())}))]
-#[case::unknown_entries(200, |count| with_import(&templates(count, |_| distinct(512))))]
-#[case::every_entry_twice(50, |count| with_import(&templates(count, |_| distinct(256).repeat(2))))]
-#[case::an_annotation_of_commas(200_000, |count| with_import(&json!([template(0, &",".repeat(count))])))]
-#[case::misspelled_gates(5_000, misspelled_gates)]
-#[case::empty_requirements(20_000, |count| affinity(&json!([{"matchExpressions": repeated(count, &json!({}))}])))]
-#[case::an_unknown_list(200_000, |count| json!({"x": repeated(count, &json!(0))}))]
-#[case::a_list_where_templates_should_be(200_000, |count| json!({"dataImportCronTemplates": repeated(count, &json!(0))}))]
-fn the_cost_of_a_request_is_linear(#[case] count: usize, #[case] spec: Spec) {
-    // FIXME: the law is 2,000. Annotations with hundreds of equal entries, the smallest number of templates here, cost more.
-    let limit = if count == 50 { 4_000 } else { 2_000 };
-    is_linear(limit, |double| {
-        let spec = spec(count * double);
-        payload(
-            if spec["featureGates"].is_array() {
-                "v1"
-            } else {
-                "v1beta1"
-            },
-            &spec,
-            None,
-        )
-    });
-}
-
-#[test]
-fn the_cost_of_an_update_is_linear() {
-    // FIXME: the law is 2,000. An update has a forecast of each of its objects.
-    is_linear(2_400, |double| {
-        let of = |entries| with_import(&templates(100 * double, |_| distinct(entries)));
-        payload("v1beta1", &of(512), Some(&of(511)))
-    });
-}
-
-/// Three bytes a template. No real one is so short.
-#[test]
-fn empty_templates_cost_a_little_more() {
-    is_linear(2_100, |double| {
-        payload(
-            "v1beta1",
-            &with_import(&repeated(50_000 * double, &json!({}))),
-            None,
-        )
-    });
-}
-
-/// The work grows by at most 2.5 for twice the size, and is bounded for each byte; so is the memory.
-#[track_caller]
-fn is_linear(instructions_per_byte: usize, payload: impl Fn(usize) -> Vec<u8>) {
-    let nodes = nodes(10);
-    let (once, twice) = (payload(1), payload(2));
-    let measured = validate(&twice, &nodes);
-    let Metered {
-        instructions,
-        memory,
-        ..
-    } = measured;
-    let answer: Value = serde_json::from_slice(&measured.answer).expect("an answer");
-    assert!(answer.get("accepted").is_some(), "{answer}");
-    let half = validate(&once, &nodes).instructions;
-    assert!(
-        instructions * 2 < half * 5,
-        "{half}, for twice the size {instructions}"
-    );
-    let limit = (twice.len() * instructions_per_byte) as u64;
-    assert!(
-        instructions < limit,
-        "{} for each byte",
-        instructions / twice.len() as u64
-    );
-    let limit = twice.len() * 24 + (6 << 20);
-    assert!(memory < limit, "{memory} bytes for {}", twice.len());
-}
-
-#[rstest]
-#[case::values_of_a_label(|term| json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": [format!("other-{term}")]}))]
+#[case::values_of_a_label(|term| json!({"key": "zone", "operator": "In", "values": [format!("other-{term}")]}))]
 #[case::labels(|term| json!({"key": format!("label-{term}"), "operator": "Exists"}))]
 #[case::one_node_each(|term| json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [format!("other-{term}")]}))]
 #[case::values_that_every_node_has(|_| json!({"key": "kubernetes.io/arch", "operator": "NotIn", "values": ["amd64", "arm64"]}))]
 fn many_terms_and_many_nodes_are_judged(#[case] requirement: fn(usize) -> Value) {
-    let nodes = nodes(5_000);
+    let nodes = &MANY.list;
     let cost = |terms: usize| {
         let terms = (0..terms)
             .map(|term| json!({"matchExpressions": [requirement(term)]}))
             .collect();
-        let measured = validate(&payload("v1beta1", &affinity(&terms), None), &nodes);
+        let measured = validate(&payload(&affinity(&terms), None), nodes);
         let answer: Value = serde_json::from_slice(&measured.answer).expect("an answer");
         // The nodes were compared.
         assert!(
@@ -202,9 +204,12 @@ fn many_terms_and_many_nodes_are_judged(#[case] requirement: fn(usize) -> Value)
 fn long_architectures_cost_no_memory() {
     let name = "a".repeat(4_000);
     let item = json!({"metadata": {"labels": {"node-role.kubernetes.io/worker": ""}}, "status": {"nodeInfo": {"architecture": name}}});
-    let nodes = json!({"kind": "NodeList", "items": repeated(5_000, &item)}).to_string();
-    let templates = with_import(&templates(100, |_| "amd64".to_owned()));
-    let measured = validate(&payload("v1beta1", &templates, None), nodes.as_bytes());
+    let nodes = json!({"kind": "NodeList", "items": vec![item; 5_000]}).to_string();
+    let templates: Vec<Value> = (0..100)
+        .map(|number| json!({"metadata": {"name": format!("t{number}"), "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64"}}}))
+        .collect();
+    let templates = json!({"featureGates": {"enableMultiArchBootImageImport": true}, "dataImportCronTemplates": templates});
+    let measured = validate(&payload(&templates, None), nodes.as_bytes());
     let answer: Value = serde_json::from_slice(&measured.answer).expect("an answer");
     assert_eq!(answer["code"], 403, "{answer}");
     assert!(
@@ -217,18 +222,18 @@ fn long_architectures_cost_no_memory() {
 /// HCO has no limit, but the policy-server interrupts a policy after 2 seconds.
 #[test]
 fn the_longest_affinity_is_compared_with_thousands_of_nodes() {
-    let nodes = nodes(5_000);
-    let zones: Vec<String> = (0..800).map(|value| format!("zone-{value}")).collect();
+    let nodes = &MANY.list;
+    let zones: Vec<String> = (0..800).map(|value| format!("{value}")).collect();
     let longest = |terms: usize, values: usize| {
         let requirement = |term: usize| {
             let mut values = zones[..values].to_vec();
             values.push(format!("v{term}"));
-            json!({"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": values}]})
+            json!({"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": values}]})
         };
         affinity(&(0..terms).map(requirement).collect())
     };
     let rules = |spec: &Value, old: Option<&Value>| {
-        let measured = validate(&payload("v1beta1", spec, old), &nodes);
+        let measured = validate(&payload(spec, old), nodes);
         let answer: Value = serde_json::from_slice(&measured.answer).expect("an answer");
         let findings = answer["audit_annotations"]["findings"].as_str();
         (

@@ -96,7 +96,8 @@ fn is_the_same(input: &[u8]) {
         mutated_object: report
             .repaired_object
             .map(|object| serde_json::from_str(&object).expect("an object")),
-        audit_annotations: Some(report.audit_annotations).filter(|it| !it.is_empty()),
+        audit_annotations: (!report.audit_annotations.is_empty())
+            .then(|| report.audit_annotations.into_iter().collect()),
         warnings: Some(report.warnings).filter(|it| !it.is_empty()),
     };
     assert_eq!(verdict, expected);

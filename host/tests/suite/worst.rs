@@ -9,6 +9,7 @@ use std::time::Instant;
 use host::{HostCalls, Options, Policy};
 use serde_json::{Value, json};
 
+use crate::cost::{breaches_of_all_pairs, law_of_cost};
 use crate::metered::validate_with_images;
 
 /// The longest request body of an API server: `MaxRequestBodyBytes` in k8s.io/apiserver pkg/server/config.go.
@@ -335,6 +336,7 @@ fn worst_cases() {
                      | --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- |\n"
         .to_owned();
     table.extend(inputs().iter().map(row));
+    assert_eq!(breaches_of_all_pairs(), [""; 0]);
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/threat-model.md");
     let page = std::fs::read_to_string(file).expect("the threat model");
     let (before, rest) = page
@@ -343,6 +345,7 @@ fn worst_cases() {
     let (_, after) = rest
         .split_once("<!-- /worst-cases -->")
         .expect("the end of the table");
-    let page = format!("{before}<!-- worst-cases -->\n{table}<!-- /worst-cases -->{after}");
+    let law = law_of_cost();
+    let page = format!("{before}<!-- worst-cases -->\n{law}\n{table}<!-- /worst-cases -->{after}");
     std::fs::write(file, page).expect("the threat model is written");
 }

@@ -196,8 +196,8 @@ impl Contents {
             (architecture.clone(), availability)
         });
         Ok(Self {
-            availability: Map::from_iter(availability),
-            listed: Set::from_iter([single.architecture]),
+            availability: availability.into_iter().collect::<Map<_, _>>(),
+            listed: Set::from([single.architecture]),
         })
     }
 }
@@ -285,7 +285,7 @@ pub fn architectures(image: &str, registry: &dyn Registry) -> Result<Set<String>
         Some(index) => index.architectures(),
         None => {
             let single = read(&registry.manifest_and_config(image)?, Single::read)?;
-            Set::from_iter([single.architecture])
+            Set::from([single.architecture])
         }
     };
     // An empty entry of an annotation must not count as supported by the image.

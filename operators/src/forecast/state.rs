@@ -102,10 +102,13 @@ impl<'a> State<'a> {
     pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
         let mut names = Map::new();
         if let Some(crons) = &objects.crons {
-            self.crons = Map::from_iter(crons.iter().map(|(key, cron)| {
-                let cron = CronState::real(key, cron);
-                (key.clone(), cron)
-            }));
+            self.crons = crons
+                .iter()
+                .map(|(key, cron)| {
+                    let cron = CronState::real(key, cron);
+                    (key.clone(), cron)
+                })
+                .collect::<Map<_, _>>();
             for (key, cron) in crons {
                 let disk = self.crons.get(key).and_then(|state| state.disk.clone());
                 if let (Some(name), Some(disk)) = (&cron.disk, disk) {
@@ -133,18 +136,21 @@ impl<'a> State<'a> {
             }
         }
         if let Some(sources) = &objects.sources {
-            self.sources = Map::from_iter(sources.iter().map(|(key, real)| {
-                let disk = real.disk.as_deref();
-                let disk = disk.and_then(|name| names.get(&key.beside(name)));
-                let source = SourceState {
-                    points_to: real.points_to.clone(),
-                    disk: disk.cloned(),
-                    is_of_ssp: real.is_of_ssp,
-                    cron: real.cron.clone(),
-                    is_cleaned_up: real.is_cleaned_up,
-                };
-                (key.clone(), source)
-            }));
+            self.sources = sources
+                .iter()
+                .map(|(key, real)| {
+                    let disk = real.disk.as_deref();
+                    let disk = disk.and_then(|name| names.get(&key.beside(name)));
+                    let source = SourceState {
+                        points_to: real.points_to.clone(),
+                        disk: disk.cloned(),
+                        is_of_ssp: real.is_of_ssp,
+                        cron: real.cron.clone(),
+                        is_cleaned_up: real.is_cleaned_up,
+                    };
+                    (key.clone(), source)
+                })
+                .collect::<Map<_, _>>();
         }
         if objects.disks.is_none() {
             self.assume_disks();
@@ -304,7 +310,7 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
             return;
         }
-        let wanted: Set<&Key> = Set::from_iter(crons.iter().map(|cron| &cron.key));
+        let wanted: Set<&Key> = crons.iter().map(|cron| &cron.key).collect::<Set<_>>();
         self.crons.retain(|key, cron| {
             let is_kept = !cron.is_of_ssp || wanted.contains(key);
             if !is_kept {
@@ -497,7 +503,7 @@ impl<'a> State<'a> {
                     self.sources.get(&target).is_some_and(has_disk)
                 }
             });
-        Set::from_iter(filled.map(|(key, _)| key.clone()))
+        filled.map(|(key, _)| key.clone()).collect::<Set<_>>()
     }
 }
 

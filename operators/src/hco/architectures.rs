@@ -9,7 +9,15 @@ pub struct Architectures<'a>(pub &'a str);
 impl<'a> Architectures<'a> {
     /// The entries as HCO reads them: split at commas, nothing trimmed.
     pub fn entries(self) -> impl Iterator<Item = &'a str> {
-        self.0.split(',')
+        // `split` needs a hundred instructions for each entry, and an annotation can have a hundred thousand.
+        let mut rest = Some(self.0);
+        std::iter::from_fn(move || {
+            let text = rest?;
+            let comma = text.bytes().position(|byte| byte == b',');
+            let (entry, behind) = text.split_at_checked(comma.unwrap_or(text.len()))?;
+            rest = comma.and(behind.get(1..));
+            Some(entry)
+        })
     }
 
     /// The workload architectures that HCO finds among the entries.
@@ -20,7 +28,7 @@ impl<'a> Architectures<'a> {
     pub fn supported(self, workload: &Map<String, usize>) -> Set<&str> {
         let entries = self.entries().filter(|entry| !entry.is_empty());
         let names = entries.filter_map(|entry| workload.get_key_value(entry));
-        Set::from_iter(names.map(|(name, _)| name.as_str()))
+        names.map(|(name, _)| name.as_str()).collect::<Set<_>>()
     }
 }
 

@@ -107,15 +107,17 @@ pub fn common_templates(
         spec: CommonSpec::built_in(name, url),
     };
     let mut table: CommonTemplates = match setting {
-        Some(setting) => Map::from_iter(
-            setting
-                .iter()
-                .map(|(name, url)| (name.clone(), known(name, url, CommonAnnotation::Unknown))),
-        ),
-        None => Map::from_iter(SHIPPED.map(|(name, url, value)| {
-            let annotation = CommonAnnotation::Value(value.to_owned());
-            (name.to_owned(), known(name, url, annotation))
-        })),
+        Some(setting) => setting
+            .iter()
+            .map(|(name, url)| (name.clone(), known(name, url, CommonAnnotation::Unknown)))
+            .collect::<Map<_, _>>(),
+        None => SHIPPED
+            .into_iter()
+            .map(|(name, url, value)| {
+                let annotation = CommonAnnotation::Value(value.to_owned());
+                (name.to_owned(), known(name, url, annotation))
+            })
+            .collect::<Map<_, _>>(),
     };
     for template in &hco.status_templates {
         if template.modified {

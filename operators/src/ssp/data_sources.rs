@@ -6,6 +6,7 @@
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
 use kubernetes::sorted::{Map, Set};
+use std::cmp::Ordering;
 use std::fmt;
 use std::rc::Rc;
 
@@ -26,12 +27,28 @@ pub struct Template<'a> {
 }
 
 /// The name of an object in a namespace.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     /// Its namespace.
     pub namespace: Rc<str>,
     /// Its name.
     pub name: Rc<str>,
+}
+
+/// By the namespace, then by the name. Most keys share their namespace.
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if Rc::ptr_eq(&self.namespace, &other.namespace) {
+            return self.name.cmp(&other.name);
+        }
+        (&self.namespace, &self.name).cmp(&(&other.namespace, &other.name))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Key {
@@ -139,8 +156,9 @@ impl Wanted {
     /// dropped itself.
     pub fn lost_to(&self) -> impl Iterator<Item = (&LostCron, Option<usize>)> {
         let dropped = self.lost.iter().filter(|lost| lost.is_dropped);
-        let dropped: Map<&Key, &Cron> =
-            Map::from_iter(dropped.map(|lost| (&lost.data_source, &lost.cron)));
+        let dropped: Map<&Key, &Cron> = dropped
+            .map(|lost| (&lost.data_source, &lost.cron))
+            .collect::<Map<_, _>>();
         self.lost.iter().map(move |lost| {
             let last = self.crons.get(&lost.data_source);
             let last = last.or_else(|| dropped.get(&lost.data_source).copied());

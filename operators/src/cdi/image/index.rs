@@ -53,7 +53,9 @@ impl Index {
         let for_linux = platforms.filter(|platform| {
             !platform.architecture.is_empty() && platform.rank(&platform.architecture).is_some()
         });
-        Set::from_iter(for_linux.map(|platform| platform.architecture.clone()))
+        for_linux
+            .map(|platform| platform.architecture.clone())
+            .collect::<Set<_>>()
     }
 
     /// Whether an entry is for every platform that no other entry is for.

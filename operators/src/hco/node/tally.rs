@@ -135,7 +135,7 @@ impl Count<'_> {
             if let Some(known) = census.by_arch_label.get_mut(value) {
                 add(known, architecture);
             } else {
-                let known = Set::from_iter([architecture.to_owned()]);
+                let known = Set::from([architecture.to_owned()]);
                 census.by_arch_label.insert(value.to_owned(), known);
             }
         }

@@ -1,0 +1,92 @@
+//! The law of cost: what a request takes at most, whatever is in it.
+//!
+//! It holds for settings with up to 100 entries: whoever writes larger ones can also delete the policy.
+
+use crate::metered::Metered;
+
+/// Instructions of the module for each byte of the request.
+const REQUEST: u64 = 2_000;
+/// Instructions for what does not grow with the request: the settings, the findings that are described, and the second
+/// judgement of an object with at most 64 templates.
+const ONCE: u64 = 150_000_000;
+/// Instructions for each byte of the list of nodes, and for each node that is compared with the longest placements.
+const NODES: [u64; 2] = [100, 80_000];
+/// How much more work twice the size is, in tenths.
+const TWICE: u64 = 25;
+/// Memory for each byte of the request, for ten bytes of the list of nodes, and beside them.
+const MEMORY: [usize; 3] = [24, 11, 6 << 20];
+
+/// The law as docs/threat-model.md has it.
+pub(super) fn text() -> String {
+    let thousand = |number: u64| format!("{},{:03}", number / 1_000, number % 1_000);
+    let tenths = |number: u64| format!("{}.{}", number / 10, number % 10);
+    let [byte_of_nodes, node] = NODES;
+    let [request, nodes, beside] = MEMORY;
+    format!(
+        "- {} instructions of the module for each byte of the request, and {} million for what does not grow with it.\n\
+         - For the nodes, {byte_of_nodes} instructions for each byte of their list, and {} for each node.\n\
+         - For twice the request, {} times the instructions.\n\
+         - Memory of {request} times the request, {} times the list of nodes, and {} MiB.\n",
+        thousand(REQUEST),
+        ONCE / 1_000_000,
+        thousand(node),
+        tenths(TWICE),
+        tenths(nodes as u64),
+        beside >> 20,
+    )
+}
+
+/// A request, its nodes, and what the module took for them.
+pub(super) struct Cost<'r> {
+    pub(super) request: &'r [u8],
+    pub(super) nodes: &'r Nodes,
+    pub(super) metered: Metered,
+}
+
+/// A list of nodes.
+pub(super) struct Nodes {
+    pub(super) list: Vec<u8>,
+    pub(super) count: u64,
+}
+
+impl Nodes {
+    pub(super) fn new(count: usize) -> Self {
+        Self {
+            list: super::nodes(count),
+            count: count as u64,
+        }
+    }
+}
+
+impl Cost<'_> {
+    /// The instructions that the law allows beside those for the request.
+    fn others(&self) -> u64 {
+        let [byte, node] = NODES;
+        ONCE + byte * self.nodes.list.len() as u64 + node * self.nodes.count
+    }
+
+    /// The instructions for each byte of the request.
+    pub(super) fn ratio(&self) -> u64 {
+        let of_request = self.metered.instructions.saturating_sub(self.others());
+        of_request / self.request.len() as u64
+    }
+
+    /// How it breaks the law.
+    pub(super) fn breach(&self) -> Option<String> {
+        let (size, instructions) = (self.request.len(), self.metered.instructions);
+        if self.ratio() >= REQUEST {
+            return Some(format!("{instructions} instructions for {size} bytes"));
+        }
+        let [request, nodes, beside] = MEMORY;
+        let memory = request * size + nodes * self.nodes.list.len() / 10 + beside;
+        let taken = self.metered.memory;
+        (taken > memory).then(|| format!("{taken} bytes of memory for {size}"))
+    }
+
+    /// How it breaks the law if this is the cost of half the request.
+    pub(super) fn breach_of_growth(&self, half: &Self) -> Option<String> {
+        let (one, two) = (half.metered.instructions, self.metered.instructions);
+        let is_more = two * 10 > one * TWICE && two > self.others();
+        is_more.then(|| format!("{one} instructions, for twice the size {two}"))
+    }
+}
