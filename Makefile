@@ -136,6 +136,10 @@ CLUSTER = if test -e $(TOOLS)/stamp || command -v go >/dev/null; then \
 		CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(1) $(SCENARIOS); \
 	else echo 'cluster: not run: go is not on PATH'; case " $$REQUIRE_DOORS " in *[\ ,]cluster[\ ,]*) exit 1;; esac; fi
 
+.PHONY: alerts
+alerts: ## Read the alerts in deploy/components/monitoring with Prometheus' own parser (needs Go)
+	cd e2e-tests/tools/alerts && go run . $(abspath deploy/components/monitoring/alerts.yaml)
+
 .PHONY: e2e-cluster
 e2e-cluster: ## What users do, on a real API server (needs Go; WEBHOOK=library: without policy-server)
 	@$(call CLUSTER)
@@ -242,6 +246,7 @@ bench-playground: playground ## Measure the page in Chromium
 .PHONY: handbook
 handbook: playground ## Build the handbook with the playground in it, target/handbook (needs Node.js and mdbook, see .ci/run)
 	@command -v mdbook >/dev/null || { echo 'mdbook is missing: install it with cargo install --locked mdbook --version 0.5.4' >&2; exit 1; }
+	node docs/pictures.mjs
 	node docs/build.mjs $(abspath $(TARGET))/handbook $(abspath $(TARGET))/playground
 
 .PHONY: handbook-serve

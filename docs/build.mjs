@@ -1,6 +1,7 @@
 // Builds the handbook: node docs/build.mjs target/handbook target/playground. The pages in docs/ link to each other and
-// to files of the repository, so that you can read them there. In the handbook, the pages of the rules are in rules/,
-// links to other files go to the repository, and the examples of the rules have a link to the playground.
+// to files of the repository, so that you can read them there. In the handbook, README.md is the first page, the pages of
+// the rules are in rules/, links to other files go to the repository, and the examples of the rules have a link to the
+// playground. Examples in v1beta1 are folded.
 
 import { execFileSync } from "node:child_process";
 import {
@@ -36,6 +37,7 @@ const [repository, tag] = [setting("repository"), `v${setting("version")}`];
 
 /** The path of a repository file in the handbook; undefined if the handbook does not contain it. */
 function place(path) {
+  if (path === "README.md") return "overview.md";
   if (path.startsWith(RULES)) return `rules/${path.slice(RULES.length)}`;
   return path.startsWith("docs/") ? path.slice("docs/".length) : undefined;
 }
@@ -85,6 +87,7 @@ function outsideOfCode(text) {
 /** A page, with its links rewritten for the handbook. */
 function page(path) {
   let fence; // the info string and the lines of a code block
+  let isFolded = false;
   const lines = [];
   for (const line of read(path).split("\n")) {
     const info = /^\s*```(.*)$/.exec(line)?.[1];
@@ -100,11 +103,16 @@ function page(path) {
             "",
             `[Try it in the playground](../playground/index.html${example})`,
           );
+        if (isFolded) lines.push("", "</details>", "");
+        isFolded = false;
       }
     } else if (info !== undefined) {
       fence = { info, code: [] };
       // The words after the language are for tests.
       lines.push(line.replace(/(```\w+) .*/, "$1"));
+    } else if (path.startsWith(RULES) && /^In v1beta1.*:$/.test(line)) {
+      isFolded = true;
+      lines.push(`<details><summary>${line.slice(0, -1)}</summary>`, "");
     } else {
       lines.push(
         line.replace(
@@ -198,7 +206,7 @@ for (const name of readdirSync(join(root, "docs"))) {
   if (/\.(png|svg|json|css)$/.test(name))
     cpSync(join(root, "docs", name), join(source, name));
 }
-for (const path of [...markdown("docs/"), ...markdown(RULES)])
+for (const path of ["README.md", ...markdown("docs/"), ...markdown(RULES)])
   writeFileSync(join(source, place(path)), page(path));
 const book = read("docs/book.toml");
 writeFileSync(
@@ -206,7 +214,7 @@ writeFileSync(
   book.replace(/^(title = ".*)"$/m, `$1 ${tag}"`),
 );
 // These pages are not in the handbook; only their links are checked.
-for (const path of ["README.md", "CONTRIBUTING.md", "SECURITY.md"]) page(path);
+for (const path of ["CONTRIBUTING.md", "SECURITY.md"]) page(path);
 
 const rules = [...read("docs/rules.md").matchAll(/^\| \[`([\w-]+)`\]/gm)].map(
   ([, id]) => `  - [${id}](rules/${id}.md)\n`,
@@ -236,5 +244,5 @@ cpSync(playground, join(out, "playground"), { recursive: true });
 checkBuilt();
 stopAtMistakes();
 console.log(
-  `${join(out, "index.html")}: ${markdown("docs/").length + markdown(RULES).length - 1} pages`,
+  `${join(out, "index.html")}: ${markdown("docs/").length + markdown(RULES).length} pages`,
 );

@@ -1,8 +1,8 @@
 //! `artifacthub-pkg.yml`: the policy's page on Artifact Hub, and the values that Rancher reads from it.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-evaluator/src/policy_artifacthub.rs, field by field.
-//! DIVERGES: `createdAt` is the date of the release, so that the file is always the same, and the
-//! category and the changes are added.
+//! DIVERGES: `createdAt` is the date of the release, so that the file is always the same, the category and the changes are
+//! added, and the text about the installation includes the permissions.
 
 use std::collections::BTreeMap;
 
@@ -128,7 +128,11 @@ pub fn artifact_hub_package(
             .transpose()?,
         links: optional("io.kubewarden.policy.source")
             .map(|source| links(source, &version.to_string())),
-        install: install(&reference),
+        install: install(
+            &reference,
+            metadata.annotation("io.kubewarden.policy.source")?,
+            &version.to_string(),
+        ),
         maintainers: optional("io.kubewarden.policy.author")
             .map(maintainers)
             .transpose()?,
@@ -198,16 +202,17 @@ fn maintainers(authors: &str) -> Result<Vec<Maintainer<'_>>> {
     })
 }
 
-fn install(reference: &str) -> String {
+fn install(reference: &str, source: &str, version: &str) -> String {
     format!(
-        "The policy can be obtained using [kwctl](https://docs.kubewarden.io/howtos/install-kwctl):\n\
+        "The policy reads the nodes of the cluster. The manifests in the repository grant this permission, add a dedicated \
+         PolicyServer, and start the policy in `monitor` mode, which denies nothing. They use the module \
+         `registry://{reference}`. Choose your platform in `deploy/my-cluster/kustomization.yaml`, and apply it:\n\
          ```console\n\
-         kwctl pull {reference}\n\
+         git clone --branch v{version} {source}\n\
+         cd hco-architecture-guard\n\
+         kubectl apply -k deploy/my-cluster\n\
          ```\n\
-         Then, generate the policy manifest and tune it to your liking. For example:\n\
-         ```console\n\
-         kwctl scaffold manifest -t ClusterAdmissionPolicy registry://{reference}\n\
-         ```\n"
+         The page [Install on OpenShift Virtualization]({source}/blob/v{version}/docs/openshift.md) explains each step.\n"
     )
 }
 

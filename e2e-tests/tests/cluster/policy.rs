@@ -12,9 +12,14 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// The policy in `deploy/` with `components/protect`: without it, nothing is denied.
+    /// The policy in `deploy/` with `components/protect` and `components/fail-closed`: without them, nothing is denied.
     pub(crate) fn of_deploy() -> Self {
-        Self::among(manifests("deploy/policy.yaml"))
+        let policy = Self::among(manifests("deploy/base/policy.yaml"));
+        let mut settings = policy.spec("settings").clone();
+        let fields = settings.as_object_mut().expect("settings");
+        fields.remove("denialsAsWarnings");
+        policy
+            .with("settings", settings)
             .with("mode", json!("protect"))
             .with("failurePolicy", json!("Fail"))
     }

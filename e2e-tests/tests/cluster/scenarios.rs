@@ -3,6 +3,7 @@
 mod audit_log;
 mod broken_webhook;
 pub(crate) mod chaos;
+mod combinations;
 mod connection;
 mod grant;
 mod images;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use engine::{FindingReport, Outcome, RemedyReport, Report};
 use serde_json::{Value, json};
 
-/// Panics if an answer is not within the limits that docs/answer.md promises.
+/// Panics if an answer is not within the limits that docs/rules.md promises.
 pub(crate) fn holds(report: &Report) {
     assert_eq!(report.allowed, report.code.is_none());
     assert_eq!(report.allowed, report.message.is_none());

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-/// What every page has, in this order.
+/// What every page has, in this order: readers need the fix first.
 const HEADINGS: [&str; 6] = [
+    "The fix",
     "What it checks",
     "Why it matters",
     "Example that fires",
-    "The fix",
     "When to switch it off",
     "Settings",
 ];

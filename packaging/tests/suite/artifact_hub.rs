@@ -39,11 +39,14 @@ fn the_package_is_what_kwctl_scaffolds() {
     assert!(output.status.success(), "{output:?}");
     let mut theirs: Value = yaml_serde::from_slice(&output.stdout).unwrap();
     let mut ours: Value = yaml_serde::from_str(&written()).unwrap();
-    // The fields that only we write, and the date.
-    for key in ["category", "changes", "createdAt"] {
+    // The fields that only we write.
+    for key in ["category", "changes"] {
         ours.as_mapping_mut().unwrap().remove(key);
     }
-    let theirs_created = theirs.as_mapping_mut().unwrap().remove("createdAt");
-    assert!(theirs_created.is_some());
+    // The date, and a manifest without permissions, in protect mode.
+    for key in ["createdAt", "install"] {
+        ours.as_mapping_mut().unwrap().remove(key);
+        assert!(theirs.as_mapping_mut().unwrap().remove(key).is_some());
+    }
     assert_eq!(ours, theirs);
 }

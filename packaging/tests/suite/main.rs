@@ -9,6 +9,7 @@
 )]
 
 mod artifact_hub;
+mod combinations;
 mod form;
 mod generated;
 mod handbook;

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use cel::{Context, Program};
 use e2e_tests::not_run;
 use packaging::Metadata;
 use serde::Deserialize as _;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{is_there, root, text};
 
-/// The output of kubectl for each overlay and for the base; `None` if kubectl is missing.
+/// The output of kubectl for each overlay, for the base, and for the file that users edit; empty if kubectl is missing.
 fn rendered() -> BTreeMap<String, Vec<Value>> {
     static RENDERED: LazyLock<BTreeMap<String, Vec<Value>>> = LazyLock::new(render);
     if RENDERED.is_empty() {
@@ -36,23 +35,29 @@ fn render_in(deploy: &Path) -> BTreeMap<String, Vec<Value>> {
     let mut names: Vec<String> = overlays
         .map(|entry| format!("overlays/{}", entry.unwrap().file_name().display()))
         .collect();
-    names.push("base".to_owned());
+    names.extend(["base".to_owned(), "my-cluster".to_owned()]);
     for name in names {
-        let output = Command::new("kubectl")
-            .current_dir(deploy)
-            .args(["kustomize", &name])
-            .output()
-            .unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        // It warns about deprecated fields.
-        assert!(
-            output.status.success() && stderr.is_empty(),
-            "{name}: {stderr}"
-        );
-        let text = String::from_utf8(output.stdout).unwrap();
-        rendered.insert(name, documents(&text));
+        let manifests = kustomize(&deploy.join(&name));
+        rendered.insert(name, manifests);
     }
     rendered
+}
+
+/// What kubectl renders of a directory.
+pub(crate) fn kustomize(directory: &Path) -> Vec<Value> {
+    let output = Command::new("kubectl")
+        .arg("kustomize")
+        .arg(directory)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    // It warns about deprecated fields.
+    assert!(
+        output.status.success() && stderr.is_empty(),
+        "{}: {stderr}",
+        directory.display()
+    );
+    documents(&String::from_utf8(output.stdout).unwrap())
 }
 
 pub(crate) fn documents(text: &str) -> Vec<Value> {
@@ -61,7 +66,7 @@ pub(crate) fn documents(text: &str) -> Vec<Value> {
         .collect()
 }
 
-fn one<'m>(manifests: &'m [Value], kind: &str) -> &'m Value {
+pub(crate) fn one<'m>(manifests: &'m [Value], kind: &str) -> &'m Value {
     let mut found = manifests.iter().filter(|it| it["kind"] == kind);
     let one = found.next().unwrap_or_else(|| panic!("no {kind}"));
     assert!(found.next().is_none(), "two of {kind}");
@@ -69,14 +74,14 @@ fn one<'m>(manifests: &'m [Value], kind: &str) -> &'m Value {
 }
 
 /// The policy that only checks.
-fn policy(manifests: &[Value]) -> &Value {
+pub(crate) fn policy(manifests: &[Value]) -> &Value {
     let mut policies = policies(manifests);
     policies
         .find(|it| it["metadata"]["name"] == "hco-architecture-guard")
         .unwrap_or_else(|| panic!("no policy"))
 }
 
-fn policies(manifests: &[Value]) -> impl Iterator<Item = &Value> {
+pub(crate) fn policies(manifests: &[Value]) -> impl Iterator<Item = &Value> {
     let manifests = manifests.iter();
     manifests.filter(|it| it["kind"] == "ClusterAdmissionPolicy")
 }
@@ -144,42 +149,13 @@ fn every_manifest_is_valid_by_its_crd() {
     }
 }
 
-/// With a version that is not served, the audit scanner fails for the policy.
-#[test]
-fn the_versions_that_are_judged_are_served() {
-    for (overlay, name) in [
-        ("overlays/hco-1.17", "hco-v1.17.0"),
-        ("overlays/kubevirt", "hco-v1.18.0"),
-        ("overlays/openshift-virtualization", "hco-main-2026-08-21"),
-    ] {
-        let Some(manifests) = rendered().remove(overlay) else {
-            return;
-        };
-        let crd = crd(name);
-        let versions = crd["spec"]["versions"].as_array().unwrap();
-        let served: BTreeSet<&str> = versions
-            .iter()
-            .filter(|version| version["served"] == true)
-            .map(|version| version["name"].as_str().unwrap())
-            .collect();
-        let judged = policy(&manifests)["spec"]["rules"][0]["apiVersions"]
-            .as_array()
-            .unwrap();
-        let judged: BTreeSet<&str> = judged.iter().map(|it| it.as_str().unwrap()).collect();
-        assert_eq!(judged, served, "{overlay}");
-    }
-}
-
 #[test]
 fn policy_and_metadata_agree() {
     let metadata = Metadata::parse(&text("policy-metadata.yml")).unwrap();
     for (overlay, manifests) in rendered() {
         let policy = policy(&manifests);
         let spec = &policy["spec"];
-        let mut rules = serde_json::to_value(&metadata.rules).unwrap();
-        if overlay == "overlays/hco-1.17" {
-            rules[0]["apiVersions"] = json!(["v1beta1"]);
-        }
+        let rules = serde_json::to_value(&metadata.rules).unwrap();
         assert_eq!(spec["rules"], rules, "{overlay}");
         assert_eq!(spec["mutating"], metadata.mutating, "{overlay}");
         assert_eq!(
@@ -250,13 +226,22 @@ fn one_file_says_where_kubewarden_is() {
     let text = std::fs::read_to_string(&file).unwrap();
     let edited = text
         .replace("namespace: kubewarden", "namespace: elsewhere")
-        .replace("serviceAccount: policy-server", "serviceAccount: somebody");
+        .replace("serviceAccount: policy-server", "serviceAccount: somebody")
+        .replace(
+            "policyServerImage: ",
+            "policyServerImage: registry.invalid/",
+        );
     std::fs::write(file, edited).unwrap();
     for (overlay, manifests) in render_in(deploy.path()) {
         let account = match overlay.as_str() {
             "base" => "elsewhere/somebody",
             _ => "elsewhere/hco-architecture-guard",
         };
+        if overlay != "base" {
+            let image = &one(&manifests, "PolicyServer")["spec"]["image"];
+            let image = image.as_str().unwrap();
+            assert!(image.starts_with("registry.invalid/"), "{overlay}: {image}");
+        }
         for policy in policies(&manifests) {
             let named = &policy["spec"]["settings"]["serviceAccount"];
             assert_eq!(named, account, "{overlay}");
@@ -321,147 +306,4 @@ fn the_policy_server_has_its_resources_and_is_spread() {
             "{overlay}"
         );
     }
-}
-
-#[test]
-fn nothing_is_denied_before_somebody_asks_for_it() {
-    for (overlay, manifests) in rendered() {
-        let spec = &policy(&manifests)["spec"];
-        let (mode, failure) = match overlay.as_str() {
-            "overlays/protect" => ("protect", "Fail"),
-            _ => ("monitor", "Ignore"),
-        };
-        assert_eq!(spec["mode"], mode, "{overlay}");
-        assert_eq!(spec["failurePolicy"], failure, "{overlay}");
-    }
-}
-
-/// In monitor mode, Kubewarden drops the message of a denial.
-#[test]
-fn denials_are_warnings_in_monitor_mode_only() {
-    for (overlay, manifests) in rendered() {
-        for policy in policies(&manifests) {
-            let spec = &policy["spec"];
-            let is_monitored = spec["mode"] == "monitor";
-            let setting = &spec["settings"]["denialsAsWarnings"];
-            assert_eq!(*setting == json!(true), is_monitored, "{overlay}");
-        }
-    }
-}
-
-#[test]
-fn each_overlay_says_what_its_hco_is() {
-    for (overlay, manifests) in rendered() {
-        for policy in policies(&manifests) {
-            let settings = &policy["spec"]["settings"];
-            let of = |name: &str, value: &str| {
-                if overlay == format!("overlays/{name}") {
-                    json!(value)
-                } else {
-                    Value::Null
-                }
-            };
-            let absent = of("plain-kubernetes", "absent");
-            assert_eq!(settings["goldenImages"], absent, "{overlay}");
-            assert_eq!(settings["hcoVersion"], of("hco-1.17", "1.17"), "{overlay}");
-            assert_eq!(
-                settings["goldenImagesNamespace"],
-                of(
-                    "openshift-virtualization",
-                    "openshift-virtualization-os-images"
-                ),
-                "{overlay}"
-            );
-        }
-    }
-}
-
-#[test]
-fn every_overlay_is_documented() {
-    let (readme, rollout) = (text("README.md"), text("docs/rollout.md"));
-    for overlay in std::fs::read_dir(root().join("deploy/overlays")).unwrap() {
-        let name = overlay.unwrap().file_name().into_string().unwrap();
-        let row = format!("| `deploy/overlays/{name}` |");
-        assert!(rollout.contains(&row), "docs/rollout.md has no row {row}");
-        assert!(readme.contains(&name), "README.md does not name {name}");
-    }
-}
-
-#[test]
-fn each_overlay_is_for_the_namespace_of_its_hco() {
-    for (overlay, manifests) in rendered() {
-        let spec = &policy(&manifests)["spec"];
-        let wanted = |namespace: &str| json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}]});
-        let wanted = match overlay.as_str() {
-            "base" => Value::Null,
-            "overlays/openshift-virtualization" => wanted("openshift-cnv"),
-            _ => wanted("kubevirt-hyperconverged"),
-        };
-        assert_eq!(spec["namespaceSelector"], wanted, "{overlay}");
-    }
-}
-
-/// The policy that repairs is the same as the one that checks, except for what repairs need.
-#[test]
-fn the_repairing_policy_differs_in_what_repairs_need() {
-    let Some(manifests) = rendered().remove("overlays/repair") else {
-        return;
-    };
-    let mut wanted = policy(&manifests).clone();
-    // It is in protect mode, so users see the message of a denial.
-    let settings = wanted["spec"]["settings"].as_object_mut().unwrap();
-    assert_eq!(settings.remove("denialsAsWarnings"), Some(json!(true)));
-    wanted["metadata"]["name"] = json!("hco-architecture-guard-repair");
-    wanted["spec"]["mode"] = json!("protect");
-    wanted["spec"]["mutating"] = json!(true);
-    wanted["spec"]["backgroundAudit"] = json!(false);
-    let all: Vec<&Value> = policies(&manifests).collect();
-    let repairing = all
-        .iter()
-        .find(|it| it["metadata"]["name"] == wanted["metadata"]["name"]);
-    let mut repairing = (**repairing.unwrap()).clone();
-    let settings = repairing["spec"]["settings"].as_object_mut().unwrap();
-    let repair = settings.remove("repair").unwrap();
-    assert_eq!(repairing, wanted);
-    assert_eq!(all.len(), 2);
-    let verdict = engine::validate_settings(json!({"repair": repair}).to_string().as_bytes());
-    assert_eq!(verdict, Ok(()));
-}
-
-/// As the API server evaluates the conditions.
-/// A silent registry must not delay other policies, and the object's author must not choose which hosts are contacted.
-#[test]
-fn images_are_looked_up_by_a_policy_server_of_its_own_at_hosts_that_are_listed() {
-    for (overlay, manifests) in rendered() {
-        for policy in policies(&manifests) {
-            let settings = &policy["spec"]["settings"];
-            if overlay == "overlays/images" {
-                assert_eq!(settings["images"], "verify");
-                assert_eq!(policy["spec"]["policyServer"], "hco-architecture-guard");
-                let registries = settings["registries"].as_array();
-                assert!(registries.is_some_and(|hosts| !hosts.is_empty()));
-            } else {
-                assert_eq!(settings["images"], Value::Null, "{overlay}");
-            }
-        }
-    }
-}
-
-#[test]
-fn the_match_conditions_leave_out_what_is_being_deleted() {
-    let policy = &documents(&text("deploy/base/policy.yaml"))[0];
-    let conditions = policy["spec"]["matchConditions"].as_array().unwrap();
-    let matches = |metadata: Value| {
-        conditions.iter().all(|condition| {
-            let program = Program::compile(condition["expression"].as_str().unwrap()).unwrap();
-            let mut context = Context::default();
-            let object = json!({ "metadata": metadata });
-            context.add_variable("object", object).unwrap();
-            program.execute(&context).unwrap() == cel::Value::Bool(true)
-        })
-    };
-    assert!(matches(json!({"name": "kubevirt-hyperconverged"})));
-    assert!(!matches(
-        json!({"name": "kubevirt-hyperconverged", "deletionTimestamp": "2026-12-24T00:00:00Z"})
-    ));
 }

@@ -113,11 +113,7 @@ fn no_code_names_the_home() {
 #[test]
 fn the_manifests_name_the_version() {
     let version = metadata().reference().unwrap();
-    for file in [
-        "artifacthub-pkg.yml",
-        "deploy/base/policy.yaml",
-        "deploy/components/repair/policy.yaml",
-    ] {
+    for file in ["artifacthub-pkg.yml", "deploy/base/policy.yaml"] {
         assert!(
             text(file).contains(&version),
             "{file} does not name {version}"

@@ -22,7 +22,7 @@ pub(crate) fn run(world: &World<'_>) {
         .collect();
     folders.push("base".to_owned());
     folders.sort();
-    assert!(folders.len() > 3, "{folders:?}");
+    assert_eq!(folders.len(), 4, "{folders:?}");
     let job = format!("{ROOT}/deploy/preflight-job");
     is_accepted(world, &job, "job.batch/hco-preflight created");
     the_page_about_images_is_accepted(world);
@@ -36,6 +36,7 @@ pub(crate) fn run(world: &World<'_>) {
         the_controller_makes_a_webhook_of_it(world, folder, &Policy::among(manifests.clone()));
         has_the_grants_that_it_needs(world, &before, folder, &manifests);
     }
+    super::combinations::run(world);
 }
 
 /// In addition to HCO's `CustomResourceDefinition`: Kubewarden's.
@@ -57,7 +58,7 @@ fn install_kubewarden(world: &World<'_>) {
 }
 
 /// As in docs/rollout.md, but as a dry run, because there is no controller.
-fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
+pub(super) fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
     let output = world.admin.run(&["apply", "--dry-run=server", "-k", path]);
     assert!(
         output.code == Some(0) && output.stderr.is_empty(),

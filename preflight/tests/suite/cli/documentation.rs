@@ -68,6 +68,7 @@ fn clone() -> PathBuf {
         "deploy/hyperconverged.yaml",
         "clusters/production/hyperconverged.yaml",
         "hyperconverged.yaml",
+        "old.yaml",
     ] {
         std::fs::copy(&example, clone.join(copy)).unwrap();
     }

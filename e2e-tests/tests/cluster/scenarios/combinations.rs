@@ -1,0 +1,97 @@
+//! Part of scenario 8: a user adds components to a platform, as `deploy/my-cluster` describes. The API server accepts what
+//! kubectl renders, and the short policy in docs/need.md.
+
+use std::process::Command;
+
+use e2e_tests::{Page, crd};
+use serde_json::json;
+
+use super::manifests::is_accepted;
+use crate::module::ROOT;
+use crate::waiting::until;
+use crate::world::World;
+
+const WANTED: &str = "clusteradmissionpolicy.policies.kubewarden.io/hco-architecture-guard created";
+
+pub(crate) fn run(world: &World<'_>) {
+    install_prometheus(world);
+    let copy = tempfile::tempdir().expect("a directory");
+    let status = Command::new("cp")
+        .args(["-r", &format!("{ROOT}/deploy")])
+        .arg(copy.path())
+        .status();
+    assert!(status.is_ok_and(|status| status.success()));
+    let mine = copy.path().join("deploy/my-cluster");
+    let components = names("deploy/components");
+    // Each overlay includes the dedicated PolicyServer.
+    let components = components
+        .iter()
+        .filter(|name| *name != "dedicated-policy-server");
+    let components: Vec<String> = components
+        .map(|name| format!("../components/{name}"))
+        .collect();
+    for platform in names("deploy/overlays") {
+        let alone = components.iter().map(|name| vec![name.clone()]);
+        for combination in alone.chain([components.clone()]) {
+            let kustomization = json!({
+                "apiVersion": "kustomize.config.k8s.io/v1beta1",
+                "kind": "Kustomization",
+                "resources": [format!("../overlays/{platform}")],
+                "components": combination,
+            });
+            let file = mine.join("kustomization.yaml");
+            std::fs::write(file, kustomization.to_string()).expect("a file");
+            is_accepted(world, &mine.display().to_string(), WANTED);
+        }
+    }
+    the_short_policy_is_accepted(world);
+}
+
+fn names(directory: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(format!("{ROOT}/{directory}")).expect("a directory");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn install_prometheus(world: &World<'_>) {
+    for resource in ["prometheusrules", "servicemonitors"] {
+        let text = crd(&format!("prometheus-{resource}"));
+        world.admin.file("crd.yaml", &text);
+        let output = world.admin.run(&["create", "-f", "crd.yaml"]);
+        assert_eq!(output.code, Some(0), "{output:?}");
+        let path = format!("/apis/monitoring.coreos.com/v1/{resource}");
+        until(
+            "the Prometheus Operator's resources are served",
+            || match world.api().text(&path)? {
+                (status, _) if status.is_success() => Ok(()),
+                (status, body) => Err(format!("{status}: {body}")),
+            },
+        );
+    }
+}
+
+/// The API server compiles the expressions. packaging/tests/suite/handbook.rs evaluates them.
+fn the_short_policy_is_accepted(world: &World<'_>) {
+    let text = std::fs::read_to_string(format!("{ROOT}/docs/need.md")).expect("the page");
+    let page = Page {
+        id: "need".to_owned(),
+        text,
+    };
+    let blocks = page.blocks();
+    let (_, block) = blocks
+        .iter()
+        .find(|(info, _)| *info == "yaml")
+        .expect("the policy");
+    world.admin.file("need.yaml", block);
+    let apply = ["apply", "--dry-run=server", "-f", "need.yaml"];
+    let output = world.admin.run(&apply);
+    assert!(
+        output.code == Some(0) && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    assert_eq!(output.stdout.lines().count(), 2, "{output:?}");
+}
