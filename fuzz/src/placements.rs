@@ -1,6 +1,6 @@
 //! Placements and lists of nodes against a model: Kubernetes' rules, once more and as plainly as possible.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use engine::node::{Census, census};
 use engine::placement::{Placement, check_required};
@@ -118,7 +118,7 @@ fn count(census: &mut Census, node: &Node, restricts: bool, is_selected: bool) {
     } else {
         has("worker")
     } {
-        *census.workload.entry(architecture.clone()).or_default() += 1;
+        *census.workload.or_default(architecture.clone()) += 1;
     }
     if has("control-plane") || has("master") {
         census.control_plane.insert(architecture.clone());
@@ -128,7 +128,7 @@ fn count(census: &mut Census, node: &Node, restricts: bool, is_selected: bool) {
         .get("kubernetes.io/arch")
         .filter(|_| is_selected)
     {
-        let known: &mut BTreeSet<String> = census.by_arch_label.entry(value.clone()).or_default();
+        let known = census.by_arch_label.or_default(value.clone());
         known.insert(architecture);
     }
 }

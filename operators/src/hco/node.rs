@@ -466,7 +466,7 @@ mod tests {
     fn every_placement_has_its_own_census() {
         let on = |arch: &str| {
             let selector = [("kubernetes.io/arch".to_owned(), arch.to_owned())];
-            Placement::parse(selector.into(), None)
+            Placement::parse(selector, None)
         };
         let list = r#"{"items":[
             {"metadata":{"labels":{"kubernetes.io/arch":"arm64","node-role.kubernetes.io/worker":""}},"status":{"nodeInfo":{"architecture":"arm64"}}},
@@ -490,7 +490,7 @@ mod tests {
         ];
         let without_the_label = WORKER;
         let list = format!(r#"{{"items":[{},{without_the_label}]}}"#, nodes.join(","));
-        let zone_a = Placement::parse([("zone".to_owned(), "a".to_owned())].into(), None);
+        let zone_a = Placement::parse([("zone".to_owned(), "a".to_owned())], None);
         let censuses = census(list.as_bytes(), &[&zone_a, &Placement::default()]).unwrap();
         let [in_zone_a, everywhere]: [Census; 2] = censuses.try_into().unwrap();
         let set = |architectures: &[&str]| architectures.iter().map(ToString::to_string).collect();

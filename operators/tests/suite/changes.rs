@@ -1,6 +1,8 @@
 //! The changes, against what the operators' own code makes of generated updates.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use kubernetes::sorted::Set;
 use std::io::Read;
 
 use operators::cdi::data_import_cron::Polling;
@@ -93,7 +95,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         }
     }
     let unchanged = strings(&expected["dataSources"]["unchanged"]);
-    let ours: BTreeSet<_> = sources.unchanged.iter().map(ToString::to_string).collect();
+    let ours: Set<_> = sources.unchanged.iter().map(ToString::to_string).collect();
     if lags.is_some() {
         return Ok(lags);
     }
@@ -129,11 +131,11 @@ fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str>
     None
 }
 
-fn names(keys: &BTreeSet<Key>) -> Value {
+fn names(keys: &Set<Key>) -> Value {
     json!(keys.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
-fn disks(disks: &BTreeSet<Disk>) -> Value {
+fn disks(disks: &Set<Disk>) -> Value {
     json!(
         disks
             .iter()

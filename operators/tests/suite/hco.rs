@@ -13,7 +13,7 @@ use operators::hco::hyperconverged::{HyperConverged, Sent};
 use operators::hco::import::{GATE, Import};
 use operators::hco::node::{Census, census};
 use operators::hco::version::HcoVersion;
-use operators::kubevirt::default_architecture;
+use operators::kubevirt::default_architecture::default_architecture;
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -154,7 +154,7 @@ fn compare_decisions(
 /// What HCO keeps of the annotation of an image while the import is on; `None` if there is none.
 fn kept<'a>(image: &GoldenImage<'a>, census: &'a Census) -> Option<BTreeSet<&'a str>> {
     let value = image.annotation.value()?;
-    Some(value.supported(&census.workload))
+    Some(value.supported(&census.workload).into_iter().collect())
 }
 
 fn entries(annotation: &str) -> BTreeSet<&str> {
