@@ -84,7 +84,7 @@ impl Remedies<'_, '_> {
 
     /// Whether the object is small enough to be judged a second time. Anything that somebody wrote for a cluster is.
     pub(super) fn can_judge_again(&self) -> bool {
-        const TEMPLATES: usize = 64;
+        const TEMPLATES: usize = 250;
         const BYTES: usize = 128 << 10;
         let templates = self.facts.hco.templates.len() + self.facts.common.len();
         templates <= TEMPLATES && self.object.text().len() <= BYTES

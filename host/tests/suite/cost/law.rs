@@ -7,8 +7,8 @@ use crate::metered::Metered;
 /// Instructions of the module for each byte of the request.
 const REQUEST: u64 = 2_000;
 /// Instructions for what does not grow with the request: the settings, the findings that are described, and the second
-/// judgement of an object with at most 64 templates.
-const ONCE: u64 = 150_000_000;
+/// judgement of an object with at most 250 templates.
+const ONCE: u64 = 300_000_000;
 /// Instructions for each byte of the list of nodes, and for each node that is compared with the longest placements.
 const NODES: [u64; 2] = [100, 80_000];
 /// How much more work twice the size is, in tenths.
