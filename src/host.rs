@@ -75,7 +75,7 @@ fn read_image(operation: &str, image: &str) -> Result<Vec<u8>, String> {
 
 fn call(namespace: &str, operation: &str, request: &impl Serialize) -> Result<Vec<u8>, String> {
     let request = serde_json::to_vec(request).map_err(|error| error.to_string())?;
-    #[expect(clippy::disallowed_methods, reason = "this is the file that may")]
+    #[expect(clippy::disallowed_methods, reason = "only this file calls the host")]
     let answer = wapc_guest::host_call("kubewarden", namespace, operation, &request);
     // The prefix of the guest library does not help the user.
     answer.map_err(|error| {

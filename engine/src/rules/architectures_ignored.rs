@@ -63,15 +63,18 @@ fn overridden<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             Finding {
                 path: facts.architectures_path(template),
                 fact: format!(
-                    "HCO ignores {} in common template {} and {}, because the template does not change the registry.",
-                    quote(value),
+                    "Common template {} keeps HCO's registry: HCO ignores {} and {}.",
                     quote(&template.name),
+                    quote(value),
                     shipped.map_or_else(
                         || "removes the annotation".to_owned(),
                         |shipped| format!("uses {}", quote(shipped))
                     )
                 ),
-                fixes: vec![Fix::RemoveAnnotation { template, complete: true }],
+                fixes: vec![Fix::RemoveAnnotation {
+                    template,
+                    complete: true,
+                }],
             }
         });
     }

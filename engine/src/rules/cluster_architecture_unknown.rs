@@ -23,7 +23,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     findings.add(Identity::only(), || Finding {
         path: facts.placement_path(),
         fact: format!(
-            "The cluster has {} nodes: the SSP operator supports only amd64, arm64, and s390x, and rejects its entire configuration.",
+            "Nodes report {}, which SSP does not support: SSP rejects every change from HCO.",
             names(unknown.iter().copied())
         ),
         fixes: ways_out(census),
@@ -36,7 +36,7 @@ fn ways_out(census: &Census) -> Vec<Fix<'_>> {
     let is_placement_enough = census.control_plane.iter().all(|name| is_known(name));
     if is_placement_enough {
         vec![Fix::Place {
-            summary: "keep the workloads off these nodes",
+            summary: "keep the workloads off these nodes, if no VM runs there",
             otherwise: Some(OTHERWISE),
         }]
     } else {

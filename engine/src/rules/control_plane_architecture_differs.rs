@@ -30,7 +30,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     findings.add(Identity::only(), || Finding {
         path: facts.import_path(),
         fact: format!(
-            "The multi-architecture import is off, so VM templates specify {}, the first control-plane architecture, but the workload nodes report {}: VMs from these templates are not scheduled.",
+            "VM templates request {}, but all workload nodes report {}: VMs from these templates cannot be scheduled.",
             escape(first, 32),
             escape(workload, 32)
         ),

@@ -90,7 +90,7 @@ fn describe<'a>(
         let consequence = if is_needed {
             "the import fails"
         } else {
-            "the import fails when a node with such an architecture joins"
+            "the import fails as soon as a node with such an architecture joins"
         };
         format!(
             "The architectures annotation of template {name} lists {lacking}, but its image supports only {only}: {consequence}."

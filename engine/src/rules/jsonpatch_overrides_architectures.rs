@@ -72,7 +72,7 @@ fn check_patch(
             findings.add(value(), || {
                 finding(
                     format!(
-                        "The {resource} patch changes {}, which HCO sets from this object and the nodes.",
+                        "The {resource} patch overrides {}: HCO's value has no effect.",
                         quote(touched)
                     ),
                     "remove the operation, and set the fields of HyperConverged instead",

@@ -32,7 +32,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 
 fn ways_out(census: &Census) -> Vec<Fix<'_>> {
     let place = Fix::Place {
-        summary: "keep the workloads on one architecture",
+        summary: "keep the workloads on one architecture, if no VM runs on the other nodes",
         otherwise: Some(
             "keep the workloads on one architecture: correct the workloads' node placement",
         ),

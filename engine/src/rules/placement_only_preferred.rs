@@ -22,7 +22,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let affinity = &facts.hco.fields.node_affinity.path();
     findings.add(Identity::only(), || {
         let place = Fix::Place {
-            summary: "require the architecture",
+            summary: "require the architecture, if no VM runs on the other nodes",
             otherwise: None,
         };
         let move_term = format!("move the term to {REQUIRED}.nodeSelectorTerms");

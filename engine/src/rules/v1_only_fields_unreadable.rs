@@ -26,7 +26,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             ),
             // The values in the annotation are lost.
             fixes: vec![Fix::edits(
-                "remove the annotation, which HCO manages, and set its values in the regular fields",
+                "move its values to the regular fields, then remove the annotation",
                 removed,
             )],
         }

@@ -137,7 +137,7 @@ fn the_fact_tells_when_the_import_fails() {
         ),
         (
             "no-node-has-it",
-            ": the import fails when a node with such an architecture joins.",
+            ": the import fails as soon as a node with such an architecture joins.",
         ),
     ] {
         let report = report(&format!("image-architectures-mismatch/{name}"));
