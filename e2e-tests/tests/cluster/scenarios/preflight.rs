@@ -163,7 +163,7 @@ fn what_comes(world: &World<'_>) {
         output("✘ denied", "? unknown  ? unknown").as_str(),
         "\n  ✘ deny  architectures-missing\n",
         &crd.annotation_path(0),
-        "\n1 object: denied\n",
+        "\n1 object: denied, 1 warning\n",
     ] {
         assert!(denied.stdout.contains(part), "{part}: {}", denied.stdout);
     }

@@ -48,7 +48,9 @@ fn enable(world: &World<'_>) {
     let patched = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n";
     if crd.serves_both {
         // Without a version, the name refers to v1, in which the object is incomplete here.
-        patch("hyperconvergeds.v1beta1.hco.kubevirt.io", "json", ENABLE).prints(patched);
+        let enabled = patch("hyperconvergeds.v1beta1.hco.kubevirt.io", "json", ENABLE);
+        enabled.prints(patched);
+        enabled.warned_of("boot-source-replaced");
         return;
     }
     let documented = patch("hyperconverged", "json", ENABLE);
