@@ -24,6 +24,29 @@ impl Policy {
             .with("failurePolicy", json!("Fail"))
     }
 
+    /// The policy that `components/repair` adds: a copy of the one in `deploy/` with the component's patch.
+    pub(crate) fn that_repairs() -> Self {
+        let component = &manifests("deploy/components/repair/kustomization.yaml")[0];
+        let patch = component["patches"][0]["patch"].as_str().expect("a patch");
+        let patch = &documents(patch)[0];
+        let mut policy = Self::of_deploy();
+        policy.manifest["metadata"]["name"] = patch["metadata"]["name"].clone();
+        for (field, value) in patch["spec"].as_object().expect("a spec") {
+            let value = match value.as_object() {
+                None => value.clone(),
+                Some(changes) => {
+                    let mut fields = policy.spec(field).clone();
+                    for (key, value) in changes.iter().filter(|(_, value)| !value.is_null()) {
+                        fields[key] = value.clone();
+                    }
+                    fields
+                }
+            };
+            policy = policy.with(field, value);
+        }
+        policy
+    }
+
     /// The policy among these manifests.
     pub(crate) fn among(manifests: Vec<Value>) -> Self {
         let mut policies = manifests

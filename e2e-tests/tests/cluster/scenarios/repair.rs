@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::crd::{template, together};
-use crate::policy::{Policy, manifests};
+use crate::policy::Policy;
 use crate::world::World;
 
 pub(crate) fn run(world: &World<'_>) {
     world.deploy("mixed");
-    let repairing = Policy::among(manifests("deploy/components/repair/policy.yaml"));
+    let repairing = Policy::that_repairs();
     assert!(repairing.is_mutating());
     world.deploy_beside(&repairing);
     repaired(world);
