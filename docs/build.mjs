@@ -87,6 +87,7 @@ function outsideOfCode(text) {
 /** A page, with its links rewritten for the handbook. */
 function page(path) {
   let fence; // the info string and the lines of a code block
+  const before = befores(read(path));
   let isFolded = false;
   const lines = [];
   for (const line of read(path).split("\n")) {
@@ -97,7 +98,7 @@ function page(path) {
       else {
         const { info, code } = fence;
         fence = undefined;
-        const example = fragment(info, code.join("\n") + "\n");
+        const example = fragment(info, code.join("\n") + "\n", before);
         if (example)
           lines.push(
             "",
@@ -125,8 +126,18 @@ function page(path) {
   return lines.join("\n");
 }
 
+/** The objects before an update, by API version, of a page about updates. */
+function befores(text) {
+  const blocks = text.matchAll(/^```yaml before\n(.*?)^```/gms);
+  return new Map([...blocks].map(([, object]) => [apiVersion(object), object]));
+}
+
+function apiVersion(object) {
+  return /^apiVersion: (\S+)$/m.exec(object)?.[1];
+}
+
 /** The fragment of a playground link for an example such as `yaml cluster=mixed`; playground/src/state.ts reads it. */
-function fragment(info, object) {
+function fragment(info, object, before) {
   const [, cluster, images] =
     /^yaml cluster=(\S+)(?: image=(\S+))?$/.exec(info) ?? [];
   if (info.startsWith("yaml cluster=") && cluster === undefined)
@@ -139,6 +150,7 @@ function fragment(info, object) {
     return undefined;
   const state = {
     object,
+    oldObject: before.get(apiVersion(object)) ?? "",
     settings: images === undefined ? "" : "images: verify\n",
     nodes:
       cluster === "unreachable"

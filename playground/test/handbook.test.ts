@@ -84,11 +84,11 @@ describe("the handbook in Chromium", () => {
     for (const name of readdirSync(join(BOOK, "rules"))) {
       const rule = name.replace(/\.html$/, "");
       const before = opened;
-      const [, firing = ""] = readFileSync(join(BOOK, "rules", name), "utf8").split('id="example-that-fires"');
-      const [fires, fixed = ""] = firing.split('id="the-fix"');
+      const sections = readFileSync(join(BOOK, "rules", name), "utf8").split("<h2 ");
+      const section = (id: string) => sections.find((text) => text.startsWith(`id="${id}"`)) ?? "";
       for (const [text, isFiring] of [
-        [fires ?? "", true],
-        [fixed, false],
+        [section("example-that-fires"), true],
+        [section("the-fix"), false],
       ] as const) {
         for (const [, link] of text.matchAll(/href="([^"]*playground\/index\.html#[^"]*)"/g)) {
           // A change of only the fragment does not load the page again.
