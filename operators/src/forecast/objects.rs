@@ -30,7 +30,7 @@ pub struct Objects<'a> {
 pub(super) enum Kind {
     Cron,
     Source,
-    /// A PersistentVolumeClaim or a VolumeSnapshot.
+    /// A `PersistentVolumeClaim` or a `VolumeSnapshot`.
     Disk,
 }
 
