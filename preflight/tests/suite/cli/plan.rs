@@ -48,7 +48,8 @@ fn lists(answer: impl Fn(&str) -> Value) -> Vec<Value> {
         "/apis/kubevirt.io/v1/virtualmachineinstances",
     ] {
         let mut answer = answer(path);
-        answer["request"] = json!(format!("GET {path}?*"));
+        answer["as"] = json!("admin");
+        answer["request"] = json!(format!("GET {path}"));
         answers.push(answer);
     }
     answers.extend(recorded());
