@@ -285,6 +285,17 @@ impl From<&Connection> for host::Connection {
     }
 }
 
+/// The module decides what a version means.
+fn version(text: &str) -> Result<String, String> {
+    let number = |part: Option<&str>| part.is_some_and(|part| part.parse::<u32>().is_ok());
+    let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
+    if number(parts.next()) && number(parts.next()) {
+        Ok(text.to_owned())
+    } else {
+        Err("use a version such as 1.19, or 4.23 of OpenShift Virtualization".to_owned())
+    }
+}
+
 /// The module validates the names.
 fn level(text: &str) -> Result<(String, String), String> {
     let (rule, level) = text
@@ -583,7 +594,7 @@ pub(crate) struct Plan {
     pub(crate) nodes: Option<PathBuf>,
 
     /// The version of HCO, or of OpenShift Virtualization, as it will be, for example 1.19 or 4.23
-    #[arg(long, value_name = "VERSION", help_heading = "What will be")]
+    #[arg(long, value_name = "VERSION", value_parser = version, help_heading = "What will be")]
     pub(crate) hco_version: Option<String>,
 
     /// Read what there is from the cluster of the current kubeconfig
