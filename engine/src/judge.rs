@@ -9,10 +9,11 @@ use operators::hco::hyperconverged::{self, HyperConverged, Sent};
 use operators::hco::version::HcoVersion;
 
 use crate::cluster::Cluster;
+use crate::comparison::Comparison;
 use crate::facts::Facts;
 use crate::images::Registries;
 use crate::judgement::{self, Policy};
-use crate::nodes::Nodes;
+use crate::nodes::{Nodes, NodesError};
 use crate::render::{self, Detail, ObjectName};
 use crate::repair::{self, Plan, Step};
 use crate::report::Report;
@@ -42,6 +43,9 @@ pub fn judge(payload: &[u8], cluster: &dyn Cluster) -> Report {
 }
 
 /// Judges a request for the `report` operation: the report also contains the golden images.
+///
+/// Beside the request and the settings the payload may hold `hcoVersion`, the version that HCO will have, and
+/// `before: {nodes, hcoVersion, objects}`, what is in the cluster before.
 pub fn report(payload: &[u8], cluster: &dyn Cluster) -> Report {
     judge_payload(payload, cluster, Detail::Everything)
 }
@@ -66,8 +70,22 @@ fn judge_payload(payload: &[u8], cluster: &dyn Cluster, detail: Detail) -> Repor
     if payload.fields().is_ok() && !request.is_present() {
         return render::no_request("the payload has no request");
     }
+    let comparison = match detail {
+        Detail::Everything => Comparison::read(&payload),
+        Detail::Verdict => Ok(None),
+    };
+    let comparison = match comparison {
+        Ok(comparison) => comparison,
+        Err(error) => return render::no_request(&error),
+    };
     match Request::read(&request) {
-        Ok(request) => judge_request(&request, &payload.field("settings"), cluster, detail),
+        Ok(request) => judge_request(
+            &request,
+            &payload.field("settings"),
+            comparison.as_ref(),
+            cluster,
+            detail,
+        ),
         Err(error) => render::no_request(&error.to_string()),
     }
 }
@@ -75,6 +93,7 @@ fn judge_payload(payload: &[u8], cluster: &dyn Cluster, detail: Detail) -> Repor
 fn judge_request(
     request: &Request<'_>,
     settings: &Field<'_>,
+    comparison: Option<&Comparison<'_>>,
     cluster: &dyn Cluster,
     detail: Detail,
 ) -> Report {
@@ -109,7 +128,8 @@ fn judge_request(
             let version = ApiVersion::of(hyperconverged::api_version(old).as_deref(), kind)?;
             Some(Sent::new(old, version))
         });
-    if sent.is_being_deleted() || old.as_ref().is_some_and(|old| sent.is_judged_like(old)) {
+    let is_same = old.as_ref().is_some_and(|old| sent.is_judged_like(old));
+    if sent.is_being_deleted() || is_same && comparison.is_none() {
         return Report::accepted();
     }
     let settings = match Settings::read(settings.json()) {
@@ -126,10 +146,16 @@ fn judge_request(
         namespace: first_non_empty(&request.namespace, &hco.namespace),
         name: first_non_empty(&request.name, &hco.name),
     };
+    let version_of = |given: Option<&String>| {
+        let given = given.map(String::as_str);
+        Version::of(given, &hco, old.as_ref(), &settings)
+    };
     let case = Case {
         name,
         api_version: version,
-        version: Version::of(&hco, old.as_ref(), &settings),
+        version: version_of(comparison.and_then(|it| it.version.as_ref())),
+        version_before: version_of(comparison.and_then(|it| it.version_before.as_ref())),
+        comparison,
         old: old.as_ref(),
         settings: &settings,
         cluster,
@@ -143,6 +169,9 @@ struct Case<'a> {
     name: ObjectName<'a>,
     api_version: ApiVersion,
     version: Version,
+    /// The version of HCO before.
+    version_before: Version,
+    comparison: Option<&'a Comparison<'a>>,
     old: Option<&'a HyperConverged<'a>>,
     settings: &'a Settings,
     cluster: &'a dyn Cluster,
@@ -165,9 +194,16 @@ impl Case<'_> {
             placements.into_iter().flatten(),
         );
         let registries = Registries::new(self.cluster);
+        let others = self.comparison.and_then(|it| it.nodes_before.as_ref());
+        let others =
+            others.map(|others| Nodes::new(others, None, [None, old, None].into_iter().flatten()));
+        if let Some(NodesError::List(error)) = others.as_ref().and_then(Nodes::read_at_once) {
+            return render::no_request(&format!("before.nodes: {error}"));
+        }
+        let before = others.as_ref().unwrap_or(&nodes);
         let judge =
             |object: Json<'_>, hco: &HyperConverged<'_>, obstacle: Option<&str>, made: &[Step]| {
-                self.judge(object, hco, &nodes, &registries, obstacle, made)
+                self.judge(object, hco, (before, &nodes), &registries, obstacle, made)
             };
         let (report, plan) = judge(object, hco, None, &[]);
         if nodes.lacked_by_length() {
@@ -189,7 +225,7 @@ impl Case<'_> {
         &self,
         object: Json<'_>,
         hco: &HyperConverged<'_>,
-        nodes: &Nodes<'_>,
+        (nodes_before, nodes): (&Nodes<'_>, &Nodes<'_>),
         registries: &Registries<'_>,
         obstacle: Option<&str>,
         made: &[Step],
@@ -199,10 +235,11 @@ impl Case<'_> {
             |object| golden_image::common_templates(object, settings.common_templates.as_ref());
         let common_before = self.old.map(common);
         let namespace = self.golden_namespace(hco);
-        let facts =
-            |hco, old, common| Facts::new(hco, old, &self.version, common, nodes, namespace);
         let before = self.old.zip(common_before.as_ref());
-        let before = before.map(|(old, common)| facts(old, None, common).before(hco));
+        let before = before.map(|(old, common)| {
+            let version = &self.version_before;
+            Facts::new(old, None, version, common, nodes_before, namespace).before(hco)
+        });
         let common = common(hco);
         let facts = Facts::new(
             hco,
@@ -218,6 +255,7 @@ impl Case<'_> {
             has_golden_images: self.has_golden_images(hco),
             registries,
             is_complete: self.detail == Detail::Everything,
+            objects: self.comparison.map(|it| &it.objects),
         };
         judgement::judge(&facts, object, policy, |facts, judged| {
             let report = render::judged(

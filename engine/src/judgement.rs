@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use kubernetes::json::Json;
 use kubernetes::sorted::Map;
-use operators::forecast::{self, Changes, Refused, State};
+use operators::forecast::{self, Changes, Objects, Refused, State};
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
 use operators::hco::node::Census;
@@ -34,6 +34,9 @@ pub(crate) struct Policy<'p> {
     pub(crate) registries: &'p Registries<'p>,
     /// Whether the nodes are read although no rule needs them.
     pub(crate) is_complete: bool,
+    /// The objects of the cluster before, in the place of their forecast; `None` if nothing but the objects of the request is
+    /// compared.
+    pub(crate) objects: Option<&'p Objects<'p>>,
 }
 
 /// Checks the rules about an object, in their stages, and hands the result on, in the order of the catalogue.
@@ -59,7 +62,7 @@ pub(crate) fn judge<R>(
         }
     }
     let has_golden_images = policy.has_golden_images;
-    let outlook = Outlook::new(facts, has_golden_images);
+    let outlook = Outlook::new(facts, policy);
     let despite_hco = match &outlook.before {
         Some(Err(Refused::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
         _ => None,
@@ -103,7 +106,7 @@ pub(crate) fn judge<R>(
     // A report contains the forecast, even if no rule needed the nodes.
     facts.nodes.open();
     facts.census();
-    let outlook = Outlook::new(&facts, has_golden_images);
+    let outlook = Outlook::new(&facts, policy);
     let old = facts
         .old
         .map(|old| old.with_forecast(outlook.before_really()));
@@ -122,7 +125,8 @@ struct Outlook<'a> {
 }
 
 impl<'a> Outlook<'a> {
-    fn new(facts: &Facts<'a>, has_golden_images: bool) -> Self {
+    fn new(facts: &Facts<'a>, policy: Policy<'_>) -> Self {
+        let has_golden_images = policy.has_golden_images;
         let old = facts.old.filter(|_| has_golden_images);
         let mut outlook = Self {
             before: old.and_then(Facts::predict),
@@ -130,9 +134,18 @@ impl<'a> Outlook<'a> {
             after: has_golden_images.then(|| facts.predict()).flatten(),
             changes: None,
         };
-        let both = (outlook.before_really(), &outlook.after);
-        if let (Some(Ok(before)), Some(Ok(after))) = both {
-            outlook.changes = Some(forecast::changes(&State::of(before), Ok(after)));
+        let before = match (outlook.before_really(), policy.objects) {
+            (Some(Ok(before)), _) => Some(State::of(before)),
+            // The operators made nothing of an object that is refused, or is not there.
+            (Some(Err(_)), Some(_)) => Some(State::default()),
+            (None, Some(_)) if facts.old.is_none() => Some(State::default()),
+            _ => None,
+        };
+        if let (Some(mut before), Some(Ok(after))) = (before, &outlook.after) {
+            if let Some(objects) = policy.objects {
+                before = before.with(objects);
+            }
+            outlook.changes = Some(forecast::changes(&before, Ok(after)));
         }
         outlook
     }

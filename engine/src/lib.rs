@@ -18,6 +18,7 @@
 mod architecture;
 mod catalogue;
 mod cluster;
+mod comparison;
 mod facts;
 mod finding;
 mod fix;

@@ -83,6 +83,11 @@ impl<'a> Nodes<'a> {
         self.peek(slot)
     }
 
+    /// Reads the nodes before a rule asks for them, and says why they cannot be read.
+    pub(crate) fn read_at_once(&self) -> Option<&NodesError> {
+        self.counted.get_or_init(|| self.count()).as_ref().err()
+    }
+
     /// Whether a rule needed the nodes to decide.
     pub(crate) fn is_needed(&self) -> bool {
         self.is_needed.get()

@@ -17,14 +17,17 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// The version in the status of the old object, else of the object, else in the settings, else the newest one.
+    /// The version that a program gives, else in the status of the old object, else of the object, else in the settings, else
+    /// the newest one.
     pub(crate) fn of(
+        given: Option<&str>,
         hco: &HyperConverged<'_>,
         old: Option<&HyperConverged<'_>>,
         settings: &Settings,
     ) -> Self {
         let old = old.and_then(|old| old.status_version.as_deref());
         let candidates = [
+            (given, "given"),
             (old, "status"),
             (hco.status_version.as_deref(), "status"),
             (settings.hco_version.as_deref(), "settings"),

@@ -136,6 +136,34 @@ impl Cluster {
         })
     }
 
+    /// What is made of each object of a resource, in all namespaces; none if the cluster does not serve it. The path is
+    /// that of the API server, for example `/apis/kubevirt.io/v1/virtualmachines`.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub fn all(
+        &self,
+        path: &str,
+        mut of: impl FnMut(&Value) -> Value,
+    ) -> Result<Vec<Value>, ClusterError> {
+        let mut parts = path.trim_start_matches("/apis/").split('/');
+        let (group, resource) = (parts.next(), path.rsplit('/').next());
+        let resource = resource.unwrap_or_default();
+        let asked = match group.filter(|_| path.starts_with("/apis/")) {
+            Some(group) => Asked::new("list", &format!("{resource}.{group}")),
+            None => Asked::new("list", resource),
+        };
+        let objects = self.list(path, &asked, &Selectors::default(), |item| {
+            let object = serde_json::from_str(item).map_err(|error| asked.unread(error))?;
+            Ok(of(&object))
+        });
+        match objects {
+            Err(ClusterError::Refused { code: 404, .. }) => Ok(Vec::new()),
+            objects => objects,
+        }
+    }
+
     /// Whether Kubewarden is installed. Every user may do that.
     ///
     /// # Errors

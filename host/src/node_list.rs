@@ -140,6 +140,17 @@ impl NodeList {
         }
     }
 
+    /// These nodes, with what was kept of each.
+    pub fn of_objects(nodes: &[Value]) -> Self {
+        let items = nodes.iter().map(to_raw_value);
+        Self::of(items.filter_map(Result::ok).collect())
+    }
+
+    /// The nodes, with what is kept of each.
+    pub fn to_objects(&self) -> Vec<Value> {
+        self.objects().map(Value::Object).collect()
+    }
+
     /// Sets the answers to `can_i`.
     #[must_use]
     pub fn with_can_i(self, can_i: CanI) -> Self {

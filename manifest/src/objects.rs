@@ -80,7 +80,8 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
         }
     };
     let items = match object.remove("items") {
-        Some(Value::Array(items)) => items,
+        // An empty list of a kind says that there are none.
+        Some(Value::Array(items)) if !items.is_empty() || !is_of_a_kind(&object) => items,
         None | Some(Value::Null) if object.get("kind") == Some(&Value::from("List")) => {
             return Ok(());
         }
@@ -104,6 +105,11 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
         flatten(typed(item, &object), place, objects)?;
     }
     Ok(())
+}
+
+fn is_of_a_kind(list: &Map<String, Value>) -> bool {
+    let kind = list.get("kind").and_then(Value::as_str).unwrap_or_default();
+    kind.ends_with("List") && kind != "List"
 }
 
 fn typed(item: Value, list: &Map<String, Value>) -> Value {

@@ -66,9 +66,17 @@ pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) 
 
 /// The payload of the module's `validate` and `report`.
 pub(crate) fn payload(request: &Value, settings: &Value) -> Vec<u8> {
-    json!({"request": request, "settings": settings})
-        .to_string()
-        .into_bytes()
+    payload_beside(request, settings, &json!({}))
+}
+
+/// The same with more beside the request, for `report`.
+pub(crate) fn payload_beside(request: &Value, settings: &Value, beside: &Value) -> Vec<u8> {
+    let mut payload = beside.clone();
+    if let Some(payload) = payload.as_object_mut() {
+        payload.insert("request".to_owned(), request.clone());
+        payload.insert("settings".to_owned(), settings.clone());
+    }
+    payload.to_string().into_bytes()
 }
 
 #[cfg(test)]

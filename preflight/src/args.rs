@@ -9,6 +9,7 @@ use host::Counts;
 
 use crate::files::Walk;
 use crate::foreign::one_line;
+use crate::what_if::WhatIf;
 
 /// Check HyperConverged objects before you apply them.
 ///
@@ -84,6 +85,10 @@ pub(crate) enum Command {
     Fix(Fix),
     /// Show the page of a rule, or the table of rules
     Explain(Explain),
+    /// Show what a change does to boot sources and virtual machines, before you make it
+    Plan(Plan),
+    /// Write what `plan` reads of a cluster to a file
+    Snapshot(Snapshot),
     /// Validate settings and print the effective settings
     Settings(Settings),
     /// Look up which architectures images support, and print the annotation for each image
@@ -277,6 +282,17 @@ impl From<&Connection> for host::Connection {
             user: words.user.clone(),
             request_timeout: words.request_timeout,
         }
+    }
+}
+
+/// The module decides what a version means.
+fn version(text: &str) -> Result<String, String> {
+    let number = |part: Option<&str>| part.is_some_and(|part| part.parse::<u32>().is_ok());
+    let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
+    if number(parts.next()) && number(parts.next()) {
+        Ok(text.to_owned())
+    } else {
+        Err("use a version such as 1.19, or 4.23 of OpenShift Virtualization".to_owned())
     }
 }
 
@@ -540,6 +556,175 @@ impl std::str::FromStr for Prefer {
             _ => Err("the fix must be enable-import or place-on:ARCH".to_owned()),
         }
     }
+}
+
+/// `plan`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = PLAN)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct Plan {
+    /// The manifest of the HyperConverged as it will be, or - for standard input
+    #[arg(long, short = 'f', value_name = "FILE", help_heading = "What will be")]
+    pub(crate) filename: Vec<PathBuf>,
+
+    /// How you send the file to the cluster: with `kubectl apply`, which merges it with the live object and is the default,
+    /// or with `kubectl replace`
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        requires = "filename",
+        help_heading = "What will be",
+        hide_possible_values = false
+    )]
+    pub(crate) as_if: Option<AsIf>,
+
+    /// Nodes that join or leave, for example arm64=2, amd64=-1, or control-plane:arm64=3
+    #[arg(
+        long,
+        value_name = "COUNTS",
+        allow_hyphen_values = true,
+        conflicts_with = "nodes",
+        help_heading = "What will be"
+    )]
+    pub(crate) what_if: Option<WhatIf>,
+
+    /// The nodes as they will be: the output of `kubectl get nodes -o yaml`
+    #[arg(long, value_name = "FILE", help_heading = "What will be")]
+    pub(crate) nodes: Option<PathBuf>,
+
+    /// The version of HCO, or of OpenShift Virtualization, as it will be, for example 1.19 or 4.23
+    #[arg(long, value_name = "VERSION", value_parser = version, help_heading = "What will be")]
+    pub(crate) hco_version: Option<String>,
+
+    /// Read what there is from the cluster of the current kubeconfig
+    #[arg(long, help_heading = "What is", conflicts_with = "from")]
+    pub(crate) cluster: bool,
+
+    /// Read what there is from a file or a directory: of `hco-preflight snapshot`, of a must-gather, or of
+    /// `kubectl get -o yaml`
+    #[arg(long, value_name = "PATH", help_heading = "What is")]
+    pub(crate) from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+
+    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    settings: Option<PathBuf>,
+
+    /// Compile the module without reading or writing the cache
+    #[arg(long, help_heading = "Policy")]
+    no_cache: bool,
+
+    /// The format of the output
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = false
+    )]
+    pub(crate) output: PlanFormat,
+
+    /// What causes exit code 1
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHAT",
+        hide_possible_values = false
+    )]
+    pub(crate) fail_on: PlanFailOn,
+
+    /// Exit with code 2 if anything could not be read
+    #[arg(long)]
+    pub(crate) require_all: bool,
+
+    /// Name all virtual machines, however many they are
+    #[arg(long)]
+    pub(crate) all_vms: bool,
+
+    /// Do not print notes
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
+
+impl Plan {
+    /// The policy of the plan, as for a check.
+    pub(crate) fn subject(&self) -> Subject {
+        Subject {
+            filename: self.filename.clone(),
+            files: Vec::new(),
+            recursive: false,
+            include_ignored: false,
+            old: None,
+            nodes: None,
+            cluster: self.cluster,
+            arch: None,
+            connection: self.connection.clone(),
+            what_if: None,
+            settings: self.settings.clone(),
+            level: Vec::new(),
+            policy: None,
+            allow_context_aware: false,
+            no_cache: self.no_cache,
+            verified: Verified {
+                images: false,
+                sources_path: None,
+            },
+        }
+    }
+}
+
+const PLAN: &str = "\
+One of --cluster and --from is required. Without -f, --what-if, --nodes, and --hco-version, the plan shows what is still \
+outstanding.
+
+Exit codes: 0 nothing is lost or disturbed, 1 something is, or the policy denies the object, 2 no plan could be made.";
+
+/// The format of a plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs; docs/plan.md
+    Json,
+    /// For a comment on a pull request or merge request
+    Markdown,
+}
+
+/// What makes a plan fail.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFailOn {
+    /// Nothing
+    Never,
+    /// A boot source or a virtual machine that loses something, if only for a while, and a denial
+    #[default]
+    Lost,
+    /// Any change
+    Changed,
+}
+
+/// `snapshot`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Snapshot {
+    /// Read the cluster of the current kubeconfig
+    #[arg(long, required = true)]
+    cluster: bool,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+
+    /// The file to write; - for standard output
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+
+    /// Replace the names of virtual machines
+    #[arg(long)]
+    pub(crate) redact: bool,
 }
 
 /// `explain`.

@@ -9,8 +9,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use manifest::{Encoding, Object, decoded, objects};
+use serde_json::Value;
 
 use self::tree::{Skipped, Tree};
 use crate::admission::Identity;
@@ -111,6 +112,34 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk) -> Files {
     files.note_skipped(&tree.skipped);
     files.note_others();
     files
+}
+
+/// Reads all objects of a file, or of a directory and everything below it. What is not a manifest is passed over: a
+/// must-gather also has logs.
+pub(crate) fn all_objects(path: &Path) -> Result<Vec<Value>> {
+    let walk = Walk {
+        recursive: true,
+        include_ignored: true,
+    };
+    let tree = Tree::of(&[path.to_owned()], walk);
+    if let Some(failure) = tree.failures.first() {
+        bail!("{failure}");
+    }
+    let mut all = Vec::new();
+    for (file, root) in tree.files {
+        let text = text(&file)?;
+        match objects(&text) {
+            Ok(objects) => all.extend(objects.into_iter().map(|object| object.value)),
+            Err(_) if root.is_some() => {}
+            Err(error) => bail!(
+                "{}:{}: cannot be read as YAML or JSON: {}",
+                name(&file),
+                error.line,
+                one_line(&error.what)
+            ),
+        }
+    }
+    Ok(all)
 }
 
 impl Files {

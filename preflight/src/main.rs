@@ -21,6 +21,7 @@ mod module;
 mod notes;
 mod output;
 mod pages;
+mod plan;
 mod policy;
 mod progress;
 mod prose;
@@ -30,10 +31,12 @@ mod registries;
 mod remedy;
 mod report;
 mod settings;
+mod snapshot;
 mod stage;
 mod terminal;
 mod verdict;
 mod version;
+mod what_if;
 
 use std::process::ExitCode;
 
@@ -59,6 +62,8 @@ fn main() -> ExitCode {
         Command::Settings(settings) => settings::run(settings, &terminal),
         Command::Images(images) => images::run(images, &terminal),
         Command::Record(record) => record::run(record, &terminal),
+        Command::Plan(plan) => plan::run(plan, &terminal),
+        Command::Snapshot(snapshot) => snapshot::run(snapshot, &terminal),
         Command::Rbac(rbac) => rbac::run(rbac, &terminal),
         Command::Completions(shell) => completions::run(shell),
         Command::Version => version::run(&terminal),

@@ -1,6 +1,8 @@
 //! The answer of the module about an object. All its texts come from the module; only the lines of the user's file are
 //! added here.
 
+mod forecast;
+
 use std::collections::BTreeMap;
 
 use manifest::Object;
@@ -8,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 use crate::foreign::Foreign;
+
+pub(crate) use self::forecast::{Changes, Cron, CronChanges, DataSource, Forecast};
 
 /// The answer to the module's `report`, or what of it an answer to `validate` tells.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -27,6 +31,21 @@ pub(crate) struct Report {
     pub(crate) control_plane_architectures: Option<Vec<Foreign>>,
     /// `enabled` or `disabled`.
     pub(crate) multi_arch_import: Option<Foreign>,
+    /// By which version of HCO.
+    #[serde(default)]
+    pub(crate) hco_version: Option<Foreign>,
+    /// The architecture of new VMs that request none.
+    #[serde(default)]
+    pub(crate) default_architecture: Option<Foreign>,
+    /// The boot sources that the operators will make.
+    #[serde(default)]
+    pub(crate) forecast: Option<Forecast>,
+    /// Those that they made before.
+    #[serde(default)]
+    pub(crate) forecast_before: Option<Forecast>,
+    /// What changes in the cluster.
+    #[serde(default)]
+    pub(crate) changes: Option<Changes>,
     /// Where VMs boot from each golden image.
     #[serde(default)]
     pub(crate) templates: Option<Vec<Template>>,

@@ -3,6 +3,7 @@
 //!
 //! read objects ([`Objects`]) → connect ([`Connected`]) → settings ([`Settled`]) → nodes → judge ([`Prepared`])
 
+mod compare;
 mod connect;
 mod deployed;
 mod images;
@@ -12,14 +13,17 @@ mod objects;
 mod question;
 mod settings;
 mod settle;
+mod snapshot;
 
 use anyhow::Result;
 
+pub(crate) use self::compare::{Compared, compare};
 pub(crate) use self::connect::cluster;
 pub(crate) use self::judge::Prepared;
 pub(crate) use self::objects::{Purpose, Unread};
 pub(crate) use self::question::Question;
 pub(crate) use self::settings::validated;
+pub(crate) use self::snapshot::{Snapshot, Unread as UnreadKind};
 use crate::args::Subject;
 use crate::notes::Notes;
 use objects::Objects;

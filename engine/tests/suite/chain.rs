@@ -57,6 +57,12 @@ fn the_rules_of_updates_fire_where_the_operators_replace_or_remove_something() {
     super::corpus("chain-pairs", |file| agree(file, compare_update));
 }
 
+#[test]
+fn with_what_was_before_the_changes_are_those_of_the_operators() {
+    agree(PAIRS, compare_with_before);
+    super::corpus("chain-pairs", |file| agree(file, compare_with_before));
+}
+
 #[expect(clippy::print_stderr, reason = "rows that are left out must be seen")]
 fn agree(compressed: impl Read, compare: impl Fn(&Value) -> Result<Class, Difference>) -> usize {
     let classes = RefCell::new(BTreeMap::<&str, usize>::new());
@@ -71,20 +77,35 @@ fn agree(compressed: impl Read, compare: impl Fn(&Value) -> Result<Class, Differ
 }
 
 fn report(operation: &str, object: &Value, old: &Value, nodes: &Value) -> Report {
+    report_beside(&json!({"settings": {}}), operation, object, old, nodes)
+}
+
+/// The report on a payload that holds this beside the request.
+fn report_beside(
+    beside: &Value,
+    operation: &str,
+    object: &Value,
+    old: &Value,
+    nodes: &Value,
+) -> Report {
     let (group, version) = object["apiVersion"]
         .as_str()
         .unwrap()
         .split_once('/')
         .unwrap();
-    let payload = json!({"settings": {}, "request": {
+    let mut payload = beside.clone();
+    payload["request"] = json!({
         "kind": {"group": group, "version": version, "kind": "HyperConverged"},
         "operation": operation,
         "object": object,
         "oldObject": old,
-    }});
-    let list = json!({"apiVersion": "v1", "kind": "NodeList", "items": nodes});
-    let cluster = FakeCluster::returning(Ok(list.to_string().into_bytes()));
+    });
+    let cluster = FakeCluster::returning(Ok(list(nodes).to_string().into_bytes()));
     engine::report(payload.to_string().as_bytes(), &cluster)
+}
+
+fn list(nodes: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "NodeList", "items": nodes})
 }
 
 fn compare_create(row: &Value) -> Result<Class, Difference> {
@@ -429,6 +450,52 @@ fn compare_update(row: &Value) -> Result<Class, Difference> {
         } else {
             Err(Difference::new("changes", "null"))
         };
+    }
+    compare_changes(expected, &report)
+}
+
+/// The same rows with the nodes before. What HCO or SSP refused before was never there.
+fn compare_with_before(row: &Value) -> Result<Class, Difference> {
+    let expected = &row["expected"];
+    if row["before"]["apiVersion"] != row["after"]["apiVersion"] {
+        return Ok(Some(
+            "the API version changes, so the request has converted objects",
+        ));
+    }
+    let beside = json!({"settings": {}, "before": {"nodes": list(&row["nodesBefore"])}});
+    let (before, after) = (&row["before"], &row["after"]);
+    let report = report_beside(&beside, "UPDATE", after, before, &row["nodesAfter"]);
+    let import = report
+        .multi_arch_import
+        .map(|import| serde_json::to_value(import).unwrap() == "enabled");
+    let theirs = expected["after"]["multiArch"].as_bool();
+    if theirs.is_some_and(|theirs| import != Some(theirs)) {
+        return Ok(Some(
+            "HCO resolves the import of an update otherwise than that of a new object",
+        ));
+    }
+    if !fired(&report, "import-contradiction").is_empty() {
+        return Ok(Some(
+            "HCO refuses the update because of the import, but not the new object alone",
+        ));
+    }
+    if report.code == Some(400) && !row["schemaErrorAfter"].is_null()
+        || expected["before"]["error"]["at"] == "mutating-webhook-patch"
+        || expected["after"]["error"]["at"] == "mutating-webhook-patch"
+    {
+        return Ok(Some("an object that never gets to the operators"));
+    }
+    if !expected["after"]["error"].is_null() {
+        return match report.changes {
+            None => Ok(None),
+            Some(changes) => Err(Difference::new("changes", format!("{changes:?}"))),
+        };
+    }
+    if let Some(class) = lags(row) {
+        return Ok(Some(class));
+    }
+    if report.changes.is_none() {
+        return Err(Difference::new("changes", "null"));
     }
     compare_changes(expected, &report)
 }

@@ -14,6 +14,7 @@ mod cases;
 mod catalogue;
 #[cfg(not(target_arch = "wasm32"))]
 mod chain;
+mod comparison;
 mod conformance;
 #[path = "../../../operators/tests/suite/corpus.rs"]
 mod corpus;

@@ -1,9 +1,8 @@
 //! The objects that are really in a cluster.
 
-use kubernetes::sorted::Map;
 use std::rc::Rc;
 
-use kubernetes::json::{Json, Object, WrongType};
+use kubernetes::json::{Field, Object, Reading, WrongType};
 
 use crate::cdi::data_import_cron::Spec;
 use crate::ssp::data_sources::Key;
@@ -17,124 +16,141 @@ const OWNER: &str = "operator-sdk/primary-resource-type";
 /// SSP, in that annotation.
 const SSP: &str = "SSP.ssp.kubevirt.io";
 
-/// The objects of a cluster, by kind. A kind is `None` if it was not read.
+/// The objects of a cluster.
 #[derive(Debug, Default)]
 pub struct Objects<'a> {
-    pub(super) crons: Option<Map<Key, RealCron<'a>>>,
-    pub(super) sources: Option<Map<Key, RealSource>>,
-    /// PersistentVolumeClaims and VolumeSnapshots.
-    pub(super) disks: Option<Map<Key, RealDisk>>,
+    /// In the order in which they were read: of two objects with one name the last one counts.
+    all: Vec<Real<'a>>,
+    /// The kinds that were read, even if there is no object of them.
+    kinds: Vec<Kind>,
 }
 
+/// The kinds of objects that matter here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Cron,
+    Source,
+    /// A `PersistentVolumeClaim` or a `VolumeSnapshot`.
+    Disk,
+}
+
+/// An object that is really there.
 #[derive(Debug)]
-pub(super) struct RealCron<'a> {
-    pub(super) spec: Spec<'a>,
+pub(super) struct Real<'a> {
+    kind: Kind,
+    pub(super) key: Key,
+    /// The spec of a cron.
+    pub(super) spec: Option<Spec<'a>>,
+    /// Whether SSP deletes it when it is not wanted any more.
     pub(super) is_of_ssp: bool,
-    /// The name of the disk that it imported last.
-    pub(super) disk: Option<String>,
-}
-
-#[derive(Debug)]
-pub(super) struct RealSource {
+    /// The DataSource that a DataSource points to.
     pub(super) points_to: Option<String>,
+    /// The name of the disk that a cron imported last, or that is behind a DataSource.
     pub(super) disk: Option<String>,
-    pub(super) is_of_ssp: bool,
+    /// The label with the name of its cron.
     pub(super) cron: Option<Rc<str>>,
-    pub(super) is_cleaned_up: bool,
-}
-
-#[derive(Debug)]
-pub(super) struct RealDisk {
-    pub(super) cron: Option<Rc<str>>,
+    /// The label for CDI's clean-up.
     pub(super) is_cleaned_up: bool,
 }
 
 impl<'a> Objects<'a> {
-    /// Reads objects, and lists of objects. An empty list says that there are none of its kind; kinds that do not matter
-    /// here are passed over.
+    /// Reads a list of objects, and of lists of objects. An empty list says that there are none of its kind; kinds that do not
+    /// matter here are passed over.
     ///
     /// # Errors
     ///
     /// A field has another type than its schema says.
-    pub fn read(objects: impl IntoIterator<Item = Json<'a>>) -> Result<Self, WrongType<'a>> {
+    pub fn read(list: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let mut read = Self::default();
-        for json in objects {
-            let object = Object::root(json);
-            let kind = object.field("kind").string()?.unwrap_or_default();
-            if let Some(kind) = kind.strip_suffix("List") {
-                read.kind(kind);
-                object.field("items").list(|_, item| {
-                    let item = item.object();
-                    let own = item.field("kind").string()?;
-                    read.add(own.as_deref().unwrap_or(kind), &item)
-                })?;
-            } else {
-                read.add(&kind, &object)?;
-            }
-        }
+        read.list(list, "", 2)?;
         Ok(read)
     }
 
-    /// A kind that was read.
-    fn kind(&mut self, kind: &str) {
-        match kind {
-            "DataImportCron" => _ = self.crons.get_or_insert_default(),
-            "DataSource" => _ = self.sources.get_or_insert_default(),
-            "PersistentVolumeClaim" | "VolumeSnapshot" => _ = self.disks.get_or_insert_default(),
-            _ => {}
+    /// The objects of a kind; `None` if it was not read.
+    pub(super) fn of(&self, kind: Kind) -> Option<impl Iterator<Item = &Real<'a>>> {
+        let is_read = self.kinds.contains(&kind);
+        is_read.then(|| self.all.iter().filter(move |real| real.kind == kind))
+    }
+
+    /// Reads a list, in which lists are nested this deep. The items of a list of a kind need not name it.
+    fn list(&mut self, list: &Field<'a>, kind: &str, depth: usize) -> Result<(), WrongType<'a>> {
+        let read = list.list(|_, item| {
+            let object = item.object();
+            let own = object.field("kind").string()?;
+            let own = own.as_deref().unwrap_or(kind);
+            match own.strip_suffix("List") {
+                Some(kind) if depth > 0 => {
+                    if let Some(kind) = Kind::of(kind) {
+                        self.note(kind);
+                    }
+                    self.list(&object.field("items"), kind, depth - 1)
+                }
+                _ => self.add(own, &object),
+            }
+        });
+        read.map(drop)
+    }
+
+    fn note(&mut self, kind: Kind) {
+        if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
         }
     }
 
     fn add(&mut self, kind: &str, object: &Object<'a>) -> Result<(), WrongType<'a>> {
-        self.kind(kind);
+        let Some(kind) = Kind::of(kind) else {
+            return Ok(());
+        };
+        let mut reading = Reading::default();
         let metadata = object.object("metadata");
-        let namespace = metadata.field("namespace").string()?.unwrap_or_default();
-        let name = metadata.field("name").string()?.unwrap_or_default();
-        let key = Key::new(&namespace, &name);
-        let is_of_ssp = || {
-            let owner = metadata.object("annotations").entry(OWNER)?;
-            Ok(owner.as_deref() == Some(SSP))
+        let mut name = |object: &Object<'a>, key| reading.take(object.field(key).string());
+        let namespace = name(&metadata, "namespace").unwrap_or_default();
+        let key = Key::new(&namespace, &name(&metadata, "name").unwrap_or_default());
+        let source = object.object("spec").object("source");
+        let (points_to, disk) = match kind {
+            Kind::Cron => {
+                let last = object.object("status").object("lastImportedPVC");
+                (None, name(&last, "name"))
+            }
+            Kind::Source => {
+                let claim = name(&source.object("pvc"), "name");
+                (
+                    name(&source.object("dataSource"), "name"),
+                    claim.or(name(&source.object("snapshot"), "name")),
+                )
+            }
+            Kind::Disk => (None, None),
         };
         let labels = metadata.object("labels");
-        let cron = labels
-            .entry(CRON)?
-            .filter(|cron| !cron.is_empty())
-            .map(Rc::from);
-        let is_cleaned_up = labels.entry(CLEAN_UP)?.as_deref() == Some("true");
-        match kind {
-            "DataImportCron" => {
-                let last = object.object("status").object("lastImportedPVC");
-                let cron = RealCron {
-                    spec: Spec::read(&object.object("spec"))?,
-                    is_of_ssp: is_of_ssp()?,
-                    disk: last.field("name").string()?,
-                };
-                self.crons.get_or_insert_default().insert(key, cron);
-            }
-            "DataSource" => {
-                let source = object.object("spec").object("source");
-                let name = |kind| source.object(kind).field("name").string();
-                let source = RealSource {
-                    points_to: name("dataSource")?,
-                    disk: match name("pvc")? {
-                        Some(name) => Some(name),
-                        None => name("snapshot")?,
-                    },
-                    is_of_ssp: is_of_ssp()?,
-                    cron,
-                    is_cleaned_up,
-                };
-                self.sources.get_or_insert_default().insert(key, source);
-            }
-            "PersistentVolumeClaim" | "VolumeSnapshot" => {
-                let disk = RealDisk {
-                    cron,
-                    is_cleaned_up,
-                };
-                self.disks.get_or_insert_default().insert(key, disk);
-            }
-            _ => {}
-        }
+        let mut entry = |object: &Object<'a>, key| reading.take(object.entry(key));
+        let real = Real {
+            kind,
+            key,
+            is_of_ssp: entry(&metadata.object("annotations"), OWNER).as_deref() == Some(SSP),
+            points_to,
+            disk,
+            cron: entry(&labels, CRON)
+                .filter(|cron| !cron.is_empty())
+                .map(Rc::from),
+            is_cleaned_up: entry(&labels, CLEAN_UP).as_deref() == Some("true"),
+            spec: match kind {
+                Kind::Cron => Some(Spec::read(&object.object("spec"))?),
+                Kind::Source | Kind::Disk => None,
+            },
+        };
+        self.note(kind);
+        self.all.push(reading.finish(real)?);
         Ok(())
+    }
+}
+
+impl Kind {
+    fn of(kind: &str) -> Option<Self> {
+        match kind {
+            "DataImportCron" => Some(Self::Cron),
+            "DataSource" => Some(Self::Source),
+            "PersistentVolumeClaim" | "VolumeSnapshot" => Some(Self::Disk),
+            _ => None,
+        }
     }
 }

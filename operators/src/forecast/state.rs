@@ -3,7 +3,7 @@
 use kubernetes::sorted::{Map, Set};
 use std::rc::Rc;
 
-use super::objects::{Objects, RealCron};
+use super::objects::{Kind, Objects, Real};
 use super::{CreatedBy, Cron, Forecast, Yield};
 use crate::cdi::data_import_cron as cdi;
 use crate::cdi::retention::{Retention, is_same_spec};
@@ -100,59 +100,57 @@ impl<'a> State<'a> {
     /// The same with the objects that are really there. What was not read stays as it is.
     #[must_use]
     pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
-        let mut names = Map::new();
-        if let Some(crons) = &objects.crons {
-            self.crons = crons
-                .iter()
-                .map(|(key, cron)| {
-                    let cron = CronState::real(key, cron);
-                    (key.clone(), cron)
-                })
-                .collect::<Map<_, _>>();
-            for (key, cron) in crons {
-                let disk = self.crons.get(key).and_then(|state| state.disk.clone());
-                if let (Some(name), Some(disk)) = (&cron.disk, disk) {
-                    names.insert(key.beside(name.as_str()), disk);
+        let mut names: Map<Key, Disk> = Map::new();
+        if let Some(crons) = objects.of(Kind::Cron) {
+            self.crons = Map::new();
+            for real in crons {
+                let Some(cron) = CronState::real(real) else {
+                    continue;
+                };
+                if let (Some(name), Some(disk)) = (&real.disk, &cron.disk) {
+                    names.insert(real.key.beside(name.as_str()), disk.clone());
                 }
+                self.crons.insert(real.key.clone(), cron);
             }
         }
-        if let Some(disks) = &objects.disks {
+        let disks = objects.of(Kind::Disk);
+        let are_disks_known = disks.is_some();
+        if are_disks_known {
             self.disks = Map::new();
-            for (key, real) in disks {
-                let disk = names.get(key).cloned().unwrap_or_else(|| Disk {
-                    data_source: key.clone(),
-                    origin: Rc::default(),
-                });
-                if real.cron.is_none() {
-                    self.uploaded.insert(key.clone(), disk.clone());
-                }
-                names.insert(key.clone(), disk.clone());
-                let state = DiskState {
+        }
+        for real in disks.into_iter().flatten() {
+            let key = &real.key;
+            let disk = names.get(key).cloned().unwrap_or_else(|| Disk {
+                data_source: key.clone(),
+                origin: Rc::default(),
+            });
+            if real.cron.is_none() {
+                self.uploaded.insert(key.clone(), disk.clone());
+            }
+            names.insert(key.clone(), disk.clone());
+            let state = DiskState {
+                cron: real.cron.clone(),
+                is_cleaned_up: real.is_cleaned_up,
+                last_use: 0,
+            };
+            self.disks.insert(disk, state);
+        }
+        if let Some(sources) = objects.of(Kind::Source) {
+            self.sources = Map::new();
+            for real in sources {
+                let disk = real.disk.as_deref();
+                let disk = disk.and_then(|name| names.get(&real.key.beside(name)));
+                let source = SourceState {
+                    points_to: real.points_to.clone(),
+                    disk: disk.cloned(),
+                    is_of_ssp: real.is_of_ssp,
                     cron: real.cron.clone(),
                     is_cleaned_up: real.is_cleaned_up,
-                    last_use: 0,
                 };
-                self.disks.insert(disk, state);
+                self.sources.insert(real.key.clone(), source);
             }
         }
-        if let Some(sources) = &objects.sources {
-            self.sources = sources
-                .iter()
-                .map(|(key, real)| {
-                    let disk = real.disk.as_deref();
-                    let disk = disk.and_then(|name| names.get(&key.beside(name)));
-                    let source = SourceState {
-                        points_to: real.points_to.clone(),
-                        disk: disk.cloned(),
-                        is_of_ssp: real.is_of_ssp,
-                        cron: real.cron.clone(),
-                        is_cleaned_up: real.is_cleaned_up,
-                    };
-                    (key.clone(), source)
-                })
-                .collect::<Map<_, _>>();
-        }
-        if objects.disks.is_none() {
+        if !are_disks_known {
             self.assume_disks();
         }
         self
@@ -521,19 +519,21 @@ impl<'a> CronState<'a> {
         })
     }
 
-    fn real(key: &'a Key, real: &'a RealCron<'a>) -> Self {
+    fn real(real: &'a Real<'a>) -> Option<Self> {
+        let Real { key, spec, .. } = real;
+        let spec = spec.as_ref()?;
         let cron = cdi::Cron {
             name: &key.name,
             namespace: &key.namespace,
-            managed_data_source: &real.spec.managed_data_source,
+            managed_data_source: &spec.managed_data_source,
             platform_architecture: None,
             data_source_label: None,
-            spec: &real.spec,
+            spec,
         };
-        let has_schedule = !real.spec.schedule.is_empty();
-        let source = key.beside(real.spec.managed_data_source.as_str());
-        let origin = Rc::new(real.spec.origin());
-        Self {
+        let has_schedule = !spec.schedule.is_empty();
+        let source = key.beside(spec.managed_data_source.as_str());
+        let origin = Rc::new(spec.origin());
+        Some(Self {
             cron,
             disk: real.disk.as_ref().map(|_| Disk {
                 data_source: source.clone(),
@@ -548,7 +548,7 @@ impl<'a> CronState<'a> {
             } else {
                 Yield::DataSource
             },
-        }
+        })
     }
 
     /// The disk that it imports.

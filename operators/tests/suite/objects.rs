@@ -1,6 +1,6 @@
 //! What the rows do not have: the objects that are really there, other versions of HCO, and objects that are stored.
 
-use kubernetes::json::Json;
+use kubernetes::json::{Field, Json};
 use operators::forecast::{Changes, Forecast, Objects, State, changes};
 use operators::hco::version::HcoVersion;
 use operators::ssp::data_sources::Key;
@@ -114,11 +114,9 @@ fn from(objects: &[Value], templates: &[Value]) -> Changes {
     let (before, after) = (texts(&[], |_| {}), texts(templates, |_| {}));
     let (before, after) = (before.cluster().unwrap(), after.cluster().unwrap());
     let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());
-    let objects: Vec<String> = objects.iter().map(ToString::to_string).collect();
-    let objects = objects
-        .iter()
-        .map(|text| Json::parse(text.as_bytes()).unwrap());
-    let objects = Objects::read(objects).unwrap();
+    let objects = json!(objects).to_string();
+    let objects = Field::root(Json::parse(objects.as_bytes()).unwrap());
+    let objects = Objects::read(&objects).unwrap();
     changes(&state(&before, &objects), Ok(&after))
 }
 

@@ -72,6 +72,13 @@ impl<'s> Settled<'s> {
     }
 }
 
+impl<'s> Prepared<'s> {
+    /// With these nodes.
+    pub(super) fn new(settled: Settled<'s>, hosts: Hosts) -> Self {
+        Self { settled, hosts }
+    }
+}
+
 impl Prepared<'_> {
     /// The objects to judge.
     pub(crate) fn questions(&self) -> &[Question] {
@@ -193,6 +200,26 @@ impl Prepared<'_> {
             let next = self
                 .report_of(question, object, settings, self.hosts.all())
                 .map_err(|error| question.failure(chain(&error)))?;
+            match &mut report {
+                None => report = Some(next),
+                Some(report) => report.add(next),
+            }
+        }
+        Ok(report.unwrap_or_default())
+    }
+
+    /// What the module says of an object on these nodes, with more in the payload; by all settings that decide.
+    pub(super) fn report_beside(
+        &self,
+        question: &Question,
+        beside: &Value,
+        hosts: &Hosts,
+    ) -> Result<Report> {
+        let mut report: Option<Report> = None;
+        for settings in self.deciding(question) {
+            let request = question.request(question.sent());
+            let payload = admission::payload_beside(&request, &settings.value, beside);
+            let next = self.settled.module.judge(&payload, hosts.all())?;
             match &mut report {
                 None => report = Some(next),
                 Some(report) => report.add(next),

@@ -10,6 +10,7 @@ mod images;
 mod module;
 mod outputs;
 mod picture;
+mod plan;
 mod record;
 mod schemas;
 mod usage;

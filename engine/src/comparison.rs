@@ -1,0 +1,72 @@
+//! What a program knows beside a request, so that the report compares more than two objects: another version of HCO, other
+//! nodes, and what is really in the cluster.
+
+use kubernetes::json::Object;
+use operators::cdi::image::Registry;
+use operators::forecast::Objects;
+use operators::hco::version::HcoVersion;
+
+use crate::cluster::{Cluster, ServiceAccount};
+
+/// What the payload of `report` holds beside the request and the settings.
+pub(crate) struct Comparison<'a> {
+    /// The version that HCO will have.
+    pub(crate) version: Option<String>,
+    /// The version that HCO has.
+    pub(crate) version_before: Option<String>,
+    /// The nodes before.
+    pub(crate) nodes_before: Option<NodesBefore<'a>>,
+    /// The objects before, in the place of their forecast.
+    pub(crate) objects: Objects<'a>,
+}
+
+/// A list of nodes that is not asked for.
+pub(crate) struct NodesBefore<'a>(&'a str);
+
+impl<'a> Comparison<'a> {
+    /// Reads it from a payload; `None` if the payload holds nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the field that cannot be read.
+    pub(crate) fn read(payload: &Object<'a>) -> Result<Option<Self>, String> {
+        let before = payload.field("before");
+        let version = version(payload)?;
+        if version.is_none() && !before.is_present() {
+            return Ok(None);
+        }
+        let before = before.object();
+        Ok(Some(Self {
+            version,
+            version_before: self::version(&before)?,
+            nodes_before: before
+                .field("nodes")
+                .json()
+                .map(|nodes| NodesBefore(nodes.text())),
+            objects: Objects::read(&before.field("objects")).map_err(|error| error.to_string())?,
+        }))
+    }
+}
+
+fn version(object: &Object<'_>) -> Result<Option<String>, String> {
+    let field = object.field("hcoVersion");
+    match field.string() {
+        Ok(Some(version)) if HcoVersion::parse(&version).is_none() => Err(format!(
+            "{} is not a version such as 1.19 or 4.22",
+            field.path()
+        )),
+        version => version.map_err(|error| error.to_string()),
+    }
+}
+
+impl Registry for NodesBefore<'_> {}
+
+impl Cluster for NodesBefore<'_> {
+    fn nodes(&self) -> Result<Vec<u8>, String> {
+        Ok(self.0.as_bytes().to_vec())
+    }
+
+    fn can_i(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+}

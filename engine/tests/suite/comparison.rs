@@ -1,0 +1,228 @@
+//! What a program gives beside a request, for the operation `report`: another version of HCO, other nodes, and the objects
+//! that are really there.
+
+use e2e_tests::FakeCluster;
+use engine::Report;
+use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::template_spec;
+
+fn node(architecture: &str) -> Value {
+    json!({
+        "metadata": {"labels": {
+            "node-role.kubernetes.io/worker": "", "kubernetes.io/arch": architecture,
+        }},
+        "status": {"nodeInfo": {"architecture": architecture}},
+    })
+}
+
+fn list(kind: &str, items: &[Value]) -> Value {
+    json!({"apiVersion": "v1", "kind": format!("{kind}List"), "items": items})
+}
+
+/// An object as HCO 1.18 stores it, with one template.
+fn object() -> Value {
+    let source = json!({"registry": {"url": "docker://quay.io/golden:1"}});
+    let mut spec = template_spec("golden", &source);
+    spec["retentionPolicy"] = json!("None");
+    spec["importsToKeep"] = json!(1);
+    json!({
+        "apiVersion": "hco.kubevirt.io/v1beta1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt", "uid": "1"},
+        "spec": {
+            "enableCommonBootImageImport": false,
+            "dataImportCronTemplates": [{
+                "metadata": {
+                    "name": "golden-cron",
+                    "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64,arm64"},
+                },
+                "spec": spec,
+            }],
+        },
+        "status": {"versions": [{"name": "operator", "version": "1.18.0"}]},
+    })
+}
+
+/// The report on an object that stays as it is, on nodes of these architectures.
+fn report(beside: &Value, architectures: &[&str]) -> Report {
+    report_on(beside, "UPDATE", &object(), architectures)
+}
+
+fn report_on(beside: &Value, operation: &str, object: &Value, architectures: &[&str]) -> Report {
+    let mut payload = beside.clone();
+    payload["settings"] = json!({});
+    payload["request"] = json!({
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": operation,
+        "object": object,
+        "oldObject": object,
+    });
+    let cluster = FakeCluster::with_nodes(architectures.iter().map(|it| node(it)));
+    engine::report(payload.to_string().as_bytes(), &cluster)
+}
+
+fn changes(report: &Report) -> Value {
+    serde_json::to_value(&report.changes).unwrap()
+}
+
+#[test]
+fn an_update_that_changes_nothing_judged_is_compared_with_what_was_before() {
+    let plain = report(&json!({}), &["amd64"]);
+    assert_eq!((plain.changes, plain.hco_version), (None, None));
+    let report = report(&json!({"before": {}}), &["amd64"]);
+    assert!(report.forecast_before.is_some() && report.forecast_before == report.forecast);
+    let changes = changes(&report);
+    assert_eq!(changes["crons"]["created"], json!([]));
+    assert_eq!(changes["dataSources"]["deleted"], json!([]));
+}
+
+#[test]
+fn new_nodes_are_compared_with_those_before() {
+    let before = json!({"before": {"nodes": list("Node", &[node("amd64")])}});
+    let report = report(&before, &["amd64", "arm64", "arm64"]);
+    assert_eq!(
+        changes(&report)["dataSources"]["created"],
+        json!([]),
+        "the import is off"
+    );
+    let finding = report.findings.iter();
+    let found: Vec<_> = finding.map(|finding| finding.rule).collect();
+    assert!(found.contains(&"multi-arch-import-disabled"), "{found:?}");
+    assert!(!report.allowed);
+}
+
+#[test]
+fn with_the_import_on_the_boot_sources_follow_the_nodes() {
+    let mut object = object();
+    object["spec"]["featureGates"] = json!({"enableMultiArchBootImageImport": true});
+    let both = list("Node", &[node("amd64"), node("arm64")]);
+    let before = json!({"before": {"nodes": both}});
+    let changes = changes(&report_on(&before, "UPDATE", &object, &["amd64"]));
+    let golden = "kubevirt-os-images/golden";
+    assert_eq!(
+        changes["crons"]["deleted"],
+        json!([format!("{golden}-cron-arm64")])
+    );
+    assert_eq!(changes["lostImage"], json!([format!("{golden}-arm64")]));
+}
+
+#[test]
+fn a_version_that_is_given_wins_over_the_status() {
+    let given = report(
+        &json!({"hcoVersion": "4.23", "before": {"hcoVersion": "1.17"}}),
+        &["amd64"],
+    );
+    assert_eq!(given.hco_version.as_deref(), Some("1.19 (given)"));
+    assert_eq!(given.default_architecture.as_deref(), Some("amd64"));
+    // The status has an HCO of upstream, whose namespace of golden images stays.
+    let forecast = serde_json::to_value(&given.forecast).unwrap();
+    assert_eq!(forecast["crons"][0]["namespace"], "kubevirt-os-images");
+    let status = report(&json!({"before": {}}), &["amd64"]);
+    assert_eq!(status.hco_version.as_deref(), Some("1.18.0 (status)"));
+}
+
+#[test]
+fn a_template_that_hco_completes_from_1_18_on_is_imported_again_after_an_upgrade() {
+    let mut object = object();
+    object["status"]["versions"][0]["version"] = json!("1.17.0");
+    let spec = &mut object["spec"]["dataImportCronTemplates"][0]["spec"];
+    let spec = spec.as_object_mut().unwrap();
+    spec.remove("retentionPolicy");
+    spec.remove("importsToKeep");
+    let upgrade = json!({"hcoVersion": "1.18"});
+    let report = report_on(&upgrade, "UPDATE", &object, &["amd64"]);
+    assert_eq!(
+        changes(&report)["crons"]["recreated"],
+        json!(["kubevirt-os-images/golden-cron"])
+    );
+}
+
+#[test]
+fn the_objects_that_are_there_take_the_place_of_their_forecast() {
+    let nothing = ["DataImportCron", "DataSource", "PersistentVolumeClaim"].map(|it| list(it, &[]));
+    let outstanding = report(&json!({"before": {"objects": nothing}}), &["amd64"]);
+    assert_eq!(
+        changes(&outstanding)["crons"]["created"],
+        json!(["kubevirt-os-images/golden-cron"])
+    );
+    let uploaded = json!({"metadata": {"name": "left", "namespace": "kubevirt-os-images"}});
+    let cron = json!({
+        "kind": "DataImportCron",
+        "metadata": {
+            "name": "left", "namespace": "kubevirt-os-images",
+            "annotations": {"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"},
+        },
+        "spec": {"managedDataSource": "left", "schedule": "@daily"},
+    });
+    let objects = json!([list("PersistentVolumeClaim", &[uploaded]), cron]);
+    let left = report(&json!({"before": {"objects": objects}}), &["amd64"]);
+    assert_eq!(
+        changes(&left)["crons"]["deleted"],
+        json!(["kubevirt-os-images/left"])
+    );
+}
+
+#[test]
+fn before_an_object_is_created_there_is_what_is_given() {
+    let plain = report_on(&json!({}), "CREATE", &object(), &["amd64"]);
+    assert_eq!(plain.changes, None);
+    let compared = report_on(&json!({"before": {}}), "CREATE", &object(), &["amd64"]);
+    assert_eq!(
+        changes(&compared)["crons"]["created"],
+        json!(["kubevirt-os-images/golden-cron"])
+    );
+    assert_eq!(compared.forecast_before, None);
+}
+
+#[test]
+fn what_cannot_be_read_is_a_sentence() {
+    for (beside, reason) in [
+        (
+            json!({"hcoVersion": 1.19}),
+            "hcoVersion must be a string, but it is a number",
+        ),
+        (
+            json!({"hcoVersion": "newest"}),
+            "hcoVersion is not a version such as 1.19 or 4.22",
+        ),
+        (
+            json!({"before": {"hcoVersion": "x"}}),
+            "before.hcoVersion is not a version such as 1.19 or 4.22",
+        ),
+        (
+            json!({"before": []}),
+            "before must be an object, but it is a list",
+        ),
+        (
+            json!({"before": {"objects": {}}}),
+            "before.objects must be a list, but it is an object",
+        ),
+        (
+            json!({"before": {"objects": [{"kind": "DataSource", "metadata": {"name": 1}}]}}),
+            "before.objects[0].metadata.name must be a string, but it is a number",
+        ),
+        (json!({"before": {"nodes": {"items": 1}}}), "before.nodes: "),
+    ] {
+        let report = report(&beside, &["amd64"]);
+        assert_eq!(report.code, Some(400), "{beside}");
+        let message = report.message.unwrap();
+        assert!(message.contains(&format!(": {reason}")), "{message}");
+    }
+}
+
+#[test]
+fn a_verdict_compares_nothing() {
+    let mut payload = json!({"hcoVersion": 1, "before": [], "settings": {}});
+    payload["request"] = json!({
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "UPDATE",
+        "object": object(),
+        "oldObject": object(),
+    });
+    let cluster = FakeCluster::with_nodes([node("amd64")]);
+    let report = engine::judge(payload.to_string().as_bytes(), &cluster);
+    assert!(report.allowed && report.hco_version.is_none());
+}

@@ -1,0 +1,120 @@
+//! What nobody deletes: disks and DataSources of a DataImportCron that is gone, without CDI's label for its clean-up.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::boot_sources::{key, parts};
+use crate::foreign::{Foreign, one_line, shell_word};
+use crate::report::{Cron, DataSource, Forecast};
+use crate::stage::Compared;
+
+/// Something that is left over, and the command that deletes it.
+#[derive(Debug, Serialize)]
+pub(super) struct Leftover {
+    pub(super) kind: &'static str,
+    pub(super) namespace: Foreign,
+    pub(super) name: Foreign,
+    pub(super) command: String,
+}
+
+/// Those that are there now; what CDI has not made yet is none.
+pub(super) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
+    let report = &compared.will_be;
+    let (Some(after), Some(changes)) = (&report.forecast, &report.changes) else {
+        return Vec::new();
+    };
+    let Some(crons) = &changes.crons else {
+        return Vec::new();
+    };
+    let none = Forecast::default();
+    let before = report.forecast_before.as_ref().unwrap_or(&none);
+    let real = compared.snapshot.of("DataImportCron").iter().map(key);
+    let deleted: BTreeSet<&str> = crons.deleted.iter().map(Foreign::raw).collect();
+    let kept = real
+        .chain(before.crons.iter().map(Cron::key))
+        .filter(|key| !deleted.contains(key.as_str()));
+    let there: BTreeSet<String> = kept.chain(after.crons.iter().map(Cron::key)).collect();
+    let deleted: BTreeSet<&str> = changes
+        .data_sources
+        .deleted
+        .iter()
+        .map(Foreign::raw)
+        .collect();
+    let sources = after.data_sources.iter().map(DataSource::key);
+    let wanted: BTreeSet<String> = sources.collect();
+    let is_left = |object: &Value| {
+        let label = |name: &str| {
+            let labels = object.pointer("/metadata/labels")?;
+            labels.get(name)?.as_str().filter(|it| !it.is_empty())
+        };
+        let namespace = object
+            .pointer("/metadata/namespace")
+            .and_then(Value::as_str);
+        let cron = label("cdi.kubevirt.io/dataImportCron");
+        let is_cleaned_up = label("cdi.kubevirt.io/dataImportCron.cleanup") == Some("true");
+        cron.is_some_and(|cron| {
+            !there.contains(&format!("{}/{cron}", namespace.unwrap_or_default()))
+        }) && !is_cleaned_up
+    };
+    let mut left = Vec::new();
+    let mut used = BTreeSet::new();
+    for source in compared.snapshot.of("DataSource") {
+        let key = key(source);
+        if deleted.contains(key.as_str()) {
+            continue;
+        }
+        let is_of_ssp = source
+            .pointer("/metadata/annotations/operator-sdk~1primary-resource-type")
+            .is_some();
+        if is_left(source) && !is_of_ssp && !wanted.contains(&key) {
+            left.push(leftover("DataSource", &key));
+            continue;
+        }
+        for kind in ["pvc", "snapshot"] {
+            let disk = source.pointer(&format!("/spec/source/{kind}"));
+            let text = |field| {
+                disk.and_then(|disk| disk.get(field))
+                    .and_then(Value::as_str)
+            };
+            let own = source
+                .pointer("/metadata/namespace")
+                .and_then(Value::as_str);
+            if let Some(name) = text("name") {
+                let namespace = text("namespace").or(own).unwrap_or_default();
+                used.insert(format!("{namespace}/{name}"));
+            }
+        }
+    }
+    for kind in ["PersistentVolumeClaim", "VolumeSnapshot"] {
+        for disk in compared.snapshot.of(kind) {
+            let key = key(disk);
+            if is_left(disk) && !used.contains(&key) {
+                left.push(leftover(kind, &key));
+            }
+        }
+    }
+    left
+}
+
+fn leftover(kind: &'static str, key: &str) -> Leftover {
+    let (namespace, name) = parts(key);
+    let resource = match kind {
+        "DataSource" => "datasource.cdi.kubevirt.io",
+        "VolumeSnapshot" => "volumesnapshot.snapshot.storage.k8s.io",
+        _ => "persistentvolumeclaim",
+    };
+    let word = |text: &Foreign| shell_word(&one_line(text.raw()));
+    let command = format!(
+        "kubectl delete {resource} -n {} {}",
+        word(&namespace),
+        word(&name)
+    );
+    Leftover {
+        kind,
+        namespace,
+        name,
+        command,
+    }
+}

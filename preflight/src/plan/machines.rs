@@ -1,0 +1,190 @@
+//! The virtual machines that a change affects. A disk that exists is not made again: a machine is affected by a boot source
+//! that goes if its disk is still to be made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::boot_sources::{key, parts};
+use crate::foreign::Foreign;
+use crate::stage::Compared;
+use crate::what_if::name;
+
+/// A virtual machine, and what happens to it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) struct Machine {
+    pub(super) effect: Effect,
+    pub(super) detail: Foreign,
+    pub(super) namespace: Foreign,
+    pub(super) name: Foreign,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Effect {
+    /// It runs on a node without virt-handler.
+    Orphaned,
+    /// No workload node has its architecture.
+    NoNode,
+    DiskSourceDeleted,
+    DiskSourceReplaced,
+    ArchitectureChanges,
+}
+
+/// Those that are affected, by what happens to them.
+pub(super) fn affected(compared: &Compared<'_>) -> Result<Vec<Machine>> {
+    let mut machines = BTreeSet::new();
+    disks(compared, &mut machines);
+    architectures(compared, &mut machines);
+    orphans(compared, &mut machines)?;
+    Ok(machines.into_iter().collect())
+}
+
+fn add(machines: &mut BTreeSet<Machine>, object: &Value, effect: Effect, detail: &str) {
+    let (namespace, name) = parts(&key(object));
+    let detail = Foreign::from(detail);
+    machines.insert(Machine {
+        effect,
+        detail,
+        namespace,
+        name,
+    });
+}
+
+/// Those whose disks are made from a boot source that goes.
+fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
+    let Some(changes) = &compared.will_be.changes else {
+        return;
+    };
+    let keys = |names: &[Foreign]| names.iter().map(|it| it.raw().to_owned()).collect();
+    let deleted: BTreeSet<String> = keys(&changes.data_sources.deleted);
+    let lost: BTreeSet<String> = keys(&changes.lost_image);
+    let empty: BTreeSet<String> = keys(&changes.empty_meanwhile);
+    for machine in compared.snapshot.of("VirtualMachine") {
+        for source in sources(machine) {
+            if deleted.contains(&source) {
+                let detail = format!("its disk is made from {source}, which is deleted");
+                add(machines, machine, Effect::DiskSourceDeleted, &detail);
+            } else if lost.contains(&source) {
+                let detail = format!("its disk is made from {source}, which has no disk any more");
+                add(machines, machine, Effect::DiskSourceDeleted, &detail);
+            } else if empty.contains(&source) {
+                let detail = format!(
+                    "its disk is made from {source}, which has no disk until the import is done"
+                );
+                add(machines, machine, Effect::DiskSourceReplaced, &detail);
+            }
+        }
+    }
+}
+
+/// The DataSources that the disks of a virtual machine are made from.
+fn sources(machine: &Value) -> Vec<String> {
+    let own = machine
+        .pointer("/metadata/namespace")
+        .and_then(Value::as_str);
+    let disks = machine.pointer("/spec/dataVolumeTemplates");
+    let disks = disks.and_then(Value::as_array).into_iter().flatten();
+    let sources = disks.filter_map(|disk| {
+        let source = disk.pointer("/spec/sourceRef")?;
+        let text = |field: &str| source.get(field).and_then(Value::as_str);
+        let namespace = text("namespace").filter(|it| !it.is_empty()).or(own)?;
+        (text("kind")? == "DataSource").then(|| Some(format!("{namespace}/{}", text("name")?)))?
+    });
+    sources.collect()
+}
+
+/// Those without an architecture of their own if the default changes, and those of an architecture that no workload node
+/// has any more.
+fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
+    let (Some(is), will_be) = (&compared.is, &compared.will_be) else {
+        return;
+    };
+    let (before, after) = (&is.default_architecture, &will_be.default_architecture);
+    let of = |report: &crate::report::Report| -> BTreeSet<String> {
+        let architectures = report.workload_architectures.iter().flatten();
+        architectures.map(|it| it.raw().to_owned()).collect()
+    };
+    let gone: BTreeSet<String> = of(is).difference(&of(will_be)).cloned().collect();
+    for machine in compared.snapshot.of("VirtualMachine") {
+        let architecture = machine.pointer("/spec/template/spec/architecture");
+        match architecture
+            .and_then(Value::as_str)
+            .filter(|it| !it.is_empty())
+        {
+            Some(architecture) if gone.contains(architecture) => {
+                let detail = format!("no workload node is {architecture} any more");
+                add(machines, machine, Effect::NoNode, &detail);
+            }
+            // KubeVirt takes the DataSource's label first, which the plan does not read for all of them.
+            None if before != after && sources(machine).is_empty() => {
+                if let (Some(before), Some(after)) = (before, after) {
+                    let detail = format!(
+                        "its architecture is not set, and the default changes from {before} to {after}"
+                    );
+                    add(machines, machine, Effect::ArchitectureChanges, &detail);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Those that run on nodes that leave the workload nodes.
+fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<()> {
+    let mut by_node: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for instance in compared.snapshot.of("VirtualMachineInstance") {
+        let text = |pointer| instance.pointer(pointer).and_then(Value::as_str);
+        let is_done = matches!(text("/status/phase"), Some("Succeeded" | "Failed"));
+        if let Some(node) = text("/status/nodeName").filter(|_| !is_done) {
+            by_node.entry(node).or_default().push(instance);
+        }
+    }
+    let named = |nodes: &'_ [Value]| -> BTreeMap<String, Value> {
+        let nodes = nodes
+            .iter()
+            .map(|node| (name(node).to_owned(), node.clone()));
+        nodes.collect()
+    };
+    let (before, after) = (named(&compared.snapshot.nodes), named(&compared.nodes));
+    // Nodes with the same labels are alike.
+    let mut known: BTreeMap<String, bool> = BTreeMap::new();
+    for (node, instances) in by_node {
+        let Some(is) = before.get(node) else { continue };
+        let Some(will_be) = after.get(node) else {
+            for instance in instances {
+                let detail = format!("it runs on {node}, which leaves");
+                add(machines, instance, Effect::Orphaned, &detail);
+            }
+            continue;
+        };
+        let labels = |node: &Value| {
+            let mut node = node.clone();
+            if let Some(metadata) = node.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata.remove("name");
+                let labels = metadata.get_mut("labels").and_then(Value::as_object_mut);
+                labels.and_then(|labels| labels.remove("kubernetes.io/hostname"));
+            }
+            node.to_string()
+        };
+        let is_alike = !compared.names_hosts();
+        let kind = format!("{}{}", labels(is), labels(will_be));
+        let leaves = if let Some(leaves) = known.get(&kind).filter(|_| is_alike) {
+            *leaves
+        } else {
+            let leaves =
+                compared.hosts_workloads(is, false)? && !compared.hosts_workloads(will_be, true)?;
+            known.insert(kind, leaves);
+            leaves
+        };
+        for instance in instances.into_iter().filter(|_| leaves) {
+            let detail = format!(
+                "it runs on {node}, which the placement excludes: it runs on without virt-handler, and cannot be migrated; stop or migrate it before"
+            );
+            add(machines, instance, Effect::Orphaned, &detail);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,358 @@
+//! A plan for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anstyle::Style;
+
+use super::machines::{Effect, Machine};
+use super::storage::{Disks, readable};
+use super::{Change, Plan};
+use crate::foreign::{Foreign, lines, one_line};
+use crate::prose::count;
+use crate::report::counted;
+use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
+
+/// The most virtual machines that are named for one reason.
+const NAMED: usize = 20;
+
+/// What becomes of a DataSource; the worst one counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sign {
+    New,
+    Changed,
+    Disturbed,
+    Gone,
+}
+
+/// What becomes of a DataSource, in words.
+type Row = (Sign, String);
+
+/// The plan; all virtual machines are named if `all` is set.
+pub(super) fn render(plan: &Plan, all: bool) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", plan.object);
+    if let Some(denied) = &plan.denied {
+        let _ = writeln!(text, "{RED}denied{RED:#} The policy denies it:");
+        for line in lines(denied).lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+        let _ = writeln!(text, "\nWithout the policy:\n");
+    }
+    head(&mut text, plan);
+    boot_sources(&mut text, plan);
+    machines(&mut text, &plan.virtual_machines, all);
+    leftovers(&mut text, plan);
+    storage(&mut text, plan);
+    if !plan.unread.is_empty() {
+        let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
+        let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+        for unread in &plan.unread {
+            match by_reason
+                .iter_mut()
+                .find(|(known, _)| *known == unread.reason)
+            {
+                Some((_, kinds)) => kinds.push(unread.kind),
+                None => by_reason.push((&unread.reason, vec![unread.kind])),
+            }
+        }
+        for (reason, kinds) in by_reason {
+            let _ = writeln!(text, "  {}: {}", kinds.join(", "), one_line(reason));
+        }
+        let has = |kind: &str| !plan.unread.iter().any(|unread| unread.kind == kind);
+        if !has("DataImportCron") || !has("DataSource") {
+            let _ = writeln!(
+                text,
+                "  {DIM}in the place of boot sources that were not read, the plan takes what the operators make of the object as it is{DIM:#}"
+            );
+        }
+    }
+    text
+}
+
+fn head(text: &mut String, plan: &Plan) {
+    let state = |import: &Option<Foreign>| {
+        import.as_ref().map(|import| match import.raw() {
+            "enabled" => "on".to_owned(),
+            _ => "off".to_owned(),
+        })
+    };
+    let shown = |value: &Option<Foreign>| value.as_ref().map(Foreign::to_string);
+    let nodes = |nodes: &BTreeMap<Foreign, usize>| (!nodes.is_empty()).then(|| counted(nodes));
+    let row = |text: &mut String, what: &str, before: Option<String>, after: Option<String>| {
+        let none = || "none".to_owned();
+        let value = match (before, after) {
+            (None, None) => none(),
+            (before, after) if before == after => after.unwrap_or_else(none),
+            (before, after) => format!(
+                "{} → {}",
+                before.unwrap_or_else(none),
+                after.unwrap_or_else(none)
+            ),
+        };
+        let _ = writeln!(text, "{what:<36}{value}");
+    };
+    let Change { before, after } = &plan.multi_arch_import;
+    row(
+        text,
+        "multi-architecture import",
+        state(before),
+        state(after),
+    );
+    let Change { before, after } = &plan.hco_version;
+    row(text, "HCO", shown(before), shown(after));
+    let Change { before, after } = &plan.nodes;
+    row(text, "workload nodes", nodes(before), nodes(after));
+    if !plan.leaving_nodes.is_empty() {
+        let names: Vec<String> = plan.leaving_nodes.iter().map(Foreign::to_string).collect();
+        row(
+            text,
+            "nodes that leave",
+            Some(names.join(", ")),
+            Some(names.join(", ")),
+        );
+    }
+    let Change { before, after } = &plan.default_architecture;
+    row(
+        text,
+        "new VMs without an architecture",
+        shown(before),
+        shown(after),
+    );
+}
+
+fn boot_sources(text: &mut String, plan: &Plan) {
+    if !plan.has_forecast {
+        let why = if plan.denied.is_some() {
+            "The operators refuse the object, so that nothing changes."
+        } else {
+            "There is no forecast: HCO deploys no golden images here, or refuses the object."
+        };
+        let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}\n  {why}");
+        return;
+    }
+    if plan.crons.is_none() {
+        let _ = writeln!(
+            text,
+            "\n{YELLOW}!{YELLOW:#} Two DataImportCrons have one name: SSP deletes and creates them in turn, without end."
+        );
+    } else if let Some(stopped) = &plan.stopped {
+        let what = match stopped.raw() {
+            "data-source" => "A DataSource is rejected: SSP creates no DataImportCron.",
+            _ => "A DataImportCron is rejected: SSP deletes none that is not wanted any more.",
+        };
+        let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}");
+    }
+    let (rows, created, deleted) = rows(plan);
+    let mut by_namespace: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
+    for (key, row) in &rows {
+        let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+        by_namespace.entry(namespace).or_default().push((name, row));
+    }
+    for (namespace, rows) in by_namespace {
+        let _ = writeln!(
+            text,
+            "\n{BOLD}boot sources in {}{BOLD:#}",
+            one_line(namespace)
+        );
+        let names = rows.iter().map(|(name, _)| one_line(name).chars().count());
+        let width = names.max().unwrap_or_default().min(40);
+        for (name, (sign, what)) in rows {
+            let (style, sign) = sign.shown();
+            let _ = writeln!(
+                text,
+                "  {style}{sign}{style:#} {:<width$}  {what}",
+                one_line(name)
+            );
+        }
+    }
+    if rows.is_empty() {
+        let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}");
+    }
+    for (number, what) in [(created, "created"), (deleted, "deleted")] {
+        if number > 0 {
+            let sources = count(number, "DataSource");
+            let _ = writeln!(
+                text,
+                "  {DIM}{sources} without a disk {} {what} for VM templates{DIM:#}",
+                if number == 1 { "is" } else { "are" }
+            );
+        }
+    }
+    if rows.is_empty() && created + deleted == 0 {
+        let _ = writeln!(text, "  nothing changes");
+    }
+}
+
+/// What becomes of each DataSource, and how many without a disk are created and deleted.
+fn rows(plan: &Plan) -> (BTreeMap<String, Row>, usize, usize) {
+    let sources = &plan.sources;
+    let changes = &sources.changes;
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    let mut put = |key: &str, sign: Sign, what: String| match rows.get_mut(key) {
+        Some((known, text)) => {
+            *known = (*known).max(sign);
+            text.push_str("; ");
+            text.push_str(&what);
+        }
+        None => _ = rows.insert(key.to_owned(), (sign, what)),
+    };
+    let none = crate::report::CronChanges::default();
+    let crons = changes.crons.as_ref().unwrap_or(&none);
+    let is_in = |names: &[Foreign], key: &str| names.iter().any(|name| name.raw() == key);
+    for retarget in &changes.data_sources.retargeted {
+        // One that belongs to no template has no disk, wherever it points.
+        if !sources.points_to.contains_key(retarget.name.raw()) {
+            continue;
+        }
+        let what = match (&retarget.from, &retarget.to) {
+            (_, Some(to)) => format!("points to {to} from now on"),
+            (Some(from), None) => format!("no longer points to {from}"),
+            (None, None) => continue,
+        };
+        put(retarget.name.raw(), Sign::Changed, what);
+    }
+    for key in &crons.created {
+        let Some(cron) = sources.crons.get(key.raw()) else {
+            continue;
+        };
+        let what = match (&cron.rejected, &cron.never_runs) {
+            (Some(why), _) => format!("not imported: its DataImportCron is rejected: {why}"),
+            (None, Some(why)) => format!("never imported: {why}"),
+            (None, None) => {
+                let url = sources.urls.get(cron.template.raw());
+                let from = url.map_or_else(String::new, |url| format!(" from {url}"));
+                match cron.architecture.raw() {
+                    "" => format!("imported{from}"),
+                    architecture => format!("imported{from} for {}", one_line(architecture)),
+                }
+            }
+        };
+        put(&cron.source(), Sign::New, what);
+    }
+    for key in &crons.recreated {
+        let Some(cron) = sources.crons.get(key.raw()) else {
+            continue;
+        };
+        if !is_in(&changes.empty_meanwhile, &cron.source()) {
+            let what = format!(
+                "its DataImportCron {} is deleted and created again; the disk stays",
+                cron.name
+            );
+            put(&cron.source(), Sign::Changed, what);
+        }
+    }
+    for key in &changes.empty_meanwhile {
+        let is_recreated = crons.recreated.iter().any(|cron| {
+            let cron = sources.crons.get(cron.raw());
+            cron.is_some_and(|cron| cron.source() == key.raw())
+        });
+        let what = if is_recreated {
+            "deleted and imported again: no disk until the import is done"
+        } else {
+            "no disk until the import is done"
+        };
+        put(key.raw(), Sign::Disturbed, what.to_owned());
+    }
+    let mut without_disk = (0, 0);
+    for key in &changes.lost_image {
+        let what = if is_in(&changes.data_sources.deleted, key.raw()) {
+            "deleted with its disk"
+        } else {
+            "has no disk any more"
+        };
+        put(key.raw(), Sign::Gone, what.to_owned());
+    }
+    let shown = |rows: &BTreeMap<String, Row>, key: &Foreign| rows.contains_key(key.raw());
+    for key in &changes.data_sources.created {
+        without_disk.0 += usize::from(!shown(&rows, key));
+    }
+    for key in &changes.data_sources.deleted {
+        without_disk.1 += usize::from(!shown(&rows, key));
+    }
+    (rows, without_disk.0, without_disk.1)
+}
+
+impl Sign {
+    fn shown(self) -> (Style, char) {
+        match self {
+            Self::New => (GREEN, '+'),
+            Self::Changed => (YELLOW, '~'),
+            Self::Disturbed => (YELLOW, '!'),
+            Self::Gone => (RED, '-'),
+        }
+    }
+}
+
+fn machines(text: &mut String, machines: &[Machine], all: bool) {
+    if machines.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{BOLD}virtual machines{BOLD:#}");
+    let mut by_reason: BTreeMap<(Effect, &Foreign), Vec<&Machine>> = BTreeMap::new();
+    for machine in machines {
+        let reason = (machine.effect, &machine.detail);
+        by_reason.entry(reason).or_default().push(machine);
+    }
+    for ((_, detail), machines) in by_reason {
+        let named = if all { machines.len() } else { NAMED };
+        let names = machines.iter().take(named);
+        let names = names.map(|it| format!("{}/{}", it.namespace, it.name));
+        let mut names = names.collect::<Vec<_>>().join(", ");
+        if let Some(more @ 1..) = machines.len().checked_sub(named) {
+            let _ = write!(names, " and {more} more (--all-vms names them)");
+        }
+        let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {names}: {detail}");
+    }
+    let is_source = |it: &Machine| {
+        matches!(
+            it.effect,
+            Effect::DiskSourceDeleted | Effect::DiskSourceReplaced
+        )
+    };
+    if machines.iter().any(is_source) {
+        let _ = writeln!(
+            text,
+            "    {DIM}a disk that a VM already has stays; a disk that is still to be made from the boot source waits{DIM:#}"
+        );
+    }
+}
+
+fn leftovers(text: &mut String, plan: &Plan) {
+    if plan.leftovers.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "\n{BOLD}left over{BOLD:#}\n  Neither SSP nor CDI deletes these; look at them before you do:"
+    );
+    for left in &plan.leftovers {
+        let _ = writeln!(text, "    {}", left.command);
+    }
+}
+
+fn storage(text: &mut String, plan: &Plan) {
+    let sum = |disks: &[Disks]| {
+        let number = disks.iter().map(|it| it.number).sum();
+        let bytes = disks
+            .iter()
+            .try_fold(0_u128, |sum, it| sum.checked_add(it.bytes?));
+        let size = bytes.map(readable);
+        let size = size.unwrap_or_else(|| "a size that is not known".to_owned());
+        (number, size)
+    };
+    let mut parts = Vec::new();
+    for (disks, what) in [
+        (&plan.storage.requested, "requested"),
+        (&plan.storage.released, "released"),
+    ] {
+        let (number, size) = sum(disks);
+        if number > 0 {
+            parts.push(format!("{} with {size} {what}", count(number, "disk")));
+        }
+    }
+    if !parts.is_empty() {
+        let _ = writeln!(text, "\n{BOLD}storage{BOLD:#}\n  {}", parts.join(", "));
+    }
+}

@@ -1,0 +1,101 @@
+//! The boot sources of a report. Names in changes are `NAMESPACE/NAME`.
+
+use serde::Deserialize;
+
+use crate::foreign::Foreign;
+
+/// What the operators make of an object.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Forecast {
+    pub(crate) crons: Vec<Cron>,
+    /// Those that belong to a template.
+    pub(crate) data_sources: Vec<DataSource>,
+    /// What stops SSP.
+    pub(crate) stopped: Option<Foreign>,
+}
+
+/// A DataImportCron.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Cron {
+    pub(crate) template: Foreign,
+    pub(crate) namespace: Foreign,
+    pub(crate) name: Foreign,
+    /// Empty without one.
+    pub(crate) architecture: Foreign,
+    pub(crate) managed_data_source: Foreign,
+    /// Why it is rejected.
+    pub(crate) rejected: Option<Foreign>,
+    /// Why it never imports an image.
+    pub(crate) never_runs: Option<Foreign>,
+}
+
+/// A DataSource.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DataSource {
+    pub(crate) namespace: Foreign,
+    pub(crate) name: Foreign,
+    pub(crate) points_to: Option<Foreign>,
+}
+
+/// What changes in the cluster.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Changes {
+    /// Nothing where two of one name replace each other without end.
+    pub(crate) crons: Option<CronChanges>,
+    pub(crate) data_sources: DataSourceChanges,
+    /// Those that have no disk until an import is done.
+    pub(crate) empty_meanwhile: Vec<Foreign>,
+    /// Those that have no disk any more.
+    pub(crate) lost_image: Vec<Foreign>,
+}
+
+/// What becomes of DataImportCrons.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct CronChanges {
+    pub(crate) created: Vec<Foreign>,
+    pub(crate) deleted: Vec<Foreign>,
+    pub(crate) recreated: Vec<Foreign>,
+}
+
+/// What becomes of DataSources.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct DataSourceChanges {
+    pub(crate) created: Vec<Foreign>,
+    pub(crate) deleted: Vec<Foreign>,
+    pub(crate) retargeted: Vec<Retarget>,
+}
+
+/// A DataSource that points to another one; nothing for a disk of its own.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Retarget {
+    pub(crate) name: Foreign,
+    pub(crate) from: Option<Foreign>,
+    pub(crate) to: Option<Foreign>,
+}
+
+impl Cron {
+    /// `NAMESPACE/NAME`.
+    pub(crate) fn key(&self) -> String {
+        format!("{}/{}", self.namespace.raw(), self.name.raw())
+    }
+
+    /// The DataSource that it manages, likewise.
+    pub(crate) fn source(&self) -> String {
+        format!(
+            "{}/{}",
+            self.namespace.raw(),
+            self.managed_data_source.raw()
+        )
+    }
+}
+
+impl DataSource {
+    /// `NAMESPACE/NAME`.
+    pub(crate) fn key(&self) -> String {
+        format!("{}/{}", self.namespace.raw(), self.name.raw())
+    }
+}

@@ -1,0 +1,58 @@
+//! `snapshot`: writes what a plan reads of a cluster, for `plan --from`.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::args;
+use crate::exit::Exit;
+use crate::foreign;
+use crate::notes::Notes;
+use crate::progress::Progress;
+use crate::stage::{self, Snapshot};
+use crate::terminal::{Terminal, print_raw};
+
+/// Exits 2 if the nodes or the HyperConverged cannot be read; what else could not be read is not in the file, and a note
+/// says so.
+pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
+    let mut notes = Notes::default();
+    let cluster = stage::cluster(&args.connection, &mut notes)?;
+    let progress = Progress::start("reading the cluster");
+    let snapshot = Snapshot::of_cluster(&cluster, args.connection.namespace.as_deref());
+    drop(progress);
+    let mut snapshot = match snapshot {
+        Ok(snapshot) => snapshot,
+        Err(error) => {
+            terminal.notes(&notes);
+            return Err(error);
+        }
+    };
+    for unread in &snapshot.unread {
+        notes.push(&format!(
+            "{} is not in the snapshot: {}",
+            unread.kind, unread.reason
+        ));
+    }
+    terminal.notes(&notes);
+    if args.redact {
+        snapshot.redact();
+    }
+    let text = serde_json::to_string_pretty(&snapshot.to_list())? + "\n";
+    let text = foreign::json(&text);
+    if args.output == Path::new("-") {
+        print_raw(text.as_bytes())?;
+        return Ok(Exit::Accepted);
+    }
+    let path = &args.output;
+    let written = tempfile::NamedTempFile::new_in(match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    })
+    .and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.persist(path).map_err(|error| error.error)
+    });
+    written.with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(Exit::Accepted)
+}

@@ -1,0 +1,276 @@
+//! From the command line of `plan` to two reports: of what is, and of what will be.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use host::NodeList;
+use serde_json::{Value, json};
+
+use super::connect::{Connected, cluster};
+use super::judge::Prepared;
+use super::nodes::Hosts;
+use super::question::{Question, Written};
+use super::snapshot::{Snapshot, hyperconverged};
+use crate::admission::Identity;
+use crate::apply;
+use crate::args::{Plan, Subject};
+use crate::files::{self, Found};
+use crate::foreign::one_line;
+use crate::notes::Notes;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::verdict::Against;
+use crate::what_if::name;
+
+/// What is, what will be, and what the module says of both.
+pub(crate) struct Compared<'s> {
+    pub(crate) snapshot: Snapshot,
+    /// The nodes that there will be.
+    pub(crate) nodes: Vec<Value>,
+    /// The names of the nodes that leave.
+    pub(crate) leaving: Vec<String>,
+    /// The object as it is, alone; nothing if there is none yet.
+    pub(crate) is: Option<Report>,
+    /// The object as it will be, compared with what is.
+    pub(crate) will_be: Report,
+    prepared: Prepared<'s>,
+}
+
+/// Reads what a plan needs, and asks the module.
+pub(crate) fn compare<'s>(
+    args: &Plan,
+    subject: &'s Subject,
+    notes: &mut Notes,
+) -> Result<Compared<'s>> {
+    let found = found(args, notes)?;
+    let (cluster, snapshot) = match (&args.from, args.cluster) {
+        (Some(path), _) => (None, Snapshot::of_files(path)?),
+        (None, true) => {
+            let cluster = Arc::new(cluster(&args.connection, notes)?);
+            let _progress = Progress::start("reading the cluster");
+            let namespace = args.connection.namespace.as_deref();
+            let snapshot = Snapshot::of_cluster(&cluster, namespace)?;
+            (Some(cluster), snapshot)
+        }
+        (None, false) => bail!(
+            "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `hco-preflight snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
+        ),
+    };
+    if snapshot.nodes.is_empty() {
+        bail!("no plan can be made: there are no nodes");
+    }
+    let question = match found {
+        Some(found) => {
+            let live = match &cluster {
+                Some(cluster) => {
+                    let identity = &found.identity;
+                    let namespace = identity.namespace.as_deref();
+                    let live = cluster.hyperconverged(
+                        &identity.api_version,
+                        namespace.unwrap_or_else(|| cluster.namespace()),
+                        identity.name.as_deref().unwrap_or_default(),
+                    )?;
+                    live.as_ref().map(hyperconverged)
+                }
+                None => of_files(&snapshot, &found.identity)?,
+            };
+            changed(args, found, live, notes)
+        }
+        None => unchanged(only(&snapshot)?),
+    };
+    let (nodes, leaving) = match (&args.nodes, &args.what_if) {
+        (Some(path), _) => (nodes_of(path)?, Vec::new()),
+        (None, Some(what_if)) => what_if.apply(&snapshot.nodes)?,
+        (None, None) => (snapshot.nodes.clone(), Vec::new()),
+    };
+    let connected = Connected {
+        subject,
+        cluster,
+        questions: vec![question],
+        failures: Vec::new(),
+    };
+    let hosts = Hosts::of(NodeList::of_objects(&nodes));
+    let prepared = Prepared::new(connected.settle(notes)?, hosts);
+    let _progress = Progress::start("comparing");
+    let question = prepared.questions().first().context("there is no object")?;
+    let is = match &question.old {
+        Some(old) => {
+            let host = Hosts::of(NodeList::of_objects(&snapshot.nodes));
+            let alone = unchanged(old.clone()).alone();
+            Some(prepared.report_beside(&alone, &json!({}), &host)?)
+        }
+        None => None,
+    };
+    let others = (nodes != snapshot.nodes).then(|| list(&snapshot.nodes));
+    let beside = json!({
+        "hcoVersion": args.hco_version,
+        "before": {"nodes": others, "objects": snapshot.before()},
+    });
+    let will_be =
+        prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
+    Ok(Compared {
+        snapshot,
+        nodes,
+        leaving,
+        is,
+        will_be,
+        prepared,
+    })
+}
+
+impl Compared<'_> {
+    /// The name of the object.
+    pub(crate) fn object(&self) -> String {
+        let identity = self.prepared.questions().first().map(|it| &it.identity);
+        let part = |part: Option<&String>| part.map(String::as_str).unwrap_or_default().to_owned();
+        one_line(&format!(
+            "{}/{}",
+            part(identity.and_then(|it| it.namespace.as_ref())),
+            part(identity.and_then(|it| it.name.as_ref()))
+        ))
+    }
+
+    /// The object as it will be.
+    pub(crate) fn after(&self) -> Option<&Value> {
+        self.prepared.questions().first().map(Question::sent)
+    }
+
+    /// Whether a file changes the object, so that the cluster's policy judges it.
+    pub(crate) fn is_sent(&self) -> bool {
+        let question = self.prepared.questions().first();
+        question.is_some_and(|question| question.place.is_some())
+    }
+
+    /// Whether a placement tells nodes apart by more than what many have in common.
+    pub(crate) fn names_hosts(&self) -> bool {
+        let objects = self.prepared.questions().iter().flat_map(Question::objects);
+        let mut texts = objects.map(Value::to_string);
+        texts.any(|text| text.contains("hostname") || text.contains("matchFields"))
+    }
+
+    /// Whether nodes are workload nodes, of the object as it is or as it will be. The module says so: of one node at a
+    /// time.
+    pub(crate) fn hosts_workloads(&self, node: &Value, after: bool) -> Result<bool> {
+        let Some(question) = self.prepared.questions().first() else {
+            return Ok(false);
+        };
+        let object = match &question.old {
+            Some(old) if !after => old.clone(),
+            _ => question.sent().clone(),
+        };
+        let host = Hosts::of(NodeList::of_objects(std::slice::from_ref(node)));
+        let question = unchanged(object).alone();
+        let report = self.prepared.report_beside(&question, &json!({}), &host)?;
+        Ok(report
+            .nodes
+            .is_some_and(|nodes| nodes.values().sum::<usize>() > 0))
+    }
+}
+
+/// The HyperConverged of the files, if files are named.
+fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
+    if args.filename.is_empty() {
+        return Ok(None);
+    }
+    let files = files::read(&args.filename, files::Walk::default());
+    if let Some(failure) = files.failures.first() {
+        bail!("{failure}");
+    }
+    for note in &files.notes {
+        notes.push(note);
+    }
+    let mut found = files.found.into_iter();
+    match (found.next(), found.next()) {
+        (None, _) => {
+            bail!("nothing to plan: no HyperConverged (hco.kubevirt.io) in the files of -f")
+        }
+        (Some(_), Some(_)) => {
+            bail!("a plan is about one HyperConverged, but the files of -f have several")
+        }
+        (found, None) => Ok(found),
+    }
+}
+
+/// The only HyperConverged that there is: HCO reconciles one.
+fn only(snapshot: &Snapshot) -> Result<Value> {
+    match snapshot.hyperconvergeds.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => bail!("no plan can be made: there is no HyperConverged; specify a manifest with -f"),
+        several => bail!(
+            "a plan is about one HyperConverged, but there are {}; specify its namespace with -n",
+            several.len()
+        ),
+    }
+}
+
+/// The object with the name of this one, in files.
+fn of_files(snapshot: &Snapshot, identity: &Identity) -> Result<Option<Value>> {
+    let mut live = snapshot.hyperconvergeds.iter();
+    let Some(live) = live.find(|live| Identity::of(live).is_same_object(identity)) else {
+        return Ok(None);
+    };
+    let was = Identity::of(live).api_version;
+    if was != identity.api_version {
+        bail!(
+            "the manifest is {}, but the object of --from is {}: only objects of the same version can be compared",
+            one_line(&identity.api_version),
+            one_line(&was)
+        );
+    }
+    Ok(Some(live.clone()))
+}
+
+/// An object that stays as it is.
+fn unchanged(live: Value) -> Question {
+    Question {
+        place: None,
+        identity: Identity::of(&live),
+        against: Against::Live,
+        old: Some(live.clone()),
+        object: Written::InCluster(live),
+        sent: None,
+        live: None,
+    }
+}
+
+/// An object as a file changes it.
+fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
+    let Found {
+        place,
+        identity,
+        written,
+    } = found;
+    if live.is_none() {
+        notes.push(&format!(
+            "{}:{}: planned as a new object: there is no HyperConverged with its name",
+            place.file, place.line
+        ));
+    }
+    let how = args.as_if.unwrap_or_default();
+    Question {
+        place: Some(place),
+        against: live.as_ref().map_or(Against::Nothing, |_| Against::Live),
+        sent: live
+            .as_ref()
+            .map(|live| apply::sent(how, live, &written.object.value)),
+        identity,
+        object: Written::InFile(written),
+        old: live,
+        live: None,
+    }
+}
+
+fn nodes_of(path: &Path) -> Result<Vec<Value>> {
+    let text = files::text(path)?;
+    let list = NodeList::from_text(&text).with_context(|| format!("--nodes {}", path.display()))?;
+    let nodes = list.to_objects();
+    if nodes.iter().all(|node| name(node).is_empty()) {
+        bail!("--nodes {}: there are no nodes", path.display());
+    }
+    Ok(nodes)
+}
+
+fn list(nodes: &[Value]) -> Value {
+    json!({"apiVersion": "v1", "kind": "NodeList", "items": nodes})
+}

@@ -1,0 +1,315 @@
+//! What is in a cluster: of it, or of files that were taken from it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use host::{Cluster, ClusterError, Labels};
+use serde_json::{Map, Value, json};
+
+use crate::files;
+use crate::foreign::{chain, one_line};
+
+/// A kind of object that a plan reads beside the nodes and the HyperConverged.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) api_version: &'static str,
+    /// Where the API server lists them.
+    path: &'static str,
+    /// The fields that are read, beside the name and the namespace.
+    fields: &'static [&'static str],
+}
+
+const CRON: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron";
+const CLEAN_UP: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron.cleanup";
+const OWNER: &str = "/metadata/annotations/operator-sdk~1primary-resource-type";
+
+/// They are in the order of a snapshot.
+pub(crate) const KINDS: [Kind; 6] = [
+    Kind {
+        name: "DataImportCron",
+        api_version: "cdi.kubevirt.io/v1beta1",
+        path: "/apis/cdi.kubevirt.io/v1beta1/dataimportcrons",
+        fields: &[CRON, CLEAN_UP, OWNER, "/spec", "/status/lastImportedPVC"],
+    },
+    Kind {
+        name: "DataSource",
+        api_version: "cdi.kubevirt.io/v1beta1",
+        path: "/apis/cdi.kubevirt.io/v1beta1/datasources",
+        fields: &[
+            CRON,
+            CLEAN_UP,
+            OWNER,
+            "/metadata/labels/template.kubevirt.io~1architecture",
+            "/spec/source",
+        ],
+    },
+    Kind {
+        name: "PersistentVolumeClaim",
+        api_version: "v1",
+        path: "/api/v1/persistentvolumeclaims",
+        fields: &[
+            CRON,
+            CLEAN_UP,
+            "/spec/storageClassName",
+            "/spec/resources/requests/storage",
+        ],
+    },
+    Kind {
+        name: "VolumeSnapshot",
+        api_version: "snapshot.storage.k8s.io/v1",
+        path: "/apis/snapshot.storage.k8s.io/v1/volumesnapshots",
+        fields: &[CRON, CLEAN_UP],
+    },
+    Kind {
+        name: "VirtualMachine",
+        api_version: "kubevirt.io/v1",
+        path: "/apis/kubevirt.io/v1/virtualmachines",
+        fields: &[
+            "/spec/template/spec/architecture",
+            "/spec/dataVolumeTemplates",
+        ],
+    },
+    Kind {
+        name: "VirtualMachineInstance",
+        api_version: "kubevirt.io/v1",
+        path: "/apis/kubevirt.io/v1/virtualmachineinstances",
+        fields: &["/spec/architecture", "/status/nodeName", "/status/phase"],
+    },
+];
+
+/// The annotations of a HyperConverged that are read.
+const READ: [&str; 5] = [
+    "hco.kubevirt.io/v1-only-fields",
+    "ssp.kubevirt.io/jsonpatch",
+    "kubevirt.kubevirt.io/jsonpatch",
+    "containerizeddataimporter.kubevirt.io/jsonpatch",
+    "kubectl.kubernetes.io/last-applied-configuration",
+];
+
+/// The objects of a cluster, reduced to what is read of them.
+pub(crate) struct Snapshot {
+    pub(crate) nodes: Vec<Value>,
+    pub(crate) hyperconvergeds: Vec<Value>,
+    /// Those of each kind that was read.
+    objects: BTreeMap<&'static str, Vec<Value>>,
+    /// Why a kind was not read.
+    pub(crate) unread: Vec<Unread>,
+}
+
+/// A kind that was not read.
+#[derive(Debug, Clone, serde::Serialize)]
+pub(crate) struct Unread {
+    pub(crate) kind: &'static str,
+    pub(crate) reason: String,
+}
+
+impl Snapshot {
+    /// Reads a cluster. Without the nodes or the HyperConverged there is nothing to compare; what else cannot be read is
+    /// named.
+    pub(crate) fn of_cluster(cluster: &Cluster, namespace: Option<&str>) -> Result<Self> {
+        let hyperconvergeds = match cluster.hyperconvergeds(namespace) {
+            Err(ClusterError::NotServed) => Vec::new(),
+            live => live?,
+        };
+        let mut snapshot = Self {
+            nodes: cluster.nodes(&Labels::All)?.to_objects(),
+            hyperconvergeds: hyperconvergeds.iter().map(hyperconverged).collect(),
+            objects: BTreeMap::new(),
+            unread: Vec::new(),
+        };
+        for kind in &KINDS {
+            match cluster.all(kind.path, |object| kind.reduced(object)) {
+                Ok(objects) => _ = snapshot.objects.insert(kind.name, objects),
+                Err(error) => snapshot.unread.push(Unread {
+                    kind: kind.name,
+                    reason: chain(&error.into()),
+                }),
+            }
+        }
+        Ok(snapshot)
+    }
+
+    /// Reads a file or a directory: what `snapshot` writes, a must-gather, or files of `kubectl get -o yaml`.
+    pub(crate) fn of_files(path: &Path) -> Result<Self> {
+        let mut snapshot = Self {
+            nodes: Vec::new(),
+            hyperconvergeds: Vec::new(),
+            objects: BTreeMap::new(),
+            unread: Vec::new(),
+        };
+        // A must-gather can have an object twice.
+        let mut seen = std::collections::BTreeSet::new();
+        for object in files::all_objects(path)? {
+            let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
+            let api_version = text("/apiVersion").unwrap_or_default();
+            let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            let kind = text("/kind").unwrap_or_default();
+            let list = kind.strip_suffix("List");
+            let known = KINDS.iter().find(|known| {
+                let own = known.api_version.rsplit_once('/');
+                known.name == list.unwrap_or(kind) && own.map_or("", |(group, _)| group) == group
+            });
+            let name = (
+                kind.to_owned(),
+                text("/metadata/namespace").map(str::to_owned),
+                text("/metadata/name").map(str::to_owned),
+            );
+            match (known, list) {
+                (Some(known), Some(_)) => _ = snapshot.objects.entry(known.name).or_default(),
+                (_, Some(_)) => {}
+                _ if !seen.insert(name) => {}
+                (Some(known), None) => {
+                    let objects = snapshot.objects.entry(known.name).or_default();
+                    objects.push(known.reduced(&object));
+                }
+                (None, None) if kind == "Node" && group.is_empty() => snapshot.nodes.push(object),
+                (None, None) if kind == "HyperConverged" && group == "hco.kubevirt.io" => {
+                    snapshot.hyperconvergeds.push(hyperconverged(&object));
+                }
+                (None, None) => {}
+            }
+        }
+        for kind in &KINDS {
+            if !snapshot.objects.contains_key(kind.name) {
+                snapshot.unread.push(Unread {
+                    kind: kind.name,
+                    reason: one_line(&format!(
+                        "{} has no object and no empty list of the kind",
+                        path.display()
+                    )),
+                });
+            }
+        }
+        Ok(snapshot)
+    }
+
+    /// The objects of a kind; none if it was not read.
+    pub(crate) fn of(&self, kind: &str) -> &[Value] {
+        self.objects.get(kind).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a kind was read.
+    pub(crate) fn has(&self, kind: &str) -> bool {
+        self.objects.contains_key(kind)
+    }
+
+    /// The lists that the module compares with: a kind that was not read is as the module forecasts it. Disks are those
+    /// in namespaces with boot sources.
+    pub(crate) fn before(&self) -> Vec<Value> {
+        let of_boot_sources = |kind: &str| ["DataImportCron", "DataSource"].contains(&kind);
+        let namespace = |object: &Value| {
+            let namespace = object.pointer("/metadata/namespace");
+            namespace
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let mut namespaces: std::collections::BTreeSet<String> = GOLDEN.map(str::to_owned).into();
+        for kind in KINDS.iter().filter(|kind| of_boot_sources(kind.name)) {
+            namespaces.extend(self.of(kind.name).iter().map(namespace));
+        }
+        let kinds = KINDS.iter().take(4).filter(|kind| self.has(kind.name));
+        kinds
+            .map(|kind| {
+                let objects = self.of(kind.name).iter();
+                kind.list(objects.filter(|object| namespaces.contains(&namespace(object))))
+            })
+            .collect()
+    }
+
+    /// The snapshot as one list.
+    pub(crate) fn to_list(&self) -> Value {
+        let nodes = json!({"apiVersion": "v1", "kind": "NodeList", "items": self.nodes});
+        let mut items = vec![nodes];
+        items.extend(self.hyperconvergeds.iter().cloned());
+        let kinds = KINDS.iter().filter(|kind| self.has(kind.name));
+        items.extend(kinds.map(|kind| kind.list(self.of(kind.name))));
+        json!({"apiVersion": "v1", "kind": "List", "items": items})
+    }
+
+    /// Replaces the names and namespaces of virtual machines: the n-th one is `vm-n`.
+    pub(crate) fn redact(&mut self) {
+        let mut names = BTreeMap::new();
+        for kind in ["VirtualMachine", "VirtualMachineInstance"] {
+            for object in self.objects.get_mut(kind).into_iter().flatten() {
+                let Some(name) = object.pointer_mut("/metadata/name") else {
+                    continue;
+                };
+                let next = names.len() + 1;
+                let number = *names.entry(name.to_string()).or_insert(next);
+                *name = json!(format!("vm-{number}"));
+            }
+        }
+    }
+}
+
+/// Where SSP makes boot sources, upstream and in OpenShift Virtualization.
+const GOLDEN: [&str; 2] = ["kubevirt-os-images", "openshift-virtualization-os-images"];
+
+impl Kind {
+    fn list<'o>(&self, objects: impl IntoIterator<Item = &'o Value>) -> Value {
+        let items: Vec<&Value> = objects.into_iter().collect();
+        let kind = format!("{}List", self.name);
+        json!({"apiVersion": self.api_version, "kind": kind, "items": items})
+    }
+
+    fn reduced(&self, object: &Value) -> Value {
+        let mut reduced = json!({"apiVersion": self.api_version, "kind": self.name});
+        for pointer in ["/metadata/name", "/metadata/namespace"]
+            .iter()
+            .chain(self.fields)
+        {
+            if let Some(value) = object.pointer(pointer) {
+                put(&mut reduced, pointer, value.clone());
+            }
+        }
+        // Of the disks of a virtual machine, only what they are made from.
+        if let Some(disks) = reduced.pointer_mut("/spec/dataVolumeTemplates") {
+            for disk in disks.as_array_mut().into_iter().flatten() {
+                *disk = json!({"spec": {"sourceRef": disk.pointer("/spec/sourceRef")}});
+            }
+        }
+        reduced
+    }
+}
+
+/// A HyperConverged without what is not read.
+pub(super) fn hyperconverged(object: &Value) -> Value {
+    let mut reduced = json!({});
+    for pointer in [
+        "/apiVersion",
+        "/kind",
+        "/metadata/name",
+        "/metadata/namespace",
+        "/metadata/uid",
+        "/metadata/annotations",
+        "/metadata/deletionTimestamp",
+        "/spec",
+        "/status",
+    ] {
+        if let Some(value) = object.pointer(pointer) {
+            put(&mut reduced, pointer, value.clone());
+        }
+    }
+    let annotations = reduced.pointer_mut("/metadata/annotations");
+    if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
+        annotations.retain(|name, _| READ.contains(&name.as_str()));
+    }
+    reduced
+}
+
+fn put(object: &mut Value, pointer: &str, value: Value) {
+    let mut place = object;
+    for token in pointer.split('/').skip(1) {
+        let token = token.replace("~1", "/");
+        if !place.is_object() {
+            *place = Value::Object(Map::new());
+        }
+        let Some(fields) = place.as_object_mut() else {
+            return;
+        };
+        place = fields.entry(token).or_insert(Value::Null);
+    }
+    *place = value;
+}

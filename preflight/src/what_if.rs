@@ -1,0 +1,211 @@
+//! Nodes that join or leave.
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use host::{Counts, NodeList};
+use serde_json::{Value, json};
+
+use crate::foreign::one_line;
+use crate::prose::count;
+
+/// The role of a control plane, in front of an architecture.
+const CONTROL_PLANE: &str = "control-plane";
+
+/// Nodes that join or leave: `arm64=2,amd64=-1,control-plane:arm64=3`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WhatIf(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    is_control_plane: bool,
+    architecture: String,
+    number: usize,
+    leave: bool,
+}
+
+impl FromStr for WhatIf {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts: Vec<Part> = Vec::new();
+        for part in text.split(',') {
+            let (is_control_plane, part) = match part.trim().split_once(':') {
+                Some((CONTROL_PLANE, part)) => (true, part),
+                Some((role, _)) => {
+                    return Err(format!(
+                        "`{}` is not a role; use control-plane:arm64=3, or arm64=2 for workers",
+                        one_line(role)
+                    ));
+                }
+                None => (false, part.trim()),
+            };
+            let leave = part.contains("=-");
+            let counts: Counts = part
+                .replacen("=-", "=", 1)
+                .parse()
+                .map_err(|error: host::CountsError| one_line(&error.to_string()))?;
+            for (architecture, number) in counts.0 {
+                let is_same = |known: &Part| {
+                    known.is_control_plane == is_control_plane && known.architecture == architecture
+                };
+                if parts.iter().any(is_same) {
+                    return Err(format!("{architecture} is listed twice"));
+                }
+                parts.push(Part {
+                    is_control_plane,
+                    architecture,
+                    number,
+                    leave,
+                });
+            }
+        }
+        Ok(Self(parts))
+    }
+}
+
+impl WhatIf {
+    /// The nodes afterwards, and the names of those that leave: the last ones by name.
+    ///
+    /// # Errors
+    ///
+    /// Fewer nodes are there than leave.
+    pub(crate) fn apply(&self, nodes: &[Value]) -> Result<(Vec<Value>, Vec<String>)> {
+        let mut left = BTreeSet::new();
+        let mut joined = Vec::new();
+        for part in &self.0 {
+            if !part.leave {
+                joined.extend(part.made_up());
+                continue;
+            }
+            let mut names: Vec<&str> = nodes
+                .iter()
+                .filter(|node| part.matches(node))
+                .map(name)
+                .collect();
+            names.sort_unstable();
+            let Some(stay) = names.len().checked_sub(part.number) else {
+                let role = if part.is_control_plane {
+                    "control-plane node"
+                } else {
+                    "worker node"
+                };
+                bail!(
+                    "--what-if: {} of {} cannot leave: there {} {}",
+                    count(part.number, role),
+                    part.architecture,
+                    if names.len() == 1 { "is" } else { "are" },
+                    names.len()
+                );
+            };
+            left.extend(names.into_iter().skip(stay).map(str::to_owned));
+        }
+        let stay = nodes.iter().filter(|node| !left.contains(name(node)));
+        let after = stay.cloned().chain(joined).collect();
+        Ok((after, left.into_iter().collect()))
+    }
+}
+
+impl Part {
+    fn made_up(&self) -> Vec<Value> {
+        let counts = [(self.architecture.clone(), self.number)];
+        let mut nodes = NodeList::of_objects(&[])
+            .joined_by(&counts.into())
+            .to_objects();
+        if self.is_control_plane {
+            for (index, node) in nodes.iter_mut().enumerate() {
+                *node = json!({
+                    "metadata": {
+                        "name": format!("joined-control-plane-{}-{index}", self.architecture),
+                        "labels": {
+                            "kubernetes.io/arch": self.architecture,
+                            "node-role.kubernetes.io/control-plane": "",
+                        },
+                    },
+                    "status": {"nodeInfo": {"architecture": self.architecture}},
+                });
+            }
+        }
+        nodes
+    }
+
+    fn matches(&self, node: &Value) -> bool {
+        let architecture = node.pointer("/status/nodeInfo/architecture");
+        let labels = node.pointer("/metadata/labels");
+        let has = |label: &str| labels.is_some_and(|labels| labels.get(label).is_some());
+        let is_control_plane =
+            has("node-role.kubernetes.io/control-plane") || has("node-role.kubernetes.io/master");
+        architecture.and_then(Value::as_str) == Some(&self.architecture)
+            && is_control_plane == self.is_control_plane
+    }
+}
+
+/// The name of a node.
+pub(crate) fn name(node: &Value) -> &str {
+    let name = node.pointer("/metadata/name");
+    name.and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, architecture: &str, role: &str) -> Value {
+        json!({
+            "metadata": {"name": name, "labels": {format!("node-role.kubernetes.io/{role}"): ""}},
+            "status": {"nodeInfo": {"architecture": architecture}},
+        })
+    }
+
+    fn after(text: &str) -> Result<(Vec<Value>, Vec<String>)> {
+        let nodes = [
+            node("b", "arm64", "worker"),
+            node("a", "arm64", "worker"),
+            node("c", "arm64", "control-plane"),
+        ];
+        text.parse::<WhatIf>().unwrap().apply(&nodes)
+    }
+
+    #[test]
+    fn the_last_nodes_by_name_leave() {
+        let (nodes, left) = after("arm64=-1").unwrap();
+        assert_eq!((nodes.len(), left), (2, vec!["b".to_owned()]));
+        let (nodes, left) = after("control-plane:arm64=-1,arm64=2").unwrap();
+        assert_eq!((nodes.len(), left), (4, vec!["c".to_owned()]));
+    }
+
+    #[test]
+    fn more_nodes_than_there_are_cannot_leave() {
+        let error = after("arm64=-3").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "--what-if: 3 worker nodes of arm64 cannot leave: there are 2"
+        );
+    }
+
+    #[test]
+    fn control_plane_nodes_join_with_their_role() {
+        let (nodes, _) = after("control-plane:s390x=1").unwrap();
+        let joined = nodes.last().unwrap();
+        assert!(
+            joined
+                .pointer("/metadata/labels/node-role.kubernetes.io~1control-plane")
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn what_is_no_number_of_nodes_is_refused() {
+        for text in [
+            "",
+            "arm64",
+            "arm64=x",
+            "x:arm64=1",
+            "arm64=1,arm64=-1",
+            "x86_64=2",
+        ] {
+            assert!(text.parse::<WhatIf>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `plan` and `snapshot`: from files, and on a cluster made of recorded answers.
+
+use rstest::{Context, rstest};
+use serde_json::{Value, json};
+
+use super::{check, command_on, run, scratch};
+use e2e_tests::{ApiServer, recorded};
+
+#[rstest]
+#[case::outstanding("plan --from plan-cluster.yaml", 0)]
+#[case::file("plan -f plan.yaml --from plan-cluster.yaml", 1)]
+#[case::file_in_json("plan -f plan.yaml --from plan-cluster.yaml -o json", 1)]
+#[case::file_in_markdown("plan -f plan.yaml --from plan-cluster.yaml -o markdown", 1)]
+#[case::replaced("plan -f plan.yaml --as-if replace --from plan-cluster.yaml", 1)]
+#[case::real_objects("plan -f plan.yaml --from plan-objects.yaml", 1)]
+#[case::node_leaves("plan --from plan-cluster.yaml --what-if arm64=-1", 1)]
+#[case::node_joins("plan --from plan-cluster.yaml --what-if s390x=1", 0)]
+#[case::nodes_stated("plan --from plan-cluster.yaml --nodes nodes.yaml", 1)]
+#[case::upgraded("plan --from plan-cluster.yaml --hco-version 4.23", 0)]
+#[case::denied("plan -f plan-denied.yaml --from plan-cluster.yaml", 1)]
+#[case::fails_never("plan -f plan.yaml --from plan-cluster.yaml --fail-on never -q", 0)]
+#[case::fails_on_any_change("plan --from plan-cluster.yaml --what-if s390x=1 --fail-on changed", 1)]
+#[case::requires_all("plan --from plan-cluster.yaml --require-all", 2)]
+#[case::too_many_leave("plan --from plan-cluster.yaml --what-if arm64=-3", 2)]
+#[case::no_source("plan -f plan.yaml", 2)]
+#[case::no_object("plan --from nodes.yaml", 2)]
+#[case::no_nodes("plan --from plan.yaml", 2)]
+#[case::no_version("plan --from plan-cluster.yaml --hco-version newest", 2)]
+#[case::no_count("plan --from plan-cluster.yaml --what-if arm64", 2)]
+#[case::no_hyperconverged("plan -f nodes.yaml --from plan-cluster.yaml", 2)]
+fn the_plan_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    check(
+        &format!("plan-{}", context.description.unwrap()),
+        words,
+        code,
+    );
+}
+
+/// The answers to the lists that `plan` asks for beside the nodes and the HyperConverged.
+fn lists(answer: impl Fn(&str) -> Value) -> Vec<Value> {
+    let mut answers = Vec::new();
+    for path in [
+        "/apis/cdi.kubevirt.io/v1beta1/dataimportcrons",
+        "/apis/cdi.kubevirt.io/v1beta1/datasources",
+        "/api/v1/persistentvolumeclaims",
+        "/apis/snapshot.storage.k8s.io/v1/volumesnapshots",
+        "/apis/kubevirt.io/v1/virtualmachines",
+        "/apis/kubevirt.io/v1/virtualmachineinstances",
+    ] {
+        let mut answer = answer(path);
+        answer["as"] = json!("admin");
+        answer["request"] = json!(format!("GET {path}"));
+        answers.push(answer);
+    }
+    answers.extend(recorded());
+    answers
+}
+
+fn items(items: &Value) -> Value {
+    json!({"status": 200, "body": {"kind": "List", "metadata": {}, "items": items}})
+}
+
+#[test]
+fn a_snapshot_gives_the_same_plan_as_its_cluster() {
+    let server = ApiServer::start(lists(|path| match path.rsplit('/').next() {
+        Some("virtualmachines") => items(&json!([{
+            "metadata": {
+                "name": "secret-name", "namespace": "default", "labels": {"a": "b"},
+                "annotations": {"password": "hunter2"},
+            },
+            "spec": {"template": {"spec": {
+                "architecture": "s390x",
+                "volumes": [{"cloudInitNoCloud": {"userData": "hunter2"}}],
+            }}},
+        }])),
+        // A kind that is not served has no objects.
+        Some("volumesnapshots") => json!({"status": 404, "body": {"kind": "Status", "code": 404}}),
+        _ => items(&json!([])),
+    }));
+    let words = "--what-if arm64=2 -o json -q";
+    let on = |words: &str| {
+        let output = command_on(&server).args(words.split_whitespace()).output();
+        output.unwrap()
+    };
+    let live = on(&format!("plan --cluster {words}"));
+    assert!(!live.stdout.is_empty(), "{live:?}");
+    let file = scratch("snapshot").join("snapshot.json");
+    let taken = on(&format!("snapshot --cluster -o {}", file.display()));
+    assert_eq!(taken.status.code(), Some(0), "{taken:?}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("secret-name"));
+    assert!(!text.contains("hunter2"), "{text}");
+    let from = run(&format!("plan --from {} {words}", file.display()));
+    assert_eq!(
+        String::from_utf8(from.stdout).unwrap(),
+        String::from_utf8(live.stdout).unwrap()
+    );
+    assert_eq!(from.status.code(), live.status.code());
+    let redacted = on("snapshot --cluster --redact");
+    let text = String::from_utf8(redacted.stdout).unwrap();
+    assert!(!text.contains("secret-name") && text.contains("vm-1"));
+}
+
+#[test]
+fn what_may_not_be_listed_is_named_and_the_rest_is_planned() {
+    let forbidden = json!({"status": 403, "body": {
+        "kind": "Status", "code": 403, "reason": "Forbidden", "message": "no",
+    }});
+    let server = ApiServer::start(lists(|path| {
+        if path.ends_with("virtualmachines") {
+            forbidden.clone()
+        } else {
+            items(&json!([]))
+        }
+    }));
+    let output = command_on(&server)
+        .args(["plan", "--cluster", "-o", "json", "-q"])
+        .output()
+        .unwrap();
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let unread = plan["unread"].as_array().unwrap();
+    assert_eq!(unread.len(), 1, "{unread:?}");
+    assert_eq!(unread[0]["kind"], "VirtualMachine");
+}
+
+#[test]
+fn a_name_from_outside_cannot_draw_on_the_terminal() {
+    let file = scratch("hostile").join("hostile.json");
+    let cluster = std::fs::read_to_string(super::files().join("plan-cluster.yaml")).unwrap();
+    let hostile = cluster.replace("{name: arm,", "{name: \"arm\\e[2J\\n::error::\",");
+    assert_ne!(cluster, hostile);
+    std::fs::write(&file, hostile).unwrap();
+    for format in ["text", "json", "markdown"] {
+        let words = format!("plan -f plan.yaml --from {} -o {format}", file.display());
+        let output = run(&words);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            !text.contains('\u{1b}') && !text.contains("\n::error::"),
+            "{text}"
+        );
+    }
+}
