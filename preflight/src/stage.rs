@@ -1,7 +1,8 @@
 //! What `check`, `fix`, and `record` share: from the command line to the verdicts, in steps. Each step has what the next
 //! one needs, and cheap input is read first:
 //!
-//! read objects ([`Objects`]) → connect ([`Connected`]) → settings ([`Settled`]) → nodes → judge ([`Prepared`])
+//! read objects ([`Objects`]) → connect ([`Connected`](connect::Connected)) → settings
+//! ([`Settled`](settle::Settled)) → nodes → judge ([`Prepared`])
 
 mod compare;
 mod connect;

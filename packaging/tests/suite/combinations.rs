@@ -33,7 +33,7 @@ const PLATFORMS: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// The components for users. Each overlay includes another one, the dedicated PolicyServer.
+/// The components for users. Each overlay includes another one, the dedicated `PolicyServer`.
 const COMPONENTS: [&str; 7] = [
     "break-glass",
     "fail-closed",
@@ -82,7 +82,7 @@ fn the_lists_are_complete() {
     }
 }
 
-/// Without kubectl: each platform has a dedicated PolicyServer, and its settings are in its patch.
+/// Without kubectl: each platform has a dedicated `PolicyServer`, and its settings are in its patch.
 #[test]
 fn the_platforms_set_what_their_policies_need() {
     for (platform, namespace, setting, value) in PLATFORMS {

@@ -112,7 +112,7 @@ fn names_what_is_there(page: &str, file: &Value) {
     assert_eq!(seen, 1, "{page}: our action");
 }
 
-/// The ValidatingAdmissionPolicy for those who do not need more, as the API server evaluates it. `make e2e-cluster` applies it.
+/// The `ValidatingAdmissionPolicy` for those who do not need more, as the API server evaluates it. `make e2e-cluster` applies it.
 #[test]
 fn the_short_policy_denies_that_the_import_is_disabled() {
     let blocks = blocks();
