@@ -1,6 +1,5 @@
 //! Rows that the operators' own code computed. The suites of the engine and of the operators read them.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use flate2::read::GzDecoder;
@@ -15,12 +14,12 @@ pub(super) fn rows(compressed: impl Read) -> impl Iterator<Item = Value> {
 /// The whole corpus of a name: in the directory `HCO_ROWS` if it is set, else in `../shared` if that is there.
 #[cfg(not(target_arch = "wasm32"))]
 #[expect(clippy::print_stderr, reason = "a check that did not run must be seen")]
-pub(super) fn whole(name: &str) -> Option<File> {
+pub(super) fn whole(name: &str) -> Option<std::fs::File> {
     let rows = std::env::var("HCO_ROWS");
     let is_required = rows.is_ok();
     let directory =
         rows.unwrap_or_else(|_| format!("{}/../../shared/conformance", env!("CARGO_MANIFEST_DIR")));
-    let file = File::open(format!("{directory}/{name}.jsonl.gz"));
+    let file = std::fs::File::open(format!("{directory}/{name}.jsonl.gz"));
     if file.is_err() && !is_required {
         eprintln!("conformance {name}: not run: ../shared/conformance is not there");
         return None;

@@ -12,14 +12,21 @@
 )]
 
 mod affinity;
+#[cfg(not(target_arch = "wasm32"))]
 mod changes;
+#[cfg(not(target_arch = "wasm32"))]
 mod cluster;
 mod corpus;
+#[cfg(not(target_arch = "wasm32"))]
 mod data_import_crons;
+#[cfg(not(target_arch = "wasm32"))]
 mod forecast;
 mod hco;
+#[cfg(not(target_arch = "wasm32"))]
 mod objects;
+#[cfg(not(target_arch = "wasm32"))]
 mod templates;
+#[cfg(not(target_arch = "wasm32"))]
 mod virtual_machines;
 
 use std::collections::BTreeMap;
