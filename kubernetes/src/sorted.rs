@@ -519,3 +519,58 @@ impl<T: Ord + Serialize> Serialize for Set<T> {
         serializer.collect_seq(self)
     }
 }
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Insertions and removals in any order, with enough entries for several pieces.
+        #[test]
+        fn a_map_is_what_a_btree_map_is(
+            changes in prop::collection::vec((0_u16..600, prop::option::weighted(0.7, any::<u8>())), 0..2_000)
+        ) {
+            let (mut ours, mut theirs) = (Map::new(), BTreeMap::new());
+            for (key, value) in changes {
+                if let Some(value) = value {
+                    prop_assert_eq!(ours.insert(key, value), theirs.insert(key, value));
+                } else {
+                    prop_assert_eq!(ours.remove(&key), theirs.remove(&key));
+                }
+                prop_assert_eq!(ours.get(&key), theirs.get(&key));
+            }
+            prop_assert_eq!(ours.len(), theirs.len());
+            prop_assert!(ours.iter().eq(&theirs));
+            prop_assert!(ours.keys().clone().eq(theirs.keys()));
+            prop_assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+            let keep = |key: &u16, value: &mut u8| *value > 100 || key.is_multiple_of(2);
+            ours.retain(keep);
+            theirs.retain(keep);
+            prop_assert!(ours.into_iter().eq(theirs));
+        }
+
+        #[test]
+        fn a_set_is_what_a_btree_set_is(one in prop::collection::vec(any::<u16>(), 0..900), other in prop::collection::vec(any::<u16>(), 0..900)) {
+            let sets = |items: &[u16]| (items.iter().copied().collect::<Set<_>>(), items.iter().copied().collect::<BTreeSet<_>>());
+            let ((one, their_one), (other, their_other)) = (sets(&one), sets(&other));
+            prop_assert!(one.intersection(&other).eq(their_one.intersection(&their_other)));
+            prop_assert!(one.difference(&other).eq(their_one.difference(&their_other)));
+            prop_assert!(one.iter().clone().eq(&their_one));
+            prop_assert_eq!(one.partial_cmp(&other), their_one.partial_cmp(&their_other));
+            prop_assert_eq!(format!("{one:?}"), format!("{their_one:?}"));
+            prop_assert_eq!(one.first(), their_one.first());
+        }
+    }
+
+    /// What is inserted in order fills the pieces, so that a search has few of them.
+    #[test]
+    fn entries_in_order_fill_the_pieces() {
+        let map: Map<usize, ()> = (0..10_000).map(|key| (key, ())).collect();
+        assert!(map.order.0.len() <= 10_000 / 256 + 1);
+        assert!(map.keys().copied().eq(0..10_000));
+    }
+}
