@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use engine::{Cluster, Registry, ServiceAccount};
+use engine::{Cluster, Permission, Registry, Resource, ServiceAccount};
 use kubewarden_policy_sdk::host_capabilities::kubernetes::{
-    CanIRequest, ListAllResourcesRequest, ResourceAttributes, SubjectAccessReview,
+    CanIRequest, GetResourceRequest, ListAllResourcesRequest, ResourceAttributes,
+    SubjectAccessReview,
 };
 use serde::Serialize;
 
@@ -17,20 +18,35 @@ impl Cluster for Kubewarden {
     ///
     /// Does not use the SDK's function, which builds every node and needs 81 MB of memory for a list of 24 MB.
     fn nodes(&self) -> Result<Vec<u8>, String> {
-        let mut masks = BTreeSet::new();
-        masks.insert("status.nodeInfo.architecture".to_owned());
+        self.list(Resource::Nodes)
+    }
+
+    fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
         let request = ListAllResourcesRequest {
-            api_version: "v1".to_owned(),
-            kind: "Node".to_owned(),
+            api_version: api_version(resource),
+            kind: resource.kind().to_owned(),
             label_selector: None,
             field_selector: None,
-            field_masks: Some(masks),
+            field_masks: masks(resource),
         };
         call("kubernetes", "list_resources_all", &request)
     }
 
-    fn can_i(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
+    fn data_source(&self, namespace: &str, name: &str) -> Option<Vec<u8>> {
+        let request = GetResourceRequest {
+            api_version: api_version(Resource::DataSources),
+            kind: Resource::DataSources.kind().to_owned(),
+            name: name.to_owned(),
+            namespace: Some(namespace.to_owned()),
+            disable_cache: false,
+            field_masks: masks(Resource::DataSources),
+        };
+        call("kubernetes", "get_resource", &request).ok()
+    }
+
+    fn can_i(&self, account: &ServiceAccount, permission: &Permission<'_>) -> Option<Vec<u8>> {
         let ServiceAccount { namespace, name } = account;
+        let (group, version) = permission.resource.group_version();
         let request = CanIRequest {
             subject_access_review: SubjectAccessReview {
                 user: format!("system:serviceaccount:{namespace}:{name}"),
@@ -41,9 +57,11 @@ impl Cluster for Kubewarden {
                     "system:authenticated".to_owned(),
                 ]),
                 resource_attributes: ResourceAttributes {
-                    verb: verb.to_owned(),
-                    resource: "nodes".to_owned(),
-                    version: Some("v1".to_owned()),
+                    group: Some(group.to_owned()).filter(|group| !group.is_empty()),
+                    verb: permission.verb.to_owned(),
+                    resource: permission.resource.plural().to_owned(),
+                    namespace: permission.namespace.map(str::to_owned),
+                    version: Some(version.to_owned()),
                     ..ResourceAttributes::default()
                 },
             },
@@ -51,6 +69,19 @@ impl Cluster for Kubewarden {
         };
         call("kubernetes", "can_i", &request).ok()
     }
+}
+
+fn api_version(resource: Resource) -> String {
+    match resource.group_version() {
+        ("", version) => version.to_owned(),
+        (group, version) => [group, "/", version].concat(),
+    }
+}
+
+/// The fields that are read. The host always sends the metadata.
+fn masks(resource: Resource) -> Option<BTreeSet<String>> {
+    let fields = resource.fields().iter();
+    Some(fields.map(|field| (*field).to_owned()).collect())
 }
 
 /// Does not use the SDK's functions, which build the complete manifest.
