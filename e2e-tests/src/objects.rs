@@ -105,6 +105,11 @@ impl Objects {
             .filter(move |object| object["kind"] == kind)
     }
 
+    /// All objects as the API server has them.
+    pub fn all(&self) -> Vec<Value> {
+        self.objects.clone()
+    }
+
     /// The host's response to the get call.
     ///
     /// # Errors

@@ -671,7 +671,10 @@ mod tests {
     fn a_single_image_has_one_architecture() {
         let registry = Repository::with(&[(":1", Ok(&config("arm64")))]);
         let contents = registry.contents(&["amd64", "arm64"]).unwrap();
-        assert_eq!(contents.availability.get("amd64"), Some(&Availability::Absent));
+        assert_eq!(
+            contents.availability.get("amd64"),
+            Some(&Availability::Absent)
+        );
         assert_eq!(contents.availability.get("arm64"), Some(&CONTAINER_DISK));
         assert_eq!(contents.listed, ["arm64".to_owned()].into());
         assert_eq!(registry.questions.take(), ["manifest :1", "config :1"]);
@@ -695,7 +698,11 @@ mod tests {
             let registry = Repository::with(&[(":1", Ok(&answer))]);
             let contents = registry.contents(&["amd64"]).unwrap();
             let expected = Availability::Present(kind);
-            assert_eq!(contents.availability.get("amd64"), Some(&expected), "{labels}");
+            assert_eq!(
+                contents.availability.get("amd64"),
+                Some(&expected),
+                "{labels}"
+            );
         }
     }
 
@@ -723,7 +730,11 @@ mod tests {
             let contents = registry.contents(&["amd64"]).unwrap();
             let error = "the digest of an entry of the index is not valid".to_owned();
             let expected = Availability::Unreadable(error);
-            assert_eq!(contents.availability.get("amd64"), Some(&expected), "{digest}");
+            assert_eq!(
+                contents.availability.get("amd64"),
+                Some(&expected),
+                "{digest}"
+            );
             assert_eq!(registry.questions.take().len(), 1);
         }
     }
