@@ -1,16 +1,19 @@
 //! What the policy reads of a cluster to judge a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It lists no
 //! nodes.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use kubernetes::json::{Json, WrongType};
 use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
-use kubernetes::sorted::{Map, Set};
+use kubernetes::sorted::Set;
 use operators::hco::node_info::workload_architectures;
 use operators::kubevirt::installation::KubeVirt;
 use operators::kubevirt::virtual_machine::DataSource;
 
 use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
+
+/// Reads a list.
+type Read<'r> = dyn for<'l> FnMut(Json<'l>) -> Result<(), WrongType<'l>> + 'r;
 
 /// Why something cannot be read.
 #[derive(Debug, Clone)]
@@ -37,11 +40,8 @@ pub(crate) struct Context<'a> {
     pub(crate) kubevirt: KubeVirt,
     /// The first problem.
     unreadable: RefCell<Option<Unreadable>>,
-    /// The DataSources that were asked for.
-    data_sources: RefCell<Map<(String, String), Option<DataSource>>>,
-    /// The namespaces with an answer to whether the DataSources can be read.
-    namespaces: RefCell<Map<String, bool>>,
-    count: Cell<usize>,
+    /// The DataSources that were asked for, with namespace and name: a few.
+    data_sources: RefCell<Vec<(String, String, Option<DataSource>)>>,
 }
 
 impl<'a> Context<'a> {
@@ -54,13 +54,18 @@ impl<'a> Context<'a> {
             kubevirt: KubeVirt::default(),
             unreadable: RefCell::default(),
             data_sources: RefCell::default(),
-            namespaces: RefCell::default(),
-            count: Cell::new(0),
         };
-        let workload = context.list(Resource::HyperConvergeds, workload_architectures);
-        let kubevirt = context.list(Resource::KubeVirts, KubeVirt::only);
-        context.workload = workload.flatten();
-        context.kubevirt = kubevirt.unwrap_or_default();
+        let mut workload = None;
+        context.list(Resource::HyperConvergeds, &mut |list| {
+            workload = workload_architectures(list)?;
+            Ok(())
+        });
+        let mut kubevirt = KubeVirt::default();
+        context.list(Resource::KubeVirts, &mut |list| {
+            kubevirt = KubeVirt::only(list)?;
+            Ok(())
+        });
+        (context.workload, context.kubevirt) = (workload, kubevirt);
         context
     }
 
@@ -76,57 +81,51 @@ impl<'a> Context<'a> {
 
     /// A DataSource; `None` if it cannot be had.
     pub(crate) fn data_source(&self, namespace: &str, name: &str) -> Option<DataSource> {
-        let key = (namespace.to_owned(), name.to_owned());
-        let known = self.data_sources.borrow().get(&key).cloned();
-        known.unwrap_or_else(|| {
-            let read = self.ask(namespace, name);
-            self.data_sources.borrow_mut().insert(key, read.clone());
-            read
-        })
-    }
-
-    /// DIVERGES: KubeVirt has no limit.
-    fn ask(&self, namespace: &str, name: &str) -> Option<DataSource> {
         /// The most DataSources that one request asks for.
+        ///
+        /// DIVERGES: KubeVirt has no limit.
         const LIMIT: usize = 16;
+        let mut known = self.data_sources.borrow_mut();
+        let mut same = known
+            .iter()
+            .filter(|(of, its, _)| of == namespace && its == name);
+        if let Some((.., read)) = same.next() {
+            return read.clone();
+        }
         // The host puts both into a path.
         let is_name = is_dns1123_label(namespace) && is_dns1123_subdomain(name);
-        if !is_name || self.count.get() >= LIMIT || !self.can_get(namespace) {
+        if !is_name || known.len() >= LIMIT {
             return None;
         }
-        self.count.set(self.count.get() + 1);
+        let read = self.ask(namespace, name);
+        known.push((namespace.to_owned(), name.to_owned(), read.clone()));
+        read
+    }
+
+    fn ask(&self, namespace: &str, name: &str) -> Option<DataSource> {
+        if !self.has_permission("get", Resource::DataSources, Some(namespace)) {
+            return None;
+        }
         let text = self.cluster.data_source(namespace, name)?;
         DataSource::read(Json::parse(&text).ok()?).ok()
     }
 
-    fn can_get(&self, namespace: &str) -> bool {
-        let known = self.namespaces.borrow().get(namespace).copied();
-        known.unwrap_or_else(|| {
-            let can = self.has_permission("get", Resource::DataSources, Some(namespace));
-            let mut namespaces = self.namespaces.borrow_mut();
-            namespaces.insert(namespace.to_owned(), can);
-            can
-        })
-    }
-
-    fn list<T>(
-        &self,
-        resource: Resource,
-        read: impl FnOnce(Json<'_>) -> Result<T, WrongType<'_>>,
-    ) -> Option<T> {
+    /// Lists all objects of a kind.
+    #[inline(never)]
+    fn list(&self, resource: Resource, read: &mut Read<'_>) {
         // Without the permission, the host never answers. If the service account is known, the permission is checked first.
-        if !["list", "watch"]
-            .into_iter()
-            .all(|verb| self.has_permission(verb, resource, None))
-        {
-            return None;
+        for verb in ["list", "watch"] {
+            if !self.has_permission(verb, resource, None) {
+                return;
+            }
         }
         let read = self.cluster.list(resource).and_then(|list| {
             let list = Json::parse(&list).map_err(|error| error.to_string())?;
             read(list).map_err(|error| error.to_string())
         });
-        read.map_err(|error| self.report(resource, Reason::Error(error)))
-            .ok()
+        if let Err(error) = read {
+            self.report(resource, Reason::Error(error));
+        }
     }
 
     fn has_permission(

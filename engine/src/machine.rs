@@ -4,8 +4,9 @@ use kubernetes::edit::{Edit, Edits};
 use kubernetes::json::{Json, Object};
 use kubernetes::path::FieldPath;
 use kubernetes::placement::ARCHITECTURE_LABEL;
+use kubernetes::text::escape;
 use operators::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, VirtualMachine};
-use operators::ssp::architecture::{Architecture, is_known};
+use operators::ssp::architecture::{Architecture, KNOWN};
 
 use crate::context::Context;
 use crate::finding::Finding;
@@ -118,32 +119,39 @@ impl<'a> Machine<'a> {
         if namespace != source.namespace {
             edits = edits.add(path.key("namespace"), namespace.as_str());
         }
-        let summary = format!("use the DataSource for {}", architecture.name());
+        let summary = ["use the DataSource for ", architecture.name()].concat();
         Some(Remedy::edits(summary, edits.finish()))
     }
 
     /// The architectures that the VM could have instead: those that KubeVirt supports, and that a workload node has.
-    pub(crate) fn others(&self) -> Vec<&'a str> {
-        let names = self.context.workload.as_ref().into_iter().flatten();
-        let names = names.map(String::as_str);
-        names
-            .filter(|name| is_known(name) && *name != self.architecture)
-            .collect()
+    pub(crate) fn others(&self) -> Vec<&'static str> {
+        let mut others = KNOWN.to_vec();
+        let workload = self.context.workload.as_ref();
+        let has = |name: &str| workload.is_some_and(|names| names.contains(name));
+        others.retain(|name| *name != self.architecture && has(name));
+        others
+    }
+
+    /// The architecture for users.
+    pub(crate) fn shown(&self) -> String {
+        escape(&self.architecture, 32)
     }
 }
 
 impl MachineFinding {
+    /// The fact consists of several parts.
+    #[inline(never)]
     pub(crate) fn new(
-        identity: impl Into<String>,
+        identity: &[&str],
         path: FieldPath,
-        fact: String,
+        fact: &[&str],
         remedies: Vec<Remedy>,
     ) -> Self {
         Self {
-            identity: identity.into(),
+            identity: identity.concat(),
             finding: Finding {
                 path,
-                fact,
+                fact: fact.concat(),
                 fixes: Vec::new(),
             },
             remedies,

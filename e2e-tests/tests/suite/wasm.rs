@@ -98,8 +98,8 @@ const RESOURCES: [Resource; 4] = [
 /// The only request for a list of these objects.
 fn list(resource: Resource) -> Value {
     json!({
-        "api_version": api_version(resource), "kind": resource.kind(), "label_selector": null,
-        "field_selector": null, "field_masks": resource.fields(),
+        "api_version": api_version(resource), "kind": resource.kind(),
+        "field_masks": resource.fields(),
     })
 }
 

@@ -1,51 +1,48 @@
 //! See `vm-architecture-unavailable.md`.
 
-use kubernetes::text::{escape, list};
 use operators::kubevirt::virtual_machine::is_refused;
-use operators::ssp::architecture::KNOWN;
 
 use crate::machine::{Machine, MachineFinding};
 use crate::remedy::Remedy;
 use crate::words::names;
 
 pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
-    let architecture = &machine.architecture;
-    if architecture.is_empty() {
-        return None;
-    }
+    let architecture = machine.architecture.as_str();
     let workload = machine.context.workload.as_ref()?;
     let is_refused = is_refused(architecture);
-    if machine.is_available(architecture)? && !is_refused {
+    if architecture.is_empty() || (machine.is_available(architecture)? && !is_refused) {
         return None;
     }
-    let shown = escape(architecture, 32);
-    let fact = if is_refused {
-        let known = list(&KNOWN, KNOWN.len());
-        format!(
-            "KubeVirt supports {known}, but the VM's architecture is {shown}: the VM does not start."
-        )
-    } else {
-        let have = names(workload);
-        format!(
-            "No workload node has the VM's architecture {shown} (they have {have}): the VM does not start until one has it."
-        )
-    };
-    let others = machine.others();
-    let mut remedies: Vec<Remedy> = others
-        .iter()
-        .map(|other| machine.set_architecture(other))
-        .collect();
+    let (shown, have) = (machine.shown(), names(workload));
+    let refused = [
+        "KubeVirt does not support the VM's architecture ",
+        &shown,
+        ": the VM does not start.",
+    ];
+    let missing = [
+        "No workload node has the VM's architecture ",
+        &shown,
+        " (they have ",
+        &have,
+        "): the VM does not start until one has it.",
+    ];
+    let fact: &[&str] = if is_refused { &refused } else { &missing };
+    let mut remedies = Vec::new();
     // A disk for another architecture would not boot.
-    if let Some((_, label)) = machine.boot_source()
-        && let Some(place) = others.iter().position(|other| **other == label)
-    {
-        remedies.rotate_left(place);
+    let boot = machine.boot_source().map(|(_, label)| label);
+    for other in machine.others() {
+        let place = if boot.as_deref() == Some(other) {
+            0
+        } else {
+            remedies.len()
+        };
+        remedies.insert(place, machine.set_architecture(other));
     }
-    if !is_refused {
-        remedies.push(Remedy::advice(format!("add a workload node with {shown}")));
-    } else if remedies.is_empty() {
-        remedies.push(Remedy::advice("use an architecture that KubeVirt supports"));
-    }
+    remedies.push(Remedy::advice(if is_refused {
+        "use an architecture that KubeVirt supports"
+    } else {
+        "add a workload node with the VM's architecture"
+    }));
     let path = Machine::path(&["architecture"]);
-    Some(MachineFinding::new(architecture, path, fact, remedies))
+    Some(MachineFinding::new(&[architecture], path, fact, remedies))
 }

@@ -9,32 +9,37 @@ use crate::remedy::Remedy;
 
 pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
     let unreadable = machine.context.unreadable()?;
-    let resource = unreadable.resource;
-    let account = machine.context.account();
-    let account = account.map(|it| [&it.namespace, "/", &it.name].concat());
-    let account = account.as_deref().unwrap_or("NAMESPACE/NAME");
-    let reason = match unreadable.reason {
-        Reason::Forbidden(verb) => format!(
-            "the service account {} of the policy-server cannot {verb} {}",
-            escape(account, 64),
-            resource.plural()
-        ),
-        Reason::Error(error) => {
+    let (kind, plural) = (unreadable.resource.kind(), unreadable.resource.plural());
+    let error;
+    let fact: &[&str] = match (&unreadable.reason, machine.context.account()) {
+        (Reason::Forbidden(verb), Some(account)) => &[
+            "The service account ",
+            &account.namespace,
+            "/",
+            &account.name,
+            " of the policy-server cannot ",
+            verb,
+            " ",
+            plural,
+            ": the VM is not checked completely.",
+        ],
+        (Reason::Forbidden(reason), None) => &["The VM is not checked completely: ", reason, "."],
+        (Reason::Error(reason), _) => {
             // The causes and, if backtraces are on, a backtrace follow on the next lines.
-            let first = error.lines().next().unwrap_or_default();
-            let first = escape(first.trim_end_matches('.'), 120);
-            format!("it cannot read {}: {first}", resource.kind())
+            error = escape(reason.lines().next().unwrap_or_default(), 120);
+            let end = if error.ends_with('.') { "" } else { "." };
+            &[
+                "The VM is not checked completely, because ",
+                kind,
+                " cannot be read: ",
+                &error,
+                end,
+            ]
         }
     };
-    let (group, version) = resource.group_version();
-    let kind = resource.kind();
-    let remedy = Remedy::advice(format!(
-        "grant the policy-server's service account permission to list and watch hyperconvergeds and kubevirts, and to get datasources, and add {{apiVersion: {group}/{version}, kind: {kind}}} to spec.contextAwareResources of the policy, as deploy/components/virtual-machines does"
-    ));
-    Some(MachineFinding::new(
-        "",
-        FieldPath::of(&["cluster"]),
-        format!("The policy cannot check the VM completely: {reason}."),
-        vec![remedy],
-    ))
+    let remedy = Remedy::advice(
+        "give the policy-server and the policy what deploy/components/virtual-machines grants: permission to list and watch hyperconvergeds and kubevirts, and to get datasources",
+    );
+    let path = FieldPath::of(&["cluster"]);
+    Some(MachineFinding::new(&[], path, fact, vec![remedy]))
 }

@@ -1,51 +1,47 @@
 //! See `vm-disk-architecture-differs.md`.
 
 use kubernetes::path::FieldPath;
-use kubernetes::text::{escape, quote};
+use kubernetes::text::quote;
 
 use crate::machine::{Machine, MachineFinding};
 use crate::remedy::Remedy;
 
 pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
-    let architecture = &machine.architecture;
-    if architecture.is_empty() {
-        return None;
-    }
+    let architecture = machine.architecture.as_str();
     let (source, label) = machine.boot_source()?;
-    if label == *architecture {
+    if architecture.is_empty() || label == architecture {
         return None;
     }
-    let mut remedies: Vec<Remedy> = machine
-        .replace_source(source, architecture)
-        .into_iter()
-        .collect();
-    let instead = machine.set_architecture(&label);
-    match machine.is_available(&label) {
-        Some(false) if remedies.is_empty() => remedies.push(Remedy::advice(format!(
-            "use a DataSource with a disk for {}",
-            escape(architecture, 32)
-        ))),
-        Some(false) => {}
-        // No workload node has the VM's own architecture.
-        _ if machine.is_available(architecture) == Some(false) => remedies.insert(0, instead),
-        _ => remedies.push(instead),
+    let mut remedies = Vec::new();
+    remedies.extend(machine.replace_source(source, architecture));
+    if machine.is_available(&label) != Some(false) {
+        remedies.push(machine.set_architecture(&label));
+    }
+    // The architecture of the disk, if no workload node has that of the VM.
+    if machine.is_available(architecture) == Some(false) {
+        remedies.reverse();
+    }
+    if remedies.is_empty() {
+        remedies.push(Remedy::advice("use a DataSource for the VM's architecture"));
     }
     let path = FieldPath::of(&["spec", "dataVolumeTemplates"]).index(source.index);
-    let path = path.keys(&["spec", "sourceRef"]);
-    let name = quote(&source.name);
-    let shown = escape(architecture, 32);
-    let fact = format!(
-        "The boot disk is made from DataSource {name}, which is for {label}, but the VM's architecture is {shown}: it does not boot."
-    );
+    let fact = [
+        "The boot disk is made from DataSource ",
+        &quote(&source.name),
+        ", which is for ",
+        &label,
+        ", but the VM's architecture is ",
+        &machine.shown(),
+        ": it does not boot.",
+    ];
     let identity = [
         &source.namespace,
         "/",
         &source.name,
-        " ",
         &label,
         " ",
         architecture,
-    ]
-    .concat();
-    Some(MachineFinding::new(identity, path, fact, remedies))
+    ];
+    let path = path.keys(&["spec", "sourceRef"]);
+    Some(MachineFinding::new(&identity, path, &fact, remedies))
 }

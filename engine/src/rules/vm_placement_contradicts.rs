@@ -35,42 +35,50 @@ pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
 }
 
 fn selector(machine: &Machine<'_>, own: &str) -> MachineFinding {
-    let architecture = &machine.architecture;
-    let is_usable = is_known(own) && machine.is_available(own) != Some(false);
-    let boot = machine.boot_source().map(|(_, label)| label);
+    let architecture = machine.architecture.as_str();
     let mut remedies = vec![Remedy::edits(
         "remove the architecture from the nodeSelector",
         remove_selector(),
     )];
-    if is_usable {
-        let instead = machine.set_architecture(own);
+    if is_known(own) && machine.is_available(own) != Some(false) {
         // The nodeSelector is what the user wrote; KubeVirt fills in an architecture that is not stated.
-        let place = usize::from(boot.as_ref() == Some(architecture));
-        remedies.insert(place, instead);
+        let boot = machine.boot_source();
+        let place = usize::from(boot.is_some_and(|(_, label)| label == architecture));
+        remedies.insert(place, machine.set_architecture(own));
     }
-    let fact = format!(
-        "The nodeSelector requires {ARCHITECTURE_LABEL}={}, but the VM's architecture is {architecture}: the VM cannot start.",
-        escape(own, 32)
-    );
-    let identity = [own, " ", architecture].concat();
-    MachineFinding::new(identity, Machine::selector_path(), fact, remedies)
+    let fact = [
+        "The nodeSelector requires kubernetes.io/arch=",
+        &escape(own, 32),
+        ", but the VM's architecture is ",
+        architecture,
+        ": the VM cannot start.",
+    ];
+    let identity = [own, " ", architecture];
+    MachineFinding::new(&identity, Machine::selector_path(), &fact, remedies)
 }
 
 fn affinity(machine: &Machine<'_>) -> MachineFinding {
-    let architecture = &machine.architecture;
-    let mut remedies = vec![Remedy::advice(format!(
-        "allow {ARCHITECTURE_LABEL} {architecture} in the required node affinity"
-    ))];
-    let allowed = |name: &&str| {
-        let affinity = &machine.vm.affinity;
-        !affinity.affinity_excludes(ARCHITECTURE_LABEL, name)
-    };
-    let others = machine.others();
-    let others = others.into_iter().filter(allowed);
-    remedies.extend(others.map(|other| machine.set_architecture(other)));
-    let fact = format!(
-        "The required node affinity excludes the nodes with the VM's architecture {architecture}: the VM cannot start."
-    );
+    let architecture = machine.architecture.as_str();
+    let advice = [
+        "allow kubernetes.io/arch ",
+        architecture,
+        " in the required node affinity",
+    ];
+    let mut remedies = vec![Remedy::advice(advice.concat())];
+    for other in machine.others() {
+        if !machine
+            .vm
+            .affinity
+            .affinity_excludes(ARCHITECTURE_LABEL, other)
+        {
+            remedies.push(machine.set_architecture(other));
+        }
+    }
+    let fact = [
+        "The required node affinity excludes the nodes with the VM's architecture ",
+        architecture,
+        ": the VM cannot start.",
+    ];
     let path = Machine::path(&["affinity", "nodeAffinity", REQUIRED]);
-    MachineFinding::new(["affinity ", architecture].concat(), path, fact, remedies)
+    MachineFinding::new(&["affinity ", architecture], path, &fact, remedies)
 }

@@ -85,7 +85,7 @@ fn asked_for_a_vm(denied: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_permissions_for_a_vm_are_checked_first_and_once() {
+fn the_permissions_for_a_vm_are_checked_first() {
     let lists = [
         "list hyperconvergeds?",
         "watch hyperconvergeds?",
@@ -97,6 +97,7 @@ fn the_permissions_for_a_vm_are_checked_first_and_once() {
     ];
     let sources = [
         "kubevirt-os-images/fedora",
+        "get datasources in kubevirt-os-images?",
         "kubevirt-os-images/fedora-amd64",
     ];
     assert_eq!(asked_for_a_vm(""), [&lists[..], &sources[..]].concat());

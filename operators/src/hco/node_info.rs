@@ -1,6 +1,6 @@
 //! The architectures in the status of a HyperConverged, which HCO reads from the nodes.
 
-use kubernetes::json::{Json, Object, WrongType};
+use kubernetes::json::{Json, Object, Reading, WrongType};
 use kubernetes::sorted::Set;
 
 /// The workload architectures in a list of HyperConverged; `None` unless there is one object, and it names some.
@@ -11,18 +11,18 @@ use kubernetes::sorted::Set;
 ///
 /// A field of the list or of an object has the wrong type.
 pub fn workload_architectures(list: Json<'_>) -> Result<Option<Set<String>>, WrongType<'_>> {
-    let read = Object::root(list).field("items").list(|_, item| {
-        let status = item.object().object("status");
-        status
-            .object("nodeInfo")
-            .field("workloadsArchitectures")
-            .strings()
-    })?;
-    let mut items = read.unwrap_or_default().into_iter();
-    let only = items.next().flatten().filter(|_| items.next().is_none());
-    let names = only.unwrap_or_default().into_iter();
+    let mut reading = Reading::default();
+    let items = reading.objects(&Object::root(list).field("items"));
+    let names = match items.as_slice() {
+        [only] => {
+            let info = only.object("status").object("nodeInfo");
+            reading.take(info.field("workloadsArchitectures").strings())
+        }
+        _ => None,
+    };
+    let names = names.into_iter().flatten();
     let names: Set<String> = names.filter(|name| !name.is_empty()).collect();
-    Ok(Some(names).filter(|names| !names.is_empty()))
+    reading.finish(Some(names).filter(|names| !names.is_empty()))
 }
 
 #[cfg(test)]

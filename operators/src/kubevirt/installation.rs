@@ -2,6 +2,8 @@
 
 use kubernetes::json::{Json, Object, Reading, WrongType};
 
+use crate::hco::version::leading_number;
+
 /// The feature gate for running VMs on nodes of another architecture, by emulation.
 const CROSS_ARCHITECTURE: &str = "CrossArchitectureVirtualization";
 
@@ -23,40 +25,29 @@ impl KubeVirt {
     ///
     /// A field of the list or of an object has the wrong type.
     pub fn only(list: Json<'_>) -> Result<Self, WrongType<'_>> {
-        let items = Object::root(list).field("items");
-        let read = items.list(|_, item| Self::read(&item.object()))?;
-        let mut read = read.unwrap_or_default().into_iter();
-        let only = read.next().filter(|_| read.next().is_none());
-        Ok(only.unwrap_or_default())
+        let mut reading = Reading::default();
+        let items = reading.objects(&Object::root(list).field("items"));
+        let read = match items.as_slice() {
+            [only] => Self::read(&mut reading, only),
+            _ => Self::default(),
+        };
+        reading.finish(read)
     }
 
-    /// Reads a KubeVirt object.
-    ///
-    /// # Errors
-    ///
-    /// A field has another type than KubeVirt's schema says.
-    fn read<'a>(object: &Object<'a>) -> Result<Self, WrongType<'a>> {
+    fn read<'a>(reading: &mut Reading<'a>, object: &Object<'a>) -> Self {
         let status = object.object("status");
         let configuration = object.object("spec").object("configuration");
         let gates = configuration.object("developerConfiguration");
-        let mut reading = Reading::default();
-        let version = reading.take(status.field("observedKubeVirtVersion").string());
         let gates = reading.take(gates.field("featureGates").strings());
-        let default = reading.take(status.field("defaultArchitecture").string());
-        let read = Self {
-            default_architecture: default.unwrap_or_default(),
-            // MIRRORS: kubevirt pkg/virt-config/featuregate/feature-gates.go, IsEnabled, for an Alpha gate.
-            is_cross_architecture: gates
-                .unwrap_or_default()
-                .iter()
-                .any(|it| it == CROSS_ARCHITECTURE),
-            version: version.as_deref().and_then(numbers),
-        };
-        let has_gate = read.version.is_none_or(|version| version >= (1, 9));
-        reading.finish(Self {
-            is_cross_architecture: read.is_cross_architecture && has_gate,
-            ..read
-        })
+        // MIRRORS: kubevirt pkg/virt-config/featuregate/feature-gates.go, IsEnabled, for an Alpha gate.
+        let mut gates = gates.iter().flatten();
+        let has_gate = gates.any(|gate| gate == CROSS_ARCHITECTURE);
+        let version = numbers(&reading.text(&status, "observedKubeVirtVersion"));
+        Self {
+            default_architecture: reading.text(&status, "defaultArchitecture"),
+            is_cross_architecture: has_gate && version.is_none_or(|version| version >= (1, 9)),
+            version,
+        }
     }
 
     /// Whether this version gives a VM the architecture in the label of its DataSource.
@@ -76,11 +67,9 @@ impl KubeVirt {
 
 /// The major and minor number of a version such as `v1.7.0-beta.0`.
 fn numbers(version: &str) -> Option<(u32, u32)> {
-    let mut numbers = version
-        .strip_prefix('v')
-        .unwrap_or(version)
-        .split(['.', '-', '+']);
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
+    let mut next = || leading_number(numbers.next()?);
+    Some((next()?, next()?))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The architecture of a VirtualMachine, and the nodes on which its launcher pod can run.
 
-use kubernetes::json::{Field, Json, Object, Reading, WrongType};
+use kubernetes::json::{Json, Object, Reading, WrongType};
 use kubernetes::placement::{ARCHITECTURE_LABEL, Placement, node_affinity};
 use kubernetes::request::GroupVersionKind;
 
@@ -83,12 +83,13 @@ impl DataSource {
         let is_pointer = target.is_present();
         let target = target.object();
         let mut reading = Reading::default();
-        let namespace = reading.take(target.field("namespace").string());
-        let name = reading.take(target.field("name").string());
+        let (namespace, name) = (
+            reading.text(&target, "namespace"),
+            reading.text(&target, "name"),
+        );
         let read = Self {
             architecture_label: reading.take(labels.entry(DATA_SOURCE_ARCHITECTURE)),
-            points_to: is_pointer
-                .then(|| (namespace.unwrap_or_default(), name.unwrap_or_default())),
+            points_to: is_pointer.then_some((namespace, name)),
         };
         reading.finish(read)
     }
@@ -117,31 +118,23 @@ impl VirtualMachine {
         let spec = machine.object("spec");
         let instance = spec.object("template").object("spec");
         let mut reading = Reading::default();
-        let namespace = reading.take(metadata.field("namespace").string());
-        let namespace = namespace.unwrap_or_default();
-        let volumes = spec.field("dataVolumeTemplates");
-        let volumes = volumes.list(|index, volume| SourceRef::read(index, &volume, &namespace));
-        let volumes = reading.take(volumes).unwrap_or_default();
-        let data_sources: Vec<SourceRef> = volumes.into_iter().flatten().collect();
-        let boot_volume = reading.take(boot_volume(&instance));
+        let namespace = reading.text(&metadata, "namespace");
+        let mut data_sources = Vec::new();
+        let templates = reading.objects(&spec.field("dataVolumeTemplates"));
+        for (index, template) in templates.iter().enumerate() {
+            data_sources.extend(SourceRef::read(&mut reading, index, template, &namespace));
+        }
+        let boot_volume = boot_volume(&mut reading, &instance);
+        let mut sources = data_sources.iter();
         let affinity = instance.object("affinity").field("nodeAffinity");
         let affinity = reading.take(node_affinity(&affinity));
-        let deleted = reading.take(metadata.field("deletionTimestamp").string());
         let read = Self {
-            name: reading
-                .take(metadata.field("name").string())
-                .unwrap_or_default(),
-            architecture: reading
-                .take(instance.field("architecture").string())
-                .unwrap_or_default(),
+            name: reading.text(&metadata, "name"),
+            architecture: reading.text(&instance, "architecture"),
             node_selector: reading.take(instance.object("nodeSelector").entry(ARCHITECTURE_LABEL)),
             affinity: Placement::parse([], affinity),
-            boot_source: boot_volume.and_then(|volume| {
-                data_sources
-                    .iter()
-                    .position(|source| source.volume == volume)
-            }),
-            is_being_deleted: deleted.is_some_and(|it| !it.is_empty()),
+            boot_source: sources.position(|source| source.volume == boot_volume),
+            is_being_deleted: !reading.text(&metadata, "deletionTimestamp").is_empty(),
             namespace,
             data_sources,
         };
@@ -162,13 +155,11 @@ impl VirtualMachine {
 
     /// Whether the boot disk and the placement are the same in another VirtualMachine.
     pub fn is_placed_like(&self, other: &Self) -> bool {
-        let source = |machine: &Self| {
-            let source = machine.boot_data_source();
-            source.map(|it| (it.namespace.clone(), it.name.clone()))
+        let is_same = match (self.boot_data_source(), other.boot_data_source()) {
+            (Some(one), Some(other)) => one.namespace == other.namespace && one.name == other.name,
+            (one, other) => one.is_none() && other.is_none(),
         };
-        self.node_selector == other.node_selector
-            && self.affinity == other.affinity
-            && source(self) == source(other)
+        self.node_selector == other.node_selector && self.affinity == other.affinity && is_same
     }
 
     /// The architecture that KubeVirt's mutating webhook writes, and why.
@@ -236,28 +227,31 @@ pub fn is_refused(architecture: &str) -> bool {
 ///
 /// MIRRORS: kubevirt pkg/virt-launcher/virtwrap/converter/storage/disk.go for the boot order; pkg/defaults/defaults.go,
 /// `setDefaultVolumeDisk`.
-fn boot_volume<'a>(instance: &Object<'a>) -> Result<Option<String>, WrongType<'a>> {
-    let devices = instance.object("domain").object("devices");
-    let disks = devices.field("disks").list(|_, disk| {
-        let disk = disk.object();
-        let order = disk.field("bootOrder").integer()?;
-        Ok((order.unwrap_or(i64::MAX), disk.field("name").string()?))
-    })?;
-    let volumes = instance.field("volumes").list(|_, volume| {
-        let volume = volume.object();
-        let claim = volume.object("persistentVolumeClaim").field("claimName");
-        let source = volume.object("dataVolume").field("name").string()?;
-        let source = source.map_or_else(|| claim.string(), |name| Ok(Some(name)))?;
-        Ok((volume.field("name").string()?, source))
-    })?;
+fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> String {
+    let disks = instance.object("domain").object("devices").field("disks");
     // Of several equal orders, the first one.
-    let boot = disks.into_iter().flatten().min_by_key(|(order, _)| *order);
-    let mut volumes = volumes.into_iter().flatten();
-    let volume = match boot {
-        Some((_, name)) => volumes.find(|(volume, _)| *volume == name),
-        None => volumes.next(),
-    };
-    Ok(volume.and_then(|(_, source)| source))
+    let mut boot: Option<(i64, String)> = None;
+    for disk in reading.objects(&disks) {
+        let order = reading.take(disk.field("bootOrder").integer());
+        let order = order.unwrap_or(i64::MAX);
+        let name = reading.text(&disk, "name");
+        if boot.as_ref().is_none_or(|(first, _)| order < *first) {
+            boot = Some((order, name));
+        }
+    }
+    let boot = boot.map(|(_, name)| name);
+    for volume in reading.objects(&instance.field("volumes")) {
+        let name = reading.text(&volume, "name");
+        if boot.as_ref().is_none_or(|boot| *boot == name) {
+            let data_volume = reading.text(&volume.object("dataVolume"), "name");
+            let claim = volume.object("persistentVolumeClaim");
+            return match data_volume.as_str() {
+                "" => reading.text(&claim, "claimName"),
+                _ => data_volume,
+            };
+        }
+    }
+    String::new()
 }
 
 impl SourceRef {
@@ -279,30 +273,23 @@ impl SourceRef {
     }
 
     fn read<'a>(
+        reading: &mut Reading<'a>,
         index: usize,
-        volume: &Field<'a>,
+        template: &Object<'a>,
         namespace: &str,
-    ) -> Result<Option<Self>, WrongType<'a>> {
-        let template = volume.object();
+    ) -> Option<Self> {
         let reference = template.object("spec").object("sourceRef");
-        let kind = reference.field("kind").string()?.unwrap_or_default();
-        let name = reference.field("name").string()?.unwrap_or_default();
-        let own = reference.field("namespace").string()?;
-        if !is_data_source(&kind) {
-            return Ok(None);
-        }
-        Ok(Some(Self {
+        let own = reading.text(&reference, "namespace");
+        let source = Self {
             index,
-            volume: template
-                .object("metadata")
-                .field("name")
-                .string()?
-                .unwrap_or_default(),
-            namespace: own
-                .filter(|own| !own.is_empty())
-                .unwrap_or_else(|| namespace.to_owned()),
-            name,
-        }))
+            volume: reading.text(&template.object("metadata"), "name"),
+            namespace: match own.as_str() {
+                "" => namespace.to_owned(),
+                _ => own,
+            },
+            name: reading.text(&reference, "name"),
+        };
+        is_data_source(&reading.text(&reference, "kind")).then_some(source)
     }
 }
 
