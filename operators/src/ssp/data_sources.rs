@@ -38,11 +38,29 @@ pub struct Key {
 /// By the namespace, then by the name. Most keys share their namespace.
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
-        if Rc::ptr_eq(&self.namespace, &other.namespace) {
-            return self.name.cmp(&other.name);
-        }
-        (&self.namespace, &self.name).cmp(&(&other.namespace, &other.name))
+        let namespaces = if Rc::ptr_eq(&self.namespace, &other.namespace) {
+            Ordering::Equal
+        } else {
+            compare(&self.namespace, &other.namespace)
+        };
+        namespaces.then_with(|| compare(&self.name, &other.name))
     }
+}
+
+/// The order of two names: eight bytes at a time, because the C library of WebAssembly compares byte by byte. Keys are
+/// compared more often than anything else.
+fn compare(one: &str, other: &str) -> Ordering {
+    let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
+    while let (Some((first, rest)), Some((second, others))) =
+        (one.split_first_chunk(), other.split_first_chunk())
+    {
+        let (first, second) = (u64::from_be_bytes(*first), u64::from_be_bytes(*second));
+        if first != second {
+            return first.cmp(&second);
+        }
+        (one, other) = (rest, others);
+    }
+    one.cmp(other)
 }
 
 impl PartialOrd for Key {
@@ -158,7 +176,7 @@ impl Wanted {
         let dropped = self.lost.iter().filter(|lost| lost.is_dropped);
         let dropped: Map<&Key, &Cron> = dropped
             .map(|lost| (&lost.data_source, &lost.cron))
-            .collect::<Map<_, _>>();
+            .collect();
         self.lost.iter().map(move |lost| {
             let last = self.crons.get(&lost.data_source);
             let last = last.or_else(|| dropped.get(&lost.data_source).copied());
