@@ -1,8 +1,6 @@
 //! The stages of a judgement: the rules that read the object and the nodes, those that use what was read for others, the
 //! images, the rules about images, and then the remedies of what was found.
 
-use std::rc::Rc;
-
 use kubernetes::json::Json;
 use kubernetes::sorted::Map;
 use operators::forecast::{self, Changes, Objects, Refused, State};
@@ -232,13 +230,12 @@ impl<'a> Stages<'a, '_> {
     /// Whether a rule about the update alone could warn: HCO creates a golden image, or did before. These rules only warn,
     /// so it does not matter to them if the nodes cannot be read.
     fn wants_changes(&self, facts: &Facts<'_>) -> bool {
-        let old = facts.old.map(|old| &old.golden_images);
         let has_images =
-            |old: &Rc<[GoldenImage<'_>]>| !(facts.golden_images.is_empty() && old.is_empty());
+            |old: &Facts<'_>| !(facts.golden_images.is_empty() && old.golden_images.is_empty());
         let settings = self.policy.settings;
         let mut rules = CHECKS.iter().map(|(rule, _)| rule);
         self.policy.has_golden_images
-            && old.is_some_and(has_images)
+            && facts.old.is_some_and(has_images)
             && rules.any(|rule| {
                 rule.reads == Reads::Forecast
                     && rule.subject == Subject::Object

@@ -101,7 +101,5 @@ fn existing(facts: &Facts<'_>, settings: &Settings) -> Set<String> {
     let images = old.golden_images.iter();
     let images = images
         .filter(|image| !adds_architecture || matches!(image.annotation, Annotation::Spec(_)));
-    images
-        .map(|image| identity(old.common, image))
-        .collect::<Set<_>>()
+    images.map(|image| identity(old.common, image)).collect()
 }

@@ -328,5 +328,5 @@ fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> Map<Str
     let architectures = census.workload.keys();
     architectures
         .map(|name| (name.clone(), boot(name)))
-        .collect::<Map<_, _>>()
+        .collect()
 }

@@ -3,7 +3,7 @@
 mod prefixes;
 mod reader;
 
-use kubernetes::sorted::Map;
+use kubernetes::sorted::{Map, Set};
 
 use kubernetes::json::{Field, Json, Kind};
 use kubernetes::text::{self, quote};
@@ -35,6 +35,8 @@ const KEYS: [&str; 12] = [
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     levels: Levels,
+    /// The rules with a level for some templates: each rule asks for each template.
+    by_template: Set<&'static str>,
     /// Levels for the templates with a name.
     names: Map<String, Levels>,
     /// Levels for the templates whose names begin with a prefix.
@@ -106,7 +108,7 @@ impl Settings {
 
     /// The level that is set for a template: by its name, or by the longest prefix that sets one.
     fn level_of_template(&self, rule: &Rule, name: &str) -> Option<Level> {
-        if self.names.is_empty() && self.prefixes.is_empty() {
+        if !self.by_template.contains(rule.id) {
             return None;
         }
         let by_name = self.names.get(name).and_then(|levels| levels.get(rule.id));
@@ -200,6 +202,7 @@ impl Settings {
                 for (pattern, levels) in reader.fields("templates", field) {
                     let path = format!("templates.{}", text::escape(&pattern, 80));
                     let levels = reader.levels(&path, &levels, &[Subject::Template]);
+                    self.by_template.extend(levels.keys().copied());
                     let (fixed, is_prefix) = match pattern.strip_suffix('*') {
                         Some(prefix) => (prefix, true),
                         None => (pattern.as_str(), false),

@@ -260,11 +260,6 @@ impl<'a> Object<'a> {
         Ok(field.string()?.or_else(|| is_there.then(String::new)))
     }
 
-    /// Whether it has no fields.
-    pub fn is_empty(&self) -> bool {
-        matches!(&self.members, Ok(members) if members.is_empty())
-    }
-
     /// The object in the field with this name; an empty object if the field is absent.
     pub fn object(&self, key: &'static str) -> Self {
         self.field(key).object()
@@ -284,7 +279,7 @@ impl<'a> Object<'a> {
                 };
                 (key.clone(), field)
             })
-            .collect::<Map<_, _>>())
+            .collect())
     }
 }
 

@@ -31,10 +31,14 @@ pub struct Set<T>(Map<T, ()>);
 ///
 /// In pieces, so that an insertion moves few of them.
 #[derive(Clone, Default)]
-struct Order(Vec<Vec<usize>>);
+struct Order {
+    pieces: Vec<Vec<usize>>,
+    /// Where the last insertion was, if nothing was removed since.
+    last: Place,
+}
 
 /// Where a position is, or belongs.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Place {
     piece: usize,
     index: usize,
@@ -69,22 +73,43 @@ impl Order {
             first.is_some_and(|position| compare(*position) == Ordering::Greater)
         };
         // The first piece has what is before all others.
-        let later = self.0.get(1..).unwrap_or_default();
+        let later = self.pieces.get(1..).unwrap_or_default();
         let piece = later.partition_point(|piece| !starts_after(piece));
-        let positions = self.0.get(piece).map_or(&[][..], Vec::as_slice);
+        let positions = self.pieces.get(piece).map_or(&[][..], Vec::as_slice);
         let place = |index| Place { piece, index };
         let found = positions.binary_search_by(|position| compare(*position));
         found.map(place).map_err(place)
     }
 
+    /// The same for what is about to be inserted, which usually belongs behind what was inserted last.
+    fn find_from_last(&self, compare: &dyn Fn(usize) -> Ordering) -> Result<Place, Place> {
+        let Place { piece, index } = self.last;
+        let next = Place {
+            piece,
+            index: index + 1,
+        };
+        let following = Place {
+            piece: piece + 1,
+            index: 0,
+        };
+        let is_behind = |place| self.get(place).map(compare) == Some(Ordering::Less);
+        let after = self.get(next).or_else(|| self.get(following));
+        let is_before = |position| compare(position) == Ordering::Greater;
+        if is_behind(self.last) && after.is_none_or(is_before) {
+            return Err(next);
+        }
+        self.find(compare)
+    }
+
     fn get(&self, place: Place) -> Option<usize> {
-        self.0.get(place.piece)?.get(place.index).copied()
+        self.pieces.get(place.piece)?.get(place.index).copied()
     }
 
     fn insert(&mut self, place: Place, position: usize) {
         const LONGEST: usize = 256;
-        let Some(piece) = self.0.get_mut(place.piece) else {
-            self.0.push(vec![position]);
+        self.last = place;
+        let Some(piece) = self.pieces.get_mut(place.piece) else {
+            self.pieces.push(vec![position]);
             return;
         };
         piece.insert(place.index, position);
@@ -92,30 +117,35 @@ impl Order {
         if length > LONGEST {
             // What is inserted in order fills the pieces.
             let is_last = place.index + 1 == length;
-            let rest = piece.split_off(if is_last { LONGEST } else { LONGEST / 2 });
-            self.0.insert(place.piece + 1, rest);
+            let half = if is_last { LONGEST } else { LONGEST / 2 };
+            let rest = piece.split_off(half);
+            self.pieces.insert(place.piece + 1, rest);
+            if let Some(index) = place.index.checked_sub(half) {
+                let piece = place.piece + 1;
+                self.last = Place { piece, index };
+            }
         }
     }
 
     fn set(&mut self, place: Place, position: usize) {
-        let piece = self.0.get_mut(place.piece);
+        let piece = self.pieces.get_mut(place.piece);
         if let Some(known) = piece.and_then(|piece| piece.get_mut(place.index)) {
             *known = position;
         }
     }
 
     fn remove(&mut self, place: Place) {
-        if let Some(piece) = self.0.get_mut(place.piece) {
+        if let Some(piece) = self.pieces.get_mut(place.piece) {
             piece.remove(place.index);
             if piece.is_empty() {
-                self.0.remove(place.piece);
+                self.pieces.remove(place.piece);
             }
         }
     }
 
     fn iter(&self) -> Positions<'_> {
         Positions {
-            pieces: self.0.iter(),
+            pieces: self.pieces.iter(),
             piece: [].iter(),
         }
     }
@@ -138,10 +168,23 @@ impl<K: Ord, V> Map<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.order.find(&|position| {
+        self.order.find(&self.compare(key))
+    }
+
+    /// Where a key is, or belongs.
+    fn place(&self, key: &K) -> Result<Place, Place> {
+        self.order.find_from_last(&self.compare(key))
+    }
+
+    /// How the key of the entry at a position compares to this one.
+    fn compare<Q: Ord + ?Sized>(&self, key: &Q) -> impl Fn(usize) -> Ordering
+    where
+        K: Borrow<Q>,
+    {
+        move |position| {
             let entry = self.entries.get(position);
             entry.map_or(Ordering::Less, |(other, _)| other.borrow().cmp(key))
-        })
+        }
     }
 
     fn position<Q: Ord + ?Sized>(&self, key: &Q) -> Option<usize>
@@ -184,7 +227,7 @@ impl<K: Ord, V> Map<K, V> {
 
     /// Inserts or replaces a value, and returns the one that was there.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        match self.find(&key) {
+        match self.place(&key) {
             Ok(place) => {
                 let (_, known) = self.entries.get_mut(self.order.get(place)?)?;
                 Some(std::mem::replace(known, value))
@@ -203,7 +246,7 @@ impl<K: Ord, V> Map<K, V> {
 
     /// The value of a key; one is inserted if there is none.
     pub fn or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
-        let position = match self.find(&key) {
+        let position = match self.place(&key) {
             Ok(place) => self.order.get(place).unwrap_or_default(),
             Err(place) => {
                 self.push(place, key, value());
@@ -570,7 +613,7 @@ mod tests {
     #[test]
     fn entries_in_order_fill_the_pieces() {
         let map: Map<usize, ()> = (0..10_000).map(|key| (key, ())).collect();
-        assert!(map.order.0.len() <= 10_000 / 256 + 1);
+        assert!(map.order.pieces.len() <= 10_000 / 256 + 1);
         assert!(map.keys().copied().eq(0..10_000));
     }
 }

@@ -256,9 +256,7 @@ impl<'a> Forecast<'a> {
     /// Adds the DataSources of SSP, then those of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
         let crons = self.crons.iter().enumerate();
-        let by_key: Map<&Key, usize> = crons
-            .map(|(index, cron)| (&cron.source, index))
-            .collect::<Map<_, _>>();
+        let by_key: Map<&Key, usize> = crons.map(|(index, cron)| (&cron.source, index)).collect();
         let golden = Key::new(self.golden_namespace, "");
         let mut sources = Map::new();
         for (name, source) in &wanted.bundle_sources {
@@ -377,7 +375,7 @@ impl<'a> Forecast<'a> {
         let managed = self.templates.iter();
         let managed: Set<&str> = managed
             .map(|template| template.spec.managed_data_source.as_str())
-            .collect::<Set<_>>();
+            .collect();
         self.data_sources.iter().filter(move |(key, source)| {
             let names = [Some(&*key.name), source.points_to.as_deref()];
             names.into_iter().flatten().any(|name| {
@@ -393,7 +391,7 @@ impl<'a> Forecast<'a> {
     pub fn lost_templates(&self) -> Set<&str> {
         let lost = self.lost.iter();
         lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name))
-            .collect::<Set<_>>()
+            .collect()
     }
 
     /// A DataSource of the cluster.
@@ -459,11 +457,7 @@ fn lost(wanted: &Wanted) -> Vec<Lost> {
         to,
     });
     let by_name = lost.map(|lost| ((lost.template, lost.key.clone()), lost));
-    by_name
-        .into_iter()
-        .collect::<Map<_, _>>()
-        .into_values()
-        .collect()
+    by_name.collect::<Map<_, _>>().into_values().collect()
 }
 
 /// The crons by template and name, examined.
@@ -486,17 +480,13 @@ fn crons(wanted: &Wanted, templates: &[HandedOver<'_>], verdicts: &[SpecVerdict]
         };
         Some((order, cron))
     });
-    crons
-        .into_iter()
-        .collect::<Map<_, _>>()
-        .into_values()
-        .collect()
+    crons.collect::<Map<_, _>>().into_values().collect()
 }
 
 fn same_names(crons: &[Cron]) -> Set<Key> {
     let mut names = Set::new();
     let same = crons.iter().filter(|cron| !names.insert(&cron.key));
-    same.map(|cron| cron.key.clone()).collect::<Set<_>>()
+    same.map(|cron| cron.key.clone()).collect()
 }
 
 impl HandedOver<'_> {

@@ -48,7 +48,7 @@ pub(super) fn annotations(
     let given = pairs
         .into_iter()
         .filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    given.into_iter().collect::<Map<_, _>>()
+    given.collect()
 }
 
 fn architectures(names: Option<&[String]>) -> Option<String> {
@@ -83,7 +83,7 @@ fn made(repairs: &[Step]) -> Option<String> {
         let template = step.template.as_deref().unwrap_or_default();
         (word(step.rule, template), step.repair.name().to_owned())
     });
-    bounded(words.into_iter().collect::<Map<_, _>>())
+    bounded(words.collect())
 }
 
 /// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order. Two names

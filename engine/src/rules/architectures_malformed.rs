@@ -17,6 +17,8 @@ use crate::fix::Fix;
 /// HCO silently drops an entry that is not equal to a workload architecture (see `Architectures::supported`). SSP trims
 /// entries (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    // Once for all templates: an object can have thousands of them.
+    let mut seen = HashSet::new();
     for (template, value) in facts.annotations() {
         let mut mistakes = value.entries().filter(|entry| is_mistake(entry)).peekable();
         // The nodes are needed only if there is an entry to compare with them.
@@ -26,7 +28,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(census) = facts.workload() else {
             return;
         };
-        let mut seen = HashSet::new();
+        seen.clear();
         for entry in mistakes {
             if census.workload.contains_key(entry) || !seen.insert(entry) {
                 continue;

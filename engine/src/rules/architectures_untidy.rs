@@ -14,12 +14,15 @@ use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+    // Once for all templates: an object can have thousands of them, and most have a few entries.
+    let (mut seen, mut reported) = (HashSet::new(), HashSet::new());
     for (template, value) in facts.annotations() {
         // `architectures-missing` reports an empty annotation.
         if value.0.is_empty() {
             continue;
         }
-        let (mut seen, mut reported) = (HashSet::new(), HashSet::new());
+        seen.clear();
+        reported.clear();
         let mut reported_last = None;
         for entry in value.entries() {
             if reported_last == Some(entry) {

@@ -38,7 +38,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 && !supported.contains(*entry)
                 && (is_own || census.workload.contains_key(*entry))
         });
-        let lacking = lacking.into_iter().collect::<Set<_>>();
+        let lacking = lacking.collect::<Set<_>>();
         if !lacking.is_empty() {
             let identity = images::identity(facts.common, image);
             let identity = Identity::template(image.name).with_value(identity);

@@ -38,10 +38,6 @@ impl Prefixes {
         Self(list)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The level of a rule for a template: by the longest prefix of its name that sets one.
     pub(super) fn level(&self, rule: &Rule, name: &str) -> Option<Level> {
         let list = &self.0;

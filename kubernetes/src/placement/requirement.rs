@@ -47,7 +47,7 @@ impl LabelRequirement {
     ) -> Result<Self, Vec<SelectorError>> {
         let values = requirement.values.as_deref().unwrap_or_default();
         let mut errors = Errors::new(place);
-        let set = || values.iter().cloned().collect::<Set<_>>();
+        let set = || values.iter().cloned().collect();
         let test = match requirement.operator.as_str() {
             "In" => Some(Test::In(set())),
             "NotIn" => Some(Test::NotIn(set())),

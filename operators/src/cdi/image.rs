@@ -196,7 +196,7 @@ impl Contents {
             (architecture.clone(), availability)
         });
         Ok(Self {
-            availability: availability.into_iter().collect::<Map<_, _>>(),
+            availability: availability.collect(),
             listed: Set::from([single.architecture]),
         })
     }

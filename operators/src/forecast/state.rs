@@ -308,7 +308,7 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
             return;
         }
-        let wanted: Set<&Key> = crons.iter().map(|cron| &cron.key).collect::<Set<_>>();
+        let wanted: Set<&Key> = crons.iter().map(|cron| &cron.key).collect();
         self.crons.retain(|key, cron| {
             let is_kept = !cron.is_of_ssp || wanted.contains(key);
             if !is_kept {
@@ -501,7 +501,7 @@ impl<'a> State<'a> {
                     self.sources.get(&target).is_some_and(has_disk)
                 }
             });
-        filled.map(|(key, _)| key.clone()).collect::<Set<_>>()
+        filled.map(|(key, _)| key.clone()).collect()
     }
 }
 

@@ -28,7 +28,7 @@ impl<'a> Architectures<'a> {
     pub fn supported(self, workload: &Map<String, usize>) -> Set<&str> {
         let entries = self.entries().filter(|entry| !entry.is_empty());
         let names = entries.filter_map(|entry| workload.get_key_value(entry));
-        names.map(|(name, _)| name.as_str()).collect::<Set<_>>()
+        names.map(|(name, _)| name.as_str()).collect()
     }
 }
 

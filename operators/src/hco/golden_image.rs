@@ -110,14 +110,14 @@ pub fn common_templates(
         Some(setting) => setting
             .iter()
             .map(|(name, url)| (name.clone(), known(name, url, CommonAnnotation::Unknown)))
-            .collect::<Map<_, _>>(),
+            .collect(),
         None => SHIPPED
             .into_iter()
             .map(|(name, url, value)| {
                 let annotation = CommonAnnotation::Value(value.to_owned());
                 (name.to_owned(), known(name, url, annotation))
             })
-            .collect::<Map<_, _>>(),
+            .collect(),
     };
     for template in &hco.status_templates {
         if template.modified {

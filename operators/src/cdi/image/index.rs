@@ -55,7 +55,7 @@ impl Index {
         });
         for_linux
             .map(|platform| platform.architecture.clone())
-            .collect::<Set<_>>()
+            .collect()
     }
 
     /// Whether an entry is for every platform that no other entry is for.
