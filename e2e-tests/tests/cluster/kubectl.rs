@@ -145,30 +145,10 @@ impl KubectlOutput {
         self.warns(warnings);
     }
 
-    /// It warned of what the update does to boot sources.
-    #[track_caller]
-    pub(crate) fn warned_of(&self, change: &str) {
-        let warning = format!("Warning: [{change}] ");
-        assert!(self.stderr.contains(&warning), "{self:?}");
-    }
-
-    /// What it printed on stderr, without what an update does to boot sources: most scenarios enable the import on the way.
-    fn said(&self) -> String {
-        let changes = ["boot-source-replaced", "boot-source-removed"];
-        let is_change = |line: &str| {
-            changes
-                .iter()
-                .any(|rule| line.starts_with(&format!("Warning: [{rule}] ")))
-        };
-        let lines = self.stderr.split_inclusive('\n');
-        lines.filter(|line| !is_change(line)).collect()
-    }
-
     #[track_caller]
     fn warns(&self, wanted: &[&str]) {
-        let stderr = self.said();
-        let found: Vec<_> = stderr
-            .lines()
+        let lines = self.stderr.lines();
+        let found: Vec<_> = lines
             .filter_map(|line| line.strip_prefix("Warning: "))
             .collect();
         let mut pairs = found.iter().zip(wanted);
@@ -188,10 +168,8 @@ impl KubectlOutput {
             } = output;
             format!("exit status {code:?}\nstdout: {stdout}\nstderr: {stderr}")
         };
-        let is_wanted =
-            (self.code, &self.stdout, self.said()) == (wanted.code, &wanted.stdout, wanted.said());
         assert!(
-            is_wanted,
+            self == wanted,
             "wanted {}\n\nkubectl: {}",
             shown(wanted),
             shown(self)

@@ -253,11 +253,12 @@ impl<'w> World<'w> {
             .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n");
     }
 
-    /// The developer replaces it, without a warning.
+    /// The developer replaces it, with a warning that begins with each of these.
     #[track_caller]
-    pub(crate) fn replaces(&self, spec: &Value) {
+    pub(crate) fn replaces(&self, spec: &Value, warnings: &[&str]) {
+        let replaced = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n";
         self.write("replace", spec)
-            .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n");
+            .prints_with_warnings(replaced, warnings);
     }
 
     /// The developer's replacement is denied: see [`KubectlOutput::is_denied`].

@@ -102,7 +102,7 @@ fn edit(world: &World<'_>) {
         &crd.import,
         &crd.templates(&[template("mine", Some("amd64,arm64"))]),
     ]);
-    world.replaces(&right);
+    world.replaces(&right, &[]);
     let edit = |editor: &str| {
         world.developer.run_with(
             &["edit", "hyperconverged", "kubevirt-hyperconverged"],
@@ -114,8 +114,10 @@ fn edit(world: &World<'_>) {
             "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged edited\n",
             &["[architectures-partial] "],
         );
+    let replaced = "[boot-source-replaced] New VMs cannot use `mine` ";
+    let missing = ("architectures-missing", &*crd.annotation_path(0));
     let output = edit("sed -i s/ssp.kubevirt.io.dict.architectures/another/");
-    output.is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
+    output.is_denied(&[replaced], &[missing]);
     // It keeps the user's change.
     let copy = output.stderr.split_once("`kubectl replace -f ");
     let copy = copy.and_then(|(_, copy)| copy.split_once('`'));
@@ -123,7 +125,7 @@ fn edit(world: &World<'_>) {
     world
         .developer
         .run(&["replace", "-f", copy])
-        .is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
+        .is_denied(&[replaced], &[missing]);
 }
 
 /// The namespace is deleted: a new HyperConverged is denied, and the old one can be deleted although it is invalid.

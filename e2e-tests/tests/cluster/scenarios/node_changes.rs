@@ -40,14 +40,18 @@ fn nodes_join(world: &World<'_>) {
 
     // With the import on, the template becomes a new problem.
     let import = json!({"spec": crd.import}).to_string();
-    kubectl(world, &["patch", "--type", "merge", "-p", &import])
-        .is_denied(&[], &[("architectures-missing", &crd.annotation_path(0))]);
+    let replaced = "[boot-source-replaced] New VMs cannot use `centos-stream10`, ";
+    kubectl(world, &["patch", "--type", "merge", "-p", &import]).is_denied(
+        &[replaced],
+        &[("architectures-missing", &crd.annotation_path(0))],
+    );
     let both = together([
         &crd.import,
         &crd.templates(&[template("mine", Some("amd64,arm64"))]),
     ]);
     let both = json!({"spec": both}).to_string();
-    kubectl(world, &["patch", "--type", "merge", "-p", &both]).prints(&done("patched"));
+    kubectl(world, &["patch", "--type", "merge", "-p", &both])
+        .prints_with_warnings(&done("patched"), &[replaced]);
 
     // Turning the import off again is a new problem.
     let off = json!({"spec": off(world)}).to_string();

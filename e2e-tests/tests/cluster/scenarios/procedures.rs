@@ -36,6 +36,9 @@ pub(crate) fn run(world: &World<'_>) {
     place_the_workloads(world);
 }
 
+/// The disks are imported again.
+const REPLACED: &str = "[boot-source-replaced] New VMs cannot use `centos-stream10`, ";
+
 /// Turning the import on.
 fn enable(world: &World<'_>) {
     let crd = world.crd;
@@ -49,13 +52,12 @@ fn enable(world: &World<'_>) {
     if crd.serves_both {
         // Without a version, the name refers to v1, in which the object is incomplete here.
         let enabled = patch("hyperconvergeds.v1beta1.hco.kubevirt.io", "json", ENABLE);
-        enabled.prints(patched);
-        enabled.warned_of("boot-source-replaced");
+        enabled.prints_with_warnings(patched, &[REPLACED]);
         return;
     }
     let documented = patch("hyperconverged", "json", ENABLE);
     if crd.version == "v1beta1" {
-        documented.prints(patched);
+        documented.prints_with_warnings(patched, &[REPLACED]);
         return;
     }
     // In v1, the feature gates are a list.
@@ -63,7 +65,7 @@ fn enable(world: &World<'_>) {
         "The request is invalid: the server rejected our request due to an error in our request\n";
     documented.fails(refused);
     let import = json!({"spec": crd.import}).to_string();
-    patch("hyperconverged", "merge", &import).prints(patched);
+    patch("hyperconverged", "merge", &import).prints_with_warnings(patched, &[REPLACED]);
 }
 
 /// A common image from another registry needs an architectures annotation.
@@ -77,8 +79,10 @@ fn modify_a_common_image(world: &World<'_>) {
         ])
     };
     let missing = ("architectures-missing", &*crd.annotation_path(0));
-    world.replaces_not(&with(None), &[], &[missing]);
-    world.replaces(&with(Some("amd64,arm64")));
+    // The template here has another DataSource than the common one.
+    let removed = "[boot-source-removed] After the update, new VMs cannot use `centos-stream9`, ";
+    world.replaces_not(&with(None), &[removed], &[missing]);
+    world.replaces(&with(Some("amd64,arm64")), &[removed]);
 }
 
 /// An image of your own also needs one.
@@ -91,23 +95,28 @@ fn add_a_custom_image(world: &World<'_>) {
         ])
     };
     let at = &*crd.annotation_path(0);
-    world.replaces_not(&with(None), &[], &[("architectures-missing", at)]);
+    // The template of the step before is gone.
+    let removed =
+        "[boot-source-removed] After the update, new VMs cannot use `centos-stream9-image-cron`, ";
+    world.replaces_not(&with(None), &[removed], &[("architectures-missing", at)]);
     world.replaces_not(
         &with(Some("x86_64")),
-        &[],
+        &[removed],
         &[
             ("architectures-unsupported", at),
             ("architectures-malformed", at),
         ],
     );
-    world.replaces(&with(Some("amd64,arm64")));
+    world.replaces(&with(Some("amd64,arm64")), &[removed]);
 }
 
 /// The alternative: the import stays off, and the workloads stay on one architecture.
 fn place_the_workloads(world: &World<'_>) {
     let crd = world.crd;
     let selector = crd.placement(&json!({"nodeSelector": {"kubernetes.io/arch": "amd64"}}));
-    world.replaces(&selector);
+    let removed =
+        "[boot-source-removed] After the update, new VMs cannot use `centos-stream10-amd64`, ";
+    world.replaces(&selector, &[REPLACED, removed]);
     let path = match crd.version {
         "v1" => "spec.workloadSources.enableMultiArchBootImageImport",
         _ => "spec.featureGates.enableMultiArchBootImageImport",
