@@ -154,3 +154,36 @@ impl Rule {
         Self { repairs, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    /// In the catalogue, the compiler runs these methods.
+    #[test]
+    fn each_method_says_one_thing_about_a_rule() {
+        let object = Rule::about_object("o", Level::Deny);
+        let read = (object.subject, object.ratchet, object.reads, object.repairs);
+        let none = Repairs::None;
+        let (of_object, applies) = (Subject::Object, Ratchet::Applies);
+        assert_eq!(read, (of_object, applies, Reads::Object, none));
+        assert!(!object.is_about_golden_images && !object.is_fixed_by_images);
+
+        let template = Rule::about_templates("t", Level::Warn);
+        assert_eq!((template.id, template.level), ("t", Level::Warn));
+        assert_eq!(template.subject, Subject::Template);
+        let template = template.exempt_from_ratchet();
+        assert_eq!(template.ratchet, Ratchet::Exempt);
+        let template = template.about_golden_images();
+        assert!(template.is_about_golden_images && !template.is_fixed_by_images);
+        let template = template.fixed_by_images();
+        assert!(template.is_fixed_by_images);
+        let template = template.reading(Reads::Images);
+        assert_eq!(template.reads, Reads::Images);
+        let template = template.repaired_by(Repairs::Normalise);
+        assert_eq!(template.repairs, Repairs::Normalise);
+    }
+}

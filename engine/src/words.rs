@@ -100,3 +100,24 @@ pub(crate) fn boot_sources(keys: &Set<&Key>) -> String {
     let names: Vec<String> = keys.iter().map(|key| quote(&key.name)).collect();
     text::list(&names, 3)
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    /// What rules report by other findings, and so no case reaches.
+    #[test]
+    fn every_refusal_has_its_words() {
+        assert_eq!(refusal(&Refusal::NameMissing), "it has no name");
+        let too_long = data_source_refusal(data_source::Refusal::NameTooLong);
+        assert_eq!(too_long, "managedDataSource has more than 253 characters");
+        let invalid = data_source_refusal(data_source::Refusal::CronLabelInvalid);
+        assert!(
+            invalid.ends_with("is not a valid value of a label"),
+            "{invalid}"
+        );
+    }
+}

@@ -13,11 +13,18 @@ use super::drift::Difference;
 use super::{all_agree, conformance, rows, updates};
 
 /// The versions, with the created objects and the requests that their code decided about.
-const SAMPLES: [(&str, &[u8], &[u8]); 1] = [(
-    "1.18",
-    include_bytes!("data/hco-1.18.jsonl.gz"),
-    include_bytes!("data/update-1.18.jsonl.gz"),
-)];
+const SAMPLES: [(&str, &[u8], &[u8]); 2] = [
+    (
+        "1.16",
+        include_bytes!("data/hco-1.16.jsonl.gz"),
+        include_bytes!("data/update-1.16.jsonl.gz"),
+    ),
+    (
+        "1.18",
+        include_bytes!("data/hco-1.18.jsonl.gz"),
+        include_bytes!("data/update-1.18.jsonl.gz"),
+    ),
+];
 
 #[test]
 fn each_version_agrees_with_its_own_code() {

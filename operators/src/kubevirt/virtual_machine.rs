@@ -211,3 +211,21 @@ fn is_data_source(kind: &str) -> bool {
 fn lower(architecture: &str) -> String {
     architecture.to_ascii_lowercase()
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    #[test]
+    fn a_kind_is_compared_as_go_folds_it() {
+        for kind in ["DataSource", "datasource", "Data\u{17f}ource"] {
+            assert!(is_data_source(kind), "{kind}");
+        }
+        for kind in ["", "DataSources", "DataImportCron"] {
+            assert!(!is_data_source(kind), "{kind}");
+        }
+    }
+}

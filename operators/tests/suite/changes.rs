@@ -181,5 +181,6 @@ fn keys_are_in_the_order_of_their_namespaces_and_then_their_names() {
         assert_eq!(by_names, one.cmp(other), "{pair:?}");
         let by_namespaces = Key::new(one, "x").cmp(&Key::new(other, "a"));
         assert_eq!(by_namespaces, one.cmp(other).then("x".cmp("a")), "{pair:?}");
+        assert_eq!(Key::new("n", one) < Key::new("n", other), one < other);
     }
 }

@@ -99,6 +99,24 @@ fn a_disk_is_away_with_a_template_that_is_removed() {
     assert_eq!(names(&changes.lost_image), ["golden"]);
 }
 
+#[test]
+fn objects_of_other_kinds_are_not_read() {
+    let other = json!({"kind": "ConfigMap", "metadata": {"name": ["not", "a", "name"]}});
+    let changes = from(&[other], &[template("@daily")]);
+    assert_eq!(names(&changes.crons.unwrap().created), ["golden-cron"]);
+}
+
+/// Without a schedule, CDI only creates the DataSource.
+#[test]
+fn a_cron_without_a_schedule_that_has_imported_nothing_has_no_disk() {
+    let mut never = cron("golden-cron", &template("")["spec"], "", true);
+    never["status"] = json!({});
+    let changes = from(&[never], &[template("@daily")]);
+    assert_eq!(names(&changes.crons.unwrap().recreated), ["golden-cron"]);
+    assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
+    assert_eq!(changes.disks.imported.len(), 1);
+}
+
 /// What an update of the schedule changes. `edit` edits both objects.
 fn updated(version: HcoVersion, edit: impl Fn(&mut Value)) -> Changes {
     let before = texts(&[template("@daily")], &edit);
