@@ -135,9 +135,15 @@ mod tests {
     fn every_rule_of_the_catalogue_has_its_check() {
         let checks: Vec<&str> = CHECKS.iter().map(|(rule, _)| rule.id).collect();
         let rules: Vec<&str> = catalogue::RULES.iter().map(|rule| rule.id).collect();
+        let is_unchecked = |rule: &&&str| !checks.contains(*rule);
+        let unchecked: Vec<_> = rules.iter().filter(is_unchecked).collect();
+        assert!(
+            unchecked.is_empty(),
+            "add the check of {unchecked:?} to CHECKS in engine/src/rules.rs"
+        );
         assert_eq!(
             checks, rules,
-            "left: checks (engine/src/rules.rs), right: rules (engine/src/catalogue.rs)"
+            "left: CHECKS in engine/src/rules.rs, right: engine/src/catalogue.rs, in another order"
         );
     }
 }

@@ -12,9 +12,15 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 fn every_rule_has_a_page_and_every_page_a_rule() {
     let pages: BTreeSet<String> = pages().into_iter().map(|page| page.id).collect();
     let rules: BTreeSet<String> = RULES.iter().map(|rule| rule.id.to_owned()).collect();
-    assert_eq!(
-        pages, rules,
-        "left: pages (engine/src/rules/*.md), right: rules (engine/src/catalogue.rs)"
+    let without_page: Vec<_> = rules.difference(&pages).collect();
+    assert!(
+        without_page.is_empty(),
+        "write the page engine/src/rules/NAME.md of {without_page:?}"
+    );
+    let without_rule: Vec<_> = pages.difference(&rules).collect();
+    assert!(
+        without_rule.is_empty(),
+        "engine/src/catalogue.rs has no rule for the pages of {without_rule:?}"
     );
     assert_eq!(rules.len(), RULES.len(), "two rules have one id");
 }
@@ -26,7 +32,12 @@ fn every_page_tells_the_level_of_its_rule() {
             .iter()
             .find(|rule| rule.id == page.id)
             .expect("a page without a rule");
-        assert_eq!(page.level(), rule.level.name(), "{}", page.id);
+        assert_eq!(
+            page.level(),
+            rule.level.name(),
+            "left: `Level:` in {}.md, right: engine/src/catalogue.rs",
+            page.id
+        );
     }
 }
 

@@ -149,7 +149,11 @@ fn every_page_has_the_same_headings() {
             .lines()
             .filter_map(|line| line.strip_prefix("## "))
             .collect();
-        assert_eq!(headings, HEADINGS, "{}", page.id);
+        assert_eq!(
+            headings, HEADINGS,
+            "left: the sections of {}.md, right: those that each page has",
+            page.id
+        );
         let summary = page.summary();
         // It stands in tables and forms.
         assert!(
