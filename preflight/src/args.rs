@@ -87,7 +87,9 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Show what a change does to boot sources and virtual machines, before you make it
     Plan(Plan),
-    /// Write what `plan` reads of a cluster to a file
+    /// Show which golden images are ready, which are not and why, and which alerts fire
+    Status(Status),
+    /// Write what `plan` and `status` read of a cluster to a file
     Snapshot(Snapshot),
     /// Validate settings and print the effective settings
     Settings(Settings),
@@ -180,6 +182,38 @@ impl Subject {
         Walk {
             recursive: self.recursive,
             include_ignored: self.include_ignored,
+        }
+    }
+}
+
+impl Subject {
+    /// Of what is in a cluster.
+    fn of_live(
+        cluster: bool,
+        connection: &Connection,
+        settings: Option<&PathBuf>,
+        no_cache: bool,
+    ) -> Self {
+        Self {
+            filename: Vec::new(),
+            files: Vec::new(),
+            recursive: false,
+            include_ignored: false,
+            old: None,
+            nodes: None,
+            cluster,
+            arch: None,
+            connection: connection.clone(),
+            what_if: None,
+            settings: settings.cloned(),
+            level: Vec::new(),
+            policy: None,
+            allow_context_aware: false,
+            no_cache,
+            verified: Verified {
+                images: false,
+                sources_path: None,
+            },
         }
     }
 }
@@ -654,26 +688,16 @@ pub(crate) struct Plan {
 impl Plan {
     /// The policy of the plan, as for a check.
     pub(crate) fn subject(&self) -> Subject {
+        let Self {
+            cluster,
+            connection,
+            settings,
+            no_cache,
+            ..
+        } = self;
         Subject {
             filename: self.filename.clone(),
-            files: Vec::new(),
-            recursive: false,
-            include_ignored: false,
-            old: None,
-            nodes: None,
-            cluster: self.cluster,
-            arch: None,
-            connection: self.connection.clone(),
-            what_if: None,
-            settings: self.settings.clone(),
-            level: Vec::new(),
-            policy: None,
-            allow_context_aware: false,
-            no_cache: self.no_cache,
-            verified: Verified {
-                images: false,
-                sources_path: None,
-            },
+            ..Subject::of_live(*cluster, connection, settings.as_ref(), *no_cache)
         }
     }
 }
@@ -706,6 +730,75 @@ pub(crate) enum PlanFailOn {
     Lost,
     /// Any change
     Changed,
+}
+
+/// `status`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = STATUS)]
+pub(crate) struct Status {
+    /// Read the cluster of the current kubeconfig
+    #[arg(long, conflicts_with = "from")]
+    pub(crate) cluster: bool,
+
+    /// Read a file or a directory instead of a cluster: of `hco-preflight snapshot`, of a must-gather, or of
+    /// `kubectl get -o yaml`
+    #[arg(long, value_name = "PATH")]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Wait until all golden images are ready, at most for this time, for example 10m
+    #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
+    pub(crate) wait: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+
+    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    settings: Option<PathBuf>,
+
+    /// Compile the module without reading or writing the cache
+    #[arg(long, help_heading = "Policy")]
+    no_cache: bool,
+
+    /// The format of the output
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = false
+    )]
+    pub(crate) output: StatusFormat,
+
+    /// Do not print notes
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
+
+impl Status {
+    /// The policy whose settings are used, as for a check.
+    pub(crate) fn subject(&self) -> Subject {
+        let settings = self.settings.as_ref();
+        Subject::of_live(self.cluster, &self.connection, settings, self.no_cache)
+    }
+}
+
+const STATUS: &str = "\
+One of --cluster and --from is required.
+
+Exit codes: 0 all golden images are ready, 1 something is missing, 2 the status is unknown.";
+
+/// The format of a status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatusFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs; docs/status.md
+    Json,
+    /// For a comment on an issue or merge request
+    Markdown,
 }
 
 /// `snapshot`.

@@ -2,7 +2,6 @@
 //! are compared with what is in the cluster.
 
 mod boot_sources;
-mod leftovers;
 mod machines;
 mod storage;
 mod text;
@@ -15,13 +14,13 @@ use serde::Serialize;
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
 use crate::foreign::{self, Foreign};
+use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::report::{Level, Report};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::terminal::{Terminal, print_raw};
 
 use self::boot_sources::{BootSources, Crons, DataSources};
-use self::leftovers::Leftover;
 use self::machines::Machine;
 use self::storage::Storage;
 

@@ -7,8 +7,8 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::boot_sources::{key, parts};
 use crate::foreign::Foreign;
+use crate::object_name::{key, parts};
 use crate::stage::Compared;
 use crate::what_if::name;
 

@@ -1,20 +1,20 @@
-//! From the command line of `plan` to two reports: of what is, and of what will be.
+//! From the command line of `plan` and of `status` to two reports: of what is, and of what will be.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use host::NodeList;
+use host::{Cluster, NodeList};
 use serde_json::{Value, json};
 
 use super::connect::{Connected, cluster};
 use super::judge::Prepared;
 use super::nodes::Hosts;
 use super::question::{Question, Written};
-use super::snapshot::{Snapshot, hyperconverged};
+use super::snapshot::{Reader, Snapshot, hyperconverged};
 use crate::admission::Identity;
 use crate::apply;
-use crate::args::{Plan, Subject};
+use crate::args::{self, Plan, Status, Subject};
 use crate::files::{self, Found};
 use crate::foreign::one_line;
 use crate::notes::Notes;
@@ -44,22 +44,13 @@ pub(crate) fn compare<'s>(
     notes: &mut Notes,
 ) -> Result<Compared<'s>> {
     let found = found(args, notes)?;
-    let (cluster, snapshot) = match (&args.from, args.cluster) {
-        (Some(path), _) => (None, Snapshot::of_files(path)?),
-        (None, true) => {
-            let cluster = Arc::new(cluster(&args.connection, notes)?);
-            let _progress = Progress::start("reading the cluster");
-            let namespace = args.connection.namespace.as_deref();
-            let snapshot = Snapshot::of_cluster(&cluster, namespace)?;
-            (Some(cluster), snapshot)
-        }
-        (None, false) => bail!(
-            "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `hco-preflight snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
-        ),
+    let reading = Reading {
+        reader: Reader::Plan,
+        path: args.from.as_deref(),
+        cluster: args.cluster,
+        connection: &args.connection,
     };
-    if snapshot.nodes.is_empty() {
-        bail!("no plan can be made: there are no nodes");
-    }
+    let (cluster, snapshot) = reading.read(notes)?;
     let question = match found {
         Some(found) => {
             let live = match &cluster {
@@ -77,7 +68,7 @@ pub(crate) fn compare<'s>(
             };
             changed(args, found, live, notes)
         }
-        None => unchanged(only(&snapshot)?),
+        None => unchanged(reading.only(&snapshot)?),
     };
     let (nodes, leaving) = match (&args.nodes, &args.what_if) {
         (Some(path), _) => (nodes_of(path)?, Vec::new()),
@@ -90,33 +81,124 @@ pub(crate) fn compare<'s>(
         questions: vec![question],
         failures: Vec::new(),
     };
-    let hosts = Hosts::of(NodeList::of_objects(&nodes));
-    let prepared = Prepared::new(connected.settle(notes)?, hosts);
-    let _progress = Progress::start("comparing");
-    let question = prepared.questions().first().context("there is no object")?;
-    let is = match &question.old {
-        Some(old) => {
-            let host = Hosts::of(NodeList::of_objects(&snapshot.nodes));
-            let alone = unchanged(old.clone()).alone();
-            Some(prepared.report_beside(&alone, &json!({}), &host)?)
-        }
-        None => None,
+    let version = args.hco_version.as_deref();
+    Compared::of(connected, snapshot, nodes, leaving, version, notes)
+}
+
+/// Reads what `status` needs, and asks the module what is outstanding.
+pub(crate) fn observe<'s>(
+    args: &Status,
+    subject: &'s Subject,
+    notes: &mut Notes,
+) -> Result<Compared<'s>> {
+    let reading = Reading {
+        reader: Reader::Status,
+        path: args.from.as_deref(),
+        cluster: args.cluster,
+        connection: &args.connection,
     };
-    let others = (nodes != snapshot.nodes).then(|| list(&snapshot.nodes));
-    let beside = json!({
-        "hcoVersion": args.hco_version,
-        "before": {"nodes": others, "objects": snapshot.before()},
-    });
-    let will_be =
-        prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
-    Ok(Compared {
-        snapshot,
-        nodes,
-        leaving,
-        is,
-        will_be,
-        prepared,
-    })
+    let (cluster, snapshot) = reading.read(notes)?;
+    let connected = Connected {
+        subject,
+        cluster,
+        questions: vec![unchanged(reading.only(&snapshot)?)],
+        failures: Vec::new(),
+    };
+    let nodes = snapshot.nodes.clone();
+    Compared::of(connected, snapshot, nodes, Vec::new(), None, notes)
+}
+
+/// Where what is comes from.
+struct Reading<'a> {
+    reader: Reader,
+    path: Option<&'a Path>,
+    cluster: bool,
+    connection: &'a args::Connection,
+}
+
+impl Reading<'_> {
+    /// What is, and the cluster if it was read from one.
+    fn read(&self, notes: &mut Notes) -> Result<(Option<Arc<Cluster>>, Snapshot)> {
+        let (cluster, snapshot) = match (self.path, self.cluster) {
+            (Some(path), _) => (None, Snapshot::of_files(path, self.reader)?),
+            (None, true) => {
+                let cluster = Arc::new(cluster(self.connection, notes)?);
+                let _progress = Progress::start("reading the cluster");
+                let namespace = self.connection.namespace.as_deref();
+                let snapshot = Snapshot::of_cluster(&cluster, namespace, self.reader)?;
+                (Some(cluster), snapshot)
+            }
+            (None, false) => bail!(
+                "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `hco-preflight snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
+            ),
+        };
+        if snapshot.nodes.is_empty() {
+            bail!("{}: there are no nodes", self.unknown());
+        }
+        Ok((cluster, snapshot))
+    }
+
+    /// The only HyperConverged that there is: HCO reconciles one.
+    fn only(&self, snapshot: &Snapshot) -> Result<Value> {
+        let unknown = self.unknown();
+        match snapshot.hyperconvergeds.as_slice() {
+            [one] => Ok(one.clone()),
+            [] if self.reader == Reader::Plan => {
+                bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
+            }
+            [] => bail!("{unknown}: there is no HyperConverged"),
+            several => bail!(
+                "{unknown}: there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
+                several.len()
+            ),
+        }
+    }
+
+    fn unknown(&self) -> &'static str {
+        match self.reader {
+            Reader::Status => "the status is unknown",
+            Reader::Plan | Reader::Snapshot => "no plan can be made",
+        }
+    }
+}
+
+impl<'s> Compared<'s> {
+    fn of(
+        connected: Connected<'s>,
+        snapshot: Snapshot,
+        nodes: Vec<Value>,
+        leaving: Vec<String>,
+        version: Option<&str>,
+        notes: &mut Notes,
+    ) -> Result<Self> {
+        let hosts = Hosts::of(NodeList::of_objects(&nodes));
+        let prepared = Prepared::new(connected.settle(notes)?, hosts);
+        let _progress = Progress::start("comparing");
+        let question = prepared.questions().first().context("there is no object")?;
+        let is = match &question.old {
+            Some(old) => {
+                let host = Hosts::of(NodeList::of_objects(&snapshot.nodes));
+                let alone = unchanged(old.clone()).alone();
+                Some(prepared.report_beside(&alone, &json!({}), &host)?)
+            }
+            None => None,
+        };
+        let others = (nodes != snapshot.nodes).then(|| list(&snapshot.nodes));
+        let beside = json!({
+            "hcoVersion": version,
+            "before": {"nodes": others, "objects": snapshot.before()},
+        });
+        let will_be =
+            prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
+        Ok(Self {
+            snapshot,
+            nodes,
+            leaving,
+            is,
+            will_be,
+            prepared,
+        })
+    }
 }
 
 impl Compared<'_> {
@@ -189,18 +271,6 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
             bail!("a plan is about one HyperConverged, but the files of -f have several")
         }
         (found, None) => Ok(found),
-    }
-}
-
-/// The only HyperConverged that there is: HCO reconciles one.
-fn only(snapshot: &Snapshot) -> Result<Value> {
-    match snapshot.hyperconvergeds.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => bail!("no plan can be made: there is no HyperConverged; specify a manifest with -f"),
-        several => bail!(
-            "a plan is about one HyperConverged, but there are {}; specify its namespace with -n",
-            several.len()
-        ),
     }
 }
 

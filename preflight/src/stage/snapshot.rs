@@ -8,34 +8,60 @@ use host::{Cluster, ClusterError, Labels};
 use serde_json::{Map, Value, json};
 
 use crate::files;
-use crate::foreign::{chain, one_line};
+use crate::foreign::{chain, masked, one_line};
 
-/// A kind of object that a plan reads beside the nodes and the HyperConverged.
+/// A kind of object that is read beside the nodes and the HyperConverged.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) api_version: &'static str,
     /// Where the API server lists them.
-    path: &'static str,
+    pub(crate) path: &'static str,
+    /// Which commands read it.
+    readers: &'static [Reader],
     /// The fields that are read, beside the name and the namespace.
     fields: &'static [&'static str],
 }
 
+/// A command that reads a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Plan,
+    Status,
+    Snapshot,
+}
+
+const BOTH: &[Reader] = &[Reader::Plan, Reader::Status, Reader::Snapshot];
+const OF_PLAN: &[Reader] = &[Reader::Plan, Reader::Snapshot];
+const OF_STATUS: &[Reader] = &[Reader::Status, Reader::Snapshot];
+
 const CRON: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron";
 const CLEAN_UP: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron.cleanup";
+const CONDITIONS: &str = "/status/conditions";
 const OWNER: &str = "/metadata/annotations/operator-sdk~1primary-resource-type";
 
 /// They are in the order of a snapshot.
-pub(crate) const KINDS: [Kind; 6] = [
+pub(crate) const KINDS: [Kind; 8] = [
     Kind {
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/dataimportcrons",
-        fields: &[CRON, CLEAN_UP, OWNER, "/spec", "/status/lastImportedPVC"],
+        readers: BOTH,
+        fields: &[
+            CRON,
+            CLEAN_UP,
+            OWNER,
+            "/metadata/annotations/cdi.kubevirt.io~1storage.import.storageClass",
+            "/spec",
+            "/status/lastImportedPVC",
+            "/status/currentImports",
+            CONDITIONS,
+        ],
     },
     Kind {
         name: "DataSource",
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/datasources",
+        readers: BOTH,
         fields: &[
             CRON,
             CLEAN_UP,
@@ -48,6 +74,7 @@ pub(crate) const KINDS: [Kind; 6] = [
         name: "PersistentVolumeClaim",
         api_version: "v1",
         path: "/api/v1/persistentvolumeclaims",
+        readers: BOTH,
         fields: &[
             CRON,
             CLEAN_UP,
@@ -59,12 +86,14 @@ pub(crate) const KINDS: [Kind; 6] = [
         name: "VolumeSnapshot",
         api_version: "snapshot.storage.k8s.io/v1",
         path: "/apis/snapshot.storage.k8s.io/v1/volumesnapshots",
+        readers: BOTH,
         fields: &[CRON, CLEAN_UP],
     },
     Kind {
         name: "VirtualMachine",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachines",
+        readers: OF_PLAN,
         fields: &[
             "/spec/template/spec/architecture",
             "/spec/dataVolumeTemplates",
@@ -74,9 +103,33 @@ pub(crate) const KINDS: [Kind; 6] = [
         name: "VirtualMachineInstance",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachineinstances",
+        readers: OF_PLAN,
         fields: &["/spec/architecture", "/status/nodeName", "/status/phase"],
     },
+    Kind {
+        name: DATA_VOLUME,
+        api_version: "cdi.kubevirt.io/v1beta1",
+        path: "/apis/cdi.kubevirt.io/v1beta1/datavolumes",
+        readers: OF_STATUS,
+        fields: &[
+            CRON,
+            "/status/phase",
+            "/status/progress",
+            "/status/restartCount",
+            CONDITIONS,
+        ],
+    },
+    Kind {
+        name: "SSP",
+        api_version: "ssp.kubevirt.io/v1beta3",
+        path: "/apis/ssp.kubevirt.io/v1beta3/ssps",
+        readers: OF_STATUS,
+        fields: &["/status/phase", CONDITIONS],
+    },
 ];
+
+/// Those of virtual machines are not read.
+const DATA_VOLUME: &str = "DataVolume";
 
 /// The annotations of a HyperConverged that are read.
 const READ: [&str; 5] = [
@@ -107,7 +160,11 @@ pub(crate) struct Unread {
 impl Snapshot {
     /// Reads a cluster. Without the nodes or the HyperConverged there is nothing to compare; what else cannot be read is
     /// named.
-    pub(crate) fn of_cluster(cluster: &Cluster, namespace: Option<&str>) -> Result<Self> {
+    pub(crate) fn of_cluster(
+        cluster: &Cluster,
+        namespace: Option<&str>,
+        reader: Reader,
+    ) -> Result<Self> {
         let hyperconvergeds = match cluster.hyperconvergeds(namespace) {
             Err(ClusterError::NotServed) => Vec::new(),
             live => live?,
@@ -118,9 +175,12 @@ impl Snapshot {
             objects: BTreeMap::new(),
             unread: Vec::new(),
         };
-        for kind in &KINDS {
+        for kind in Kind::read_by(reader) {
             match cluster.all(kind.path, |object| kind.reduced(object)) {
-                Ok(objects) => _ = snapshot.objects.insert(kind.name, objects),
+                Ok(mut objects) => {
+                    objects.retain(|object| kind.keeps(object));
+                    snapshot.objects.insert(kind.name, objects);
+                }
                 Err(error) => snapshot.unread.push(Unread {
                     kind: kind.name,
                     reason: chain(&error.into()),
@@ -131,7 +191,7 @@ impl Snapshot {
     }
 
     /// Reads a file or a directory: what `snapshot` writes, a must-gather, or files of `kubectl get -o yaml`.
-    pub(crate) fn of_files(path: &Path) -> Result<Self> {
+    pub(crate) fn of_files(path: &Path, reader: Reader) -> Result<Self> {
         let mut snapshot = Self {
             nodes: Vec::new(),
             hyperconvergeds: Vec::new(),
@@ -161,7 +221,8 @@ impl Snapshot {
                 _ if !seen.insert(name) => {}
                 (Some(known), None) => {
                     let objects = snapshot.objects.entry(known.name).or_default();
-                    objects.push(known.reduced(&object));
+                    let object = known.reduced(&object);
+                    objects.extend(known.keeps(&object).then_some(object));
                 }
                 (None, None) if kind == "Node" && group.is_empty() => snapshot.nodes.push(object),
                 (None, None) if kind == "HyperConverged" && group == "hco.kubevirt.io" => {
@@ -170,7 +231,7 @@ impl Snapshot {
                 (None, None) => {}
             }
         }
-        for kind in &KINDS {
+        for kind in Kind::read_by(reader) {
             if !snapshot.objects.contains_key(kind.name) {
                 snapshot.unread.push(Unread {
                     kind: kind.name,
@@ -248,6 +309,18 @@ impl Snapshot {
 const GOLDEN: [&str; 2] = ["kubevirt-os-images", "openshift-virtualization-os-images"];
 
 impl Kind {
+    /// Those that a command reads.
+    pub(crate) fn read_by(reader: Reader) -> impl Iterator<Item = &'static Self> {
+        KINDS
+            .iter()
+            .filter(move |kind| kind.readers.contains(&reader))
+    }
+
+    /// Whether an object is of interest.
+    fn keeps(&self, object: &Value) -> bool {
+        self.name != DATA_VOLUME || object.pointer(CRON).is_some()
+    }
+
     fn list<'o>(&self, objects: impl IntoIterator<Item = &'o Value>) -> Value {
         let items: Vec<&Value> = objects.into_iter().collect();
         let kind = format!("{}List", self.name);
@@ -268,6 +341,13 @@ impl Kind {
         if let Some(disks) = reduced.pointer_mut("/spec/dataVolumeTemplates") {
             for disk in disks.as_array_mut().into_iter().flatten() {
                 *disk = json!({"spec": {"sourceRef": disk.pointer("/spec/sourceRef")}});
+            }
+        }
+        if let Some(conditions) = reduced.pointer_mut(CONDITIONS) {
+            for condition in conditions.as_array_mut().into_iter().flatten() {
+                if let Some(Value::String(message)) = condition.get_mut("message") {
+                    *message = masked(message);
+                }
             }
         }
         reduced

@@ -13,6 +13,7 @@ mod picture;
 mod plan;
 mod record;
 mod schemas;
+mod status;
 mod usage;
 mod verdicts;
 
