@@ -97,7 +97,7 @@ pub(crate) enum Command {
     Images(Images),
     /// Record the settings, the request, and the host calls of a check, so that `kwctl run` can repeat it
     Record(Record),
-    /// Check whether the policy-server can read nodes, and print the missing RBAC permissions
+    /// Check whether the policy-server can read nodes, and print the missing RBAC permissions, or the role for a command
     Rbac(Rbac),
     /// Print the completion script for a shell
     Completions(Completions),
@@ -930,6 +930,16 @@ pub(crate) struct Record {
 /// `rbac`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Rbac {
+    /// Print the role that a command needs to read the cluster, instead of checking the policy-server
+    #[arg(
+        long = "for",
+        value_enum,
+        value_name = "COMMAND",
+        conflicts_with = "service_account",
+        hide_possible_values = false
+    )]
+    pub(crate) command: Option<RbacFor>,
+
     /// The service account of the policy-server: NAMESPACE/NAME, or NAME in the namespace that -n sets [default:
     /// kubewarden]
     #[arg(long, value_name = "ACCOUNT", default_value = "hco-architecture-guard")]
@@ -937,6 +947,15 @@ pub(crate) struct Rbac {
 
     #[command(flatten)]
     pub(crate) connection: Connection,
+}
+
+/// A command that reads a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RbacFor {
+    /// `hco-preflight plan`
+    Plan,
+    /// `hco-preflight status`
+    Status,
 }
 
 /// `completions`.

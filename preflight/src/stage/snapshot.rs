@@ -15,7 +15,7 @@ pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) api_version: &'static str,
     /// Where the API server lists them.
-    pub(crate) path: &'static str,
+    path: &'static str,
     /// Which commands read it.
     readers: &'static [Reader],
     /// The fields that are read, beside the name and the namespace.
@@ -314,6 +314,13 @@ impl Kind {
         KINDS
             .iter()
             .filter(move |kind| kind.readers.contains(&reader))
+    }
+
+    /// The API group, and the resource.
+    pub(crate) fn resource(&self) -> (&'static str, &'static str) {
+        let group = self.api_version.split_once('/').map(|(group, _)| group);
+        let resource = self.path.rsplit('/').next();
+        (group.unwrap_or_default(), resource.unwrap_or_default())
     }
 
     /// Whether an object is of interest.
