@@ -140,6 +140,11 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
 
+    /// Use files instead of a cluster: the output of `hco-preflight snapshot`, a must-gather, or files of
+    /// `kubectl get -o yaml`; - for standard input
+    #[arg(long, value_name = "PATH", help_heading = "Nodes", conflicts_with_all = ["cluster", "nodes", "arch"])]
+    pub(crate) from: Option<PathBuf>,
+
     /// The number of worker nodes of each architecture, for example amd64=3,arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
     pub(crate) arch: Option<Counts>,
@@ -202,6 +207,7 @@ impl Subject {
             old: None,
             nodes: None,
             cluster,
+            from: None,
             arch: None,
             connection: connection.clone(),
             what_if: None,
@@ -451,7 +457,7 @@ pub(crate) enum FailOn {
 }
 
 const CHECK: &str = "\
-One of --nodes, --cluster, and --arch is required.
+One of --nodes, --cluster, --from, and --arch is required.
 
 Exit codes: 0 all objects would be accepted, 1 an object would be denied, 2 something could not be checked.";
 
@@ -539,7 +545,7 @@ impl Fix {
 }
 
 const FIX: &str = "\
-One of --nodes, --cluster, and --arch is required.
+One of --nodes, --cluster, --from, and --arch is required.
 
 Exit codes: 0 nothing to fix, 1 something to fix, automatically or manually, 2 something could not be checked or \
 written.";
@@ -869,6 +875,10 @@ pub(crate) struct Images {
     /// can be repeated
     #[arg(long, short = 'f', value_name = "FILE")]
     pub(crate) filename: Vec<PathBuf>,
+
+    /// A must-gather, a snapshot, or other files of a cluster: like -f, with everything below
+    #[arg(long, value_name = "PATH")]
+    pub(crate) from: Option<PathBuf>,
 
     /// Also read subdirectories, except what .gitignore names
     #[arg(long, short = 'R')]

@@ -9,6 +9,7 @@ mod connect;
 mod deployed;
 mod images;
 mod judge;
+mod live;
 mod nodes;
 mod objects;
 mod question;

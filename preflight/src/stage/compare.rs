@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::connect::{Connected, cluster};
 use super::judge::Prepared;
+use super::live::Live;
 use super::nodes::Hosts;
 use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot, hyperconverged};
@@ -25,7 +26,7 @@ use crate::what_if::name;
 
 /// What is, what will be, and what the module says of both.
 pub(crate) struct Compared<'s> {
-    pub(crate) snapshot: Snapshot,
+    pub(crate) snapshot: Arc<Snapshot>,
     /// The nodes that there will be.
     pub(crate) nodes: Vec<Value>,
     /// The names of the nodes that leave.
@@ -53,20 +54,11 @@ pub(crate) fn compare<'s>(
     let (cluster, snapshot) = reading.read(notes)?;
     let question = match found {
         Some(found) => {
-            let live = match &cluster {
-                Some(cluster) => {
-                    let identity = &found.identity;
-                    let namespace = identity.namespace.as_deref();
-                    let live = cluster.hyperconverged(
-                        &identity.api_version,
-                        namespace.unwrap_or_else(|| cluster.namespace()),
-                        identity.name.as_deref().unwrap_or_default(),
-                    )?;
-                    live.as_ref().map(hyperconverged)
-                }
-                None => of_files(&snapshot, &found.identity)?,
-            };
-            changed(args, found, live, notes)
+            let live = cluster
+                .as_deref()
+                .map_or(Live::Files(&snapshot), Live::Cluster);
+            let live = live.hyperconverged(&found.identity)?;
+            changed(args, found, live.as_ref().map(hyperconverged), notes)
         }
         None => unchanged(reading.only(&snapshot)?),
     };
@@ -77,6 +69,7 @@ pub(crate) fn compare<'s>(
     };
     let connected = Connected {
         subject,
+        files: cluster.is_none().then(|| Arc::clone(&snapshot)),
         cluster,
         questions: vec![question],
         failures: Vec::new(),
@@ -100,6 +93,7 @@ pub(crate) fn observe<'s>(
     let (cluster, snapshot) = reading.read(notes)?;
     let connected = Connected {
         subject,
+        files: cluster.is_none().then(|| Arc::clone(&snapshot)),
         cluster,
         questions: vec![unchanged(reading.only(&snapshot)?)],
         failures: Vec::new(),
@@ -118,9 +112,9 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// What is, and the cluster if it was read from one.
-    fn read(&self, notes: &mut Notes) -> Result<(Option<Arc<Cluster>>, Snapshot)> {
+    fn read(&self, notes: &mut Notes) -> Result<(Option<Arc<Cluster>>, Arc<Snapshot>)> {
         let (cluster, snapshot) = match (self.path, self.cluster) {
-            (Some(path), _) => (None, Snapshot::of_files(path, self.reader)?),
+            (Some(path), _) => (None, Snapshot::of_files(path, self.reader, notes)?),
             (None, true) => {
                 let cluster = Arc::new(cluster(self.connection, notes)?);
                 let _progress = Progress::start("reading the cluster");
@@ -135,7 +129,7 @@ impl Reading<'_> {
         if snapshot.nodes.is_empty() {
             bail!("{}: there are no nodes", self.unknown());
         }
-        Ok((cluster, snapshot))
+        Ok((cluster, Arc::new(snapshot)))
     }
 
     /// The only HyperConverged that there is: HCO reconciles one.
@@ -157,7 +151,7 @@ impl Reading<'_> {
     fn unknown(&self) -> &'static str {
         match self.reader {
             Reader::Status => "the status is unknown",
-            Reader::Plan | Reader::Snapshot => "no plan can be made",
+            Reader::Plan | Reader::Snapshot | Reader::Check => "no plan can be made",
         }
     }
 }
@@ -165,7 +159,7 @@ impl Reading<'_> {
 impl<'s> Compared<'s> {
     fn of(
         connected: Connected<'s>,
-        snapshot: Snapshot,
+        snapshot: Arc<Snapshot>,
         nodes: Vec<Value>,
         leaving: Vec<String>,
         version: Option<&str>,
@@ -272,23 +266,6 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
         }
         (found, None) => Ok(found),
     }
-}
-
-/// The object with the name of this one, in files.
-fn of_files(snapshot: &Snapshot, identity: &Identity) -> Result<Option<Value>> {
-    let mut live = snapshot.hyperconvergeds.iter();
-    let Some(live) = live.find(|live| Identity::of(live).is_same_object(identity)) else {
-        return Ok(None);
-    };
-    let was = Identity::of(live).api_version;
-    if was != identity.api_version {
-        bail!(
-            "the manifest is {}, but the object of --from is {}: only objects of the same version can be compared",
-            one_line(&identity.api_version),
-            one_line(&was)
-        );
-    }
-    Ok(Some(live.clone()))
 }
 
 /// An object that stays as it is.

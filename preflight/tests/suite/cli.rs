@@ -6,6 +6,7 @@ mod documentation;
 mod explain;
 mod files;
 mod fix;
+mod from;
 mod images;
 mod module;
 mod outputs;
