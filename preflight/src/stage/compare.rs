@@ -16,13 +16,17 @@ use super::snapshot::{Reader, Snapshot, hyperconverged};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{self, Plan, Status, Subject};
-use crate::files::{self, Found};
+use crate::failure::Place;
+use crate::files::{self, Found, InFile};
 use crate::foreign::one_line;
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::verdict::Against;
 use crate::what_if::name;
+
+/// Documents of files.
+type Documents = Vec<(Place, InFile)>;
 
 /// What is, what will be, and what the module says of both.
 pub(crate) struct Compared<'s> {
@@ -31,6 +35,8 @@ pub(crate) struct Compared<'s> {
     pub(crate) nodes: Vec<Value>,
     /// The names of the nodes that leave.
     pub(crate) leaving: Vec<String>,
+    /// The other documents of `-f` that can name a DataSource.
+    pub(crate) documents: Documents,
     /// The object as it is, alone; nothing if there is none yet.
     pub(crate) is: Option<Report>,
     /// The object as it will be, compared with what is.
@@ -44,7 +50,7 @@ pub(crate) fn compare<'s>(
     subject: &'s Subject,
     notes: &mut Notes,
 ) -> Result<Compared<'s>> {
-    let found = found(args, notes)?;
+    let (found, documents) = found(args, notes)?;
     let reading = Reading {
         reader: Reader::Plan,
         path: args.from.as_deref(),
@@ -75,7 +81,11 @@ pub(crate) fn compare<'s>(
         failures: Vec::new(),
     };
     let version = args.hco_version.as_deref();
-    Compared::of(connected, snapshot, nodes, leaving, version, notes)
+    let compared = Compared::of(connected, snapshot, nodes, leaving, version, notes)?;
+    Ok(Compared {
+        documents,
+        ..compared
+    })
 }
 
 /// Reads what `status` needs, and asks the module what is outstanding.
@@ -188,6 +198,7 @@ impl<'s> Compared<'s> {
             snapshot,
             nodes,
             leaving,
+            documents: Vec::new(),
             is,
             will_be,
             prepared,
@@ -244,12 +255,13 @@ impl Compared<'_> {
     }
 }
 
-/// The HyperConverged of the files, if files are named.
-fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
+/// The HyperConverged of the files, if files are named, and what else of them a plan reads.
+fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Documents)> {
     if args.filename.is_empty() {
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
-    let files = files::read(&args.filename, files::Walk::default());
+    let kinds = &["VirtualMachine", "DataVolume", "Template"];
+    let files = files::read_with(&args.filename, files::Walk::default(), kinds);
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }
@@ -264,7 +276,7 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
         (Some(_), Some(_)) => {
             bail!("a plan is about one HyperConverged, but the files of -f have several")
         }
-        (found, None) => Ok(found),
+        (found, None) => Ok((found, files.beside)),
     }
 }
 
