@@ -83,11 +83,13 @@ pub(crate) enum Command {
     Check(Check),
     /// Fix HyperConverged objects: show the changes, or write them
     Fix(Fix),
-    /// Show the page of a rule, or the table of rules
+    /// Show the page of a rule, what resolves an alert of the operators, or the table of rules
     Explain(Explain),
     /// Show what a change does to boot sources and virtual machines, before you make it
     Plan(Plan),
-    /// Write what `plan` reads of a cluster to a file
+    /// Show which golden images are ready, which are not and why, and which alerts fire
+    Status(Status),
+    /// Write what `plan` and `status` read of a cluster to a file
     Snapshot(Snapshot),
     /// Validate settings and print the effective settings
     Settings(Settings),
@@ -95,7 +97,7 @@ pub(crate) enum Command {
     Images(Images),
     /// Record the settings, the request, and the host calls of a check, so that `kwctl run` can repeat it
     Record(Record),
-    /// Check whether the policy-server can read nodes, and print the missing RBAC permissions
+    /// Check whether the policy-server can read nodes, and print the missing RBAC permissions, or the role for a command
     Rbac(Rbac),
     /// Print the completion script for a shell
     Completions(Completions),
@@ -137,6 +139,11 @@ pub(crate) struct Subject {
     /// Use the cluster of the current kubeconfig: its nodes, and for `check` and `record` the live object as the old object
     #[arg(long, help_heading = "Nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
+
+    /// Use files instead of a cluster: the output of `hco-preflight snapshot`, a must-gather, or files of
+    /// `kubectl get -o yaml`; - for standard input
+    #[arg(long, value_name = "PATH", help_heading = "Nodes", conflicts_with_all = ["cluster", "nodes", "arch"])]
+    pub(crate) from: Option<PathBuf>,
 
     /// The number of worker nodes of each architecture, for example amd64=3,arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
@@ -180,6 +187,39 @@ impl Subject {
         Walk {
             recursive: self.recursive,
             include_ignored: self.include_ignored,
+        }
+    }
+}
+
+impl Subject {
+    /// Of what is in a cluster.
+    fn of_live(
+        cluster: bool,
+        connection: &Connection,
+        settings: Option<&PathBuf>,
+        no_cache: bool,
+    ) -> Self {
+        Self {
+            filename: Vec::new(),
+            files: Vec::new(),
+            recursive: false,
+            include_ignored: false,
+            old: None,
+            nodes: None,
+            cluster,
+            from: None,
+            arch: None,
+            connection: connection.clone(),
+            what_if: None,
+            settings: settings.cloned(),
+            level: Vec::new(),
+            policy: None,
+            allow_context_aware: false,
+            no_cache,
+            verified: Verified {
+                images: false,
+                sources_path: None,
+            },
         }
     }
 }
@@ -417,7 +457,7 @@ pub(crate) enum FailOn {
 }
 
 const CHECK: &str = "\
-One of --nodes, --cluster, and --arch is required.
+One of --nodes, --cluster, --from, and --arch is required.
 
 Exit codes: 0 all objects would be accepted, 1 an object would be denied, 2 something could not be checked.";
 
@@ -505,7 +545,7 @@ impl Fix {
 }
 
 const FIX: &str = "\
-One of --nodes, --cluster, and --arch is required.
+One of --nodes, --cluster, --from, and --arch is required.
 
 Exit codes: 0 nothing to fix, 1 something to fix, automatically or manually, 2 something could not be checked or \
 written.";
@@ -654,26 +694,16 @@ pub(crate) struct Plan {
 impl Plan {
     /// The policy of the plan, as for a check.
     pub(crate) fn subject(&self) -> Subject {
+        let Self {
+            cluster,
+            connection,
+            settings,
+            no_cache,
+            ..
+        } = self;
         Subject {
             filename: self.filename.clone(),
-            files: Vec::new(),
-            recursive: false,
-            include_ignored: false,
-            old: None,
-            nodes: None,
-            cluster: self.cluster,
-            arch: None,
-            connection: self.connection.clone(),
-            what_if: None,
-            settings: self.settings.clone(),
-            level: Vec::new(),
-            policy: None,
-            allow_context_aware: false,
-            no_cache: self.no_cache,
-            verified: Verified {
-                images: false,
-                sources_path: None,
-            },
+            ..Subject::of_live(*cluster, connection, settings.as_ref(), *no_cache)
         }
     }
 }
@@ -708,6 +738,75 @@ pub(crate) enum PlanFailOn {
     Changed,
 }
 
+/// `status`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = STATUS)]
+pub(crate) struct Status {
+    /// Read the cluster of the current kubeconfig
+    #[arg(long, conflicts_with = "from")]
+    pub(crate) cluster: bool,
+
+    /// Read a file or a directory instead of a cluster: of `hco-preflight snapshot`, of a must-gather, or of
+    /// `kubectl get -o yaml`
+    #[arg(long, value_name = "PATH")]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Wait until all golden images are ready, at most for this time, for example 10m
+    #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
+    pub(crate) wait: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+
+    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    settings: Option<PathBuf>,
+
+    /// Compile the module without reading or writing the cache
+    #[arg(long, help_heading = "Policy")]
+    no_cache: bool,
+
+    /// The format of the output
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = false
+    )]
+    pub(crate) output: StatusFormat,
+
+    /// Do not print notes
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
+}
+
+impl Status {
+    /// The policy whose settings are used, as for a check.
+    pub(crate) fn subject(&self) -> Subject {
+        let settings = self.settings.as_ref();
+        Subject::of_live(self.cluster, &self.connection, settings, self.no_cache)
+    }
+}
+
+const STATUS: &str = "\
+One of --cluster and --from is required.
+
+Exit codes: 0 all golden images are ready, 1 something is missing, 2 the status is unknown.";
+
+/// The format of a status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatusFormat {
+    /// For people
+    #[default]
+    Text,
+    /// For programs; docs/status.md
+    Json,
+    /// For a comment on an issue or merge request
+    Markdown,
+}
+
 /// `snapshot`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Snapshot {
@@ -730,7 +829,7 @@ pub(crate) struct Snapshot {
 /// `explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The rule; if omitted, shows the table of rules
+    /// The rule, or an alert of HCO, SSP, or CDI, for example `SSPFailingToReconcile`; if omitted, shows the table of rules
     pub(crate) rule: Option<String>,
 
     /// The format of the output
@@ -776,6 +875,10 @@ pub(crate) struct Images {
     /// can be repeated
     #[arg(long, short = 'f', value_name = "FILE")]
     pub(crate) filename: Vec<PathBuf>,
+
+    /// A must-gather, a snapshot, or other files of a cluster: like -f, with everything below
+    #[arg(long, value_name = "PATH")]
+    pub(crate) from: Option<PathBuf>,
 
     /// Also read subdirectories, except what .gitignore names
     #[arg(long, short = 'R')]
@@ -837,6 +940,16 @@ pub(crate) struct Record {
 /// `rbac`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Rbac {
+    /// Print the role that a command needs to read the cluster, instead of checking the policy-server
+    #[arg(
+        long = "for",
+        value_enum,
+        value_name = "COMMAND",
+        conflicts_with = "service_account",
+        hide_possible_values = false
+    )]
+    pub(crate) command: Option<RbacFor>,
+
     /// The service account of the policy-server: NAMESPACE/NAME, or NAME in the namespace that -n sets [default:
     /// kubewarden]
     #[arg(long, value_name = "ACCOUNT", default_value = "hco-architecture-guard")]
@@ -844,6 +957,15 @@ pub(crate) struct Rbac {
 
     #[command(flatten)]
     pub(crate) connection: Connection,
+}
+
+/// A command that reads a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RbacFor {
+    /// `hco-preflight plan`
+    Plan,
+    /// `hco-preflight status`
+    Status,
 }
 
 /// `completions`.

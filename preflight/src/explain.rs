@@ -1,4 +1,4 @@
-//! `explain`: a rule's page, or the table of rules.
+//! `explain`: a rule's page, what resolves an alert of an operator, or the table of rules.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::pages::{self, Page};
+use crate::pages::{self, Alert, Page};
 use crate::prose::wrap;
 use crate::terminal::{BOLD, CYAN, Terminal, print_raw, width};
 
-/// Shows a page; exits 2 if there is no such rule.
+/// Shows a page; exits 2 if there is no such rule and no such alert.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     let is_json = args.output == PlainFormat::Json;
     let Some(rule) = &args.rule else {
@@ -23,10 +23,13 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
         }
         return Ok(Exit::Accepted);
     };
+    if let Some(alert) = pages::alert(rule) {
+        return of_alert(&alert, is_json, terminal);
+    }
     let Some(page) = pages::of(rule) else {
         let hint = nearest(rule).map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
         let name = &terminal.name;
-        bail!("there is no rule `{rule}`.{hint} `{name} explain` lists all rules.");
+        bail!("there is no rule or alert `{rule}`.{hint} `{name} explain` lists all rules.");
     };
     if is_json {
         print_raw(format!("{:#}\n", in_json(&page)).as_bytes())?;
@@ -34,6 +37,30 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     }
     terminal.print(&shown(page.text, width()))?;
     terminal.print(&format!("\nOn the web: {}\n", page.url()))?;
+    Ok(Exit::Accepted)
+}
+
+/// The section of an alert, and the page of its rule if it has one.
+fn of_alert(alert: &Alert, is_json: bool, terminal: &Terminal) -> Result<Exit> {
+    if is_json {
+        let rules: Vec<&str> = alert.pages().map(|page| page.rule.id).collect();
+        let json = json!({
+            "alert": alert.name,
+            "rules": rules,
+            "summary": alert.summary(),
+            "url": alert.url(),
+            "page": alert.text,
+        });
+        print_raw(format!("{json:#}\n").as_bytes())?;
+        return Ok(Exit::Accepted);
+    }
+    terminal.print(&shown(&format!("## {}", alert.text.trim_end()), width()))?;
+    terminal.print(&format!("\nOn the web: {}\n", alert.url()))?;
+    if let Some(page) = alert.page() {
+        terminal.print("\n")?;
+        terminal.print(&shown(page.text, width()))?;
+        terminal.print(&format!("\nOn the web: {}\n", page.url()))?;
+    }
     Ok(Exit::Accepted)
 }
 
@@ -61,12 +88,12 @@ fn table() -> String {
     text
 }
 
-/// The rule that may be meant: one that begins so or has that in it, or the one that most of it is found in.
+/// The rule or alert that may be meant: one that begins so or has that in it, or the one that most of it is found in.
 fn nearest(typed: &str) -> Option<&'static str> {
-    let ids = || pages::all().map(|page| page.rule.id);
+    let rules = pages::all().map(|page| page.rule.id);
+    let ids = rules.chain(pages::alerts().map(|alert| alert.name));
     let near = |id: &&str| strsim::jaro_winkler(typed, id);
-    ids()
-        .filter(|id| id.contains(typed) || near(id) > 0.8)
+    ids.filter(|id| id.contains(typed) || near(id) > 0.8)
         .max_by(|one, other| near(one).total_cmp(&near(other)))
 }
 

@@ -77,6 +77,10 @@ fn name(path: &Path) -> String {
 pub(crate) struct Files {
     /// The HyperConvergeds.
     pub(crate) found: Vec<Found>,
+    /// The objects of other kinds that were asked for.
+    pub(crate) beside: Vec<(Place, InFile)>,
+    /// Those kinds.
+    kinds: &'static [&'static str],
     /// What was skipped.
     pub(crate) notes: Vec<String>,
     /// How many documents were skipped, by kind.
@@ -102,7 +106,15 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
 /// In a directory, a file that is not a manifest and does not name a HyperConverged is skipped: a repository also has
 /// templates of Helm, and configuration of other programs.
 pub(crate) fn read(paths: &[PathBuf], walk: Walk) -> Files {
-    let mut files = Files::default();
+    read_with(paths, walk, &[])
+}
+
+/// Reads files and directories, and objects of these kinds beside the HyperConvergeds.
+pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, kinds: &'static [&'static str]) -> Files {
+    let mut files = Files {
+        kinds,
+        ..Files::default()
+    };
     let mut tree = Tree::of(paths, walk);
     for (file, root) in std::mem::take(&mut tree.files) {
         files.file(&file, root, &mut tree);
@@ -218,6 +230,11 @@ impl Files {
                 identity,
                 written,
             });
+            return;
+        }
+        if self.kinds.contains(&&*identity.kind) {
+            let file = file.to_owned();
+            self.beside.push((Place { file, line }, written));
             return;
         }
         let kind = match identity.kind.as_str() {

@@ -51,6 +51,26 @@ pub(crate) fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// A message of an operator without credentials: a URL in it can have a password, or a token in its query.
+pub(crate) fn masked(text: &str) -> String {
+    let mut masked = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        let ends = |it: char| it.is_whitespace() || "\"'`<>\\".contains(it);
+        let (url, behind) = after.split_at(after.find(ends).unwrap_or(after.len()));
+        let (url, query) = url
+            .split_once('?')
+            .map_or((url, ""), |(url, _)| (url, "?***"));
+        let (authority, path) = url.split_at(url.find('/').unwrap_or(url.len()));
+        let (user, host) = authority
+            .rsplit_once('@')
+            .map_or(("", authority), |(_, host)| ("***@", host));
+        masked.extend([before, "://", user, host, path, query]);
+        rest = behind;
+    }
+    masked + rest
+}
+
 /// An error and its causes in one sentence. Texts from an API server, a login, a module or a node list are escaped.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let causes = error.chain().map(|cause| {
@@ -93,6 +113,28 @@ mod tests {
         assert_eq!(text.to_string(), "a\\u{a}::error::\\u{1b}[2J\\u{202e}b");
         assert_eq!(format!("{:<4}|", Foreign("é".to_owned())), "é   |");
         assert_eq!(lines("a\n\u{7}"), "a\n\\u{7}");
+    }
+
+    #[test]
+    fn credentials_in_urls_are_masked() {
+        for (text, wanted) in [
+            ("no URL", "no URL"),
+            (
+                "Get \"https://me:pw@a.test/v2/\": EOF",
+                "Get \"https://***@a.test/v2/\": EOF",
+            ),
+            (
+                "https://a.test/x?token=1 failed",
+                "https://a.test/x?*** failed",
+            ),
+            (
+                "docker://a.test/x@sha256:01, s3://k@b",
+                "docker://a.test/x@sha256:01, s3://***@b",
+            ),
+            ("://", "://"),
+        ] {
+            assert_eq!(masked(text), wanted);
+        }
     }
 
     #[test]

@@ -79,7 +79,17 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         recursive: args.recursive,
         include_ignored: args.include_ignored,
     };
-    let files = files::read(&args.filename, walk);
+    let mut files = files::read(&args.filename, walk);
+    if let Some(path) = &args.from {
+        let everything = Walk {
+            recursive: true,
+            include_ignored: true,
+        };
+        let from = files::read(std::slice::from_ref(path), everything);
+        files.found.extend(from.found);
+        files.notes.extend(from.notes);
+        files.failures.extend(from.failures);
+    }
     for note in &files.notes {
         terminal.note(note);
     }

@@ -17,8 +17,10 @@ mod files;
 mod fix;
 mod foreign;
 mod images;
+mod leftovers;
 mod module;
 mod notes;
+mod object_name;
 mod output;
 mod pages;
 mod plan;
@@ -33,6 +35,7 @@ mod report;
 mod settings;
 mod snapshot;
 mod stage;
+mod status;
 mod terminal;
 mod verdict;
 mod version;
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Command::Images(images) => images::run(images, &terminal),
         Command::Record(record) => record::run(record, &terminal),
         Command::Plan(plan) => plan::run(plan, &terminal),
+        Command::Status(status) => status::run(status, &terminal),
         Command::Snapshot(snapshot) => snapshot::run(snapshot, &terminal),
         Command::Rbac(rbac) => rbac::run(rbac, &terminal),
         Command::Completions(shell) => completions::run(shell),

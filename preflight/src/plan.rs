@@ -2,7 +2,7 @@
 //! are compared with what is in the cluster.
 
 mod boot_sources;
-mod leftovers;
+mod documents;
 mod machines;
 mod storage;
 mod text;
@@ -15,13 +15,14 @@ use serde::Serialize;
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
 use crate::foreign::{self, Foreign};
+use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::report::{Level, Report};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::terminal::{Terminal, print_raw};
 
 use self::boot_sources::{BootSources, Crons, DataSources};
-use self::leftovers::Leftover;
+use self::documents::Document;
 use self::machines::Machine;
 use self::storage::Storage;
 
@@ -48,6 +49,8 @@ pub(crate) struct Plan {
     /// DataSources without a disk from then on.
     lost_image: Vec<Foreign>,
     virtual_machines: Vec<Machine>,
+    /// The other documents of `-f`.
+    documents: Vec<Document>,
     leftovers: Vec<Leftover>,
     storage: Storage,
     unread: Vec<UnreadKind>,
@@ -142,6 +145,7 @@ impl Plan {
             crons: sources.crons(),
             data_sources: sources.data_sources(),
             virtual_machines: machines::affected(compared)?,
+            documents: documents::affected(compared),
             leftovers: leftovers::of(compared),
             storage: Storage::of(compared),
             unread: compared.snapshot.unread.clone(),
@@ -158,6 +162,7 @@ impl Plan {
             || !self.empty_meanwhile.is_empty()
             || !self.lost_image.is_empty()
             || !self.virtual_machines.is_empty()
+            || !self.documents.is_empty()
     }
 
     /// Whether anything changes.

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::foreign::Foreign;
 
+/// The last part of the address of the module, in any registry.
+pub(crate) const ARTIFACT: &str = "hco-architecture-guard";
+
 /// A policy of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Policy {
@@ -67,4 +70,13 @@ impl fmt::Display for Policy {
             Some(namespace) => write!(f, "{kind} {namespace}/{name}"),
         }
     }
+}
+
+/// Whether a policy, or a member of a group, runs this project's module: from a mirror, in any version.
+pub(crate) fn is_ours(spec: &Value) -> bool {
+    let module = spec.get("module").and_then(Value::as_str);
+    let module = module.unwrap_or_default();
+    let address = module.split('@').next().unwrap_or_default();
+    let file = address.rsplit('/').next().unwrap_or_default();
+    file.split(':').next() == Some(ARTIFACT)
 }

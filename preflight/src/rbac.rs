@@ -1,16 +1,17 @@
 //! `rbac`: asks the cluster what the policy-server's service account may do, because a grant that is missing makes
 //! requests hang instead of failing. The standard output has only the manifests of what is missing, so that
-//! `| kubectl apply -f -` works; on a terminal and in a pipe alike.
+//! `| kubectl apply -f -` works; on a terminal and in a pipe alike. With `--for`, it is the role that a command needs.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 
-use crate::args;
+use crate::args::{self, RbacFor};
 use crate::exit::Exit;
 use crate::notes::Notes;
 use crate::progress::Progress;
-use crate::stage;
+use crate::stage::{self, Kind, Reader};
 use crate::terminal::Terminal;
 
 /// Where Kubewarden is installed, unless the user chooses another namespace.
@@ -48,6 +49,10 @@ struct Grant {
 
 /// Exits 1 if a grant is missing, 2 if that could not be asked.
 pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
+    if let Some(command) = args.command {
+        terminal.print(&role(command))?;
+        return Ok(Exit::Accepted);
+    }
     let account = &args.service_account;
     let chosen = args.connection.namespace.as_deref();
     let (namespace, name) = account
@@ -99,6 +104,61 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     } else {
         Exit::Denied
     })
+}
+
+/// What a command reads beside the kinds of [`Kind`]: the nodes, the HyperConverged, the policies for their settings, and the
+/// labels of its namespace, which select policies.
+const READ: [(&str, &str, &[&str]); 7] = [
+    ("", "nodes", &["list"]),
+    ("", "namespaces", &["get"]),
+    ("hco.kubevirt.io", "hyperconvergeds", &["list"]),
+    (KUBEWARDEN, "admissionpolicies", &["list"]),
+    (KUBEWARDEN, "admissionpolicygroups", &["list"]),
+    (KUBEWARDEN, "clusteradmissionpolicies", &["list"]),
+    (KUBEWARDEN, "clusteradmissionpolicygroups", &["list"]),
+];
+
+const KUBEWARDEN: &str = "policies.kubewarden.io";
+
+/// The role that a command needs.
+fn role(command: RbacFor) -> String {
+    let (reader, name) = match command {
+        RbacFor::Plan => (Reader::Plan, "hco-preflight-plan"),
+        RbacFor::Status => (Reader::Status, "hco-preflight-status"),
+    };
+    // By group and verbs.
+    let mut rules: BTreeMap<(&str, Vec<&str>), BTreeSet<&str>> = BTreeMap::new();
+    let mut add = |group, resource, verbs: &[&'static str]| {
+        let resources = rules.entry((group, verbs.to_vec())).or_default();
+        resources.insert(resource);
+    };
+    for (group, resource, verbs) in READ {
+        // The object that a file changes is read by its name.
+        if resource == "hyperconvergeds" && command == RbacFor::Plan {
+            add(group, resource, &["get", "list"]);
+        } else {
+            add(group, resource, verbs);
+        }
+    }
+    for kind in Kind::read_by(reader) {
+        let (group, resource) = kind.resource();
+        add(group, resource, &["list"]);
+    }
+    let mut role = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\nrules:\n"
+    );
+    for ((group, verbs), resources) in rules {
+        let group = if group.is_empty() { "\"\"" } else { group };
+        let resources: Vec<&str> = resources.into_iter().collect();
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            role,
+            "  - apiGroups: [{group}]\n    resources: [{}]\n    verbs: [{}]",
+            resources.join(", "),
+            verbs.join(", ")
+        );
+    }
+    role
 }
 
 impl Grant {

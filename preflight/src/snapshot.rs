@@ -1,4 +1,4 @@
-//! `snapshot`: writes what a plan reads of a cluster, for `plan --from`.
+//! `snapshot`: writes what `plan` and `status` read of a cluster, for `--from`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::foreign;
 use crate::notes::Notes;
 use crate::progress::Progress;
-use crate::stage::{self, Snapshot};
+use crate::stage::{self, Reader, Snapshot};
 use crate::terminal::{Terminal, print_raw};
 
 /// Exits 2 if the nodes or the HyperConverged cannot be read; what else could not be read is not in the file, and a note
@@ -19,7 +19,11 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let cluster = stage::cluster(&args.connection, &mut notes)?;
     let progress = Progress::start("reading the cluster");
-    let snapshot = Snapshot::of_cluster(&cluster, args.connection.namespace.as_deref());
+    let snapshot = Snapshot::of_cluster(
+        &cluster,
+        args.connection.namespace.as_deref(),
+        Reader::Snapshot,
+    );
     drop(progress);
     let mut snapshot = match snapshot {
         Ok(snapshot) => snapshot,

@@ -9,6 +9,7 @@ mod connect;
 mod deployed;
 mod images;
 mod judge;
+mod live;
 mod nodes;
 mod objects;
 mod question;
@@ -18,13 +19,13 @@ mod snapshot;
 
 use anyhow::Result;
 
-pub(crate) use self::compare::{Compared, compare};
+pub(crate) use self::compare::{Compared, compare, observe};
 pub(crate) use self::connect::cluster;
 pub(crate) use self::judge::Prepared;
 pub(crate) use self::objects::{Purpose, Unread};
 pub(crate) use self::question::Question;
 pub(crate) use self::settings::validated;
-pub(crate) use self::snapshot::{Snapshot, Unread as UnreadKind};
+pub(crate) use self::snapshot::{Kind, Reader, Snapshot, Unread as UnreadKind};
 use crate::args::Subject;
 use crate::notes::Notes;
 use objects::Objects;

@@ -16,6 +16,7 @@ mod preflight;
 mod procedures;
 mod repair;
 mod signals;
+mod status;
 
 use crate::crd::Crds;
 use crate::world::World;
@@ -116,5 +117,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "images in a registry",
         crds: Crds::V1beta1,
         run: images::run,
+    },
+    Scenario {
+        number: 14,
+        about: "status and plan, with the objects of CDI, KubeVirt, and SSP",
+        crds: Crds::V1beta1,
+        run: status::run,
     },
 ];

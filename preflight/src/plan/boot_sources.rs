@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
+use crate::object_name::{key, parts};
 use crate::report::{Changes, Cron, DataSource, Forecast};
 use crate::stage::Compared;
 
@@ -187,22 +188,6 @@ fn there(forecast: &Forecast) -> BTreeSet<String> {
         .iter()
         .filter(|cron| cron.rejected.is_none() && reaches_crons);
     crons.map(Cron::key).collect()
-}
-
-/// `NAMESPACE/NAME` of an object.
-pub(super) fn key(object: &Value) -> String {
-    let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
-    format!(
-        "{}/{}",
-        text("/metadata/namespace").unwrap_or_default(),
-        text("/metadata/name").unwrap_or_default()
-    )
-}
-
-/// The namespace and the name.
-pub(super) fn parts(key: &str) -> (Foreign, Foreign) {
-    let (namespace, name) = key.split_once('/').unwrap_or(("", key));
-    (Foreign::from(namespace), Foreign::from(name))
 }
 
 /// The templates of an object: those of the spec, and of those that HCO adds what the status shows.

@@ -7,8 +7,9 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::boot_sources::{key, parts};
 use crate::foreign::Foreign;
+use crate::object_name::{key, parts};
+use crate::report::Changes;
 use crate::stage::Compared;
 use crate::what_if::name;
 
@@ -53,47 +54,70 @@ fn add(machines: &mut BTreeSet<Machine>, object: &Value, effect: Effect, detail:
     });
 }
 
+/// The DataSources that go.
+pub(super) struct Going {
+    deleted: BTreeSet<String>,
+    lost: BTreeSet<String>,
+    empty: BTreeSet<String>,
+}
+
+impl Going {
+    pub(super) fn of(compared: &Compared<'_>) -> Self {
+        let none = Changes::default();
+        let changes = compared.will_be.changes.as_ref().unwrap_or(&none);
+        let keys = |names: &[Foreign]| names.iter().map(|it| it.raw().to_owned()).collect();
+        Self {
+            deleted: keys(&changes.data_sources.deleted),
+            lost: keys(&changes.lost_image),
+            empty: keys(&changes.empty_meanwhile),
+        }
+    }
+
+    /// What happens to a disk that is made from one, and why; nothing if it stays.
+    pub(super) fn effect(&self, source: &str) -> Option<(Effect, String)> {
+        let (effect, why) = if self.deleted.contains(source) {
+            (Effect::DiskSourceDeleted, "which is deleted")
+        } else if self.lost.contains(source) {
+            (Effect::DiskSourceDeleted, "which has no disk any more")
+        } else if self.empty.contains(source) {
+            let why = "which has no disk until the import is done";
+            (Effect::DiskSourceReplaced, why)
+        } else {
+            return None;
+        };
+        Some((effect, format!("its disk is made from {source}, {why}")))
+    }
+}
+
 /// Those whose disks are made from a boot source that goes.
 fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
-    let Some(changes) = &compared.will_be.changes else {
-        return;
-    };
-    let keys = |names: &[Foreign]| names.iter().map(|it| it.raw().to_owned()).collect();
-    let deleted: BTreeSet<String> = keys(&changes.data_sources.deleted);
-    let lost: BTreeSet<String> = keys(&changes.lost_image);
-    let empty: BTreeSet<String> = keys(&changes.empty_meanwhile);
+    let going = Going::of(compared);
     for machine in compared.snapshot.of("VirtualMachine") {
         for source in sources(machine) {
-            if deleted.contains(&source) {
-                let detail = format!("its disk is made from {source}, which is deleted");
-                add(machines, machine, Effect::DiskSourceDeleted, &detail);
-            } else if lost.contains(&source) {
-                let detail = format!("its disk is made from {source}, which has no disk any more");
-                add(machines, machine, Effect::DiskSourceDeleted, &detail);
-            } else if empty.contains(&source) {
-                let detail = format!(
-                    "its disk is made from {source}, which has no disk until the import is done"
-                );
-                add(machines, machine, Effect::DiskSourceReplaced, &detail);
+            if let Some((effect, detail)) = going.effect(&source) {
+                add(machines, machine, effect, &detail);
             }
         }
     }
 }
 
 /// The DataSources that the disks of a virtual machine are made from.
-fn sources(machine: &Value) -> Vec<String> {
+pub(super) fn sources(machine: &Value) -> Vec<String> {
     let own = machine
         .pointer("/metadata/namespace")
         .and_then(Value::as_str);
     let disks = machine.pointer("/spec/dataVolumeTemplates");
     let disks = disks.and_then(Value::as_array).into_iter().flatten();
-    let sources = disks.filter_map(|disk| {
-        let source = disk.pointer("/spec/sourceRef")?;
-        let text = |field: &str| source.get(field).and_then(Value::as_str);
-        let namespace = text("namespace").filter(|it| !it.is_empty()).or(own)?;
-        (text("kind")? == "DataSource").then(|| Some(format!("{namespace}/{}", text("name")?)))?
-    });
-    sources.collect()
+    disks.filter_map(|disk| source(disk, own)).collect()
+}
+
+/// The DataSource that a disk is made from.
+pub(super) fn source(disk: &Value, own: Option<&str>) -> Option<String> {
+    let source = disk.pointer("/spec/sourceRef")?;
+    let text = |field: &str| source.get(field).and_then(Value::as_str);
+    let namespace = text("namespace").filter(|it| !it.is_empty()).or(own)?;
+    let name = text("name").filter(|_| text("kind") == Some("DataSource"))?;
+    Some(format!("{namespace}/{name}"))
 }
 
 /// Those without an architecture of their own if the default changes, and those of an architecture that no workload node

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::boot_sources::{key, templates};
+use super::boot_sources::templates;
 use crate::foreign::Foreign;
+use crate::object_name::key;
 use crate::stage::Compared;
 
 /// Disks by storage class.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
+use super::documents::Document;
 use super::machines::{Effect, Machine};
 use super::storage::{Disks, readable};
 use super::{Change, Plan};
@@ -43,6 +44,7 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     head(&mut text, plan);
     boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
+    documents(&mut text, &plan.documents);
     leftovers(&mut text, plan);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
@@ -315,6 +317,27 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
         let _ = writeln!(
             text,
             "    {DIM}a disk that a VM already has stays; a disk that is still to be made from the boot source waits{DIM:#}"
+        );
+    }
+}
+
+fn documents(text: &mut String, documents: &[Document]) {
+    if documents.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{BOLD}other documents of -f{BOLD:#}");
+    for document in documents {
+        let Document {
+            file,
+            line,
+            kind,
+            name,
+            detail,
+            ..
+        } = document;
+        let _ = writeln!(
+            text,
+            "  {YELLOW}!{YELLOW:#} {file}:{line}: {kind} {name}: {detail}"
         );
     }
 }

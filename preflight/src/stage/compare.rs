@@ -1,21 +1,23 @@
-//! From the command line of `plan` to two reports: of what is, and of what will be.
+//! From the command line of `plan` and of `status` to two reports: of what is, and of what will be.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use host::NodeList;
+use host::{Cluster, NodeList};
 use serde_json::{Value, json};
 
 use super::connect::{Connected, cluster};
 use super::judge::Prepared;
+use super::live::Live;
 use super::nodes::Hosts;
 use super::question::{Question, Written};
-use super::snapshot::{Snapshot, hyperconverged};
+use super::snapshot::{Reader, Snapshot, hyperconverged};
 use crate::admission::Identity;
 use crate::apply;
-use crate::args::{Plan, Subject};
-use crate::files::{self, Found};
+use crate::args::{self, Plan, Status, Subject};
+use crate::failure::Place;
+use crate::files::{self, Found, InFile};
 use crate::foreign::one_line;
 use crate::notes::Notes;
 use crate::progress::Progress;
@@ -23,13 +25,18 @@ use crate::report::Report;
 use crate::verdict::Against;
 use crate::what_if::name;
 
+/// Documents of files.
+type Documents = Vec<(Place, InFile)>;
+
 /// What is, what will be, and what the module says of both.
 pub(crate) struct Compared<'s> {
-    pub(crate) snapshot: Snapshot,
+    pub(crate) snapshot: Arc<Snapshot>,
     /// The nodes that there will be.
     pub(crate) nodes: Vec<Value>,
     /// The names of the nodes that leave.
     pub(crate) leaving: Vec<String>,
+    /// The other documents of `-f` that can name a DataSource.
+    pub(crate) documents: Documents,
     /// The object as it is, alone; nothing if there is none yet.
     pub(crate) is: Option<Report>,
     /// The object as it will be, compared with what is.
@@ -43,41 +50,23 @@ pub(crate) fn compare<'s>(
     subject: &'s Subject,
     notes: &mut Notes,
 ) -> Result<Compared<'s>> {
-    let found = found(args, notes)?;
-    let (cluster, snapshot) = match (&args.from, args.cluster) {
-        (Some(path), _) => (None, Snapshot::of_files(path)?),
-        (None, true) => {
-            let cluster = Arc::new(cluster(&args.connection, notes)?);
-            let _progress = Progress::start("reading the cluster");
-            let namespace = args.connection.namespace.as_deref();
-            let snapshot = Snapshot::of_cluster(&cluster, namespace)?;
-            (Some(cluster), snapshot)
-        }
-        (None, false) => bail!(
-            "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `hco-preflight snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
-        ),
+    let (found, documents) = found(args, notes)?;
+    let reading = Reading {
+        reader: Reader::Plan,
+        path: args.from.as_deref(),
+        cluster: args.cluster,
+        connection: &args.connection,
     };
-    if snapshot.nodes.is_empty() {
-        bail!("no plan can be made: there are no nodes");
-    }
+    let (cluster, snapshot) = reading.read(notes)?;
     let question = match found {
         Some(found) => {
-            let live = match &cluster {
-                Some(cluster) => {
-                    let identity = &found.identity;
-                    let namespace = identity.namespace.as_deref();
-                    let live = cluster.hyperconverged(
-                        &identity.api_version,
-                        namespace.unwrap_or_else(|| cluster.namespace()),
-                        identity.name.as_deref().unwrap_or_default(),
-                    )?;
-                    live.as_ref().map(hyperconverged)
-                }
-                None => of_files(&snapshot, &found.identity)?,
-            };
-            changed(args, found, live, notes)
+            let live = cluster
+                .as_deref()
+                .map_or(Live::Files(&snapshot), Live::Cluster);
+            let live = live.hyperconverged(&found.identity)?;
+            changed(args, found, live.as_ref().map(hyperconverged), notes)
         }
-        None => unchanged(only(&snapshot)?),
+        None => unchanged(reading.only(&snapshot)?),
     };
     let (nodes, leaving) = match (&args.nodes, &args.what_if) {
         (Some(path), _) => (nodes_of(path)?, Vec::new()),
@@ -86,37 +75,135 @@ pub(crate) fn compare<'s>(
     };
     let connected = Connected {
         subject,
+        files: cluster.is_none().then(|| Arc::clone(&snapshot)),
         cluster,
         questions: vec![question],
         failures: Vec::new(),
     };
-    let hosts = Hosts::of(NodeList::of_objects(&nodes));
-    let prepared = Prepared::new(connected.settle(notes)?, hosts);
-    let _progress = Progress::start("comparing");
-    let question = prepared.questions().first().context("there is no object")?;
-    let is = match &question.old {
-        Some(old) => {
-            let host = Hosts::of(NodeList::of_objects(&snapshot.nodes));
-            let alone = unchanged(old.clone()).alone();
-            Some(prepared.report_beside(&alone, &json!({}), &host)?)
-        }
-        None => None,
-    };
-    let others = (nodes != snapshot.nodes).then(|| list(&snapshot.nodes));
-    let beside = json!({
-        "hcoVersion": args.hco_version,
-        "before": {"nodes": others, "objects": snapshot.before()},
-    });
-    let will_be =
-        prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
+    let version = args.hco_version.as_deref();
+    let compared = Compared::of(connected, snapshot, nodes, leaving, version, notes)?;
     Ok(Compared {
-        snapshot,
-        nodes,
-        leaving,
-        is,
-        will_be,
-        prepared,
+        documents,
+        ..compared
     })
+}
+
+/// Reads what `status` needs, and asks the module what is outstanding.
+pub(crate) fn observe<'s>(
+    args: &Status,
+    subject: &'s Subject,
+    notes: &mut Notes,
+) -> Result<Compared<'s>> {
+    let reading = Reading {
+        reader: Reader::Status,
+        path: args.from.as_deref(),
+        cluster: args.cluster,
+        connection: &args.connection,
+    };
+    let (cluster, snapshot) = reading.read(notes)?;
+    let connected = Connected {
+        subject,
+        files: cluster.is_none().then(|| Arc::clone(&snapshot)),
+        cluster,
+        questions: vec![unchanged(reading.only(&snapshot)?)],
+        failures: Vec::new(),
+    };
+    let nodes = snapshot.nodes.clone();
+    Compared::of(connected, snapshot, nodes, Vec::new(), None, notes)
+}
+
+/// Where what is comes from.
+struct Reading<'a> {
+    reader: Reader,
+    path: Option<&'a Path>,
+    cluster: bool,
+    connection: &'a args::Connection,
+}
+
+impl Reading<'_> {
+    /// What is, and the cluster if it was read from one.
+    fn read(&self, notes: &mut Notes) -> Result<(Option<Arc<Cluster>>, Arc<Snapshot>)> {
+        let (cluster, snapshot) = match (self.path, self.cluster) {
+            (Some(path), _) => (None, Snapshot::of_files(path, self.reader, notes)?),
+            (None, true) => {
+                let cluster = Arc::new(cluster(self.connection, notes)?);
+                let _progress = Progress::start("reading the cluster");
+                let namespace = self.connection.namespace.as_deref();
+                let snapshot = Snapshot::of_cluster(&cluster, namespace, self.reader)?;
+                (Some(cluster), snapshot)
+            }
+            (None, false) => bail!(
+                "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `hco-preflight snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
+            ),
+        };
+        if snapshot.nodes.is_empty() {
+            bail!("{}: there are no nodes", self.unknown());
+        }
+        Ok((cluster, Arc::new(snapshot)))
+    }
+
+    /// The only HyperConverged that there is: HCO reconciles one.
+    fn only(&self, snapshot: &Snapshot) -> Result<Value> {
+        let unknown = self.unknown();
+        match snapshot.hyperconvergeds.as_slice() {
+            [one] => Ok(one.clone()),
+            [] if self.reader == Reader::Plan => {
+                bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
+            }
+            [] => bail!("{unknown}: there is no HyperConverged"),
+            several => bail!(
+                "{unknown}: there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
+                several.len()
+            ),
+        }
+    }
+
+    fn unknown(&self) -> &'static str {
+        match self.reader {
+            Reader::Status => "the status is unknown",
+            Reader::Plan | Reader::Snapshot | Reader::Check => "no plan can be made",
+        }
+    }
+}
+
+impl<'s> Compared<'s> {
+    fn of(
+        connected: Connected<'s>,
+        snapshot: Arc<Snapshot>,
+        nodes: Vec<Value>,
+        leaving: Vec<String>,
+        version: Option<&str>,
+        notes: &mut Notes,
+    ) -> Result<Self> {
+        let hosts = Hosts::of(NodeList::of_objects(&nodes));
+        let prepared = Prepared::new(connected.settle(notes)?, hosts);
+        let _progress = Progress::start("comparing");
+        let question = prepared.questions().first().context("there is no object")?;
+        let is = match &question.old {
+            Some(old) => {
+                let host = Hosts::of(NodeList::of_objects(&snapshot.nodes));
+                let alone = unchanged(old.clone()).alone();
+                Some(prepared.report_beside(&alone, &json!({}), &host)?)
+            }
+            None => None,
+        };
+        let others = (nodes != snapshot.nodes).then(|| list(&snapshot.nodes));
+        let beside = json!({
+            "hcoVersion": version,
+            "before": {"nodes": others, "objects": snapshot.before()},
+        });
+        let will_be =
+            prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
+        Ok(Self {
+            snapshot,
+            nodes,
+            leaving,
+            documents: Vec::new(),
+            is,
+            will_be,
+            prepared,
+        })
+    }
 }
 
 impl Compared<'_> {
@@ -168,12 +255,13 @@ impl Compared<'_> {
     }
 }
 
-/// The HyperConverged of the files, if files are named.
-fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
+/// The HyperConverged of the files, if files are named, and what else of them a plan reads.
+fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Documents)> {
     if args.filename.is_empty() {
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
-    let files = files::read(&args.filename, files::Walk::default());
+    let kinds = &["VirtualMachine", "DataVolume", "Template"];
+    let files = files::read_with(&args.filename, files::Walk::default(), kinds);
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }
@@ -188,37 +276,8 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
         (Some(_), Some(_)) => {
             bail!("a plan is about one HyperConverged, but the files of -f have several")
         }
-        (found, None) => Ok(found),
+        (found, None) => Ok((found, files.beside)),
     }
-}
-
-/// The only HyperConverged that there is: HCO reconciles one.
-fn only(snapshot: &Snapshot) -> Result<Value> {
-    match snapshot.hyperconvergeds.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => bail!("no plan can be made: there is no HyperConverged; specify a manifest with -f"),
-        several => bail!(
-            "a plan is about one HyperConverged, but there are {}; specify its namespace with -n",
-            several.len()
-        ),
-    }
-}
-
-/// The object with the name of this one, in files.
-fn of_files(snapshot: &Snapshot, identity: &Identity) -> Result<Option<Value>> {
-    let mut live = snapshot.hyperconvergeds.iter();
-    let Some(live) = live.find(|live| Identity::of(live).is_same_object(identity)) else {
-        return Ok(None);
-    };
-    let was = Identity::of(live).api_version;
-    if was != identity.api_version {
-        bail!(
-            "the manifest is {}, but the object of --from is {}: only objects of the same version can be compared",
-            one_line(&identity.api_version),
-            one_line(&was)
-        );
-    }
-    Ok(Some(live.clone()))
 }
 
 /// An object that stays as it is.

@@ -7,8 +7,10 @@ use anyhow::{Context, Result, bail};
 use host::{Cluster, ClusterError, Connection};
 use serde_json::Value;
 
+use super::live::Live;
 use super::objects::{Objects, Purpose};
 use super::question::{Question, Written};
+use super::snapshot::{Reader, Snapshot};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{self, Subject};
@@ -23,6 +25,8 @@ use crate::verdict::Against;
 pub(crate) struct Connected<'s> {
     pub(super) subject: &'s Subject,
     pub(super) cluster: Option<Arc<Cluster>>,
+    /// The objects of `--from`, in the place of a cluster.
+    pub(super) files: Option<Arc<Snapshot>>,
     pub(super) questions: Vec<Question>,
     pub(super) failures: Vec<Failure>,
 }
@@ -41,14 +45,19 @@ impl<'s> Objects<'s> {
         } else {
             None
         };
+        let files = match &subject.from {
+            Some(path) => Some(Arc::new(Snapshot::of_files(path, Reader::Check, notes)?)),
+            None => None,
+        };
+        let live = Live::of(cluster.as_deref(), files.as_deref());
         let namespace = subject.connection.namespace.as_deref();
         let questions = if subject.filename.is_empty() {
             if purpose != Purpose::Fix {
                 notes.push(LIVE);
             }
-            of_cluster(cluster.as_deref(), namespace)?
+            of_cluster(live, namespace)?
         } else {
-            let old = Old::of(subject, purpose, cluster.as_deref())?;
+            let old = Old::of(subject, purpose, live)?;
             let mut questions = Vec::new();
             for found in found {
                 match old.question(found, namespace, notes) {
@@ -61,6 +70,7 @@ impl<'s> Objects<'s> {
         Ok(Connected {
             subject,
             cluster,
+            files,
             questions,
             failures,
         })
@@ -93,10 +103,10 @@ fn asked(context: Option<&str>, server: &str, impersonated: Option<&str>) -> Str
 const LIVE: &str = "live objects are checked as new objects; in the cluster, updates are not denied because of existing problems";
 
 /// The live objects, judged as if they were new: existing problems are reported too.
-fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<Question>> {
+fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Question>> {
     let _progress = Progress::start("reading the HyperConverged objects in the cluster");
-    let cluster = cluster.context("no cluster is specified to read HyperConverged objects from")?;
-    let live = match cluster.hyperconvergeds(namespace) {
+    let there = live.context("no cluster is specified to read HyperConverged objects from")?;
+    let live = match there.hyperconvergeds(namespace) {
         Err(error @ ClusterError::Forbidden { .. }) if namespace.is_none() => bail!(
             "{}; if you may read only one namespace, specify it with -n",
             one_line(&error.to_string())
@@ -106,7 +116,8 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
         bail!(
-            "nothing to check: the cluster has no HyperConverged{}; specify a manifest with -f",
+            "nothing to check: {} has no HyperConverged{}; specify a manifest with -f",
+            there.name(),
             one_line(&namespace.unwrap_or_default())
         );
     }
@@ -117,12 +128,12 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
 enum Old<'c> {
     Nowhere,
     File(PathBuf, Vec<Found>),
-    Cluster(&'c Cluster, Purpose),
+    Live(Live<'c>, Purpose),
 }
 
 impl<'c> Old<'c> {
-    fn of(subject: &Subject, purpose: Purpose, cluster: Option<&'c Cluster>) -> Result<Self> {
-        match (&subject.old, cluster, purpose) {
+    fn of(subject: &Subject, purpose: Purpose, live: Option<Live<'c>>) -> Result<Self> {
+        match (&subject.old, live, purpose) {
             (Some(path), ..) => {
                 let read = files::read(std::slice::from_ref(path), subject.walk());
                 if let Some(failure) = read.failures.first() {
@@ -133,7 +144,7 @@ impl<'c> Old<'c> {
                 }
                 Ok(Self::File(path.clone(), read.found))
             }
-            (None, Some(cluster), _) => Ok(Self::Cluster(cluster, purpose)),
+            (None, Some(live), _) => Ok(Self::Live(live, purpose)),
             (None, None, _) => Ok(Self::Nowhere),
         }
     }
@@ -164,9 +175,10 @@ impl<'c> Old<'c> {
             (Self::File(path, _), Against::Nothing) => {
                 Some(format!("{} has no object with this name", path.display()))
             }
-            (Self::Cluster(cluster, _), Against::Nothing) => Some(format!(
-                "the cluster has no HyperConverged {}/{} yet",
-                namespace_in(cluster, &identity),
+            (Self::Live(live, _), Against::Nothing) => Some(format!(
+                "{} has no HyperConverged {}/{} yet",
+                live.name(),
+                identity.namespace.as_deref().unwrap_or(live.namespace()),
                 identity.name.as_deref().unwrap_or_default()
             )),
             _ => None,
@@ -177,14 +189,14 @@ impl<'c> Old<'c> {
             notes.push(&note);
         }
         let sent = match (self, &old) {
-            (Self::Cluster(_, purpose), Some(live)) => {
+            (Self::Live(_, purpose), Some(live)) => {
                 Some(apply::sent(purpose.as_if(), live, &written.object.value))
             }
             _ => None,
         };
         let (old, live) = match self {
             // An update would carry existing problems instead of fixing them.
-            Self::Cluster(_, Purpose::Fix) => (None, old),
+            Self::Live(_, Purpose::Fix) => (None, old),
             _ => (old, None),
         };
         Ok(Question {
@@ -217,25 +229,15 @@ impl<'c> Old<'c> {
                 let against = Against::File(path.display().to_string());
                 Ok((against, Some(old.written.object.value.clone())))
             }
-            Self::Cluster(cluster, _) => {
-                let Some(name) = &identity.name else {
-                    return Ok((Against::Nothing, None));
-                };
-                let namespace = namespace_in(cluster, identity);
-                let live = cluster
-                    .hyperconverged(&identity.api_version, namespace, name)
-                    .map_err(|error| chain(&error.into()))?;
+            Self::Live(live, _) => {
+                let live = live
+                    .hyperconverged(identity)
+                    .map_err(|error| chain(&error))?;
                 let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
                 Ok((against, live))
             }
         }
     }
-}
-
-/// Where kubectl would apply it.
-fn namespace_in<'n>(cluster: &'n Cluster, identity: &'n Identity) -> &'n str {
-    let namespace = identity.namespace.as_deref();
-    namespace.unwrap_or_else(|| cluster.namespace())
 }
 
 #[cfg(test)]

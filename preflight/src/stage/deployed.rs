@@ -5,39 +5,37 @@ mod scope;
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use host::{Cluster, ClusterError};
+use host::ClusterError;
 use serde_json::{Value, json};
 
 use self::scope::{Namespaces, Scope};
+use super::live::Live;
 use super::settings::{Settings, Target, without_effect};
 use crate::foreign::one_line;
 use crate::module::Module;
 use crate::notes::Notes;
-use crate::policy::Policy;
-
-/// The last part of the address of the module, in any registry.
-const ARTIFACT: &str = "hco-architecture-guard";
+use crate::policy::{ARTIFACT, Policy, is_ours};
 
 /// The settings of the policies that judge these requests. If Kubewarden is not installed, or the user may not list its
 /// policies, a note says so, and the default settings apply.
 pub(crate) fn settings(
-    cluster: &Cluster,
+    live: Live<'_>,
     targets: &BTreeSet<Target>,
     module: &Module,
     notes: &mut Notes,
 ) -> Result<Vec<Settings>> {
-    if !cluster.has_kubewarden()? {
-        notes.push(&defaults("Kubewarden is not installed in the cluster"));
+    if let Some(why) = live.without_kubewarden()? {
+        notes.push(&defaults(why));
         return Ok(Vec::new());
     }
     let mut found = Found {
-        cluster,
+        live,
         targets,
         module,
         usable: Vec::new(),
         unusable: Vec::new(),
         not_listed: BTreeSet::new(),
-        namespaces: Namespaces::new(cluster),
+        namespaces: Namespaces::new(live),
     };
     let namespaces: BTreeSet<&str> = targets.iter().map(|it| &*it.namespace).collect();
     for namespace in std::iter::once(None).chain(namespaces.into_iter().map(Some)) {
@@ -48,7 +46,7 @@ pub(crate) fn settings(
 
 /// The policies that are found.
 struct Found<'t> {
-    cluster: &'t Cluster,
+    live: Live<'t>,
     targets: &'t BTreeSet<Target>,
     module: &'t Module,
     usable: Vec<Settings>,
@@ -62,7 +60,7 @@ struct Found<'t> {
 impl<'t> Found<'t> {
     /// Reads the policies of all namespaces, or of one.
     fn read(&mut self, namespace: Option<&'t str>, notes: &mut Notes) -> Result<()> {
-        let policies = match self.cluster.policies(namespace) {
+        let policies = match self.live.policies(namespace) {
             Ok(policies) => policies,
             Err(error @ ClusterError::Forbidden { .. }) => {
                 notes.push(&format!("policies are ignored: {error}"));
@@ -77,7 +75,7 @@ impl<'t> Found<'t> {
         {
             self.add(policy, namespace, notes)?;
         }
-        groups(self.cluster, namespace, notes)
+        groups(self.live, namespace, notes)
     }
 
     fn add(&mut self, object: &Value, namespace: Option<&str>, notes: &mut Notes) -> Result<()> {
@@ -188,8 +186,8 @@ fn defaults(why: &str) -> String {
 
 /// Names the groups with a member that runs this project's module. A group has a verdict of its own: an expression over
 /// its members, most of which can be other modules.
-fn groups(cluster: &Cluster, namespace: Option<&str>, notes: &mut Notes) -> Result<()> {
-    let groups = match cluster.policy_groups(namespace) {
+fn groups(live: Live<'_>, namespace: Option<&str>, notes: &mut Notes) -> Result<()> {
+    let groups = match live.policy_groups(namespace) {
         Ok(groups) => groups,
         Err(error @ ClusterError::Forbidden { .. }) => {
             notes.push(&format!("policy groups are ignored: {error}"));
@@ -211,15 +209,6 @@ fn groups(cluster: &Cluster, namespace: Option<&str>, notes: &mut Notes) -> Resu
         }
     }
     Ok(())
-}
-
-/// Whether a policy, or a member of a group, runs this project's module: from a mirror, in any version.
-fn is_ours(spec: &Value) -> bool {
-    let module = spec.get("module").and_then(Value::as_str);
-    let module = module.unwrap_or_default();
-    let address = module.split('@').next().unwrap_or_default();
-    let file = address.rsplit('/').next().unwrap_or_default();
-    file.split(':').next() == Some(ARTIFACT)
 }
 
 #[cfg(test)]

@@ -61,7 +61,9 @@ impl<'s> Settled<'s> {
             );
         }
         let supposed = self.subject.what_if.as_ref().filter(|_| reads_nodes);
-        let hosts = nodes::hosts(self.subject, self.cluster.as_ref(), &detail, supposed)?;
+        let files = self.files.as_deref();
+        let cluster = self.cluster.as_ref();
+        let hosts = nodes::hosts(self.subject, cluster, files, &detail, supposed)?;
         if !is_guarded {
             return Ok(hosts);
         }

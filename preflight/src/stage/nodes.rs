@@ -7,12 +7,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use host::{Beside, Cluster, Counts, HostCalls, Labels, NodeList, NodeListError, Timely};
 
+use super::snapshot::Snapshot;
 use crate::args::{self, Subject};
 use crate::files;
 use crate::module::{DEADLINE, Module};
 
 /// The error if no nodes are named.
-const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), or --arch amd64=3,arm64=2 (hypothetical nodes)";
+const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 
 /// How long host calls may wait for a cluster. Less than the module's deadline, so that it can report the timeout.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -20,10 +21,15 @@ const _: () = assert!(PATIENCE.as_secs() < DEADLINE.as_secs());
 
 /// Rejects a command line that names no nodes, before anything is read.
 pub(crate) fn check(subject: &Subject) -> Result<()> {
-    if subject.nodes.is_none() && !subject.cluster && subject.arch.is_none() {
+    let is_named = subject.nodes.is_some() || subject.arch.is_some() || subject.from.is_some();
+    if !is_named && !subject.cluster {
         bail!(UNNAMED);
     }
-    if !subject.cluster && subject.connection != args::Connection::default() {
+    // It chooses among the objects of files, too.
+    let namespace = subject.connection.namespace.clone();
+    let mut of_files = args::Connection::default();
+    of_files.namespace = namespace.filter(|_| subject.from.is_some());
+    if !subject.cluster && subject.connection != of_files {
         bail!(
             "--kubeconfig, --context, -n, --as, --as-group, --token, --server, --user, and --request-timeout require --cluster"
         );
@@ -101,6 +107,7 @@ pub(super) fn beside(images: &Arc<dyn HostCalls>, other: Arc<dyn HostCalls>) -> 
 pub(crate) fn hosts(
     subject: &Subject,
     cluster: Option<&Arc<Cluster>>,
+    files: Option<&Snapshot>,
     detail: &Detail,
     supposed: Option<&Counts>,
 ) -> Result<Hosts> {
@@ -118,7 +125,11 @@ pub(crate) fn hosts(
             Detail::Labels(labels) => cluster.nodes(labels)?,
         },
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
-        (None, None, None) => bail!(UNNAMED),
+        (None, None, None) => match files {
+            Some(files) if files.nodes.is_empty() => bail!("--from has no nodes"),
+            Some(files) => NodeList::of_objects(&files.nodes),
+            None => bail!(UNNAMED),
+        },
     };
     let (all, before) = match supposed {
         Some(counts) => (list.joined_by(&counts.0), Some(Arc::new(list) as _)),

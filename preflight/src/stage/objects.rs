@@ -103,7 +103,8 @@ fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
 /// Mistakes that clap cannot find.
 fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     nodes::check(subject)?;
-    if subject.filename.is_empty() && !subject.cluster {
+    let is_live = subject.cluster || subject.from.is_some();
+    if subject.filename.is_empty() && !is_live {
         bail!(
             "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
         );
@@ -113,7 +114,7 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     }
     // clap does not require --cluster where --arch or --nodes is given.
     let has_as_if = matches!(purpose, Purpose::Check(Some(_)));
-    if has_as_if && !subject.cluster {
+    if has_as_if && !is_live {
         bail!("--as-if requires --cluster");
     }
     if has_as_if && subject.filename.is_empty() {
@@ -122,7 +123,12 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     if subject.allow_context_aware && !subject.cluster {
         bail!("--allow-context-aware requires --cluster");
     }
-    let named = [&subject.old, &subject.nodes, &subject.settings];
+    let named = [
+        &subject.old,
+        &subject.nodes,
+        &subject.settings,
+        &subject.from,
+    ];
     let all = named.into_iter().flatten().chain(&subject.filename);
     if all.filter(|path| *path == Path::new("-")).count() > 1 {
         bail!("only one of the files can be - (standard input)");

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use super::connect::Connected;
 use super::deployed;
+use super::live::Live;
 use super::question::Question;
 use super::settings::{Settings, validated};
+use super::snapshot::Snapshot;
 use crate::args::Subject;
 use crate::failure::Failure;
 use crate::module::Module;
@@ -21,6 +23,8 @@ use crate::progress::Progress;
 pub(crate) struct Settled<'s> {
     pub(super) subject: &'s Subject,
     pub(super) cluster: Option<Arc<Cluster>>,
+    /// The objects of `--from`, in the place of a cluster.
+    pub(super) files: Option<Arc<Snapshot>>,
     pub(super) questions: Vec<Question>,
     pub(super) failures: Vec<Failure>,
     pub(super) module: Module,
@@ -38,6 +42,7 @@ impl<'s> Connected<'s> {
         let Self {
             subject,
             cluster,
+            files,
             questions,
             failures,
         } = self;
@@ -56,14 +61,15 @@ impl<'s> Connected<'s> {
                 bail!("--level: {mistakes}");
             }
         }
-        let namespace = cluster.as_deref().map_or("", Cluster::namespace).to_owned();
-        let mut deployed = match &cluster {
+        let live = Live::of(cluster.as_deref(), files.as_deref());
+        let namespace = live.map_or("", Live::namespace).to_owned();
+        let mut deployed = match live {
             // The policies of another module have settings of their own.
-            Some(cluster) if subject.settings.is_none() && !module.is_foreign() => {
+            Some(live) if subject.settings.is_none() && !module.is_foreign() => {
                 let _progress = Progress::start("reading the policies of the cluster");
                 let targets = questions.iter().map(|it| it.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();
-                deployed::settings(cluster, &targets, &module, notes)?
+                deployed::settings(live, &targets, &module, notes)?
             }
             _ => Vec::new(),
         };
@@ -73,6 +79,7 @@ impl<'s> Connected<'s> {
         Ok(Settled {
             subject,
             cluster,
+            files,
             questions,
             failures,
             module,

@@ -6,6 +6,7 @@ mod documentation;
 mod explain;
 mod files;
 mod fix;
+mod from;
 mod images;
 mod module;
 mod outputs;
@@ -13,6 +14,7 @@ mod picture;
 mod plan;
 mod record;
 mod schemas;
+mod status;
 mod usage;
 mod verdicts;
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host::{Cluster, HostCalls as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::{Expression, Selector, SelectorExt as _};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use crate::stage::live::Live;
 use crate::stage::settings::Target;
 
 /// The label that each namespace has.
@@ -171,47 +171,28 @@ fn is_empty(value: &Value) -> bool {
 
 /// The labels of namespaces, each read once.
 pub(super) struct Namespaces<'c> {
-    cluster: &'c Cluster,
+    live: Live<'c>,
     labels: BTreeMap<String, Option<BTreeMap<String, String>>>,
 }
 
 impl<'c> Namespaces<'c> {
-    pub(super) fn new(cluster: &'c Cluster) -> Self {
+    pub(super) fn new(live: Live<'c>) -> Self {
         let labels = BTreeMap::new();
-        Self { cluster, labels }
+        Self { live, labels }
     }
 
     /// None if they cannot be read.
     fn labels(&mut self, namespace: &str) -> Option<&BTreeMap<String, String>> {
-        let cluster = self.cluster;
+        let live = self.live;
         let labels = self.labels.entry(namespace.to_owned());
-        labels.or_insert_with(|| read(cluster, namespace)).as_ref()
+        labels.or_insert_with(|| live.labels(namespace)).as_ref()
     }
-}
-
-fn read(cluster: &Cluster, namespace: &str) -> Option<BTreeMap<String, String>> {
-    let request = json!({
-        "api_version": "v1",
-        "kind": "Namespace",
-        "name": namespace,
-        "namespace": null,
-        "disable_cache": true,
-    });
-    let request = request.to_string();
-    let answer = cluster.call("kubernetes", "get_resource", request.as_bytes());
-    let object: Value = serde_json::from_slice(&answer.ok()?).ok()?;
-    let labels = object.pointer("/metadata/labels");
-    let none = Map::new();
-    let labels = labels.and_then(Value::as_object).unwrap_or(&none);
-    let texts = labels.iter().map(|(key, value)| {
-        let value = value.as_str().unwrap_or_default();
-        (key.clone(), value.to_owned())
-    });
-    Some(texts.collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn target(api_version: &str, operation: Option<&'static str>) -> Target {

@@ -154,7 +154,7 @@ fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
 }
 
 /// The namespace of the recorded object, with these labels, or without permission to read it.
-fn with_namespace(mut answers: Vec<Value>, labels: Option<Value>) -> Vec<Value> {
+pub(super) fn with_namespace(mut answers: Vec<Value>, labels: Option<Value>) -> Vec<Value> {
     let all = answers
         .iter_mut()
         .find(|it| it["as"] == "admin" && it["request"] == "GET /api/v1");

@@ -17,6 +17,8 @@ use e2e_tests::{ApiServer, recorded};
 #[case::node_joins("plan --from plan-cluster.yaml --what-if s390x=1", 0)]
 #[case::nodes_stated("plan --from plan-cluster.yaml --nodes nodes.yaml", 1)]
 #[case::upgraded("plan --from plan-cluster.yaml --hco-version 4.23", 0)]
+#[case::documents("plan -f plan-documents.yaml --from plan-cluster.yaml -q", 1)]
+#[case::documents_in_json("plan -f plan-documents.yaml --from plan-cluster.yaml -q -o json", 1)]
 #[case::denied("plan -f plan-denied.yaml --from plan-cluster.yaml", 1)]
 #[case::fails_never("plan -f plan.yaml --from plan-cluster.yaml --fail-on never -q", 0)]
 #[case::fails_on_any_change("plan --from plan-cluster.yaml --what-if s390x=1 --fail-on changed", 1)]

@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::boot_sources::{key, parts};
 use crate::foreign::{Foreign, one_line, shell_word};
+use crate::object_name::{key, parts};
 use crate::report::{Cron, DataSource, Forecast};
 use crate::stage::Compared;
 
 /// Something that is left over, and the command that deletes it.
 #[derive(Debug, Serialize)]
-pub(super) struct Leftover {
-    pub(super) kind: &'static str,
-    pub(super) namespace: Foreign,
-    pub(super) name: Foreign,
-    pub(super) command: String,
+pub(crate) struct Leftover {
+    pub(crate) kind: &'static str,
+    pub(crate) namespace: Foreign,
+    pub(crate) name: Foreign,
+    pub(crate) command: String,
 }
 
 /// Those that are there now; what CDI has not made yet is none.
-pub(super) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
+pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     let report = &compared.will_be;
     let (Some(after), Some(changes)) = (&report.forecast, &report.changes) else {
         return Vec::new();

@@ -1,0 +1,160 @@
+//! The live objects: of a cluster, or of files that were taken from one.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use host::{Cluster, ClusterError};
+use serde_json::{Map, Value};
+
+use super::snapshot::{Snapshot, named_namespace};
+use crate::admission::Identity;
+use crate::foreign::one_line;
+
+/// Where live objects are read.
+#[derive(Clone, Copy)]
+pub(super) enum Live<'l> {
+    Cluster(&'l Cluster),
+    Files(&'l Snapshot),
+}
+
+impl<'l> Live<'l> {
+    /// None without a cluster and without files of one.
+    pub(super) fn of(cluster: Option<&'l Cluster>, files: Option<&'l Snapshot>) -> Option<Self> {
+        files
+            .map(Self::Files)
+            .or_else(|| cluster.map(Self::Cluster))
+    }
+
+    /// What has the objects, for a sentence.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Cluster(_) => "the cluster",
+            Self::Files(_) => "--from",
+        }
+    }
+
+    /// Where an object is that names no namespace.
+    pub(super) fn namespace(self) -> &'l str {
+        match self {
+            Self::Cluster(cluster) => cluster.namespace(),
+            Self::Files(snapshot) => match snapshot.hyperconvergeds.as_slice() {
+                [one] => namespace_of(one),
+                _ => "",
+            },
+        }
+    }
+
+    /// The HyperConvergeds of a namespace or of all.
+    pub(super) fn hyperconvergeds(
+        self,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Value>, ClusterError> {
+        match self {
+            Self::Cluster(cluster) => cluster.hyperconvergeds(namespace),
+            Self::Files(snapshot) => {
+                let all = snapshot.hyperconvergeds.iter();
+                let own = all.filter(|it| namespace.is_none_or(|own| own == namespace_of(it)));
+                Ok(own.cloned().collect())
+            }
+        }
+    }
+
+    /// The HyperConverged that a manifest is about, in its version; none if it is not there.
+    pub(super) fn hyperconverged(self, identity: &Identity) -> Result<Option<Value>> {
+        let Some(name) = &identity.name else {
+            return Ok(None);
+        };
+        let snapshot = match self {
+            Self::Cluster(cluster) => {
+                let namespace = identity.namespace.as_deref().unwrap_or(cluster.namespace());
+                return Ok(cluster.hyperconverged(&identity.api_version, namespace, name)?);
+            }
+            Self::Files(snapshot) => snapshot,
+        };
+        let all = snapshot.hyperconvergeds.iter().chain(&snapshot.converted);
+        let mut same = all.filter(|it| Identity::of(it).is_same_object(identity));
+        let Some(first) = same.next() else {
+            return Ok(None);
+        };
+        let version = |it: &&Value| Identity::of(it).api_version == identity.api_version;
+        let Some(live) = Some(first).filter(version).or_else(|| same.find(version)) else {
+            let was = Identity::of(first).api_version;
+            bail!(
+                "the manifest is {}, but the object of --from is {}: only objects of the same version can be compared",
+                one_line(&identity.api_version),
+                one_line(&was)
+            );
+        };
+        Ok(Some(live.clone()))
+    }
+
+    /// Why there are no policies, if that is certain.
+    pub(super) fn without_kubewarden(self) -> Result<Option<&'static str>, ClusterError> {
+        Ok(match self {
+            Self::Cluster(cluster) if !cluster.has_kubewarden()? => {
+                Some("Kubewarden is not installed in the cluster")
+            }
+            Self::Files(snapshot) if !snapshot.has("ClusterAdmissionPolicy") => {
+                Some("--from has no policies")
+            }
+            Self::Cluster(_) | Self::Files(_) => None,
+        })
+    }
+
+    /// The policies of all namespaces, or of one.
+    pub(super) fn policies(self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
+        match (self, namespace) {
+            (Self::Cluster(cluster), _) => cluster.policies(namespace),
+            (Self::Files(snapshot), None) => Ok(snapshot.of("ClusterAdmissionPolicy").to_vec()),
+            (Self::Files(snapshot), Some(own)) => {
+                Ok(in_namespace(snapshot, "AdmissionPolicy", own))
+            }
+        }
+    }
+
+    /// The policy groups of all namespaces, or of one.
+    pub(super) fn policy_groups(self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
+        match (self, namespace) {
+            (Self::Cluster(cluster), _) => cluster.policy_groups(namespace),
+            (Self::Files(snapshot), None) => {
+                Ok(snapshot.of("ClusterAdmissionPolicyGroup").to_vec())
+            }
+            (Self::Files(snapshot), Some(own)) => {
+                Ok(in_namespace(snapshot, "AdmissionPolicyGroup", own))
+            }
+        }
+    }
+
+    /// The labels of a namespace; none if they cannot be read.
+    pub(super) fn labels(self, name: &str) -> Option<BTreeMap<String, String>> {
+        let object = match self {
+            Self::Cluster(cluster) => named_namespace(cluster, name)?,
+            Self::Files(snapshot) => {
+                let mut namespaces = snapshot.of("Namespace").iter();
+                let is_it = |it: &&Value| {
+                    it.pointer("/metadata/name").and_then(Value::as_str) == Some(name)
+                };
+                namespaces.find(is_it)?.clone()
+            }
+        };
+        let labels = object.pointer("/metadata/labels");
+        let none = Map::new();
+        let labels = labels.and_then(Value::as_object).unwrap_or(&none);
+        let texts = labels.iter().map(|(key, value)| {
+            let value = value.as_str().unwrap_or_default();
+            (key.clone(), value.to_owned())
+        });
+        Some(texts.collect())
+    }
+}
+
+fn in_namespace(snapshot: &Snapshot, kind: &str, namespace: &str) -> Vec<Value> {
+    let all = snapshot.of(kind).iter();
+    let own = all.filter(|it| namespace_of(it) == namespace);
+    own.cloned().collect()
+}
+
+fn namespace_of(object: &Value) -> &str {
+    let namespace = object.pointer("/metadata/namespace");
+    namespace.and_then(Value::as_str).unwrap_or_default()
+}

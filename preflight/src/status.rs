@@ -1,0 +1,158 @@
+//! `status`: which golden images are ready, which are not and why. The module forecasts them; here its report is compared
+//! with what the operators write into their objects.
+
+mod alerts;
+mod conditions;
+mod golden_images;
+mod text;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use self::alerts::Alert;
+use self::conditions::Condition;
+use self::golden_images::{DataSource, GoldenImage, State};
+use crate::args::{self, StatusFormat};
+use crate::exit::Exit;
+use crate::foreign::{self, Foreign};
+use crate::leftovers::{self, Leftover};
+use crate::notes::Notes;
+use crate::progress::Progress;
+use crate::prose::count;
+use crate::stage::{self, Compared, UnreadKind};
+use crate::terminal::{Terminal, print_raw};
+
+/// A status. Its JSON is a contract: docs/status.md.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Status {
+    #[serde(skip)]
+    object: String,
+    /// Whether everything that is forecast is there. Nothing if that is unknown.
+    reached: Option<bool>,
+    /// Why that is unknown.
+    unknown: Option<String>,
+    multi_arch_import: Option<Foreign>,
+    default_architecture: Option<Foreign>,
+    hco_version: Option<Foreign>,
+    /// The workload nodes by architecture.
+    nodes: BTreeMap<Foreign, usize>,
+    /// What stops SSP according to the forecast.
+    stopped: Option<Foreign>,
+    /// Conditions that stop HCO or SSP.
+    conditions: Vec<Condition>,
+    golden_images: Vec<GoldenImage>,
+    /// DataSources that are not as SSP wants them.
+    data_sources: Vec<DataSource>,
+    leftovers: Vec<Leftover>,
+    alerts: Vec<Alert>,
+    unread: Vec<UnreadKind>,
+}
+
+/// The first pause between two looks at the cluster, and the longest one.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
+
+/// Prints the status; with `--wait`, as soon as everything is there or the time is up.
+pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
+    let subject = args.subject();
+    let deadline = args.wait.map(|wait| Instant::now().checked_add(wait));
+    let (mut pause, longest) = PAUSES;
+    let mut is_first = true;
+    let status = loop {
+        let mut notes = Notes::default();
+        let observed = stage::observe(args, &subject, &mut notes);
+        if is_first && !args.quiet {
+            terminal.notes(&notes);
+        }
+        is_first = false;
+        let status = Status::of(&observed?);
+        // Without a deadline that a clock can have, it waits for ever.
+        let left = match deadline {
+            None => break status,
+            Some(Some(deadline)) => deadline.saturating_duration_since(Instant::now()),
+            Some(None) => longest,
+        };
+        if status.reached != Some(false) || left.is_zero() {
+            break status;
+        }
+        let missing = count(status.missing().count(), "golden image");
+        let _progress = Progress::start(format!("waiting for {missing}"));
+        std::thread::sleep(pause.min(left));
+        pause = (pause * 2).min(longest);
+    };
+    match args.output {
+        StatusFormat::Text => terminal.print(&text::render(&status, &terminal.name))?,
+        StatusFormat::Json => {
+            let json = serde_json::to_string_pretty(&status)? + "\n";
+            print_raw(foreign::json(&json).as_bytes())?;
+        }
+        StatusFormat::Markdown => {
+            let text = text::render(&status, &terminal.name);
+            let plain = anstream::adapter::strip_str(&text).to_string();
+            // A name cannot end the block: it is on a line with something in front of it.
+            let markdown = format!("### hco-preflight status\n\n```text\n{plain}```\n");
+            print_raw(foreign::lines(&markdown).as_bytes())?;
+        }
+    }
+    Ok(match status.reached {
+        Some(true) => Exit::Accepted,
+        Some(false) => Exit::Denied,
+        None => Exit::Unjudged,
+    })
+}
+
+impl Status {
+    fn of(observed: &Compared<'_>) -> Self {
+        let report = &observed.will_be;
+        let golden_images = golden_images::of(observed);
+        let data_sources = golden_images::data_sources(observed);
+        let unknown = unknown(observed);
+        let is_there = |image: &GoldenImage| image.state.is_there();
+        let reached = golden_images.iter().all(is_there) && data_sources.is_empty();
+        Self {
+            object: observed.object(),
+            reached: unknown.is_none().then_some(reached),
+            unknown,
+            multi_arch_import: report.multi_arch_import.clone(),
+            default_architecture: report.default_architecture.clone(),
+            hco_version: report.hco_version.clone(),
+            nodes: report.nodes.clone().unwrap_or_default(),
+            stopped: report.forecast.as_ref().and_then(|it| it.stopped.clone()),
+            conditions: conditions::of(observed),
+            golden_images,
+            data_sources,
+            leftovers: leftovers::of(observed),
+            alerts: alerts::of(observed),
+            unread: observed.snapshot.unread.clone(),
+        }
+    }
+
+    /// The golden images that are not as they will be.
+    fn missing(&self) -> impl Iterator<Item = &GoldenImage> {
+        let images = self.golden_images.iter();
+        images.filter(|image| !image.state.is_there() && image.state != State::Unknown)
+    }
+}
+
+/// Why it is unknown whether everything is there.
+fn unknown(observed: &Compared<'_>) -> Option<String> {
+    let report = &observed.will_be;
+    if report.exit() == Exit::Unjudged {
+        let message = report.message.as_deref();
+        return Some(foreign::lines(
+            message.unwrap_or("the module gives no reason"),
+        ));
+    }
+    if report.forecast.is_none() {
+        return Some(
+            "There is no forecast: HCO deploys no golden images here, or HCO or SSP rejects the object".to_owned(),
+        );
+    }
+    let unread = ["DataImportCron", "DataSource"]
+        .into_iter()
+        .find(|kind| !observed.snapshot.has(kind))?;
+    Some(format!("{unread}s were not read"))
+}

@@ -1,0 +1,239 @@
+//! The alerts of HCO, SSP, and CDI about golden images: which of them have a cause now. Prometheus is not asked.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::foreign::Foreign;
+use crate::object_name::key;
+use crate::stage::Compared;
+
+/// An alert.
+#[derive(Debug, Serialize)]
+pub(super) struct Alert {
+    pub(super) name: &'static str,
+    pub(super) state: State,
+    /// How long its cause has to last before it fires.
+    pub(super) after: &'static str,
+    /// The objects that it is about.
+    pub(super) objects: Vec<Foreign>,
+    /// Its cause, or why there is none.
+    pub(super) why: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum State {
+    /// It has a cause.
+    Firing,
+    /// It has none. If it fires, it is about what was before.
+    Stale,
+    /// It has none.
+    Quiet,
+    /// What it is about was not read.
+    Unknown,
+}
+
+/// All of them.
+pub(super) fn of(observed: &Compared<'_>) -> Vec<Alert> {
+    let none = Value::Null;
+    let object = observed.after().unwrap_or(&none);
+    vec![
+        multi_arch_disabled(observed, object),
+        no_annotation(observed, object),
+        no_supported_architecture(observed, object),
+        unhealthy(object),
+        ssp(observed),
+        outdated(observed),
+    ]
+}
+
+/// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
+/// `getMultiArchBootImagesStatusCallback`: read anew each time, and for several workload architectures alone.
+fn multi_arch_disabled(observed: &Compared<'_>, object: &Value) -> Alert {
+    let report = &observed.will_be;
+    let several = report.nodes.as_ref().is_some_and(|nodes| nodes.len() > 1);
+    let fires = several && !is_on(observed) && templates(object).next().is_some();
+    let why = if fires {
+        "the workload nodes have several architectures, and the multi-architecture import is off"
+    } else if !several {
+        "the workload nodes have one architecture"
+    } else {
+        "the multi-architecture import is on, or there are no golden images"
+    };
+    alert("HCOMultiArchGoldenImagesDisabled", fires, "0s", why)
+}
+
+/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
+/// `CheckDataImportCronTemplates`: its values are never reset, so the alert outlives the import and its template.
+fn no_annotation(observed: &Compared<'_>, object: &Value) -> Alert {
+    let without = templates(object).filter(|it| original(it).is_empty());
+    of_templates(
+        "HCOGoldenImageWithNoArchitectureAnnotation",
+        observed,
+        without,
+        "templates without an architectures annotation",
+    )
+}
+
+fn no_supported_architecture(observed: &Compared<'_>, object: &Value) -> Alert {
+    let unsupported = templates(object).filter(|it| {
+        let conditions = it.pointer("/status/conditions").and_then(Value::as_array);
+        let is_not_deployed = |it: &Value| {
+            it.get("type") == Some(&Value::from("Deployed"))
+                && it.get("status") == Some(&Value::from("False"))
+        };
+        !original(it).is_empty() && conditions.into_iter().flatten().any(is_not_deployed)
+    });
+    of_templates(
+        "HCOGoldenImageWithNoSupportedArchitecture",
+        observed,
+        unsupported,
+        "templates whose annotation lists no architecture of the workload nodes",
+    )
+}
+
+fn of_templates<'o>(
+    alert: &'static str,
+    observed: &Compared<'_>,
+    templates: impl Iterator<Item = &'o Value>,
+    what: &str,
+) -> Alert {
+    const KEPT: &str = "HCO keeps the last value of each template until its pod is replaced";
+    let is_on = is_on(observed);
+    let names = templates.filter_map(|it| it.pointer("/metadata/name")?.as_str());
+    let objects: Vec<Foreign> = names.map(Foreign::from).filter(|_| is_on).collect();
+    let (state, why) = match (is_on, objects.is_empty()) {
+        (false, _) => (
+            State::Stale,
+            format!("the multi-architecture import is off; {KEPT}"),
+        ),
+        (true, true) => (State::Stale, format!("there are no {what}; {KEPT}")),
+        (true, false) => (
+            State::Firing,
+            format!("there are {what}; if it names another template, it is stale: {KEPT}"),
+        ),
+    };
+    Alert {
+        name: alert,
+        state,
+        after: "0s",
+        objects,
+        why,
+    }
+}
+
+/// MIRRORS: hyperconverged-cluster-operator `controllers/hyperconverged/hyperconverged_controller.go`,
+/// `getSystemHealthStatus`.
+fn unhealthy(object: &Value) -> Alert {
+    let health = object.pointer("/status/systemHealthStatus");
+    let health = health.and_then(Value::as_str);
+    let fires = matches!(health, Some("warning" | "error"));
+    let why = match health {
+        Some("warning") => "HCO reports the health `warning`",
+        Some("error") => "HCO reports the health `error`",
+        Some(_) => "HCO reports no problem",
+        None => "HCO has not reported its health",
+    };
+    let known = alert("HCOOperatorConditionsUnhealthy", fires, "10m", why);
+    Alert {
+        state: if health.is_none() {
+            State::Unknown
+        } else {
+            known.state
+        },
+        ..known
+    }
+}
+
+/// MIRRORS: ssp-operator `internal/controllers/ssp_controller.go`, `Reconcile`: a reconcile succeeds if it ends in the phase
+/// `Deployed`.
+fn ssp(observed: &Compared<'_>) -> Alert {
+    const NAME: &str = "SSPFailingToReconcile";
+    let ssps = observed.snapshot.of("SSP");
+    let is_deployed = |ssp: &&Value| ssp.pointer("/status/phase") == Some(&Value::from("Deployed"));
+    let failing: Vec<Foreign> = ssps
+        .iter()
+        .filter(|ssp| !is_deployed(ssp))
+        .map(|ssp| Foreign::from(&*key(ssp)))
+        .collect();
+    if !observed.snapshot.has("SSP") {
+        return Alert {
+            state: State::Unknown,
+            ..alert(NAME, false, "5m", "SSPs were not read")
+        };
+    }
+    let why = match (ssps.is_empty(), failing.is_empty()) {
+        (true, _) => "there is no SSP",
+        (_, true) => "SSP is deployed",
+        (_, false) => "SSP does not complete its reconcile",
+    };
+    Alert {
+        objects: failing.clone(),
+        ..alert(NAME, !failing.is_empty(), "5m", why)
+    }
+}
+
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-conditions.go, `updateDataImportCronOutdatedMetric`:
+/// not for an import that waits for a default storage class.
+fn outdated(observed: &Compared<'_>) -> Alert {
+    const NAME: &str = "CDIDataImportCronOutdated";
+    if !observed.snapshot.has("DataImportCron") {
+        return Alert {
+            state: State::Unknown,
+            ..alert(NAME, false, "15m", "DataImportCrons were not read")
+        };
+    }
+    let crons = observed.snapshot.of("DataImportCron").iter();
+    let crons = crons.filter(|cron| {
+        let conditions = cron.pointer("/status/conditions").and_then(Value::as_array);
+        let mut conditions = conditions.into_iter().flatten();
+        let up_to_date = conditions.find(|it| it.get("type") == Some(&Value::from("UpToDate")));
+        let annotation = "/metadata/annotations/cdi.kubevirt.io~1storage.import.storageClass";
+        let volume = cron.pointer("/spec/template/spec");
+        let storage = ["pvc", "storage"]
+            .into_iter()
+            .find_map(|kind| volume?.get(kind).filter(|it| !it.is_null()));
+        let has_class = storage.is_some_and(|it| it.get("storageClassName").is_some());
+        let is_outdated =
+            up_to_date.is_some_and(|it| it.get("status") != Some(&Value::from("True")));
+        is_outdated && (has_class || cron.pointer(annotation).is_some())
+    });
+    let objects: Vec<Foreign> = crons.map(|cron| Foreign::from(&*key(cron))).collect();
+    let why = if objects.is_empty() {
+        "every DataImportCron is up to date, or waits for a storage class"
+    } else {
+        "the last image of DataImportCrons is not imported"
+    };
+    Alert {
+        objects: objects.clone(),
+        ..alert(NAME, !objects.is_empty(), "15m", why)
+    }
+}
+
+fn alert(name: &'static str, fires: bool, after: &'static str, why: &str) -> Alert {
+    Alert {
+        name,
+        state: if fires { State::Firing } else { State::Quiet },
+        after,
+        objects: Vec::new(),
+        why: why.to_owned(),
+    }
+}
+
+/// Whether the multi-architecture import is on.
+fn is_on(observed: &Compared<'_>) -> bool {
+    let import = observed.will_be.multi_arch_import.as_ref();
+    import.map(Foreign::raw) == Some("enabled")
+}
+
+/// The golden images, as HCO lists them.
+fn templates(object: &Value) -> impl Iterator<Item = &Value> {
+    let templates = object.pointer("/status/dataImportCronTemplates");
+    templates.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The annotation as the user wrote it.
+fn original(template: &Value) -> &str {
+    let original = template.pointer("/status/originalSupportedArchitectures");
+    original.and_then(Value::as_str).unwrap_or_default()
+}

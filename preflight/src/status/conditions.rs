@@ -1,0 +1,170 @@
+//! The conditions of HCO and SSP that stop everything, and what causes them.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::foreign::{Foreign, masked};
+use crate::object_name::{key, parts};
+use crate::report::Report;
+use crate::stage::Compared;
+use crate::what_if::name;
+
+/// A condition that stops an operator.
+#[derive(Debug, Serialize)]
+pub(super) struct Condition {
+    pub(super) kind: &'static str,
+    pub(super) namespace: Foreign,
+    pub(super) name: Foreign,
+    pub(super) r#type: &'static str,
+    pub(super) status: Foreign,
+    pub(super) reason: Option<Foreign>,
+    pub(super) message: Option<Foreign>,
+    pub(super) since: Option<Foreign>,
+    pub(super) cause: Option<Cause>,
+}
+
+/// What causes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Cause {
+    /// The template whose DataImportCron or DataSource is rejected.
+    pub(super) template: Option<Foreign>,
+    /// Its field.
+    pub(super) path: Option<Foreign>,
+    /// The nodes with an unknown architecture.
+    pub(super) nodes: Vec<Foreign>,
+    /// The rule whose page resolves it.
+    pub(super) rule: Option<Foreign>,
+    /// What the rule reports.
+    pub(super) fact: Option<Foreign>,
+}
+
+/// The types, and the status that stops an operator.
+const STOPS: [(&str, &str); 3] = [
+    ("Degraded", "True"),
+    ("Available", "False"),
+    ("ReconcileComplete", "False"),
+];
+
+/// Rules about what the API server or CDI rejects, the one that names a field first.
+const REJECTIONS: [&str; 3] = [
+    "data-import-cron-rejected",
+    "template-name-invalid",
+    "template-invalid",
+];
+
+/// Those of SSP, and those of the HyperConverged, which repeat them.
+pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
+    let ssps = observed.snapshot.of("SSP").iter().map(|ssp| ("SSP", ssp));
+    let hyperconverged = observed.after().map(|object| ("HyperConverged", object));
+    let mut all = Vec::new();
+    for (kind, object) in ssps.chain(hyperconverged) {
+        let conditions = object.pointer("/status/conditions");
+        for it in conditions.and_then(Value::as_array).into_iter().flatten() {
+            let text = |field: &str| it.get(field).and_then(Value::as_str);
+            let stops = STOPS.iter().find(|(name, status)| {
+                text("type") == Some(name) && text("status") == Some(status)
+            });
+            let Some((r#type, status)) = stops else {
+                continue;
+            };
+            let (namespace, name) = parts(&key(object));
+            let message = text("message").map(masked);
+            all.push(Condition {
+                kind,
+                namespace,
+                name,
+                r#type,
+                status: Foreign::from(*status),
+                reason: text("reason").map(Foreign::from),
+                cause: message.as_deref().and_then(|it| cause(observed, it)),
+                message: message.as_deref().map(Foreign::from),
+                since: text("lastTransitionTime").map(Foreign::from),
+            });
+        }
+    }
+    all
+}
+
+/// What a message of SSP is about.
+fn cause(observed: &Compared<'_>, message: &str) -> Option<Cause> {
+    rejected(observed, message).or_else(|| unknown_architecture(observed, message))
+}
+
+/// MIRRORS: ssp-operator internal/common/resource.go, `Reconcile`: `failed to reconcile %T object %s/%s: %w`.
+fn rejected(observed: &Compared<'_>, message: &str) -> Option<Cause> {
+    let (before, object) = message.split_once(" object ")?;
+    let object = object.split([':', ' ']).next()?;
+    let forecast = observed.will_be.forecast.as_ref()?;
+    let cron = forecast.crons.iter().find(|cron| {
+        if before.ends_with("DataImportCron") {
+            cron.key() == object
+        } else {
+            before.ends_with("DataSource") && cron.source() == object
+        }
+    })?;
+    let finding = observed.is.as_ref().and_then(|is| {
+        let of_template = is
+            .findings
+            .iter()
+            .filter(|it| it.template.as_ref() == Some(&cron.template));
+        let rank = |rule: &str| REJECTIONS.iter().position(|it| *it == rule);
+        of_template
+            .filter_map(|it| Some((rank(it.rule.raw())?, it)))
+            .min_by_key(|(rank, _)| *rank)
+            .map(|(_, finding)| finding)
+    });
+    let path = finding.map(|it| it.path.clone());
+    Some(Cause {
+        template: Some(cron.template.clone()),
+        path: path.or_else(|| {
+            observed
+                .after()
+                .and_then(|it| field(it, cron.template.raw()))
+        }),
+        nodes: Vec::new(),
+        rule: finding.map(|it| it.rule.clone()),
+        fact: finding.map(|it| it.fact.clone()),
+    })
+}
+
+/// The field of a template.
+fn field(object: &Value, template: &str) -> Option<Foreign> {
+    let lists = [
+        "workloadSources.dataImportCronTemplates",
+        "dataImportCronTemplates",
+    ];
+    lists.into_iter().find_map(|list| {
+        let pointer = format!("/spec/{}", list.replace('.', "/"));
+        let mut templates = object.pointer(&pointer)?.as_array()?.iter();
+        let index = templates.position(|it| {
+            it.pointer("/metadata/name").and_then(Value::as_str) == Some(template)
+        })?;
+        Some(Foreign::from(&*format!("spec.{list}[{index}]")))
+    })
+}
+
+/// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`: `unknown architecture: %s`.
+fn unknown_architecture(observed: &Compared<'_>, message: &str) -> Option<Cause> {
+    let (_, architecture) = message.split_once("unknown architecture: ")?;
+    let architecture = architecture.split([' ', ',', ';', '\n']).next()?;
+    let of_node = |node: &Value| {
+        let reported = node.pointer("/status/nodeInfo/architecture");
+        reported.and_then(Value::as_str) == Some(architecture)
+    };
+    let nodes = observed.nodes.iter().filter(|node| of_node(node));
+    let rule = "cluster-architecture-unknown";
+    let fact = observed.is.as_ref().and_then(|is| fact(is, rule));
+    Some(Cause {
+        template: None,
+        path: None,
+        nodes: nodes.map(|node| Foreign::from(name(node))).collect(),
+        rule: Some(Foreign::from(rule)),
+        fact,
+    })
+}
+
+fn fact(report: &Report, rule: &str) -> Option<Foreign> {
+    let mut findings = report.findings.iter();
+    let finding = findings.find(|it| it.rule.raw() == rule)?;
+    Some(finding.fact.clone())
+}

@@ -1,0 +1,301 @@
+//! The golden images: what is forecast for each architecture, and what its DataImportCron reports.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::foreign::Foreign;
+use crate::object_name::{key, parts};
+use crate::report::{self, Changes, Cron};
+use crate::stage::Compared;
+
+/// A template for an architecture, and what has become of it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct GoldenImage {
+    /// Unknown of one that is left over.
+    pub(super) template: Option<Foreign>,
+    /// Empty if the DataImportCron is for no architecture in particular.
+    pub(super) architecture: Option<Foreign>,
+    pub(super) namespace: Foreign,
+    /// The DataImportCron.
+    pub(super) cron: Foreign,
+    /// The DataSource that it manages.
+    pub(super) data_source: Option<Foreign>,
+    pub(super) state: State,
+    /// Since when.
+    pub(super) since: Option<Foreign>,
+    /// In the words of CDI, or of the API server that rejects it.
+    pub(super) message: Option<Foreign>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum State {
+    /// The last import is done, and the image has not changed since.
+    Ready,
+    /// A PVC of its name keeps SSP from importing it.
+    Uploaded,
+    Importing,
+    /// The DataImportCron is there, and no import runs.
+    Waiting,
+    Failing,
+    /// The DataImportCron is not there yet.
+    NotCreated,
+    /// The DataImportCron is there with another spec.
+    Outdated,
+    /// The DataImportCron is rejected.
+    Rejected,
+    /// The DataImportCron never starts an import.
+    NeverImported,
+    /// Nothing asks for it any more.
+    LeftOver,
+    /// DataImportCrons were not read.
+    Unknown,
+}
+
+impl State {
+    /// Whether nothing is outstanding.
+    pub(super) fn is_there(self) -> bool {
+        matches!(self, Self::Ready | Self::Uploaded)
+    }
+}
+
+/// What SSP has not done yet with a DataSource.
+#[derive(Debug, Serialize)]
+pub(super) struct DataSource {
+    pub(super) namespace: Foreign,
+    pub(super) name: Foreign,
+    pub(super) state: SourceState,
+    /// What it points to.
+    pub(super) from: Option<Foreign>,
+    /// What it will point to.
+    pub(super) to: Option<Foreign>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SourceState {
+    NotCreated,
+    PointsElsewhere,
+    LeftOver,
+}
+
+/// Those that are forecast, and those that are left over.
+pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
+    let report = &observed.will_be;
+    let Some(forecast) = &report.forecast else {
+        return Vec::new();
+    };
+    let is_read = observed.snapshot.has("DataImportCron");
+    let objects = |kind| {
+        let objects = observed.snapshot.of(kind).iter();
+        objects.map(|object| (key(object), object))
+    };
+    let crons: BTreeMap<String, &Value> = objects("DataImportCron").collect();
+    let volumes: BTreeMap<String, &Value> = objects("DataVolume").collect();
+    let none = Changes::default();
+    let changes = report.changes.as_ref().unwrap_or(&none);
+    let has = |names: &[Foreign], key: &str| names.iter().any(|name| name.raw() == key);
+    let changes = changes.crons.as_ref();
+    let mut images = Vec::new();
+    for cron in &forecast.crons {
+        let key = cron.key();
+        let real = crons.get(&key);
+        let seen = match (real, changes) {
+            _ if !is_read => Seen::just(State::Unknown),
+            _ if cron.rejected.is_some() => Seen::because(State::Rejected, cron.rejected.as_ref()),
+            (Some(_), Some(changes)) if has(&changes.recreated, &key) => {
+                Seen::just(State::Outdated)
+            }
+            (Some(_), _) if cron.never_runs.is_some() => {
+                Seen::because(State::NeverImported, cron.never_runs.as_ref())
+            }
+            (Some(real), _) => Seen::of(real, &volumes),
+            (None, Some(changes)) if !has(&changes.created, &key) => Seen::just(State::Uploaded),
+            (None, _) => Seen::just(State::NotCreated),
+        };
+        images.push(seen.image(cron));
+    }
+    let wanted: BTreeSet<String> = forecast.crons.iter().map(Cron::key).collect();
+    let is_of_ssp = |cron: &Value| {
+        let owner = "/metadata/annotations/operator-sdk~1primary-resource-type";
+        cron.pointer(owner).is_some()
+    };
+    for (key, real) in &crons {
+        if wanted.contains(key) || !is_of_ssp(real) {
+            continue;
+        }
+        let (namespace, cron) = parts(key);
+        images.push(GoldenImage {
+            template: None,
+            architecture: None,
+            namespace,
+            cron,
+            data_source: text(Some(real), "/spec/managedDataSource").map(Foreign::from),
+            state: State::LeftOver,
+            since: None,
+            message: None,
+        });
+    }
+    images
+}
+
+/// Those of templates that SSP or CDI still creates, changes, or deletes. The others depend on the VM templates of SSP's
+/// version.
+pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
+    let report = &observed.will_be;
+    let (Some(changes), true) = (&report.changes, observed.snapshot.has("DataSource")) else {
+        return Vec::new();
+    };
+    let forecasts = report.forecast.iter().chain(&report.forecast_before);
+    let of_templates: BTreeSet<String> = forecasts
+        .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
+        .collect();
+    let source = |key: &Foreign, state, from: Option<&Foreign>, to: Option<&Foreign>| {
+        let (namespace, name) = parts(key.raw());
+        of_templates.contains(key.raw()).then(|| DataSource {
+            namespace,
+            name,
+            state,
+            from: from.cloned(),
+            to: to.cloned(),
+        })
+    };
+    let changes = &changes.data_sources;
+    let created = changes.created.iter();
+    let created = created.filter_map(|key| source(key, SourceState::NotCreated, None, None));
+    let deleted = changes.deleted.iter();
+    let deleted = deleted.filter_map(|key| source(key, SourceState::LeftOver, None, None));
+    let retargeted = changes.retargeted.iter().filter_map(|it| {
+        let (from, to) = (it.from.as_ref(), it.to.as_ref());
+        source(&it.name, SourceState::PointsElsewhere, from, to)
+    });
+    created.chain(retargeted).chain(deleted).collect()
+}
+
+/// What a DataImportCron reports.
+struct Seen {
+    state: State,
+    since: Option<Foreign>,
+    message: Option<Foreign>,
+}
+
+impl Seen {
+    fn just(state: State) -> Self {
+        Self::because(state, None)
+    }
+
+    fn because(state: State, message: Option<&Foreign>) -> Self {
+        Self {
+            state,
+            since: None,
+            message: message.cloned(),
+        }
+    }
+
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition `UpToDate`
+    /// says whether the last image is imported, and `Progressing` what the current import does.
+    fn of(cron: &Value, volumes: &BTreeMap<String, &Value>) -> Self {
+        let up_to_date = condition(cron, "UpToDate");
+        let progressing = condition(cron, "Progressing");
+        if text(up_to_date, "/status") == Some("True") {
+            return Self {
+                state: State::Ready,
+                since: text(up_to_date, "/lastTransitionTime").map(Foreign::from),
+                message: None,
+            };
+        }
+        let namespace = text(Some(cron), "/metadata/namespace").unwrap_or_default();
+        let volume = text(Some(cron), "/status/currentImports/0/DataVolumeName");
+        let volume = volume.and_then(|name| volumes.get(&format!("{namespace}/{name}")));
+        let volume = volume.copied();
+        if let Some(running) = volume.and_then(failure) {
+            let since = text(Some(running), "/lastTransitionTime");
+            let message = text(Some(running), "/message").filter(|it| !it.is_empty());
+            return Self {
+                state: State::Failing,
+                since: since.map(Foreign::from),
+                message: message
+                    .or(text(Some(running), "/reason"))
+                    .map(Foreign::from),
+            };
+        }
+        let reason = text(progressing, "/reason").unwrap_or_default();
+        // Without an import, the other condition says why there is none.
+        let shown = match reason {
+            "NoImport" | "" => up_to_date.or(progressing),
+            _ => progressing,
+        };
+        let is_progressing = text(progressing, "/status") == Some("True");
+        let state = match reason {
+            "NotAuthorized" | "Failed" | "Unknown" => State::Failing,
+            _ if is_progressing => State::Importing,
+            _ => State::Waiting,
+        };
+        let progress = text(volume, "/status/progress").filter(|it| *it != "N/A");
+        let message = match (state, progress) {
+            (State::Importing, progress) => {
+                let restarts = volume.and_then(|volume| volume.pointer("/status/restartCount"));
+                let restarts = restarts.and_then(Value::as_u64).filter(|it| *it > 0);
+                let restarts = restarts.map(|it| format!("the importer restarted {it} times"));
+                let parts = progress.map(str::to_owned).into_iter().chain(restarts);
+                let parts: Vec<String> = parts.collect();
+                (!parts.is_empty()).then(|| Foreign::from(&*parts.join(", ")))
+            }
+            _ => text(shown, "/message").map(Foreign::from),
+        };
+        let no_report = || Foreign::from("CDI has not reported anything yet");
+        Self {
+            state,
+            since: text(shown, "/lastTransitionTime").map(Foreign::from),
+            message: message.or_else(|| shown.is_none().then(no_report)),
+        }
+    }
+
+    fn image(self, cron: &Cron) -> GoldenImage {
+        GoldenImage {
+            template: Some(cron.template.clone()),
+            architecture: Some(cron.architecture.clone()),
+            namespace: cron.namespace.clone(),
+            cron: cron.name.clone(),
+            data_source: Some(cron.managed_data_source.clone()),
+            state: self.state,
+            since: self.since,
+            message: self.message,
+        }
+    }
+}
+
+fn text<'v>(value: Option<&'v Value>, field: &str) -> Option<&'v str> {
+    value?.pointer(field)?.as_str()
+}
+
+/// A condition of an object.
+fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
+    let conditions = object.pointer("/status/conditions")?.as_array()?;
+    let mut conditions = conditions.iter();
+    conditions.find(|it| it.get("type").and_then(Value::as_str) == Some(kind))
+}
+
+/// The condition of a volume whose importer fails.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/util.go, `setAnnotationsFromPodWithPrefix`: the last message of a
+/// container that has ended stays until it runs again.
+fn failure(volume: &Value) -> Option<&Value> {
+    let running = condition(volume, "Running")?;
+    let message = text(Some(running), "/message").unwrap_or_default();
+    let reason = text(Some(running), "/reason").unwrap_or_default();
+    let is_normal = [
+        "Completed",
+        "ContainerCreating",
+        "Pending",
+        "PodInitializing",
+        "ScratchSpaceRequired",
+    ]
+    .contains(&reason);
+    let is_stopped = text(Some(running), "/status") == Some("False");
+    let has_failed = text(Some(volume), "/status/phase") == Some("Failed");
+    (has_failed || is_stopped && !message.is_empty() && !is_normal).then_some(running)
+}

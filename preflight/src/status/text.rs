@@ -1,0 +1,317 @@
+//! A status for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anstyle::Style;
+
+use super::conditions::{Cause, Condition};
+use super::golden_images::{GoldenImage, SourceState, State};
+use super::{Status, alerts};
+use crate::foreign::{Foreign, one_line};
+use crate::prose::count;
+use crate::report::{counted, listed};
+use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
+
+/// The most objects that are named for one reason.
+const NAMED: usize = 20;
+
+pub(super) fn render(status: &Status, program: &str) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", status.object);
+    head(&mut text, status);
+    conditions(&mut text, &status.conditions, program);
+    golden_images(&mut text, status);
+    data_sources(&mut text, status);
+    if !status.leftovers.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n{BOLD}left over{BOLD:#}\n  Neither SSP nor CDI deletes these; look at them before you do:"
+        );
+        for left in &status.leftovers {
+            let _ = writeln!(text, "    {}", left.command);
+        }
+    }
+    alerts(&mut text, status, program);
+    if !status.unread.is_empty() {
+        let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
+        for unread in &status.unread {
+            let _ = writeln!(text, "  {}: {}", unread.kind, one_line(&unread.reason));
+        }
+    }
+    result(&mut text, status);
+    text
+}
+
+fn head(text: &mut String, status: &Status) {
+    let import = status.multi_arch_import.as_ref().map(Foreign::raw);
+    let import = import.map(|it| if it == "enabled" { "on" } else { "off" });
+    let shown = |value: &Option<Foreign>| value.as_ref().map(Foreign::to_string);
+    let nodes = (!status.nodes.is_empty()).then(|| counted(&status.nodes));
+    for (what, value) in [
+        ("multi-architecture import", import.map(str::to_owned)),
+        ("HCO", shown(&status.hco_version)),
+        ("workload nodes", nodes),
+        (
+            "new VMs without an architecture",
+            shown(&status.default_architecture),
+        ),
+    ] {
+        let value = value.unwrap_or_else(|| "none".to_owned());
+        let _ = writeln!(text, "{what:<36}{value}");
+    }
+}
+
+fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
+    if conditions.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{BOLD}what stops everything{BOLD:#}");
+    // One problem shows in several conditions.
+    let mut by_message: Vec<(&Condition, Vec<String>)> = Vec::new();
+    for condition in conditions {
+        let words = match condition.r#type {
+            "Degraded" => "is degraded",
+            "Available" => "is not available",
+            _ => "does not complete its reconcile",
+        };
+        let known = by_message.iter_mut().find(|(known, _)| {
+            (known.kind, &known.name, &known.message)
+                == (condition.kind, &condition.name, &condition.message)
+        });
+        match known {
+            Some((_, all)) => all.push(words.to_owned()),
+            None => by_message.push((condition, vec![words.to_owned()])),
+        }
+    }
+    let mut messages: Vec<&Foreign> = Vec::new();
+    let mut shown: Vec<&Cause> = Vec::new();
+    for (condition, words) in by_message {
+        let Condition {
+            kind,
+            namespace,
+            name,
+            ..
+        } = condition;
+        let words = words.join(" and ");
+        let _ = writeln!(
+            text,
+            "  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{}",
+            since(condition.since.as_ref())
+        );
+        if let Some(message) = &condition.message {
+            // The HyperConverged repeats the message of SSP.
+            let repeated = messages
+                .iter()
+                .find_map(|it| message.raw().strip_suffix(it.raw()));
+            let message = repeated.map_or_else(
+                || message.to_string(),
+                |own| {
+                    format!(
+                        "{} (the message above)",
+                        one_line(own.trim_end_matches([':', ' ']))
+                    )
+                },
+            );
+            let _ = writeln!(text, "      {message}");
+        }
+        messages.extend(&condition.message);
+        let Some(cause) = &condition.cause else {
+            continue;
+        };
+        if shown.contains(&cause) {
+            let _ = writeln!(text, "    {BOLD}cause{BOLD:#} the same");
+            continue;
+        }
+        shown.push(cause);
+        let mut what = Vec::new();
+        if let Some(template) = &cause.template {
+            what.push(format!("template `{template}`"));
+        }
+        if let Some(path) = &cause.path {
+            what.push(path.to_string());
+        }
+        if !cause.nodes.is_empty() {
+            what.push(format!("nodes {}", some(&cause.nodes)));
+        }
+        let _ = writeln!(text, "    {BOLD}cause{BOLD:#} {}", what.join(", "));
+        if let Some(fact) = &cause.fact {
+            let _ = writeln!(text, "      {fact}");
+        }
+        if let Some(rule) = &cause.rule {
+            let _ = writeln!(text, "      {DIM}{program} explain {rule}{DIM:#}");
+        }
+    }
+}
+
+fn golden_images(text: &mut String, status: &Status) {
+    let mut by_namespace: BTreeMap<&Foreign, Vec<&GoldenImage>> = BTreeMap::new();
+    for image in &status.golden_images {
+        let images = by_namespace.entry(&image.namespace).or_default();
+        images.push(image);
+    }
+    if by_namespace.is_empty() {
+        let none = if status.unknown.is_some() {
+            "unknown"
+        } else {
+            "none"
+        };
+        let _ = writeln!(text, "\n{BOLD}golden images{BOLD:#}\n  {none}");
+    }
+    for (namespace, images) in by_namespace {
+        let _ = writeln!(text, "\n{BOLD}golden images in {namespace}{BOLD:#}");
+        let name = |image: &GoldenImage| {
+            let name = image.data_source.as_ref().unwrap_or(&image.cron);
+            name.to_string()
+        };
+        let widths = images.iter().map(|image| name(image).chars().count());
+        let width = widths.max().unwrap_or_default().min(40);
+        for image in images {
+            let (style, sign) = shown(image.state);
+            let _ = writeln!(
+                text,
+                "  {style}{sign}{style:#} {:<width$}  {}",
+                name(image),
+                words(image, status)
+            );
+        }
+    }
+}
+
+fn shown(state: State) -> (Style, char) {
+    match state {
+        State::Ready | State::Uploaded => (GREEN, '✔'),
+        State::Importing | State::Waiting => (YELLOW, '…'),
+        State::NotCreated => (YELLOW, '+'),
+        State::Outdated => (YELLOW, '~'),
+        State::Failing | State::Rejected | State::NeverImported => (RED, '✘'),
+        State::LeftOver => (YELLOW, '-'),
+        State::Unknown => (YELLOW, '?'),
+    }
+}
+
+fn words(image: &GoldenImage, status: &Status) -> String {
+    let message = image.message.as_ref();
+    let message = message.map_or_else(String::new, |it| format!(": {it}"));
+    let since = since(image.since.as_ref());
+    match image.state {
+        State::Ready => format!("ready{since}"),
+        State::Uploaded => "its disk was uploaded, so SSP does not import it".to_owned(),
+        State::Importing => format!("importing{message}"),
+        State::Waiting => format!("not imported yet{message}"),
+        State::Failing => format!("the import fails{message}"),
+        State::NotCreated => format!("its DataImportCron {} is not created yet", image.cron),
+        State::Outdated => format!(
+            "its DataImportCron {} is not up to date: SSP deletes it and creates it again",
+            image.cron
+        ),
+        State::Rejected => format!("its DataImportCron {} is rejected{message}", image.cron),
+        State::NeverImported => format!("never imported{message}"),
+        State::LeftOver if status.stopped.is_some() || !status.conditions.is_empty() => format!(
+            "left over: SSP deletes the DataImportCron {} only when nothing stops SSP",
+            image.cron
+        ),
+        State::LeftOver => format!("left over: SSP deletes the DataImportCron {}", image.cron),
+        State::Unknown => "unknown".to_owned(),
+    }
+}
+
+fn data_sources(text: &mut String, status: &Status) {
+    if status.data_sources.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{BOLD}DataSources{BOLD:#}");
+    for source in &status.data_sources {
+        let what = match (source.state, &source.from, &source.to) {
+            (SourceState::NotCreated, ..) => "is not created yet".to_owned(),
+            (SourceState::LeftOver, ..) => "is left over; SSP deletes it".to_owned(),
+            (SourceState::PointsElsewhere, Some(from), Some(to)) => {
+                format!("points to {from}; SSP points it to {to}")
+            }
+            (SourceState::PointsElsewhere, _, Some(to)) => format!("SSP points it to {to}"),
+            (SourceState::PointsElsewhere, Some(from), None) => format!("still points to {from}"),
+            (SourceState::PointsElsewhere, None, None) => "is not up to date".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "  {YELLOW}!{YELLOW:#} {}/{} {what}",
+            source.namespace, source.name
+        );
+    }
+}
+
+fn alerts(text: &mut String, status: &Status, program: &str) {
+    let of = |state| status.alerts.iter().filter(move |it| it.state == state);
+    let _ = writeln!(text, "\n{BOLD}alerts{BOLD:#}");
+    let mut any = false;
+    for alert in of(alerts::State::Firing) {
+        any = true;
+        let after = match alert.after {
+            "0s" => String::new(),
+            after => format!(" after {after}"),
+        };
+        let objects = if alert.objects.is_empty() {
+            String::new()
+        } else {
+            format!(" for {}", some(&alert.objects))
+        };
+        let _ = writeln!(
+            text,
+            "  {YELLOW}!{YELLOW:#} {} fires{after}{objects}: {}\n      {DIM}{program} explain {}{DIM:#}",
+            alert.name, alert.why, alert.name
+        );
+    }
+    if !any {
+        let _ = writeln!(text, "  none has a cause");
+    }
+    for alert in of(alerts::State::Stale) {
+        let _ = writeln!(
+            text,
+            "  {DIM}{} is stale if it fires: {}{DIM:#}",
+            alert.name, alert.why
+        );
+    }
+    for alert in of(alerts::State::Unknown) {
+        let _ = writeln!(
+            text,
+            "  {DIM}{} is unknown: {}{DIM:#}",
+            alert.name, alert.why
+        );
+    }
+}
+
+fn result(text: &mut String, status: &Status) {
+    let _ = match (status.reached, &status.unknown) {
+        (Some(true), _) => writeln!(text, "\n{GREEN}ready{GREEN:#} Nothing is outstanding."),
+        (Some(false), _) => {
+            let (missing, sources) = (status.missing().count(), status.data_sources.len());
+            let mut parts = Vec::new();
+            for (number, what) in [(missing, "golden image"), (sources, "DataSource")] {
+                if number > 0 {
+                    parts.push(count(number, what));
+                }
+            }
+            let parts = parts.join(", ");
+            writeln!(text, "\n{YELLOW}not ready{YELLOW:#} Outstanding: {parts}.")
+        }
+        (None, why) => writeln!(
+            text,
+            "\n{YELLOW}unknown{YELLOW:#} {}.",
+            why.as_deref().unwrap_or_default()
+        ),
+    };
+}
+
+fn since(time: Option<&Foreign>) -> String {
+    time.map_or_else(String::new, |time| format!(" since {time}"))
+}
+
+/// Some of many names.
+fn some(names: &[Foreign]) -> String {
+    let (shown, more) = names.split_at(names.len().min(NAMED));
+    match more.len() {
+        0 => listed(shown),
+        more => format!("{} and {more} more", listed(shown)),
+    }
+}

@@ -1,0 +1,342 @@
+//! `status`: from files, and on a cluster made of recorded answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rstest::{Context, rstest};
+use serde_json::{Value, json};
+
+use super::deployed::with_namespace;
+use super::{check, command_on, files, run, scratch};
+use e2e_tests::{ApiServer, recorded};
+
+#[rstest]
+#[case::ready("status --from status-ready.yaml", 0)]
+#[case::all_states("status --from status-cluster.yaml", 1)]
+#[case::all_states_in_json("status --from status-cluster.yaml -o json", 1)]
+#[case::ready_in_markdown("status --from status-ready.yaml -o markdown", 0)]
+#[case::unknown_architecture("status --from status-unknown.yaml", 2)]
+#[case::uploaded("status --from status-uploaded.yaml", 1)]
+#[case::unread("status --from plan-cluster.yaml -q", 2)]
+#[case::no_hyperconverged("status --from nodes.yaml", 2)]
+#[case::no_nodes("status --from plan.yaml", 2)]
+#[case::no_source("status", 2)]
+#[case::wait_without_cluster("status --from status-ready.yaml --wait 10m", 2)]
+fn the_status_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    let name = context.description.unwrap();
+    check(&format!("status-{name}"), words, code);
+}
+
+/// The objects of a file, which has one on each line.
+fn objects(file: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(files().join(file)).unwrap();
+    let lines = text.lines().filter_map(|line| line.strip_prefix("  - "));
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+const CRONS: &str = "/apis/cdi.kubevirt.io/v1beta1/dataimportcrons";
+
+/// What an API server answers that has these objects.
+fn answers(objects: &[Value]) -> Vec<Value> {
+    let mut lists = BTreeMap::from([
+        (CRONS, Vec::new()),
+        ("/apis/cdi.kubevirt.io/v1beta1/datasources", Vec::new()),
+        ("/apis/cdi.kubevirt.io/v1beta1/datavolumes", Vec::new()),
+        ("/apis/ssp.kubevirt.io/v1beta3/ssps", Vec::new()),
+        ("/apis/hco.kubevirt.io/v1beta1/hyperconvergeds", Vec::new()),
+        ("/api/v1/nodes", Vec::new()),
+        ("/api/v1/persistentvolumeclaims", Vec::new()),
+    ]);
+    for object in objects {
+        let kind = object["kind"].as_str().unwrap().to_lowercase();
+        let list = lists
+            .iter_mut()
+            .find(|(path, _)| path.ends_with(&format!("/{kind}s")));
+        if let Some((_, list)) = list {
+            list.push(object.clone());
+        }
+    }
+    let mut answers: Vec<Value> = lists
+        .into_iter()
+        .map(|(path, items)| {
+            answer(
+                path,
+                &json!({"kind": "List", "metadata": {}, "items": items}),
+            )
+        })
+        .collect();
+    let version = json!({"groupVersion": "hco.kubevirt.io/v1beta1", "version": "v1beta1"});
+    let group = json!({"versions": [version], "preferredVersion": version});
+    answers.push(answer("/apis/hco.kubevirt.io", &group));
+    answers.extend(recorded());
+    answers
+}
+
+fn answer(path: &str, body: &Value) -> Value {
+    json!({"as": "admin", "request": format!("GET {path}"), "status": 200, "body": body})
+}
+
+fn forbidden(path: &str) -> Value {
+    let body = json!({"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no"});
+    json!({"as": "admin", "request": format!("GET {path}"), "status": 403, "body": body})
+}
+
+fn status(server: &ApiServer, words: &str) -> (Value, Option<i32>) {
+    let mut command = command_on(server);
+    let words = format!("status --cluster -o json -q {words}");
+    let output = command.args(words.split_whitespace()).output().unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    assert!(json.is_object(), "{output:?}");
+    (json, output.status.code())
+}
+
+#[rstest]
+#[case("status-ready.yaml")]
+#[case("status-cluster.yaml")]
+#[case("status-unknown.yaml")]
+fn a_snapshot_gives_the_same_status_as_its_cluster(#[case] file: &str) {
+    let server = ApiServer::start(answers(&objects(file)));
+    let (live, code) = status(&server, "");
+    let snapshot = scratch(&format!("status-snapshot-{file}")).join("snapshot.json");
+    let taken = command_on(&server)
+        .args(["snapshot", "--cluster", "-o"])
+        .arg(&snapshot)
+        .output()
+        .unwrap();
+    assert_eq!(taken.status.code(), Some(0), "{taken:?}");
+    let text = std::fs::read_to_string(&snapshot).unwrap();
+    assert!(!text.contains("secret"), "{text}");
+    let words = format!("status --from {} -o json -q", snapshot.display());
+    let from = run(&words);
+    let from_json: Value = serde_json::from_slice(&from.stdout).unwrap();
+    assert_eq!(from_json, live);
+    assert_eq!(from.status.code(), code);
+}
+
+#[test]
+fn a_wait_ends_when_everything_is_there() {
+    let ready = objects("status-ready.yaml");
+    let mut first = answer(CRONS, &json!({"kind": "List", "metadata": {}, "items": []}));
+    first["times"] = json!(1);
+    let server = ApiServer::start([vec![first], answers(&ready)].concat());
+    let (status, code) = status(&server, "--wait 10m");
+    assert_eq!(code, Some(0), "{status}");
+    assert_eq!(status["reached"], true);
+    let asked = server.asked();
+    let lists = asked.iter().filter(|it| it.contains("dataimportcrons"));
+    assert_eq!(lists.count(), 2);
+}
+
+#[test]
+fn a_wait_that_is_over_says_what_is_missing() {
+    let server = ApiServer::start(answers(&objects("status-cluster.yaml")));
+    let (status, code) = status(&server, "--wait 0");
+    assert_eq!(code, Some(1));
+    assert_eq!(status["reached"], false);
+    assert_eq!(status["goldenImages"][1]["state"], "failing");
+}
+
+#[test]
+fn a_missing_permission_costs_its_section_alone() {
+    let mut all = vec![forbidden("/apis/ssp.kubevirt.io/v1beta3/ssps")];
+    all.extend(answers(&objects("status-ready.yaml")));
+    let (without_ssp, code) = status(&ApiServer::start(all), "");
+    assert_eq!(code, Some(0), "{without_ssp}");
+    assert_eq!(without_ssp["unread"][0]["kind"], "SSP");
+    let alerts = without_ssp["alerts"].as_array().unwrap();
+    let alert = alerts
+        .iter()
+        .find(|it| it["name"] == "SSPFailingToReconcile");
+    assert_eq!(alert.unwrap()["state"], "unknown");
+
+    let mut all = vec![forbidden(CRONS)];
+    all.extend(answers(&objects("status-ready.yaml")));
+    let server = ApiServer::start(all);
+    // Waiting does not help.
+    let (without_crons, code) = status(&server, "--wait 10m");
+    assert_eq!(code, Some(2), "{without_crons}");
+    assert_eq!(without_crons["reached"], Value::Null);
+    assert_eq!(without_crons["goldenImages"][0]["state"], "unknown");
+}
+
+/// The rules of a role, as group, resource, and verb.
+fn granted(command: &str) -> BTreeSet<(String, String, String)> {
+    let output = run(&format!("rbac --for {command}"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let role = String::from_utf8(output.stdout).unwrap();
+    let mut granted = BTreeSet::new();
+    for rule in role.split("  - apiGroups: ").skip(1) {
+        let field = |name: &str| -> Vec<String> {
+            let (_, list) = rule.split_once(name).unwrap();
+            let (list, _) = list.split_once(']').unwrap();
+            let names = list.trim_start_matches([' ', '[']).split(", ");
+            names
+                .map(|name| name.trim_matches('"').to_owned())
+                .collect()
+        };
+        for resource in field("resources:") {
+            for verb in field("verbs:") {
+                granted.insert((field("")[0].clone(), resource.clone(), verb));
+            }
+        }
+    }
+    granted
+}
+
+/// What a server was asked for. Discovery is granted to everybody.
+fn asked(server: &ApiServer) -> BTreeSet<(String, String, String)> {
+    let mut all = BTreeSet::new();
+    for request in server.asked() {
+        let path = request.strip_prefix("GET ").unwrap();
+        let path = path.split('?').next().unwrap().trim_start_matches('/');
+        let parts: Vec<&str> = path.split('/').collect();
+        let (group, rest) = match parts.as_slice() {
+            ["api", _, rest @ ..] => ("", rest),
+            ["apis", group, _, rest @ ..] => (*group, rest),
+            _ => continue,
+        };
+        let rest = match rest {
+            ["namespaces", _, rest @ ..] if !rest.is_empty() => rest,
+            rest => rest,
+        };
+        let Some((resource, name)) = rest.split_first() else {
+            continue;
+        };
+        let verb = if name.is_empty() { "list" } else { "get" };
+        all.insert((group.to_owned(), (*resource).to_owned(), verb.to_owned()));
+    }
+    all
+}
+
+/// Kubewarden is installed, and the labels of a namespace select a policy.
+#[rstest]
+#[case("plan", "plan -f plan.yaml --cluster")]
+#[case("plan", "plan --cluster")]
+#[case("status", "status --cluster")]
+fn a_role_grants_what_is_read_and_no_more(#[case] command: &str, #[case] words: &str) {
+    let policy = json!({
+        "metadata": {"name": "ours"},
+        "spec": {
+            "module": "registry://mirror.test/hco-architecture-guard:v0.1.0",
+            "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
+        },
+    });
+    let mut all = answers(&objects("status-ready.yaml"));
+    all.push(answer("/apis/policies.kubewarden.io", &json!({})));
+    let policies = "/apis/policies.kubewarden.io/v1/clusteradmissionpolicies";
+    all.push(answer(policies, &json!({"items": [policy]})));
+    let namespaced =
+        "/apis/policies.kubewarden.io/v1/namespaces/kubevirt-hyperconverged/admissionpolicies";
+    all.push(answer(namespaced, &json!({"items": []})));
+    let all = with_namespace(all, Some(json!({"team": "a"})));
+    let server = ApiServer::start(all);
+    let output = command_on(&server).args(words.split_whitespace()).output();
+    let output = output.unwrap();
+    assert!(!output.stdout.is_empty(), "{output:?}");
+    let (granted, asked) = (granted(command), asked(&server));
+    let mut unused: Vec<_> = granted.difference(&asked).collect();
+    // Only a file is compared with one object, and only without one are all listed.
+    unused.retain(|(_, resource, _)| resource != "hyperconvergeds");
+    assert!(asked.is_subset(&granted), "{asked:?} {granted:?}");
+    assert!(unused.is_empty(), "{unused:?}");
+    assert!(
+        granted
+            .iter()
+            .all(|(.., verb)| ["get", "list", "watch"].contains(&&**verb))
+    );
+}
+
+#[test]
+fn a_role_is_as_reviewed() {
+    check("rbac-for-plan", "rbac --for plan", 0);
+    check("rbac-for-status", "rbac --for status", 0);
+}
+
+/// A DataImportCron that is there and has not been looked at, and one that may not clone.
+#[rstest]
+#[case(json!({}), "waiting", "CDI has not reported anything yet")]
+#[case(
+    json!({"conditions": [
+        {"type": "Progressing", "status": "False", "reason": "NotAuthorized", "message": "Not authorized"},
+    ]}),
+    "failing",
+    "Not authorized"
+)]
+#[case(
+    json!({"conditions": [
+        {"type": "Progressing", "status": "False", "reason": "NoImport", "message": "No current import"},
+        {"type": "UpToDate", "status": "False", "reason": "NoDigest", "message": "No source digest"},
+    ]}),
+    "waiting",
+    "No source digest"
+)]
+fn the_conditions_of_cdi_are_shown(
+    #[case] reported: Value,
+    #[case] state: &str,
+    #[case] message: &str,
+) {
+    let mut objects = objects("status-ready.yaml");
+    for object in &mut objects {
+        if object["kind"] == "DataImportCron" {
+            object["status"] = reported.clone();
+        }
+    }
+    let (status, code) = status(&ApiServer::start(answers(&objects)), "");
+    assert_eq!(code, Some(1));
+    let image = &status["goldenImages"][0];
+    assert_eq!(
+        (&image["state"], &image["message"]),
+        (&json!(state), &json!(message))
+    );
+}
+
+#[test]
+fn alerts_about_templates_are_stale_without_the_import() {
+    let mut objects = objects("status-cluster.yaml");
+    for object in &mut objects {
+        if object["kind"] == "HyperConverged" {
+            object["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(false);
+            object["status"]["dataImportCronTemplates"][0]["status"] = json!({});
+        }
+    }
+    let state = |objects: &[Value], name: &str| {
+        let (status, _) = status(&ApiServer::start(answers(objects)), "");
+        let alerts = status["alerts"].as_array().unwrap().clone();
+        let alert = alerts.into_iter().find(|it| it["name"] == name).unwrap();
+        (alert["state"].clone(), alert["objects"].clone())
+    };
+    let no_annotation = "HCOGoldenImageWithNoArchitectureAnnotation";
+    assert_eq!(state(&objects, no_annotation), (json!("stale"), json!([])));
+    let disabled = "HCOMultiArchGoldenImagesDisabled";
+    assert_eq!(state(&objects, disabled).0, "firing");
+    for object in &mut objects {
+        if object["kind"] == "HyperConverged" {
+            object["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+        }
+    }
+    let firing = (json!("firing"), json!(["good-cron"]));
+    assert_eq!(state(&objects, no_annotation), firing);
+    assert_eq!(state(&objects, disabled).0, "quiet");
+}
+
+#[test]
+fn a_message_from_outside_cannot_draw_on_the_terminal() {
+    let file = scratch("status-hostile").join("hostile.yaml");
+    let cluster = std::fs::read_to_string(files().join("status-cluster.yaml")).unwrap();
+    let hostile = cluster
+        .replace("Unable to process data", "\\u001b[2J\\n::error::")
+        .replace("wrong-cron", "wrong\\u001b[2J")
+        .replace("SSPNotAvailable", "\\n::error::");
+    assert_ne!(cluster, hostile);
+    std::fs::write(&file, hostile).unwrap();
+    for format in ["text", "json", "markdown"] {
+        let output = run(&format!("status --from {} -o {format}", file.display()));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.is_empty());
+        assert!(
+            !text.contains('\u{1b}') && !text.contains("\n::error::"),
+            "{text}"
+        );
+    }
+}
