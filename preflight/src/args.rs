@@ -439,7 +439,9 @@ pub(crate) enum Format {
     Github,
     /// Code Quality report, for GitLab merge requests
     Gitlab,
-    /// `PolicyReport`s, as Kubewarden's audit scanner writes them
+    /// Reports of openreports.io, as Kubewarden's audit scanner writes them
+    Openreports,
+    /// The same as `PolicyReport`s of wgpolicyk8s.io, the older API
     Policyreport,
 }
 

@@ -316,6 +316,7 @@ fn a_policy_with_unknown_settings_does_not_stop_the_others() {
     "never",
     true
 )]
+#[case::openreports("\"result\": \"fail\"", "never", true)]
 #[case::policyreport("\"result\": \"fail\"", "never", true)]
 #[case::markdown(
     "### ⚠️ HyperConverged `kubevirt-hyperconverged/kubevirt-hyperconverged` would be reported, not denied",

@@ -12,13 +12,14 @@ use super::{check, command_on, run, run_with};
 use e2e_tests::{ApiServer, recorded};
 
 /// The outputs for machines and reviews.
-const FORMATS: [&str; 7] = [
+const FORMATS: [&str; 8] = [
     "json",
     "markdown",
     "junit",
     "sarif",
     "github",
     "gitlab",
+    "openreports",
     "policyreport",
 ];
 
