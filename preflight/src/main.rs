@@ -17,6 +17,7 @@ mod files;
 mod fix;
 mod foreign;
 mod images;
+mod mirrors;
 mod module;
 mod notes;
 mod output;

@@ -4,6 +4,7 @@
 //! read objects ([`Objects`]) → connect ([`Connected`](connect::Connected)) → settings
 //! ([`Settled`](settle::Settled)) → nodes → judge ([`Prepared`])
 
+mod clusters;
 mod compare;
 mod connect;
 mod deployed;
@@ -18,6 +19,7 @@ mod snapshot;
 
 use anyhow::Result;
 
+pub(crate) use self::clusters::{OnCluster, contexts, on_each};
 pub(crate) use self::compare::{Compared, compare};
 pub(crate) use self::connect::cluster;
 pub(crate) use self::judge::Prepared;

@@ -10,7 +10,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::entry::{CLUSTER, Entry, Severity};
+use crate::entry::{CLUSTER, Entry, Severity, fingerprint};
 use crate::verdict::{Judged, Verdicts};
 
 /// The API of a report. The fields that are used are the same in both.
@@ -76,7 +76,15 @@ struct Line {
 }
 
 /// A report for each object, and one for what could not be judged.
-pub(super) fn render(verdicts: &Verdicts, api: Api) -> Result<String> {
+pub(super) fn render(verdicts: &[Verdicts], api: Api) -> Result<String> {
+    let reports: Vec<Report<'_>> = verdicts.iter().flat_map(|it| of_each(it, api)).collect();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": reports});
+    let mut text = serde_json::to_string_pretty(&list)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn of_each(verdicts: &Verdicts, api: Api) -> Vec<Report<'_>> {
     let objects = verdicts.objects.iter();
     let mut reports: Vec<Report<'_>> = objects.map(|object| of_object(object, api)).collect();
     if !verdicts.failures.is_empty() {
@@ -85,10 +93,19 @@ pub(super) fn render(verdicts: &Verdicts, api: Api) -> Result<String> {
         let errors = errors.collect();
         reports.push(report(api, "not-checked", None, None, errors));
     }
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": reports});
-    let mut text = serde_json::to_string_pretty(&list)?;
-    text.push('\n');
-    Ok(text)
+    let Some(context) = verdicts.context() else {
+        return reports;
+    };
+    // A context can have any name.
+    let digest = fingerprint(&[context.raw()]);
+    let digest = digest.get(..8).unwrap_or_default();
+    for report in &mut reports {
+        report.metadata.name = format!("{}-{digest}", report.metadata.name);
+        for line in &mut report.results {
+            line.properties.insert("cluster", context.raw().to_owned());
+        }
+    }
+    reports
 }
 
 fn of_object(object: &Judged, api: Api) -> Report<'_> {

@@ -7,13 +7,13 @@ use anyhow::{Context, Result, bail};
 use host::{Cluster, ClusterError, Connection};
 use serde_json::Value;
 
-use super::objects::{Objects, Purpose};
+use super::objects::{Objects, Purpose, Unread};
 use super::question::{Question, Written};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{self, Subject};
 use crate::failure::Failure;
-use crate::files::{self, Found};
+use crate::files::Found;
 use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
 use crate::progress::{self, Progress};
@@ -30,17 +30,27 @@ pub(crate) struct Connected<'s> {
 impl<'s> Objects<'s> {
     /// Connects to the cluster, if one is named, and reads the live objects.
     pub(super) fn connect(self, notes: &mut Notes) -> Result<Connected<'s>> {
+        let cluster = if self.subject.cluster {
+            Some(Arc::new(cluster(&self.subject.connection, notes)?))
+        } else {
+            None
+        };
+        self.on(cluster, notes)
+    }
+
+    /// Reads the live objects of this cluster.
+    pub(super) fn on(
+        self,
+        cluster: Option<Arc<Cluster>>,
+        notes: &mut Notes,
+    ) -> Result<Connected<'s>> {
         let Self {
             subject,
             purpose,
             found,
+            old,
             mut failures,
         } = self;
-        let cluster = if subject.cluster {
-            Some(Arc::new(cluster(&subject.connection, notes)?))
-        } else {
-            None
-        };
         let namespace = subject.connection.namespace.as_deref();
         let questions = if subject.filename.is_empty() {
             if purpose != Purpose::Fix {
@@ -48,7 +58,7 @@ impl<'s> Objects<'s> {
             }
             of_cluster(cluster.as_deref(), namespace)?
         } else {
-            let old = Old::of(subject, purpose, cluster.as_deref())?;
+            let old = Old::of(subject, old, purpose, cluster.as_deref());
             let mut questions = Vec::new();
             for found in found {
                 match old.question(found, namespace, notes) {
@@ -105,10 +115,12 @@ fn of_cluster(cluster: Option<&Cluster>, namespace: Option<&str>) -> Result<Vec<
     };
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
-        bail!(
+        let what = format!(
             "nothing to check: the cluster has no HyperConverged{}; specify a manifest with -f",
             one_line(&namespace.unwrap_or_default())
         );
+        let (file, line) = (None, None);
+        bail!(Unread::Nothing(Failure { file, line, what }));
     }
     Ok(live.into_iter().map(Question::live).collect())
 }
@@ -121,20 +133,16 @@ enum Old<'c> {
 }
 
 impl<'c> Old<'c> {
-    fn of(subject: &Subject, purpose: Purpose, cluster: Option<&'c Cluster>) -> Result<Self> {
-        match (&subject.old, cluster, purpose) {
-            (Some(path), ..) => {
-                let read = files::read(std::slice::from_ref(path), subject.walk());
-                if let Some(failure) = read.failures.first() {
-                    bail!("--old {failure}");
-                }
-                if read.found.is_empty() {
-                    bail!("--old {}: no HyperConverged in it", path.display());
-                }
-                Ok(Self::File(path.clone(), read.found))
-            }
-            (None, Some(cluster), _) => Ok(Self::Cluster(cluster, purpose)),
-            (None, None, _) => Ok(Self::Nowhere),
+    fn of(
+        subject: &Subject,
+        old: Option<Vec<Found>>,
+        purpose: Purpose,
+        cluster: Option<&'c Cluster>,
+    ) -> Self {
+        match (&subject.old, old, cluster) {
+            (Some(path), Some(found), _) => Self::File(path.clone(), found),
+            (_, _, Some(cluster)) => Self::Cluster(cluster, purpose),
+            (_, _, None) => Self::Nowhere,
         }
     }
 
