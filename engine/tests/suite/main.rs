@@ -26,8 +26,6 @@ mod generated;
 mod grants;
 mod images;
 #[cfg(not(target_arch = "wasm32"))]
-mod imports;
-#[cfg(not(target_arch = "wasm32"))]
 mod judged;
 #[cfg(not(target_arch = "wasm32"))]
 mod law;
