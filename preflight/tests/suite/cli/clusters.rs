@@ -262,7 +262,9 @@ fn clusters_are_asked_at_the_same_time() {
     let words = "check --cluster --all-contexts --request-timeout 20s -o json";
     let output = check.args(words.split_whitespace()).output().unwrap();
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for cluster in document["clusters"].as_array().unwrap() {
+    let clusters = document["clusters"].as_array().unwrap();
+    assert_eq!(clusters.len(), 2);
+    for cluster in clusters {
         let what = cluster["errors"][0]["what"].as_str().unwrap();
         assert!(
             what.contains("rejects the kubeconfig's credentials"),

@@ -82,7 +82,9 @@ fn notes_and_errors_go_elsewhere() {
         ));
         let printed = String::from_utf8(output.stdout).unwrap();
         assert!(
-            !printed.contains("skipped") && !printed.contains('\u{1b}'),
+            printed.contains("kubevirt-hyperconverged")
+                && !printed.contains("skipped")
+                && !printed.contains('\u{1b}'),
             "{printed}"
         );
         let beside = String::from_utf8(output.stderr).unwrap();
