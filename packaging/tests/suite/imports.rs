@@ -276,7 +276,7 @@ fn path(imports: &Imports, circle: &BTreeSet<Module>, begin: &Module) -> Vec<Mod
     let mut ways = vec![vec![begin.clone()]];
     let mut seen = BTreeSet::new();
     while let Some(way) = (!ways.is_empty()).then(|| ways.remove(0)) {
-        let last = way.last().expect("a way has a file");
+        let last = way.last().unwrap();
         for imported in imports.get(last).into_iter().flatten() {
             let way = [way.as_slice(), std::slice::from_ref(imported)].concat();
             if imported == begin {

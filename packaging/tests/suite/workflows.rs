@@ -469,7 +469,10 @@ fn the_handbook_is_published_once_whatever_runs_again() {
     let output = run(&publish, &checkout, &tag);
     let printed = String::from_utf8_lossy(&output.stdout);
     let why = "::error::neither files nor directories: ";
-    assert!(!output.status.success() && printed.contains(why), "{output:?}");
+    assert!(
+        !output.status.success() && printed.contains(why),
+        "{output:?}"
+    );
 }
 
 /// A directory with a list of dependencies that is not listed gets no updates.
