@@ -27,11 +27,11 @@ mod guests;
 mod images;
 mod kwctl;
 mod measure;
-mod nodes;
 mod picture;
 mod requests;
 mod tables;
 
+use e2e_tests::nodes;
 use host::Policy;
 use serde_json::json;
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use e2e_tests::nodes;
 use host::{HostCalls, Policy};
 use serde_json::{Map, Value, json};
 
 use crate::measure::{Measurements, timed};
-use crate::{nodes, requests, tables};
+use crate::{requests, tables};
 
 /// The name of a row, the templates of the request, and the settings. Each template has a different image.
 type Row = (&'static str, usize, &'static str);

@@ -8,39 +8,23 @@
 //! cache, and images that are.
 
 #![expect(
-    clippy::cast_possible_truncation,
-    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a program that measures, run by hand: it prints, and it stops when something is wrong"
 )]
-#![expect(
-    dead_code,
-    reason = "the modules are shared with evaluate.rs and with the tests"
-)]
+#![expect(dead_code, reason = "the requests are shared with evaluate.rs")]
 
-#[path = "../e2e-tests/tests/suite/api_server.rs"]
-mod api_server;
-#[path = "../e2e-tests/tests/suite/door.rs"]
-mod door;
-#[path = "../e2e-tests/tests/suite/module.rs"]
-mod module;
-mod nodes;
-#[path = "../e2e-tests/tests/suite/policy_server.rs"]
-mod policy_server;
 mod requests;
 
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use e2e_tests::{DockerRegistry, http};
+use e2e_tests::{DockerRegistry, NodeServer, PolicyServer, Starter, http, module, nodes};
+use host::Policy;
 use packaging::Metadata;
 use serde_json::{Map, Value, json};
-
-use self::api_server::ApiServer;
-use self::policy_server::{PolicyServer, Starter};
 
 const NODES: usize = 5_000;
 
@@ -71,14 +55,14 @@ fn nodes_table(program: PathBuf) {
         docker_config: None,
         directory: module::scratch("bench-policy-server").unwrap(),
     };
-    let ours = std::fs::read(module::built().unwrap()).unwrap();
+    let ours = std::fs::read(module::built(Policy::embedded_module()).unwrap()).unwrap();
     let blind = wat::parse_str(include_str!("blind.wat")).unwrap();
     let policies = Map::from_iter([
         ("ours".to_owned(), policy(&starter, "ours", &ours)),
         ("blind".to_owned(), policy(&starter, "blind", &blind)),
     ]);
     let list: Value = serde_json::from_slice(&nodes::node_list(NODES)).unwrap();
-    let api_server = ApiServer::start(&list, Vec::new()).unwrap();
+    let api_server = NodeServer::start(&list, Vec::new()).unwrap();
     let server = starter.start(&policies, Some(api_server.address)).unwrap();
 
     let plain = requests::create(&json!({}));
@@ -160,7 +144,7 @@ fn images_table(program: PathBuf) {
         docker_config: None,
         directory,
     };
-    let ours = std::fs::read(module::built().unwrap()).unwrap();
+    let ours = std::fs::read(module::built(Policy::embedded_module()).unwrap()).unwrap();
     let mut verify = policy(&starter, "ours", &ours);
     let ignore = verify.clone();
     verify["settings"] = json!({"images": "verify"});
@@ -172,7 +156,7 @@ fn images_table(program: PathBuf) {
     ]);
     let policies = Map::from_iter([("verify".to_owned(), verify), ("ignore".to_owned(), ignore)]);
     let list: Value = serde_json::from_slice(&nodes::node_list(3)).unwrap();
-    let api_server = ApiServer::start(&list, Vec::new()).unwrap();
+    let api_server = NodeServer::start(&list, Vec::new()).unwrap();
     let server = starter.start(&policies, Some(api_server.address)).unwrap();
 
     // Rows: no look-up, one and ten for the first time and again, and a request to the registry alone.

@@ -16,13 +16,13 @@
 
 mod guests;
 mod measure;
-mod nodes;
 mod requests;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use e2e_tests::nodes;
 use engine::placement::Placement;
 use host::{HostCalls, Policy};
 

@@ -44,7 +44,7 @@ type Requirement = fn(usize) -> Value;
 /// Kinds of terms.
 pub(crate) const KINDS_OF_TERMS: [(&str, Requirement); 4] = [
     ("In, another host name each", |index| {
-        let host = crate::nodes::host(index);
+        let host = e2e_tests::nodes::host(index);
         json!({"key": "kubernetes.io/hostname", "operator": "In", "values": [host]})
     }),
     (

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use e2e_tests::nodes;
 use serde_json::json;
 
 use crate::guests::{Host, least_memory};
 use crate::measure::{Measurements, Pair};
-use crate::{NODES, images, nodes, requests};
+use crate::{NODES, images, requests};
 
 pub(crate) const BLIND: &str = "list not read";
 pub(crate) const PLAIN: &str = "this policy";

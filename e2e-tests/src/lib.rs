@@ -17,9 +17,14 @@ mod crd;
 mod docker_registry;
 pub mod http;
 mod images;
+pub mod module;
 mod native;
+mod node_server;
+pub mod nodes;
 mod page;
+mod policy_server;
 pub mod ports;
+pub mod properties;
 mod required;
 mod scripted_registry;
 mod session;
@@ -33,7 +38,9 @@ pub use crd::crd;
 pub use docker_registry::{DOCKER, DockerRegistry, Manifest, MediaTypes, OCI};
 pub use images::Images;
 pub use native::Judged;
+pub use node_server::NodeServer;
 pub use page::{Page, pages};
+pub use policy_server::{PolicyServer, Starter, WORKERS};
 pub use required::{DOORS, is_required, not_run};
 pub use scripted_registry::{
     ARM64, Fault, RegistryRequest, ScriptedRegistry, SilentServer, response,

@@ -52,7 +52,7 @@ pub use beside::Beside;
 #[cfg(feature = "run")]
 pub use cache::{CacheError, cache_directory, private};
 #[cfg(feature = "run")]
-pub use cluster::{Cluster, ClusterError, Connection};
+pub use cluster::{Cluster, ClusterError, Connection, Contexts};
 #[cfg(feature = "run")]
 pub use error::HostError;
 pub use failing::Failing;

@@ -1,10 +1,12 @@
 //! YAML and JSON with the position of each value, read as kubectl reads them, and edits that keep everything else as it
 //! was: comments, order, quotation marks, indentation.
 //!
-//! Nothing here knows the policy, or any kind of object beyond the lists of Kubernetes.
+//! Nothing here knows the policy, or any kind of object but those that hold others: the lists of Kubernetes, and what Open
+//! Cluster Management distributes.
 
 #![forbid(unsafe_code)]
 
+mod distributed;
 mod edit;
 mod encoding;
 mod error;

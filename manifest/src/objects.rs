@@ -17,6 +17,10 @@ pub struct Object {
     /// Where it begins, counted from 1.
     pub line: usize,
     pub(crate) place: Place,
+    /// Whether it is inside of an object that distributes it.
+    pub(crate) is_distributed: bool,
+    /// Whether the object around it says that fields that are missing here stay as they are in the cluster.
+    pub is_merged: bool,
 }
 
 /// Reads the objects of a file: YAML in several documents, or JSON, one value after the other. The items of
@@ -93,6 +97,8 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
                 value: Value::Object(object),
                 line: place.line(),
                 place,
+                is_distributed: false,
+                is_merged: false,
             });
             return Ok(());
         }

@@ -1,14 +1,16 @@
 //! The command line.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use host::Counts;
 
-use crate::files::Walk;
+use crate::files::{Pattern, Walk};
 use crate::foreign::one_line;
+use crate::mirrors::Mirror;
 use crate::what_if::WhatIf;
 
 /// Check HyperConverged objects before you apply them.
@@ -127,6 +129,11 @@ pub(crate) struct Subject {
     #[arg(long, requires = "recursive", help_heading = "Objects")]
     include_ignored: bool,
 
+    /// Skip files and directories whose path, as it is printed, matches this pattern, for example 'charts/*' or '*.tmpl.yaml';
+    /// can be repeated
+    #[arg(long, value_name = "GLOB", help_heading = "Objects")]
+    exclude: Vec<Pattern>,
+
     /// A manifest with the old objects: the objects are checked as updates, which are not denied because of existing
     /// problems
     #[arg(long, value_name = "FILE", help_heading = "Objects")]
@@ -187,6 +194,7 @@ impl Subject {
         Walk {
             recursive: self.recursive,
             include_ignored: self.include_ignored,
+            exclude: self.exclude.clone(),
         }
     }
 }
@@ -204,6 +212,7 @@ impl Subject {
             files: Vec::new(),
             recursive: false,
             include_ignored: false,
+            exclude: Vec::new(),
             old: None,
             nodes: None,
             cluster,
@@ -251,9 +260,9 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "FILE", help_heading = CONNECTION)]
     kubeconfig: Option<PathBuf>,
 
-    /// The context to use instead of the current one
+    /// The context to use instead of the current one; can be repeated to check several clusters
     #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
-    context: Option<String>,
+    context: Vec<String>,
 
     /// The namespace for objects without a namespace, and for reading HyperConverged objects from the cluster
     #[arg(long, short = 'n', value_name = "NAMESPACE", help_heading = CONNECTION)]
@@ -286,6 +295,28 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// The contexts that are named, each once.
+    pub(crate) fn contexts(&self) -> Vec<String> {
+        let mut contexts = self.context.clone();
+        let mut seen = BTreeSet::new();
+        contexts.retain(|name| seen.insert(name.clone()));
+        contexts
+    }
+
+    /// The same with one context.
+    pub(crate) fn with_context(&self, name: &str) -> Self {
+        Self {
+            context: vec![name.to_owned()],
+            ..self.clone()
+        }
+    }
+
+    /// A flag that means one cluster.
+    pub(crate) fn of_one_cluster(&self) -> Option<&'static str> {
+        let token = self.token.as_ref().map(|_| "--token");
+        token.or(self.server.as_ref().map(|_| "--server"))
+    }
+
     /// The flags that say which cluster is asked, and as whom, for a command that is printed. In this context, because
     /// another one may be the current one when the command is run.
     pub(crate) fn flags(&self, context: Option<&str>) -> Vec<(&'static str, String)> {
@@ -313,7 +344,7 @@ impl From<&Connection> for host::Connection {
     fn from(words: &Connection) -> Self {
         Self {
             kubeconfig: words.kubeconfig.clone(),
-            context: words.context.clone(),
+            context: words.context.first().cloned(),
             namespace: words.namespace.clone(),
             impersonate: words.impersonate.clone(),
             impersonate_groups: words.impersonate_groups.clone(),
@@ -411,12 +442,16 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) subject: Subject,
 
-    /// Succeed if no file contains a HyperConverged, for example in a pre-commit hook
+    /// Succeed if no file contains a HyperConverged, for example in a pre-commit hook, or if a cluster has none
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
     #[command(flatten)]
     pub(crate) sent: Sent,
+
+    /// Check the clusters of all contexts of the kubeconfig; of contexts with the same cluster and user, only one
+    #[arg(long, conflicts_with = "context", help_heading = CONNECTION)]
+    pub(crate) all_contexts: bool,
 
     /// The format of the output
     #[arg(
@@ -479,7 +514,9 @@ pub(crate) enum Format {
     Github,
     /// Code Quality report, for GitLab merge requests
     Gitlab,
-    /// `PolicyReport`s, as Kubewarden's audit scanner writes them
+    /// Reports of openreports.io, as Kubewarden's audit scanner writes them
+    Openreports,
+    /// The same as `PolicyReport`s of wgpolicyk8s.io, the older API
     Policyreport,
 }
 
@@ -888,6 +925,19 @@ pub(crate) struct Images {
     #[arg(long, requires = "recursive")]
     pub(crate) include_ignored: bool,
 
+    /// Skip files and directories whose path, as it is printed, matches this pattern; can be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<Pattern>,
+
+    /// Look up images of FROM at TO first, for example quay.io/containerdisks=mirror.example.com/disks; can be repeated
+    #[arg(long, value_name = "FROM=TO")]
+    pub(crate) mirror: Vec<Mirror>,
+
+    /// The output of `oc get imagedigestmirrorset,imagetagmirrorset,imagecontentsourcepolicy -o yaml`: look up images at
+    /// these mirrors first; - for standard input; can be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mirrors: Vec<PathBuf>,
+
     /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
     #[arg(long, value_name = "FILE")]
     pub(crate) sources_path: Option<PathBuf>,
@@ -1041,7 +1091,22 @@ fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
 }
 
 fn command_of(name: &str) -> clap::Command {
-    Words::command()
+    let words = Words::command();
+    let commands: Vec<String> = words
+        .get_subcommands()
+        .filter(|it| it.get_name() != "check")
+        .filter(|it| it.get_arguments().any(|it| it.get_id() == "context"))
+        .map(|it| it.get_name().to_owned())
+        .collect();
+    let words = commands.into_iter().fold(words, |words, command| {
+        words.mut_subcommand(command, |command| {
+            command.mut_arg("context", |it| {
+                it.action(ArgAction::Set)
+                    .help("The context to use instead of the current one")
+            })
+        })
+    });
+    words
         .mut_subcommand("rbac", |rbac| {
             rbac.mut_arg("namespace", |it| {
                 it.help("The namespace of the service account")

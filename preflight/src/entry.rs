@@ -36,6 +36,8 @@ pub(crate) struct Entry<'v> {
     pub(crate) severity: Severity,
     /// The id of a rule, or what stands for one.
     pub(crate) rule: &'v str,
+    /// The context of the cluster, if that is to be named.
+    pub(crate) cluster: Option<&'v Foreign>,
     /// The object; none for what is about a file, or about nothing in particular.
     pub(crate) object: Option<&'v Judged>,
     pub(crate) finding: Option<&'v Finding>,
@@ -49,10 +51,26 @@ pub(crate) struct Entry<'v> {
 
 impl<'v> Entry<'v> {
     /// All of a check, in the order of the objects; then what could not be judged.
-    pub(crate) fn all(verdicts: &'v Verdicts) -> Vec<Self> {
-        let objects = verdicts.objects.iter().flat_map(Self::of_object);
-        let failures = verdicts.failures.iter().map(Self::of_failure);
-        objects.chain(failures).collect()
+    pub(crate) fn all(verdicts: &'v [Verdicts]) -> Vec<Self> {
+        let of_each = verdicts.iter().flat_map(|verdicts| {
+            let objects = verdicts.objects.iter().flat_map(Self::of_object);
+            let failures = verdicts.failures.iter().map(Self::of_failure);
+            let entries = objects.chain(failures);
+            entries.map(|entry| entry.on(verdicts.context()))
+        });
+        of_each.collect()
+    }
+
+    /// The same of one of several clusters.
+    fn on(self, cluster: Option<&'v Foreign>) -> Self {
+        let Some(name) = cluster else {
+            return self;
+        };
+        Self {
+            cluster,
+            fingerprint: fingerprint(&[name.raw(), &self.fingerprint]),
+            ..self
+        }
     }
 
     /// Those of an object.
@@ -75,6 +93,7 @@ impl<'v> Entry<'v> {
         Self {
             severity,
             rule,
+            cluster: None,
             object: Some(object),
             finding: Some(finding),
             place: object.place_of(finding.line),
@@ -92,6 +111,7 @@ impl<'v> Entry<'v> {
                 _ => Severity::Denied,
             },
             rule: OBJECT,
+            cluster: None,
             object: Some(object),
             finding: None,
             place: object.place_of(None),
@@ -107,6 +127,7 @@ impl<'v> Entry<'v> {
         Self {
             severity: Severity::Unjudged,
             rule,
+            cluster: None,
             object: None,
             finding: None,
             place: file.map(|file| Place {
@@ -118,11 +139,15 @@ impl<'v> Entry<'v> {
         }
     }
 
-    /// The text, behind the name of the object if it does not have it.
+    /// The text, behind the name of the cluster, and behind the name of the object if it does not have it.
     pub(crate) fn named(&self) -> String {
-        match self.object.map(Judged::unique_name) {
+        let named = match self.object.map(Judged::unique_name) {
             Some(name) if !self.text.contains(&name) => format!("{name}: {}", self.text),
             _ => self.text.clone(),
+        };
+        match self.cluster {
+            Some(cluster) => format!("{cluster}: {named}"),
+            None => named,
         }
     }
 
@@ -133,7 +158,8 @@ impl<'v> Entry<'v> {
     }
 }
 
-fn fingerprint(parts: &[&str]) -> String {
+/// A digest of parts of a text.
+pub(crate) fn fingerprint(parts: &[&str]) -> String {
     let mut fingerprint = Sha256::new();
     for part in parts {
         fingerprint.update(part);

@@ -7,12 +7,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use manifest::{Encoding, Object, decoded, objects};
 use serde_json::Value;
 
+pub(crate) use self::tree::Pattern;
 use self::tree::{Skipped, Tree};
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
@@ -33,11 +34,11 @@ pub(crate) struct Source {
     pub(crate) text: String,
     pub(crate) encoding: Encoding,
     /// All objects in it.
-    pub(crate) objects: Vec<Rc<Object>>,
+    pub(crate) objects: Vec<Arc<Object>>,
 }
 
 /// A HyperConverged of a file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Found {
     /// Where it is.
     pub(crate) place: Place,
@@ -49,8 +50,8 @@ pub(crate) struct Found {
 /// An object of a file, and its lines.
 #[derive(Debug, Clone)]
 pub(crate) struct InFile {
-    pub(crate) source: Rc<Source>,
-    pub(crate) object: Rc<Object>,
+    pub(crate) source: Arc<Source>,
+    pub(crate) object: Arc<Object>,
 }
 
 impl Source {
@@ -132,6 +133,7 @@ pub(crate) fn all_objects(path: &Path) -> Result<Vec<Value>> {
     let walk = Walk {
         recursive: true,
         include_ignored: true,
+        ..Walk::default()
     };
     let tree = Tree::of(&[path.to_owned()], walk);
     if let Some(failure) = tree.failures.first() {
@@ -178,16 +180,17 @@ impl Files {
         }
         match objects(&text) {
             Ok(objects) => {
-                let source = Rc::new(Source {
+                let objects = objects.into_iter().flat_map(Object::distributed);
+                let source = Arc::new(Source {
                     path: path.to_owned(),
                     root,
                     encoding: Encoding::of(&text),
                     // What is no text was refused.
                     text: decoded(&text).unwrap_or_default().into_owned(),
-                    objects: objects.into_iter().map(Rc::new).collect(),
+                    objects: objects.map(Arc::new).collect(),
                 });
                 for object in &source.objects {
-                    let (source, object) = (Rc::clone(&source), Rc::clone(object));
+                    let (source, object) = (Arc::clone(&source), Arc::clone(object));
                     self.object(&file, InFile { source, object });
                 }
             }
@@ -223,6 +226,12 @@ impl Files {
         let identity = Identity::of(&written.object.value);
         let line = written.object.line;
         if identity.is_hyperconverged() {
+            if written.object.is_merged {
+                let note = format!(
+                    "{file}:{line}: the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing"
+                );
+                self.notes.push(one_line(&note));
+            }
             let file = file.to_owned();
             let place = Place { file, line };
             self.found.push(Found {
@@ -242,6 +251,13 @@ impl Files {
             "HyperConverged" => {
                 let group = &identity.api_version;
                 let note = format!("{file}:{line}: skipped a HyperConverged of `{group}`");
+                return self.notes.push(one_line(&note));
+            }
+            // It becomes objects when the cluster evaluates it.
+            "ConfigurationPolicy" if has_raw_templates(&written.object.value) => {
+                let note = format!(
+                    "{file}:{line}: skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"
+                );
                 return self.notes.push(one_line(&note));
             }
             "" => "without a kind".to_owned(),
@@ -272,12 +288,21 @@ impl Files {
 }
 
 /// Which files of a directory are read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Walk {
     /// Those of subdirectories as well.
     pub(crate) recursive: bool,
     /// With subdirectories, also those that `.gitignore` names.
     pub(crate) include_ignored: bool,
+    /// None whose path, or that of a directory around it, matches one of these. Files that the user names, too.
+    pub(crate) exclude: Vec<Pattern>,
+}
+
+/// Whether a policy of Open Cluster Management has templates with a HyperConverged in a text.
+fn has_raw_templates(policy: &Value) -> bool {
+    let templates = policy.pointer("/spec/object-templates-raw");
+    let templates = templates.and_then(Value::as_str);
+    templates.is_some_and(|text| names_ours(text.as_bytes()))
 }
 
 /// Whether a text can have a HyperConverged.

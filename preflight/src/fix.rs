@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use host::Cluster;
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
 
 /// The questions without those about a file that is named twice, or by a symbolic link as well.
 fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
-    let mut sources: Vec<&Rc<Source>> = Vec::new();
+    let mut sources: Vec<&Arc<Source>> = Vec::new();
     let mut paths = BTreeSet::new();
     let mut once = Vec::new();
     for question in questions {
@@ -119,7 +119,7 @@ fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
         if paths.insert(path.unwrap_or_else(|_| source.path.clone())) {
             sources.push(source);
         }
-        if sources.iter().any(|known| Rc::ptr_eq(known, source)) {
+        if sources.iter().any(|known| Arc::ptr_eq(known, source)) {
             once.push(question);
         }
     }
@@ -238,15 +238,15 @@ impl<'q> Fixed<'q> {
     }
 
     /// The file, if the object is in one.
-    fn source(&self) -> Option<&'q Rc<Source>> {
+    fn source(&self) -> Option<&'q Arc<Source>> {
         let written = self.question.object.written();
         written.map(|written| &written.source)
     }
 
     /// Whether this is an object of a file.
-    fn is(&self, object: &Rc<Object>) -> bool {
+    fn is(&self, object: &Arc<Object>) -> bool {
         let written = self.question.object.written();
-        written.is_some_and(|written| Rc::ptr_eq(&written.object, object))
+        written.is_some_and(|written| Arc::ptr_eq(&written.object, object))
     }
 
     fn judged(self) -> Judged {
@@ -369,7 +369,7 @@ fn fix_files(
 ) -> Result<bool> {
     let is_same = |one: &Fixed<'_>, other: &Fixed<'_>| {
         let sources = one.source().zip(other.source());
-        sources.is_some_and(|(one, other)| Rc::ptr_eq(one, other))
+        sources.is_some_and(|(one, other)| Arc::ptr_eq(one, other))
     };
     let mut changes = false;
     for of_file in fixed.chunk_by_mut(is_same) {

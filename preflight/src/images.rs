@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use anyhow::{Result, bail};
-use engine::{Image, is_architecture};
-use serde::Serialize;
-use serde_json::Value;
-
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::files::{self, Walk};
 use crate::foreign::{self, one_line};
+use crate::mirrors::Mirrors;
 use crate::registries;
 use crate::terminal::{BOLD, DIM, GREEN, Terminal, YELLOW, print_raw};
+use anyhow::{Result, bail};
+use engine::{Image, is_architecture};
+use host::Registries;
+use serde::Serialize;
+use serde_json::Value;
 
 /// The annotation of a template.
 const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
@@ -42,6 +43,8 @@ struct Row {
     image: Image,
     /// For which templates.
     templates: Vec<Place>,
+    /// The mirror that answered.
+    mirror: Option<Image>,
     /// The answer of the registry.
     architectures: Result<BTreeSet<String>, String>,
 }
@@ -56,6 +59,7 @@ struct Place {
 
 /// `images`.
 pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
+    let mirrors = Mirrors::read(&args.mirror, &args.mirrors)?;
     let registries = registries::new(args.sources_path.as_deref())?;
     let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
     let mut ask = |image: Image, place: Option<Place>| match asked
@@ -78,12 +82,14 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let walk = Walk {
         recursive: args.recursive,
         include_ignored: args.include_ignored,
+        exclude: args.exclude.clone(),
     };
     let mut files = files::read(&args.filename, walk);
     if let Some(path) = &args.from {
         let everything = Walk {
             recursive: true,
             include_ignored: true,
+            exclude: Vec::new(),
         };
         let from = files::read(std::slice::from_ref(path), everything);
         files.found.extend(from.found);
@@ -126,19 +132,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
     }
-    let images = asked.iter().map(|(image, _)| image.clone()).collect();
-    let mut read = registries::architectures(&registries, images);
-    let rows: Vec<Row> = asked
-        .into_iter()
-        .filter_map(|(image, templates)| {
-            let architectures = read.remove(&image)?;
-            Some(Row {
-                image,
-                templates,
-                architectures,
-            })
-        })
-        .collect();
+    let rows = look_up(asked, &mirrors, &registries);
     for row in &rows {
         if let Err(why) = &row.architectures {
             failures.push(one_line(&format!("{}: {why}", row.image)));
@@ -156,6 +150,67 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     } else {
         Exit::Unjudged
     })
+}
+
+/// Looks up all images at once: each in its first place, then those that were not found there in their next one.
+fn look_up(
+    asked: Vec<(Image, Vec<Place>)>,
+    mirrors: &Mirrors,
+    registries: &Registries,
+) -> Vec<Row> {
+    let mut places: Vec<_> = asked
+        .iter()
+        .map(|(image, _)| mirrors.of(image).into_iter())
+        .collect();
+    let mut rows: Vec<Row> = asked
+        .into_iter()
+        .map(|(image, templates)| Row {
+            image,
+            templates,
+            mirror: None,
+            architectures: Err(String::new()),
+        })
+        .collect();
+    loop {
+        let next = rows.iter_mut().zip(&mut places);
+        let next = next.filter(|(row, _)| row.architectures.is_err());
+        let next: Vec<_> = next
+            .filter_map(|(row, at)| Some((row, at.next()?)))
+            .collect();
+        if next.is_empty() {
+            return rows;
+        }
+        let images = next.iter().map(|(_, at)| at.clone()).collect();
+        let read = registries::architectures(registries, images);
+        for (row, at) in next {
+            let answer = read.get(&at).cloned();
+            let answer = answer.unwrap_or_else(|| Err("it was not looked up".to_owned()));
+            row.add(at, answer);
+        }
+    }
+}
+
+impl Row {
+    /// The answer of another place. Of several errors all count: each mirror can be what should have had the image.
+    fn add(&mut self, at: Image, answer: Result<BTreeSet<String>, String>) {
+        let is_mirror = at != self.image;
+        self.architectures = match (answer, &self.architectures) {
+            (Ok(found), _) => Ok(found),
+            (Err(why), Err(before)) => {
+                let why = if is_mirror {
+                    format!("mirror {at}: {why}")
+                } else {
+                    why
+                };
+                let joint = if before.is_empty() { "" } else { "; " };
+                Err(format!("{before}{joint}{why}"))
+            }
+            (Err(_), Ok(found)) => Ok(found.clone()),
+        };
+        if self.architectures.is_ok() {
+            self.mirror = is_mirror.then_some(at);
+        }
+    }
 }
 
 /// The templates of an object that import from a URL.
@@ -224,6 +279,9 @@ fn text(rows: &[Row]) -> String {
             let place = one_line(&format!("template `{name}` ({file}:{line})"));
             let _ = writeln!(text, "  {DIM}{place}{DIM:#}");
         }
+        if let Some(mirror) = &row.mirror {
+            let _ = writeln!(text, "  {DIM}in the mirror {mirror}{DIM:#}");
+        }
         // Quoted as in JSON, which is YAML: an image can call its architecture anything.
         let value = foreign::json(&Value::from(annotation(architectures)).to_string());
         let _ = writeln!(text, "  {ANNOTATION}: {value}");
@@ -236,6 +294,9 @@ fn text(rows: &[Row]) -> String {
 struct JsonRow<'r> {
     image: String,
     templates: &'r [Place],
+    /// The mirror that answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mirror: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     architectures: Option<&'r BTreeSet<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -250,6 +311,7 @@ fn in_json(rows: &[Row]) -> Result<String> {
         JsonRow {
             image: row.image.to_string(),
             templates: &row.templates,
+            mirror: row.mirror.as_ref().map(ToString::to_string),
             architectures,
             annotations: architectures.map(|all| BTreeMap::from([(ANNOTATION, annotation(all))])),
             error: row.architectures.as_ref().err().map(String::as_str),

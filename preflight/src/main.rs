@@ -18,6 +18,7 @@ mod fix;
 mod foreign;
 mod images;
 mod leftovers;
+mod mirrors;
 mod module;
 mod notes;
 mod object_name;

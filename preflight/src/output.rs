@@ -5,7 +5,7 @@ mod gitlab;
 mod json;
 mod junit;
 mod markdown;
-mod policyreport;
+mod reports;
 mod sarif;
 mod text;
 
@@ -16,14 +16,15 @@ use crate::foreign;
 use crate::terminal::{Terminal, print_raw, width};
 use crate::verdict::Verdicts;
 
-/// Prints the verdicts.
-pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) -> Result<()> {
+/// Prints the verdicts: all, or those of each cluster.
+pub(crate) fn print(verdicts: &[Verdicts], format: Format, terminal: &Terminal) -> Result<()> {
     let text = match format {
         Format::Text => return terminal.print(&text::render(verdicts, width(), &terminal.name)),
         Format::Json => foreign::json(&json::render(verdicts)?),
         Format::Sarif => foreign::json(&sarif::render(verdicts)?),
         Format::Gitlab => foreign::json(&gitlab::render(verdicts)?),
-        Format::Policyreport => foreign::json(&policyreport::render(verdicts)?),
+        Format::Openreports => foreign::json(&reports::render(verdicts, reports::OPEN)?),
+        Format::Policyreport => foreign::json(&reports::render(verdicts, reports::POLICY)?),
         // None of them has colours, so nothing invisible in them is ours.
         Format::Markdown => foreign::lines(&markdown::render(verdicts)),
         Format::Junit => foreign::lines(&junit::render(verdicts)?),

@@ -1,6 +1,6 @@
 //! Remedies as edits of files.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use manifest::{EditError, Edited, Object, TextEdit, edited};
@@ -26,14 +26,14 @@ pub(crate) fn edits(written: &InFile, remedy: &Remedy) -> Option<Vec<TextEdit>> 
     let InFile { source, object } = written;
     let mut value = object.value.clone();
     patch(&mut value, remedy).ok()?;
-    let value_of = |it: &Rc<Object>| Rc::ptr_eq(it, object).then_some(&value);
+    let value_of = |it: &Arc<Object>| Arc::ptr_eq(it, object).then_some(&value);
     Some(edit(source, value_of).ok()?.edits)
 }
 
 /// The file with other values of some of its objects.
 pub(crate) fn edit<'v>(
     source: &'v Source,
-    value_of: impl Fn(&Rc<Object>) -> Option<&'v Value>,
+    value_of: impl Fn(&Arc<Object>) -> Option<&'v Value>,
 ) -> Result<Edited, EditError> {
     let objects = source.objects.iter();
     let objects = objects.map(|it| (&**it, value_of(it).unwrap_or(&it.value)));

@@ -4,6 +4,7 @@
 //! read objects ([`Objects`]) → connect ([`Connected`](connect::Connected)) → settings
 //! ([`Settled`](settle::Settled)) → nodes → judge ([`Prepared`])
 
+mod clusters;
 mod compare;
 mod connect;
 mod deployed;
@@ -19,6 +20,7 @@ mod snapshot;
 
 use anyhow::Result;
 
+pub(crate) use self::clusters::{OnCluster, contexts, on_each};
 pub(crate) use self::compare::{Compared, compare, observe};
 pub(crate) use self::connect::cluster;
 pub(crate) use self::judge::Prepared;

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use e2e_tests::module;
+
 use crate::control_plane::{ControlPlane, User};
-use crate::module;
 
 /// kubectl of one user, with a separate home directory, in which it caches data about the server.
 pub(crate) struct Kubectl {

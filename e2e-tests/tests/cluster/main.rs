@@ -18,8 +18,6 @@ mod certificates;
 mod control_plane;
 mod crd;
 mod kubectl;
-#[path = "../suite/module.rs"]
-mod module;
 mod policy;
 mod process;
 mod scenarios;

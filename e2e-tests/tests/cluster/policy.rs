@@ -1,9 +1,8 @@
 //! The ClusterAdmissionPolicy that we ship, and the webhook that Kubewarden's controller creates from it.
 
+use e2e_tests::module::ROOT;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
-
-use crate::module::ROOT;
 
 /// A ClusterAdmissionPolicy.
 #[derive(Clone)]

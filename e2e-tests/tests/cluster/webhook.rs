@@ -8,10 +8,9 @@ mod server;
 use std::fmt;
 use std::path::PathBuf;
 
-use e2e_tests::is_required;
+use e2e_tests::{is_required, module};
 
 use crate::control_plane::ControlPlane;
-use crate::module;
 use crate::policy::Policy;
 
 pub(crate) use broken::Broken;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use e2e_tests::ports::free_address;
 use e2e_tests::{
-    Answer, DOCKER, DockerRegistry, Fault, Judged, OCI, ScriptedRegistry, SilentServer, http,
+    Answer, DOCKER, DockerRegistry, Fault, Judged, NodeServer, OCI, PolicyServer, ScriptedRegistry,
+    SilentServer, Starter, WORKERS, http, module,
 };
 use engine::{Cluster, Registry, ServiceAccount};
 use host::{HostCalls, Policy, Record, Registries, handler_error};
@@ -17,11 +18,8 @@ use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Map, Value, json};
 use sources::Sources;
 
-use crate::api_server::ApiServer;
 use crate::door::{Outcome, Through};
 use crate::kwctl::Job;
-use crate::module;
-use crate::policy_server::{PolicyServer, Starter, WORKERS};
 
 /// The architectures of the nodes.
 const NODES: [&str; 3] = ["amd64", "arm64", "s390x"];
@@ -51,7 +49,7 @@ pub(crate) fn run(_: &[Judged<'_>]) -> Outcome {
 
 fn take_steps(docker_registry: &Path, kwctl: &Path, through: &mut Through) -> Result<(), String> {
     let registries = AllRegistries::start(docker_registry)?;
-    let policy = Policy::embedded_with(&module::options()).map_err(|error| error.to_string())?;
+    let policy = Policy::embedded_with(&crate::options()).map_err(|error| error.to_string())?;
     for image in [
         registries.plain("index:1"),
         registries.plain("single"),
@@ -67,11 +65,14 @@ fn take_steps(docker_registry: &Path, kwctl: &Path, through: &mut Through) -> Re
         return Ok(());
     };
     let api_server =
-        ApiServer::start(&node_list(), Vec::new()).map_err(|error| error.to_string())?;
+        NodeServer::start(&node_list(), Vec::new()).map_err(|error| error.to_string())?;
     let silent = SilentServer::start();
     let starter = Starter {
         program: policy_server,
-        module: format!("file://{}", module::annotated(kwctl)?.display()),
+        module: format!(
+            "file://{}",
+            module::annotated(kwctl, Policy::embedded_module())?.display()
+        ),
         sources: Some(registries.sources(&silent)?),
         docker_config: Some(registries.docker_config()?),
         directory: module::scratch("policy-server-images")?,
@@ -487,7 +488,11 @@ fn is_replayed(policy: &Policy, kwctl: &Path, image: &str) -> Result<(), String>
         wanted,
     };
     let file = module::scratch("images")?.join("session.yml");
-    let mistake = job.mistake(kwctl, &module::annotated(kwctl)?, &file);
+    let mistake = job.mistake(
+        kwctl,
+        &module::annotated(kwctl, Policy::embedded_module())?,
+        &file,
+    );
     mistake.map_or(Ok(()), Err)
 }
 

@@ -6,10 +6,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-use e2e_tests::{Answer, Judged, Refusal};
+use e2e_tests::{Answer, Judged, Refusal, module};
+use host::Policy;
 
 use crate::door::{Outcome, Through};
-use crate::module;
 
 /// As many as the build machines have cores.
 const THREADS: usize = 2;
@@ -19,7 +19,10 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
         return Outcome::NotRun("kwctl is not on PATH".to_owned());
     };
     let mut through = Through::default();
-    let (module, scratch) = match (module::annotated(&kwctl), module::scratch("kwctl")) {
+    let (module, scratch) = match (
+        module::annotated(&kwctl, Policy::embedded_module()),
+        module::scratch("kwctl"),
+    ) {
         (Ok(module), Ok(scratch)) => (module, scratch),
         (Err(error), _) | (_, Err(error)) => {
             through.wrong(error);

@@ -10,20 +10,27 @@
     reason = "a test that panics is a test that fails, and this one reports by itself"
 )]
 
-mod api_server;
 mod door;
 mod images;
 mod kwctl;
-mod module;
 mod policy_server;
 mod registry;
 mod wasm;
 
 use std::process::ExitCode;
 
-use e2e_tests::{Judged, cases, is_required};
+use e2e_tests::{Judged, cases, is_required, module};
+use host::Options;
 
 use crate::door::{Outcome, Through};
+
+/// As policy-server runs a module, but with a cache.
+fn options() -> Options {
+    Options {
+        cache: Some(module::caches().join("hco-preflight")),
+        ..Options::default()
+    }
+}
 
 /// Runs the cases through a door.
 type Door = fn(&[Judged<'_>]) -> Outcome;

@@ -2,29 +2,20 @@
 //! server. One policy-server for each cluster, one policy for each group of settings.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::io::{self, BufRead as _, BufReader};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use e2e_tests::http;
-use e2e_tests::ports::{self, free_address};
-use e2e_tests::{Answer, Judged, Refusal};
+use e2e_tests::ports::free_address;
+use e2e_tests::{Answer, Judged, NodeServer, Refusal, Starter, http, module};
+use host::Policy;
 use serde_json::{Map, Value, json};
 
-use crate::api_server::ApiServer;
 use crate::door::{Outcome, Through};
-use crate::module;
 
-/// The time limit for a policy-server to become ready, including compilation.
+/// The time limit for what a policy-server learns by itself.
 const START: Duration = Duration::from_mins(1);
-
-/// As in `deploy/`.
-pub(crate) const WORKERS: usize = 2;
 
 /// The case in which a node joins.
 const ON_ONE_ARCHITECTURE: &str = "documentation/defaults-on-one-architecture";
@@ -60,7 +51,7 @@ pub(crate) fn loads(
         directory: module::scratch("policy-server-registry")?,
     };
     let nodes = judged.case.cluster.list_of_api_server()?;
-    let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
+    let api_server = NodeServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
     let policies = Map::from_iter([("policy".to_owned(), starter.policy(judged))]);
     let server = starter.start(&policies, Some(api_server.address))?;
     mistake(server.address, "validate", "policy", judged).map_or(Ok(()), Err)
@@ -84,7 +75,10 @@ fn serve_all(
 ) -> Result<(), String> {
     let starter = Starter {
         program: program.to_owned(),
-        module: format!("file://{}", module::annotated(kwctl)?.display()),
+        module: format!(
+            "file://{}",
+            module::annotated(kwctl, Policy::embedded_module())?.display()
+        ),
         sources: None,
         docker_config: None,
         directory: module::scratch("policy-server")?,
@@ -123,7 +117,7 @@ fn serve_all(
 /// Without `mutating: true`, what the policy repairs is rejected.
 fn a_repair_needs_a_mutating_policy(starter: &Starter, judged: &Judged<'_>) -> Result<(), String> {
     let nodes = judged.case.cluster.list_of_api_server()?;
-    let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
+    let api_server = NodeServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
     let mut policy = starter.policy(judged);
     policy["allowedToMutate"] = json!(false);
     let policies = Map::from_iter([("policy".to_owned(), policy)]);
@@ -150,7 +144,7 @@ fn a_repair_needs_a_mutating_policy(starter: &Starter, judged: &Judged<'_>) -> R
 /// An object that is accepted on one architecture is denied after the watch reports a node of another one.
 fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(), String> {
     let nodes = judged.case.cluster.list_of_api_server()?;
-    let api_server = ApiServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
+    let api_server = NodeServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;
     let policies = Map::from_iter([("policy".to_owned(), starter.policy(judged))]);
     let server = starter.start(&policies, Some(api_server.address))?;
     if let Some(mistake) = mistake(server.address, "validate", "policy", judged) {
@@ -218,7 +212,7 @@ fn serve(
         Cluster::None | Cluster::Gone => None,
         Cluster::Nodes(nodes, denied) => {
             let nodes: Value = serde_json::from_str(nodes).map_err(|error| error.to_string())?;
-            let started = ApiServer::start(&nodes, denied.clone());
+            let started = NodeServer::start(&nodes, denied.clone());
             Some(started.map_err(|error| format!("the stub API server: {error}"))?)
         }
     };
@@ -249,7 +243,7 @@ fn serve(
 
 /// For any settings: one list and one watch of the nodes, and nothing else; or none, if no policy needs nodes.
 /// Otherwise, the error contains the requests.
-fn was_asked_for_nodes(api_server: &ApiServer, wanted: usize) -> Result<(), Vec<String>> {
+fn was_asked_for_nodes(api_server: &NodeServer, wanted: usize) -> Result<(), Vec<String>> {
     let begun = Instant::now();
     loop {
         let mut asked = api_server.asked();
@@ -292,190 +286,4 @@ fn mistake(to: SocketAddr, endpoint: &str, id: &str, judged: &Judged<'_>) -> Opt
         Err(error) => Some(error.to_string()),
     };
     difference.map(|difference| format!("  POST {path}\n{difference}"))
-}
-
-/// The options of a policy-server.
-pub(crate) struct Starter {
-    pub(crate) program: PathBuf,
-    /// Its address.
-    pub(crate) module: String,
-    /// The configuration of registries that differ from the default.
-    pub(crate) sources: Option<PathBuf>,
-    /// The directory of the `config.json` with its credentials.
-    pub(crate) docker_config: Option<PathBuf>,
-    pub(crate) directory: PathBuf,
-}
-
-impl Starter {
-    /// The policy of a case, with the access that the metadata requests, unless the case is about that.
-    fn policy(&self, judged: &Judged<'_>) -> Value {
-        let refusal = judged.case.cluster.refusal();
-        let resources = match refusal {
-            Some(Refusal::Resource) => json!([]),
-            _ => json!([{"apiVersion": "v1", "kind": "Node"}]),
-        };
-        let capabilities = match refusal {
-            Some(Refusal::Capability) => json!(["kubernetes/can_i"]),
-            _ => json!(["kubernetes/can_i", "kubernetes/list_resources_all", "oci/*"]),
-        };
-        json!({
-            "module": self.module,
-            "policyMode": "protect",
-            "settings": judged.case.settings(),
-            "allowedToMutate": judged.case.settings().get("repair").is_some(),
-            "contextAwareResources": resources,
-            "hostCapabilities": capabilities,
-        })
-    }
-
-    /// With invalid settings, policy-server reports them and does not start.
-    fn refusal_mistake(&self, judged: &Judged<'_>) -> Option<String> {
-        let expected = judged.refused_settings()?;
-        let policies = Map::from_iter([("policy".to_owned(), self.policy(judged))]);
-        match self.start(&policies, None) {
-            Ok(_) => Some("policy-server starts with these settings".to_owned()),
-            Err(log) => {
-                (!log.contains(&expected)).then(|| format!("expected {expected}, came to {log}"))
-            }
-        }
-    }
-
-    /// Starts a policy-server and waits until it is ready.
-    pub(crate) fn start(
-        &self,
-        policies: &Map<String, Value>,
-        api_server: Option<SocketAddr>,
-    ) -> Result<PolicyServer, String> {
-        ports::retried(|| self.try_to_start(policies, api_server))
-    }
-
-    fn try_to_start(
-        &self,
-        policies: &Map<String, Value>,
-        api_server: Option<SocketAddr>,
-    ) -> Result<PolicyServer, String> {
-        let write = |name: &str, value: &Value| -> io::Result<PathBuf> {
-            let file = self.directory.join(name);
-            // JSON is YAML.
-            std::fs::write(&file, value.to_string())?;
-            Ok(file)
-        };
-        let kubeconfig = api_server.map_or(Value::Null, kubeconfig);
-        let started = write("policies.yml", &json!(policies)).and_then(|policies| {
-            let kubeconfig = write("kubeconfig", &kubeconfig)?;
-            let (address, probe) = (free_address()?, free_address()?);
-            let child = Command::new(&self.program)
-                .env("KUBECONFIG", kubeconfig)
-                .env("RUST_BACKTRACE", "0")
-                // Many users set it to 1, which policy-server reads as an invalid value of a flag.
-                .env_remove("NO_COLOR")
-                // The user's proxy settings must not apply to registries on loopback.
-                .env_remove("HTTP_PROXY")
-                .env_remove("HTTPS_PROXY")
-                .env_remove("http_proxy")
-                .env_remove("https_proxy")
-                .env(
-                    "DOCKER_CONFIG",
-                    self.docker_config.as_ref().unwrap_or(&self.directory),
-                )
-                .args(["--addr", &Ipv4Addr::LOCALHOST.to_string()])
-                .args(["--port", &address.port().to_string()])
-                .args(["--readiness-probe-port", &probe.port().to_string()])
-                .args(["--workers", &WORKERS.to_string(), "--log-no-color"])
-                .arg("--ignore-kubernetes-connection-failure")
-                // Nothing is verified here: without a file, policy-server downloads one.
-                .args(["--sigstore-trust-config", "/dev/null"])
-                .arg("--policies-download-dir")
-                .arg(&self.directory)
-                .arg("--policies")
-                .arg(policies)
-                .args(
-                    self.sources
-                        .iter()
-                        .flat_map(|sources| [OsStr::new("--sources-path"), sources.as_os_str()]),
-                )
-                .stdin(Stdio::null())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()?;
-            Ok((PolicyServer { child, address }, probe))
-        });
-        let (mut server, probe) = started.map_err(|error| format!("policy-server: {error}"))?;
-        let log = server.log();
-        wait_until_ready(probe, &log)?;
-        Ok(server)
-    }
-}
-
-/// A running policy-server. It stops when this value is dropped.
-pub(crate) struct PolicyServer {
-    pub(crate) child: Child,
-    pub(crate) address: SocketAddr,
-}
-
-impl PolicyServer {
-    /// Its output, line by line; closed when it exits. Reading continues as long as it runs.
-    fn log(&mut self) -> Receiver<String> {
-        let (sender, receiver) = mpsc::channel();
-        let stdout = self
-            .child
-            .stdout
-            .take()
-            .map(|out| Box::new(out) as Box<dyn io::Read + Send>);
-        let stderr = self
-            .child
-            .stderr
-            .take()
-            .map(|err| Box::new(err) as Box<dyn io::Read + Send>);
-        for stream in [stdout, stderr].into_iter().flatten() {
-            let sender = sender.clone();
-            thread::spawn(move || {
-                for line in BufReader::new(stream).lines().map_while(Result::ok) {
-                    // Once it is ready, nothing reads its output.
-                    let _ = sender.send(line);
-                }
-            });
-        }
-        receiver
-    }
-}
-
-impl Drop for PolicyServer {
-    fn drop(&mut self) {
-        // It may have exited already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Queries the readiness probe after every line of the log, and at intervals.
-fn wait_until_ready(probe: SocketAddr, log: &Receiver<String>) -> Result<(), String> {
-    let begun = Instant::now();
-    let mut lines = String::new();
-    while begun.elapsed() < START {
-        match log.recv_timeout(Duration::from_millis(20)) {
-            Ok(line) => lines = lines + &line + "\n",
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(format!("policy-server did not start:\n{lines}"));
-            }
-        }
-        if matches!(http::send(probe, "GET", "/readiness", ""), Ok((200, _))) {
-            return Ok(());
-        }
-    }
-    Err(format!(
-        "policy-server is not ready after {START:?}:\n{lines}"
-    ))
-}
-
-fn kubeconfig(server: SocketAddr) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "stub", "cluster": {"server": format!("http://{server}")}}],
-        "users": [{"name": "stub", "user": {}}],
-        "contexts": [{"name": "stub", "context": {"cluster": "stub", "user": "stub"}}],
-        "current-context": "stub",
-    })
 }

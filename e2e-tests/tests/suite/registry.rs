@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use e2e_tests::{DockerRegistry, Judged, cases};
+use e2e_tests::{DockerRegistry, Judged, cases, module};
+use host::Policy;
 use packaging::{Home, Labels, Metadata, Registry};
 use serde_json::{Map, Value, json};
 
 use crate::door::{Outcome, Through};
-use crate::{module, policy_server};
+use crate::policy_server;
 
 /// The case for which policy-server is tested: the one in the README.
 const CASE: &str = "documentation/readme";
@@ -51,7 +52,7 @@ impl Steps {
         };
         let metadata = Metadata::parse(&of_root("policy-metadata.yml")?);
         let metadata = metadata.map_err(|error| format!("{error:#}"))?;
-        let built = read(module::built()?)?;
+        let built = read(module::built(Policy::embedded_module())?)?;
         let annotated = packaging::annotate(&built, metadata, of_root("README.md")?);
         Ok(Self {
             server,
@@ -158,7 +159,7 @@ impl Steps {
 
     /// All fields are equal except for kwctl's version, which kwctl adds and no program reads.
     fn annotated_as_by(&self, kwctl: &Path) -> Result<(), String> {
-        let theirs = module::annotated(kwctl)?;
+        let theirs = module::annotated(kwctl, Policy::embedded_module())?;
         let ours = self.file("annotated-policy.wasm");
         write(&ours, &self.annotated)?;
         let mut theirs = inspect(kwctl, &theirs)?;

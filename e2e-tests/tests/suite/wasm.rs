@@ -8,11 +8,10 @@ use host::{HostCalls, Policy};
 use serde_json::{Value, json};
 
 use crate::door::{Outcome, Through};
-use crate::module;
 
 pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
     let mut through = Through::default();
-    match Policy::embedded_with(&module::options()) {
+    match Policy::embedded_with(&crate::options()) {
         Ok(policy) => {
             let mut repaired = 0;
             for judged in cases {

@@ -4,22 +4,11 @@
 use std::fs;
 use std::path::Path;
 
+use e2e_tests::properties::{placements, policy};
 use e2e_tests::{Case, Judged, cases};
 use serde_json::{Value, json};
 
 use super::rows;
-
-#[path = "../../../fuzz/src/input.rs"]
-mod input;
-#[path = "../../../fuzz/src/placements.rs"]
-mod placements;
-#[expect(
-    clippy::panic,
-    clippy::option_option,
-    reason = "a finding stops the fuzzer; the outer option is what no model knows"
-)]
-#[path = "../../../fuzz/src/policy.rs"]
-mod policy;
 
 /// Runs a target on all inputs of its corpus.
 fn replay(name: &str, target: fn(&[u8])) {

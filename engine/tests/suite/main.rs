@@ -16,6 +16,7 @@ mod catalogue;
 mod chain;
 mod comparison;
 mod conformance;
+// The file of operators: `e2e-tests` is no place for it, because the tests of operators must not know the engine.
 #[path = "../../../operators/tests/suite/corpus.rs"]
 mod corpus;
 mod drift;
@@ -26,11 +27,7 @@ mod generated;
 mod grants;
 mod images;
 #[cfg(not(target_arch = "wasm32"))]
-mod imports;
-#[cfg(not(target_arch = "wasm32"))]
 mod judged;
-#[cfg(not(target_arch = "wasm32"))]
-mod law;
 mod pages;
 #[cfg(not(target_arch = "wasm32"))]
 mod properties;

@@ -1,11 +1,10 @@
 //! What holds of every input: no panic, bounded output, no dependence on order.
 
 use e2e_tests::FakeCluster;
+use e2e_tests::properties::law::holds;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-use super::law::holds;
 
 /// The words that fields of a HyperConverged have, so that random objects reach the code behind them.
 const WORDS: [&str; 36] = [

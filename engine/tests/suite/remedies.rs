@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 
+use e2e_tests::properties::law::{changes, law};
 use e2e_tests::{FakeCluster, Images, cases};
 use engine::{FindingReport, Outcome, RULES, RemedyReport, Repairs, Report, Rule};
 use proptest::prelude::*;
@@ -11,7 +12,6 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
 
 use super::generated::{Request, nodes, payload, repairable, request};
-use super::law::{changes, law};
 use super::rows;
 
 #[test]

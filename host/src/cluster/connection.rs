@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError, NamedContext};
 
 use super::ClusterError;
 
@@ -37,6 +37,15 @@ pub struct Connection {
     pub request_timeout: Option<Duration>,
 }
 
+/// The contexts of a kubeconfig.
+#[derive(Debug, Default)]
+pub struct Contexts {
+    /// One for each cluster and user: the current one, or the first.
+    pub names: Vec<String>,
+    /// The others, each with the one that stands for it.
+    pub same: Vec<(String, String)>,
+}
+
 /// Where a kubeconfig is if no flag names it.
 struct Environment<'e> {
     /// `KUBECONFIG`.
@@ -47,6 +56,48 @@ struct Environment<'e> {
 }
 
 impl Connection {
+    /// The contexts of the kubeconfig. Some programs make one for each namespace.
+    ///
+    /// # Errors
+    ///
+    /// If there is no kubeconfig, or it is wrong.
+    pub fn contexts(&self) -> Result<Contexts, ClusterError> {
+        let listed = std::env::var_os("KUBECONFIG");
+        let kubeconfig = self.kubeconfig(listed, std::env::home_dir())?;
+        let Some(mut kubeconfig) = kubeconfig else {
+            return Err(missing(&[PathBuf::from("~/.kube/config")]));
+        };
+        let current = kubeconfig.current_context.unwrap_or_default();
+        let mut contexts = Contexts::default();
+        let mut targets: Vec<((String, Option<String>), String)> = Vec::new();
+        let of_each = |named: &NamedContext| {
+            let context = named.context.as_ref();
+            context.map(|it| (it.cluster.clone(), it.user.clone()))
+        };
+        // The sort is stable.
+        let mut order: Vec<&NamedContext> = kubeconfig.contexts.iter().collect();
+        order.sort_by_key(|named| named.name != current);
+        for named in order {
+            let Some(target) = of_each(named) else {
+                continue;
+            };
+            if !targets.iter().any(|(known, _)| *known == target) {
+                targets.push((target, named.name.clone()));
+            }
+        }
+        for named in kubeconfig.contexts.drain(..) {
+            let target = of_each(&named);
+            let known = targets.iter().find(|(it, _)| Some(it) == target.as_ref());
+            match known {
+                Some((_, name)) if *name != named.name => {
+                    contexts.same.push((named.name, name.clone()));
+                }
+                _ => contexts.names.push(named.name),
+            }
+        }
+        Ok(contexts)
+    }
+
     /// What to connect to, and the name of the context; no name for the account of the pod that this runs in.
     pub(super) async fn config(&self) -> Result<(Config, Option<String>), ClusterError> {
         self.config_in(Environment {

@@ -6,16 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use e2e_tests::Images;
+use e2e_tests::properties::Input;
 use engine::Registry;
 use host::{HostCalls, Options, Policy, Verdict};
 use serde_json::Value;
-
-use input::Input;
-
-#[path = "../../../fuzz/src/input.rs"]
-mod input;
-#[path = "../../../fuzz/src/sessions.rs"]
-mod sessions;
 
 /// The inputs of a target: those of the corpus, or all below the directory `FUZZ_INPUTS` (`make fuzz`).
 fn inputs(target: &str) -> Vec<PathBuf> {
@@ -44,7 +38,7 @@ fn replay(name: &str, target: fn(&[u8])) {
 
 #[test]
 fn session() {
-    replay("session", sessions::session);
+    replay("session", crate::property::session);
 }
 
 /// The module answers to the inputs of `report` as the engine does, byte for byte.

@@ -17,6 +17,7 @@ mod hosts;
 mod metered;
 mod node_lists;
 mod operations;
+mod property;
 mod registries;
 mod sessions;
 mod worst;

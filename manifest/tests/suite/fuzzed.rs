@@ -2,13 +2,7 @@
 
 use std::fs;
 
-#[expect(
-    clippy::indexing_slicing,
-    clippy::only_used_in_recursion,
-    reason = "inputs of a known length, and a tree"
-)]
-#[path = "../../../fuzz/src/manifests.rs"]
-mod manifests;
+use super::property;
 
 #[test]
 fn manifest_yaml() {
@@ -17,7 +11,7 @@ fn manifest_yaml() {
     for entry in fs::read_dir(corpus).expect("a corpus") {
         let path = entry.expect("an entry").path();
         let input = fs::read(&path).expect("an input");
-        let result = std::panic::catch_unwind(|| manifests::manifest_yaml(&input));
+        let result = std::panic::catch_unwind(|| property::manifest_yaml(&input));
         assert!(result.is_ok(), "{}", path.display());
         inputs += 1;
     }

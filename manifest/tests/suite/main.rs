@@ -11,3 +11,9 @@ mod change;
 mod edit;
 mod fuzzed;
 mod objects;
+#[expect(
+    clippy::indexing_slicing,
+    clippy::only_used_in_recursion,
+    reason = "inputs of a known length, and a tree"
+)]
+mod property;

@@ -242,6 +242,7 @@ fn one_file_says_where_kubewarden_is() {
             let image = image.as_str().unwrap();
             assert!(image.starts_with("registry.invalid/"), "{overlay}: {image}");
         }
+        assert!(policies(&manifests).next().is_some(), "{overlay}");
         for policy in policies(&manifests) {
             let named = &policy["spec"]["settings"]["serviceAccount"];
             assert_eq!(named, account, "{overlay}");

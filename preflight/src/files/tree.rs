@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use globset::{Glob, GlobMatcher};
 use ignore::Match;
 use ignore::gitignore::Gitignore;
 
@@ -23,6 +25,27 @@ pub(super) struct Tree {
     pub(super) failures: Vec<Failure>,
     ignored: BTreeMap<PathBuf, Gitignore>,
     walk: Walk,
+}
+
+/// Which paths are not read: a `*` is any text, a `/` in it too.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern(GlobMatcher);
+
+impl FromStr for Pattern {
+    type Err = globset::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // Who completes the name of a directory with the shell gets a slash behind it.
+        let text = text.strip_prefix("./").unwrap_or(text);
+        let glob = Glob::new(text.strip_suffix('/').unwrap_or(text))?;
+        Ok(Self(glob.compile_matcher()))
+    }
+}
+
+impl Pattern {
+    fn matches(&self, path: &Path) -> bool {
+        self.0.is_match(path.strip_prefix(".").unwrap_or(path))
+    }
 }
 
 /// How many files were skipped in directories, by reason.
@@ -56,6 +79,9 @@ impl Tree {
             ..Self::default()
         };
         for path in paths {
+            if tree.is_excluded(path) {
+                continue;
+            }
             if path.is_dir() {
                 tree.directory(path, path);
             } else {
@@ -63,6 +89,17 @@ impl Tree {
             }
         }
         tree
+    }
+
+    /// Whether the user excludes a path, which is then counted.
+    fn is_excluded(&mut self, path: &Path) -> bool {
+        let is_named = path != Path::new(STDIN);
+        let is_excluded = is_named && self.walk.exclude.iter().any(|it| it.matches(path));
+        if is_excluded {
+            let excluded = "that --exclude matches";
+            self.skipped.add(excluded, excluded);
+        }
+        is_excluded
     }
 
     fn file(&mut self, path: &Path, root: Option<&Path>) {
@@ -91,6 +128,9 @@ impl Tree {
                 continue;
             }
             let path = entry.path();
+            if (path.is_dir() || is_manifest(&path)) && self.is_excluded(&path) {
+                continue;
+            }
             let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
             if path.is_dir() {
                 self.subdirectory(&path, is_link, root);

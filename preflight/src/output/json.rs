@@ -12,7 +12,16 @@ use crate::policy::Policy;
 use crate::report::Finding;
 use crate::verdict::{Judged, Origin, Verdicts};
 
-/// The whole.
+/// The verdicts of several clusters.
+#[derive(Serialize)]
+struct Several<'v> {
+    allowed: bool,
+    clusters: Vec<Document<'v>>,
+    /// What is about no cluster.
+    errors: Vec<Error<'v>>,
+}
+
+/// The whole, or that of one of several clusters.
 #[derive(Serialize)]
 struct Document<'v> {
     allowed: bool,
@@ -58,16 +67,35 @@ struct Object<'v> {
 }
 
 /// One line for each key, since people read it too.
-pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
-    let document = Document {
+pub(crate) fn render(verdicts: &[Verdicts]) -> Result<String> {
+    let mut text = match verdicts {
+        [verdicts] if !verdicts.is_one_of_several => {
+            serde_json::to_string_pretty(&document(verdicts))?
+        }
+        all => serde_json::to_string_pretty(&several(all))?,
+    };
+    text.push('\n');
+    Ok(text)
+}
+
+fn several(all: &[Verdicts]) -> Several<'_> {
+    let (of_clusters, others): (Vec<&Verdicts>, Vec<_>) =
+        all.iter().partition(|verdicts| verdicts.cluster.is_some());
+    let errors = others.iter().flat_map(|verdicts| &verdicts.failures);
+    Several {
+        allowed: all.iter().all(|it| it.exit() == Exit::Accepted),
+        clusters: of_clusters.into_iter().map(document).collect(),
+        errors: errors.map(error).collect(),
+    }
+}
+
+fn document(verdicts: &Verdicts) -> Document<'_> {
+    Document {
         allowed: verdicts.exit() == Exit::Accepted,
         objects: verdicts.objects.iter().map(object).collect(),
         errors: verdicts.failures.iter().map(error).collect(),
         cluster: verdicts.cluster.as_ref(),
-    };
-    let mut text = serde_json::to_string_pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    }
 }
 
 fn error(failure: &Failure) -> Error<'_> {

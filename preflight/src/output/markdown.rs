@@ -14,21 +14,26 @@ macro_rules! line {
 }
 
 /// A section for each object.
-pub(crate) fn render(verdicts: &Verdicts) -> String {
+pub(crate) fn render(verdicts: &[Verdicts]) -> String {
     let mut text = String::new();
+    for verdicts in verdicts {
+        of_each(&mut text, verdicts);
+    }
+    text
+}
+
+fn of_each(text: &mut String, verdicts: &Verdicts) {
     if let Some(cluster) = &verdicts.cluster {
         let whose = match &cluster.context {
             Some(context) => format!("context {}", code(context)),
             None => "service account of the Pod".to_owned(),
         };
-        line!(
-            text,
-            "Cluster: {whose} · API server {}\n",
-            code(&cluster.server)
-        );
+        let server = cluster.server.as_ref();
+        let server = server.map(|server| format!(" · API server {}", code(server)));
+        line!(text, "Cluster: {whose}{}\n", server.unwrap_or_default());
     }
     for object in &verdicts.objects {
-        section(&mut text, object);
+        section(text, object);
     }
     if !verdicts.failures.is_empty() {
         line!(text, "### ❗ Not checked\n");
@@ -37,7 +42,6 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
         }
         line!(text);
     }
-    text
 }
 
 fn section(text: &mut String, object: &Judged) {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use crate::exit::Exit;
-use crate::foreign::{self, Foreign, one_line};
+use crate::foreign::{self, Foreign, one_line, shell_word};
 use crate::prose::{Line, count, lines, wrap};
 use crate::report::{Boots, Finding, Level, Report, Template, counted, listed};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
@@ -17,21 +17,65 @@ const ROWS: usize = 12;
 /// How many existing problems of a rule are named.
 const CARRIED: usize = 3;
 
-/// All objects, then what to do.
-pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
+/// Writing to a String cannot fail.
+macro_rules! line {
+    ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
+}
+
+/// All objects, then what to do; of several clusters, one after the other.
+pub(crate) fn render(verdicts: &[Verdicts], width: usize, name: &str) -> String {
     let mut text = String::new();
-    for object in &verdicts.objects {
-        block(&mut text, object, width);
+    for verdicts in verdicts {
+        if let (Some(context), Some(cluster)) = (verdicts.context(), &verdicts.cluster) {
+            let server = cluster.server.as_ref();
+            let server = server.map(|server| format!("  {DIM}{server}{DIM:#}"));
+            let server = server.unwrap_or_default();
+            line!(text, "{BOLD}cluster {context}{BOLD:#}{server}");
+            if verdicts.objects.is_empty() && verdicts.exit() == Exit::Unjudged {
+                line!(text, "{RED}! not checked{RED:#}; see the errors.");
+            } else if verdicts.objects.is_empty() {
+                line!(text, "no HyperConverged");
+            } else {
+                text.push('\n');
+            }
+        }
+        for object in &verdicts.objects {
+            block(&mut text, object, width);
+        }
+        if !verdicts.objects.is_empty() {
+            closing(&mut text, verdicts, width, name);
+        }
+        if verdicts.context().is_some() {
+            text.push('\n');
+        }
     }
-    if !verdicts.objects.is_empty() {
-        closing(&mut text, verdicts, width, name);
+    let of_clusters: Vec<&Verdicts> = verdicts
+        .iter()
+        .filter(|it| it.context().is_some())
+        .collect();
+    if !of_clusters.is_empty() {
+        let exits: Vec<Exit> = of_clusters.iter().map(|it| it.exit()).collect();
+        let clusters = count(exits.len(), "cluster");
+        line!(text, "{BOLD}{clusters}{BOLD:#}: {}", came_to(&exits));
     }
     text
 }
 
-/// Writing to a String cannot fail.
-macro_rules! line {
-    ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
+/// How many ended how, for example `2 accepted, 1 denied`.
+fn came_to(exits: &[Exit]) -> String {
+    let mut came_to = Vec::new();
+    for (exit, word, style) in [
+        (Exit::Accepted, "accepted", GREEN),
+        (Exit::Denied, "denied", RED),
+        (Exit::Unjudged, "not checked", RED),
+    ] {
+        match exits.iter().filter(|it| **it == exit).count() {
+            0 => {}
+            all if all == exits.len() => came_to.push(format!("{style}{word}{style:#}")),
+            some => came_to.push(format!("{some} {style}{word}{style:#}")),
+        }
+    }
+    came_to.join(", ")
 }
 
 fn block(text: &mut String, object: &Judged, width: usize) {
@@ -245,12 +289,7 @@ fn by_rule<'f, 'a>(findings: &'f [&'a Finding]) -> impl Iterator<Item = &'f [&'a
 
 /// The counts, and what to do next.
 fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
-    let ended = |exit: Exit| {
-        let objects = verdicts.objects.iter();
-        objects.filter(|object| object.exit() == exit).count()
-    };
-    let (accepted, denied) = (ended(Exit::Accepted), ended(Exit::Denied));
-    let unjudged = ended(Exit::Unjudged);
+    let exits: Vec<Exit> = verdicts.objects.iter().map(Judged::exit).collect();
     let of = |level: Level| {
         let objects = verdicts.objects.iter();
         objects
@@ -258,26 +297,13 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
             .sum::<usize>()
     };
     let (problems, warnings) = (of(Level::Deny), of(Level::Warn));
-    let mut came_to = Vec::new();
-    for (number, word, style) in [
-        (accepted, "accepted", GREEN),
-        (denied, "denied", RED),
-        (unjudged, "not checked", RED),
-    ] {
-        match number {
-            0 => {}
-            all if all == verdicts.objects.len() => came_to.push(format!("{style}{word}{style:#}")),
-            some => came_to.push(format!("{some} {style}{word}{style:#}")),
-        }
-    }
     let what = if verdicts.objects.iter().any(|it| it.is_one_of_several) {
         "verdict"
     } else {
         "object"
     };
     let objects = count(verdicts.objects.len(), what);
-    let colon = if came_to.is_empty() { "" } else { ": " };
-    let mut summary = format!("{BOLD}{objects}{BOLD:#}{colon}{}", came_to.join(", "));
+    let mut summary = format!("{BOLD}{objects}{BOLD:#}: {}", came_to(&exits));
     if warnings > 0 {
         let _ = write!(summary, ", {}", count(warnings, "warning"));
     }
@@ -295,8 +321,15 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
             options if options.is_empty() => options,
             options => format!(" except {options}"),
         };
+        let (context, same) = match verdicts.context() {
+            Some(context) => {
+                let context = shell_word(&context.to_string());
+                (format!(" --context {context}"), "same other options")
+            }
+            None => (String::new(), "same options"),
+        };
         let fix = format!(
-            "`{name} fix` with the same options{except}{more} shows how to fix {findings}."
+            "`{name} fix{context}` with the {same}{more}{except} shows how to fix {findings}."
         );
         for line in wrap(&fix, width) {
             line!(text, "{line}");

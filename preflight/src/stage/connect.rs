@@ -8,14 +8,14 @@ use host::{Cluster, ClusterError, Connection};
 use serde_json::Value;
 
 use super::live::Live;
-use super::objects::{Objects, Purpose};
+use super::objects::{Objects, Purpose, Unread};
 use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{self, Subject};
 use crate::failure::Failure;
-use crate::files::{self, Found};
+use crate::files::Found;
 use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
 use crate::progress::{self, Progress};
@@ -34,17 +34,27 @@ pub(crate) struct Connected<'s> {
 impl<'s> Objects<'s> {
     /// Connects to the cluster, if one is named, and reads the live objects.
     pub(super) fn connect(self, notes: &mut Notes) -> Result<Connected<'s>> {
+        let cluster = if self.subject.cluster {
+            Some(Arc::new(cluster(&self.subject.connection, notes)?))
+        } else {
+            None
+        };
+        self.on(cluster, notes)
+    }
+
+    /// Reads the live objects of this cluster.
+    pub(super) fn on(
+        self,
+        cluster: Option<Arc<Cluster>>,
+        notes: &mut Notes,
+    ) -> Result<Connected<'s>> {
         let Self {
             subject,
             purpose,
             found,
+            old,
             mut failures,
         } = self;
-        let cluster = if subject.cluster {
-            Some(Arc::new(cluster(&subject.connection, notes)?))
-        } else {
-            None
-        };
         let files = match &subject.from {
             Some(path) => Some(Arc::new(Snapshot::of_files(path, Reader::Check, notes)?)),
             None => None,
@@ -57,7 +67,7 @@ impl<'s> Objects<'s> {
             }
             of_cluster(live, namespace)?
         } else {
-            let old = Old::of(subject, purpose, live)?;
+            let old = Old::of(subject, old, purpose, live);
             let mut questions = Vec::new();
             for found in found {
                 match old.question(found, namespace, notes) {
@@ -115,11 +125,13 @@ fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Que
     };
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
-        bail!(
+        let what = format!(
             "nothing to check: {} has no HyperConverged{}; specify a manifest with -f",
             there.name(),
             one_line(&namespace.unwrap_or_default())
         );
+        let (file, line) = (None, None);
+        bail!(Unread::Nothing(Failure { file, line, what }));
     }
     Ok(live.into_iter().map(Question::live).collect())
 }
@@ -132,20 +144,16 @@ enum Old<'c> {
 }
 
 impl<'c> Old<'c> {
-    fn of(subject: &Subject, purpose: Purpose, live: Option<Live<'c>>) -> Result<Self> {
-        match (&subject.old, live, purpose) {
-            (Some(path), ..) => {
-                let read = files::read(std::slice::from_ref(path), subject.walk());
-                if let Some(failure) = read.failures.first() {
-                    bail!("--old {failure}");
-                }
-                if read.found.is_empty() {
-                    bail!("--old {}: no HyperConverged in it", path.display());
-                }
-                Ok(Self::File(path.clone(), read.found))
-            }
-            (None, Some(live), _) => Ok(Self::Live(live, purpose)),
-            (None, None, _) => Ok(Self::Nowhere),
+    fn of(
+        subject: &Subject,
+        old: Option<Vec<Found>>,
+        purpose: Purpose,
+        live: Option<Live<'c>>,
+    ) -> Self {
+        match (&subject.old, old, live) {
+            (Some(path), Some(found), _) => Self::File(path.clone(), found),
+            (_, _, Some(live)) => Self::Live(live, purpose),
+            (_, _, None) => Self::Nowhere,
         }
     }
 

@@ -152,7 +152,7 @@ impl Prepared<'_> {
         let cluster = self.cluster()?;
         Some(Origin {
             context: cluster.context().map(Foreign::from),
-            server: Foreign::from(cluster.server()),
+            server: Some(Foreign::from(cluster.server())),
         })
     }
 

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use super::nodes;
 use crate::args::{AsIf, Subject};
 use crate::failure::Failure;
-use crate::files::{self, Files, Found};
+use crate::files::{self, Files, Found, Walk};
 use crate::foreign::one_line;
 use crate::notes::Notes;
 
@@ -31,10 +31,13 @@ impl Purpose {
 }
 
 /// The objects of the files.
+#[derive(Clone)]
 pub(crate) struct Objects<'s> {
     pub(super) subject: &'s Subject,
     pub(super) purpose: Purpose,
     pub(super) found: Vec<Found>,
+    /// Those of `--old`.
+    pub(super) old: Option<Vec<Found>>,
     pub(super) failures: Vec<Failure>,
 }
 
@@ -59,19 +62,37 @@ impl<'s> Objects<'s> {
         for note in &skipped {
             notes.push(note);
         }
+        let old = subject.old.as_deref();
         Ok(Self {
             subject,
             purpose,
             found,
+            old: old.map(|path| self::old(subject, path)).transpose()?,
             failures,
         })
     }
 }
 
+fn old(subject: &Subject, path: &Path) -> Result<Vec<Found>> {
+    let walk = Walk {
+        // What is excluded can be the old objects beside the new ones.
+        exclude: Vec::new(),
+        ..subject.walk()
+    };
+    let read = files::read(&[path.to_owned()], walk);
+    if let Some(failure) = read.failures.first() {
+        bail!("--old {failure}");
+    }
+    if read.found.is_empty() {
+        bail!("--old {}: no HyperConverged in it", path.display());
+    }
+    Ok(read.found)
+}
+
 /// Why there is nothing to judge.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unread {
-    /// The files have no `HyperConverged`.
+    /// The files, or the cluster, have no `HyperConverged`.
     #[error("{0}")]
     Nothing(Failure),
     /// No file could be read.

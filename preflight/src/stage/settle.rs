@@ -27,7 +27,7 @@ pub(crate) struct Settled<'s> {
     pub(super) files: Option<Arc<Snapshot>>,
     pub(super) questions: Vec<Question>,
     pub(super) failures: Vec<Failure>,
-    pub(super) module: Module,
+    pub(super) module: Arc<Module>,
     /// Those of the user or the defaults.
     pub(super) settings: Settings,
     /// Those of the cluster's policies.
@@ -36,16 +36,15 @@ pub(crate) struct Settled<'s> {
     pub(super) namespace: String,
 }
 
-impl<'s> Connected<'s> {
-    /// Compiles the module, and lets it validate the settings of the user and of the cluster's policies.
-    pub(super) fn settle(self, notes: &mut Notes) -> Result<Settled<'s>> {
-        let Self {
-            subject,
-            cluster,
-            files,
-            questions,
-            failures,
-        } = self;
+/// The module, and the settings of the user: the same for all clusters.
+pub(super) struct Own {
+    module: Arc<Module>,
+    settings: Value,
+}
+
+impl Own {
+    /// Compiles the module, and lets it validate the settings of the user.
+    pub(super) fn load(subject: &Subject, notes: &mut Notes) -> Result<Self> {
         let progress = Progress::start("compiling the module");
         let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
         if let Some(why) = &module.uncached {
@@ -61,6 +60,30 @@ impl<'s> Connected<'s> {
                 bail!("--level: {mistakes}");
             }
         }
+        Ok(Self {
+            module: Arc::new(module),
+            settings,
+        })
+    }
+}
+
+impl<'s> Connected<'s> {
+    /// Compiles the module, and lets it validate the settings of the user and of the cluster's policies.
+    pub(super) fn settle(self, notes: &mut Notes) -> Result<Settled<'s>> {
+        let own = Own::load(self.subject, notes)?;
+        self.settle_with(&own, notes)
+    }
+
+    /// Lets the module validate the settings of the cluster's policies.
+    pub(super) fn settle_with(self, own: &Own, notes: &mut Notes) -> Result<Settled<'s>> {
+        let Self {
+            subject,
+            cluster,
+            files,
+            questions,
+            failures,
+        } = self;
+        let module = Arc::clone(&own.module);
         let live = Live::of(cluster.as_deref(), files.as_deref());
         let namespace = live.map_or("", Live::namespace).to_owned();
         let mut deployed = match live {
@@ -83,7 +106,7 @@ impl<'s> Connected<'s> {
             questions,
             failures,
             module,
-            settings: Settings::of_user(settings),
+            settings: Settings::of_user(own.settings.clone()),
             deployed,
             namespace,
         })

@@ -1,6 +1,7 @@
 //! The command as a user runs it: what it prints and what it ends with, as it was reviewed.
 
 mod cluster;
+mod clusters;
 mod deployed;
 mod documentation;
 mod explain;

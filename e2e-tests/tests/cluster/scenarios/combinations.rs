@@ -3,11 +3,11 @@
 
 use std::process::Command;
 
+use e2e_tests::module::ROOT;
 use e2e_tests::{Page, crd};
 use serde_json::json;
 
 use super::manifests::is_accepted;
-use crate::module::ROOT;
 use crate::waiting::until;
 use crate::world::World;
 

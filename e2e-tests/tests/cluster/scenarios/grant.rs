@@ -1,9 +1,9 @@
 //! Scenario 6: policy-server does not have permission to read nodes.
 
+use e2e_tests::module::ROOT;
 use serde_json::json;
 
 use crate::kubectl::KubectlOutput;
-use crate::module::ROOT;
 use crate::policy::Policy;
 use crate::scenarios::preflight;
 use crate::waiting::until;

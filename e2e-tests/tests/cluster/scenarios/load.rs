@@ -1,14 +1,10 @@
 //! Scenario 10: many updates, one after the other and at the same time, on a cluster of a thousand nodes.
 
-// Nodes of the size that the benchmarks use.
-#[path = "../../../../benches/nodes.rs"]
-#[expect(clippy::cast_possible_truncation, reason = "so the benchmarks have it")]
-mod nodes;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use e2e_tests::nodes;
 use serde_json::{Value, json};
 
 use crate::api::Api;

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use e2e_tests::module::ROOT;
 use e2e_tests::{Page, crd};
 use serde_json::{Value, json};
 
-use crate::module::ROOT;
 use crate::policy::{Policy, documents};
 use crate::waiting::until;
 use crate::world::World;

@@ -1,9 +1,9 @@
 //! Scenario 2: kubectl shows the whole message of the policy, as in README.md.
 
+use e2e_tests::module::ROOT;
 use serde_json::Value;
 
 use crate::crd::{template, together};
-use crate::module::ROOT;
 use crate::world::{WEBHOOK, World};
 
 pub(crate) fn run(world: &World<'_>) {

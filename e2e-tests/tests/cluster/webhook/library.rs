@@ -9,6 +9,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use e2e_tests::module;
 use host::{
     Capabilities, Cluster, Connection, Granted, HostCalls, HostError, Options, Registries,
     Resource, Timely, Verdict,
@@ -21,7 +22,6 @@ use tokio::task::spawn_blocking;
 
 use super::server::Server;
 use crate::control_plane::ControlPlane;
-use crate::module;
 use crate::policy::Policy;
 
 struct Serving {
@@ -61,7 +61,8 @@ fn router(policy: &Policy, kubeconfig: &std::path::Path) -> Router {
     let deadline = Duration::from_secs(deadline);
     let options = Options {
         deadline: Some(deadline),
-        ..module::options()
+        cache: Some(module::caches().join("hco-preflight")),
+        ..Options::default()
     };
     let serving = Serving {
         module: host::Policy::embedded_with(&options).expect("the module"),

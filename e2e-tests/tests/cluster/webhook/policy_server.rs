@@ -4,15 +4,15 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
+use e2e_tests::module;
+use e2e_tests::ports::{self, free_address};
 use serde_json::json;
 
 use crate::api::Api;
 use crate::control_plane::ControlPlane;
-use crate::module;
 use crate::policy::Policy;
 use crate::process::Process;
 use crate::waiting::until;
-use e2e_tests::ports::{self, free_address};
 
 /// A policy-server, ended with this value.
 pub(crate) struct PolicyServer {
@@ -51,7 +51,8 @@ pub(super) fn start(
 ) -> PolicyServer {
     static MODULE: OnceLock<String> = OnceLock::new();
     let module = MODULE.get_or_init(|| {
-        let module = module::annotated(kwctl).expect("an annotated module");
+        let module =
+            module::annotated(kwctl, host::Policy::embedded_module()).expect("an annotated module");
         format!("file://{}", module.display())
     });
     let directory = control_plane.directory();

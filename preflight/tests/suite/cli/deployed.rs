@@ -150,6 +150,7 @@ fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
     let words = "check -f accepted-live.yaml --cluster";
     let output = command_on(&server).args(words.split_whitespace()).output();
     let shown = shown(words, &output.unwrap());
+    assert!(shown.contains("exit 0"), "{shown}");
     assert!(!shown.contains("looked up"), "{shown}");
 }
 
@@ -316,6 +317,7 @@ fn a_policy_with_unknown_settings_does_not_stop_the_others() {
     "never",
     true
 )]
+#[case::openreports("\"result\": \"fail\"", "never", true)]
 #[case::policyreport("\"result\": \"fail\"", "never", true)]
 #[case::markdown(
     "### ⚠️ HyperConverged `kubevirt-hyperconverged/kubevirt-hyperconverged` would be reported, not denied",
@@ -378,8 +380,10 @@ fn settings_of_the_user_override() {
     let server = ApiServer::start(with_policies(&[policy("a", "protect", lenient())]));
     let mut check = command_on(&server);
     check.args(["check", "--cluster", "--settings", "settings.yaml"]);
-    check.output().unwrap();
+    let output = check.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     let asked = server.asked().join(" ");
+    assert!(asked.contains("/hyperconvergeds"), "{asked}");
     assert!(!asked.contains("policies.kubewarden.io"), "{asked}");
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rstest::rstest;
+use rstest::{Context, rstest};
 
 use super::{command, files, run, scratch};
 
@@ -242,4 +242,208 @@ fn settings_takes_a_file() {
     );
     let both = run("settings settings.yaml --settings settings.yaml");
     assert_eq!(both.status.code(), Some(2));
+}
+
+/// The patterns are matched with what the command prints, whether a file is found or named.
+#[rstest]
+#[case::a_directory("-R -f deploy", "deploy/charts", 1)]
+#[case::with_a_slash("-R -f deploy", "deploy/charts/", 1)]
+#[case::everything_below("-R -f deploy/", "deploy/charts/*", 1)]
+#[case::of_any_directory("-R -f .", "**/charts/**", 1)]
+#[case::an_ending("-R -f .", "*.tmpl.yaml", 1)]
+#[case::without_the_dot("-R -f .", "deploy/charts", 1)]
+#[case::with_the_dot("-R -f deploy", "./deploy/charts", 1)]
+#[case::a_file_that_is_named("-f deploy/a.yaml -f deploy/charts/b.tmpl.yaml", "deploy/charts/*", 1)]
+#[case::not_from_the_middle("-R -f deploy", "charts/*", 2)]
+fn what_a_pattern_excludes_is_not_read(
+    #[case] words: &str,
+    #[case] pattern: &str,
+    #[case] judged: usize,
+) {
+    let broken = "kind: HyperConverged\n  spec: {{ .Values.spec }}\n";
+    let name = format!(
+        "exclude-{}-{}",
+        words.len(),
+        pattern.replace(['/', '*'], "_")
+    );
+    let accepted = accepted();
+    let contents = [
+        ("deploy/a.yaml", accepted.as_str()),
+        ("deploy/charts/b.tmpl.yaml", broken),
+    ];
+    let directory = written(&name, &contents);
+    let words = format!("check {words} --exclude {pattern} --arch amd64=3");
+    let (_, notes, code) = run_in(&directory, &words);
+    let is_excluded = judged == 1;
+    assert_eq!(code, if is_excluded { 0 } else { 2 }, "{notes}");
+    let note = "skipped 1 file that --exclude matches";
+    assert_eq!(notes.contains(note), is_excluded, "{notes}");
+}
+
+#[test]
+fn a_pattern_that_is_none_is_an_error() {
+    let (_, error, code) = run_in(
+        &scratch("exclude-wrong"),
+        "check -f . --exclude a[ --arch amd64=3",
+    );
+    assert!(
+        error.contains("invalid value 'a[' for '--exclude <GLOB>'"),
+        "{error}"
+    );
+    assert_eq!(code, 2);
+}
+
+/// What is excluded from the new objects can be the old ones.
+#[test]
+fn the_old_objects_are_not_excluded() {
+    let accepted = accepted();
+    let contents = [
+        ("new.yaml", accepted.as_str()),
+        ("old.yaml", accepted.as_str()),
+    ];
+    let directory = written("exclude-old", &contents);
+    let words = "check -f . --exclude old.yaml --old old.yaml --arch amd64=3";
+    let (verdicts, _, code) = run_in(&directory, words);
+    assert!(
+        verdicts.contains("checked as an update of old.yaml"),
+        "{verdicts}"
+    );
+    assert_eq!(code, 0);
+}
+
+/// A `HyperConverged` without the import, on one line.
+const DENIED: &str = "{apiVersion: hco.kubevirt.io/v1beta1, kind: HyperConverged, metadata: {name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}, spec: {}}";
+
+fn wrapped(text: &str) -> String {
+    text.replace("DENIED", DENIED)
+}
+
+const POLICY: &str = "\
+apiVersion: policy.open-cluster-management.io/v1
+kind: Policy
+metadata: {name: hco, namespace: policies}
+spec:
+  remediationAction: enforce
+  policy-templates:
+    - objectDefinition:
+        apiVersion: policy.open-cluster-management.io/v1
+        kind: ConfigurationPolicy
+        metadata: {name: hco}
+        spec:
+          object-templates:
+            - complianceType: mustnothave
+              objectDefinition: {apiVersion: v1, kind: Namespace, metadata: {name: old}}
+            - complianceType: mustonlyhave
+              objectDefinition:
+                DENIED
+";
+
+const CONFIGURATION: &str = "\
+apiVersion: policy.open-cluster-management.io/v1
+kind: ConfigurationPolicy
+metadata: {name: hco}
+spec:
+  object-templates:
+    - complianceType: musthave
+      objectDefinition: DENIED
+";
+
+const WORK: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: east}
+---
+apiVersion: work.open-cluster-management.io/v1
+kind: ManifestWork
+metadata: {name: hco, namespace: east}
+spec:
+  workload:
+    manifests:
+      - {apiVersion: v1, kind: Namespace, metadata: {name: kubevirt-hyperconverged}}
+      # The object.
+      - DENIED
+";
+
+const REPLICAS: &str = "\
+apiVersion: work.open-cluster-management.io/v1alpha1
+kind: ManifestWorkReplicaSet
+metadata: {name: hco}
+spec:
+  manifestWorkTemplate:
+    workload:
+      manifests:
+        - DENIED
+";
+
+const LIST: &str = "\
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: work.open-cluster-management.io/v1
+    kind: ManifestWork
+    spec:
+      workload:
+        manifests: [DENIED]
+";
+
+#[rstest]
+#[case::policy(POLICY, "16", false)]
+#[case::configuration_policy(CONFIGURATION, "7", true)]
+#[case::manifest_work(WORK, "13", false)]
+#[case::replicas(REPLICAS, "8", false)]
+#[case::list(LIST, "8", false)]
+fn an_object_inside_another_one_is_judged_at_its_place(
+    #[case] text: &str,
+    #[case] line: &str,
+    #[case] is_merged: bool,
+    #[context] context: Context,
+) {
+    let name = format!("wrapped-{}", context.description.unwrap());
+    let text = wrapped(text);
+    let directory = written(&name, &[("file.yaml", &text)]);
+    let words = "check -f file.yaml --arch amd64=3,arm64=2";
+    let (verdicts, notes, code) = run_in(&directory, words);
+    assert_eq!(code, 1, "{verdicts}{notes}");
+    let place = format!("\n  file.yaml:{line} · hco.kubevirt.io/v1beta1 ");
+    assert!(verdicts.contains(&place), "{verdicts}");
+    let note = format!("file.yaml:{line}: the policy around this object has `musthave`");
+    assert_eq!(notes.contains(&note), is_merged, "{notes}");
+
+    let (_, notes, _) = run_in(&directory, &words.replace("check", "fix --write"));
+    let fixed = fs::read_to_string(directory.join("file.yaml")).unwrap();
+    assert!(
+        fixed.contains("enableMultiArchBootImageImport: true"),
+        "{notes}\n{fixed}"
+    );
+    let (verdicts, _, code) = run_in(&directory, words);
+    assert_eq!(code, 0, "{fixed}\n{verdicts}");
+    // Nothing else of the file changed.
+    let before = text.split_once(DENIED).unwrap();
+    assert!(
+        fixed.starts_with(before.0) && fixed.ends_with(before.1),
+        "{fixed}"
+    );
+}
+
+/// Such texts only become objects when a cluster evaluates them, and such objects are not to be there.
+#[rstest]
+#[case::raw(
+    "  object-templates-raw: |\n    {{ range }}\n    - objectDefinition: {kind: HyperConverged}\n",
+    "file.yaml:1: skipped `object-templates-raw` with a HyperConverged"
+)]
+#[case::must_not_have(
+    "  object-templates:\n    - complianceType: MustNotHave\n      objectDefinition: DENIED\n",
+    "skipped 1 document of other kinds: ConfigurationPolicy (1)"
+)]
+fn what_is_no_object_of_the_cluster_is_skipped(#[case] spec: &str, #[case] note: &str) {
+    let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n";
+    let text = wrapped(&format!("{text}{spec}"));
+    let directory = written(
+        &format!("unwrapped-{}", note.len()),
+        &[("file.yaml", &text)],
+    );
+    let words = "check -f file.yaml --arch amd64=3,arm64=2 --allow-empty";
+    let (_, notes, code) = run_in(&directory, words);
+    assert!(notes.contains(note), "{notes}");
+    assert_eq!(code, 0);
 }

@@ -556,3 +556,101 @@ fn strings_of_a_registry_are_escaped(#[values("text", "json")] format: &str) {
     assert_eq!(output.status.code(), Some(2));
     super::outputs::nothing_is_raw(&output);
 }
+
+/// A registry that has these images for arm64, and no other.
+fn with(paths: &'static [&'static str]) -> ScriptedRegistry {
+    ScriptedRegistry::start(move |request, to| {
+        let is_ping = request.path.ends_with("/v2/");
+        let is_there = paths.iter().any(|path| request.path == *path);
+        let answer = match (is_ping, is_there) {
+            (true, _) => response(200, ""),
+            (_, true) => response(200, ARM64),
+            (_, false) => response(404, ""),
+        };
+        let _ = to.write_all(answer.as_bytes());
+    })
+}
+
+#[test]
+fn an_image_is_looked_up_in_its_mirror_first() {
+    let mirror = with(&["/v2/quay/disks/fedora/manifests/1"]);
+    let source = with(&[
+        "/v2/disks/fedora/manifests/1",
+        "/v2/disks/centos/manifests/1",
+    ]);
+    let run = |more: &[&str]| {
+        let mut command = command();
+        command.arg("images").args(more);
+        for name in ["fedora", "centos", "debian"] {
+            command.arg(format!("{}/disks/{name}:1", source.host));
+        }
+        let output = command.output().unwrap();
+        let shown = shown("images", &output).replace(&mirror.host, "MIRROR");
+        shown.replace(&source.host, "SOURCE")
+    };
+    let flag = format!("{}={}/quay", source.host, mirror.host);
+    let by_flag = run(&["--mirror", &flag]);
+    compare("images-mirror", &by_flag);
+    let asked = source.paths();
+    let fedora = "/v2/disks/fedora/manifests/1".to_owned();
+    assert!(!asked.contains(&fedora), "the mirror has it: {asked:?}");
+
+    // The same from a file, with an object that has nothing to do with it.
+    let file = scratch("images-mirrors").join("mirrors.yaml");
+    let set = |kind: &str, list: &str| {
+        json!({"apiVersion": "config.openshift.io/v1", "kind": kind, "spec": {list: [
+            {"source": source.host, "mirrors": [format!("{}/quay", mirror.host)]},
+        ]}})
+    };
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "ConfigMap"},
+        set("ImageTagMirrorSet", "imageTagMirrors"),
+    ]});
+    std::fs::write(&file, list.to_string()).unwrap();
+    assert_eq!(run(&["--mirrors", file.to_str().unwrap()]), by_flag);
+    // It is for digests alone.
+    let other = set("ImageDigestMirrorSet", "imageDigestMirrors");
+    std::fs::write(&file, other.to_string()).unwrap();
+    let by_source = run(&["--mirrors", file.to_str().unwrap()]);
+    assert!(!by_source.contains("MIRROR"), "{by_source}");
+
+    std::fs::write(&file, "apiVersion: v1\nkind: ConfigMap\n").unwrap();
+    let error = run(&["--mirrors", file.to_str().unwrap()]);
+    assert!(
+        error.contains(
+            "no ImageDigestMirrorSet, ImageTagMirrorSet, or ImageContentSourcePolicy in it"
+        ),
+        "{error}"
+    );
+    let error = run(&["--mirror", "quay.io"]);
+    assert!(
+        error.contains("the format is, for example, quay.io=mirror.example.com/quay"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_mirror_that_answered_is_in_the_json() {
+    let mirror = with(&["/v2/fedora/manifests/1"]);
+    let mut command = command();
+    let flag = format!("quay.invalid/disks={}", mirror.host);
+    command.args([
+        "images",
+        "quay.invalid/disks/fedora:1",
+        "-o",
+        "json",
+        "--mirror",
+        &flag,
+    ]);
+    let output = command.output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        document["images"][0]["image"],
+        "quay.invalid/disks/fedora:1"
+    );
+    assert_eq!(
+        document["images"][0]["mirror"],
+        format!("{}/fedora:1", mirror.host)
+    );
+    assert_eq!(document["images"][0]["architectures"], json!(["arm64"]));
+}

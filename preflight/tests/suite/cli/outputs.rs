@@ -12,13 +12,14 @@ use super::{check, command_on, run, run_with};
 use e2e_tests::{ApiServer, recorded};
 
 /// The outputs for machines and reviews.
-const FORMATS: [&str; 7] = [
+const FORMATS: [&str; 8] = [
     "json",
     "markdown",
     "junit",
     "sarif",
     "github",
     "gitlab",
+    "openreports",
     "policyreport",
 ];
 
@@ -81,7 +82,9 @@ fn notes_and_errors_go_elsewhere() {
         ));
         let printed = String::from_utf8(output.stdout).unwrap();
         assert!(
-            !printed.contains("skipped") && !printed.contains('\u{1b}'),
+            printed.contains("kubevirt-hyperconverged")
+                && !printed.contains("skipped")
+                && !printed.contains('\u{1b}'),
             "{printed}"
         );
         let beside = String::from_utf8(output.stderr).unwrap();

@@ -137,6 +137,8 @@ fn a_name_from_outside_cannot_draw_on_the_terminal() {
         let output = run(&words);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let text = String::from_utf8(output.stdout).unwrap();
+        // The name is there, without what a terminal obeys.
+        assert!(text.contains("[2J"), "{format}: {text}");
         assert!(
             !text.contains('\u{1b}') && !text.contains("\n::error::"),
             "{text}"

@@ -47,6 +47,8 @@ fn what_is_recorded_can_be_repeated() {
 fn what_cannot_be_recorded_is_reported() {
     let output = run("record -f broken.yaml -f accepted.yaml --arch amd64=1 --to nowhere");
     assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.starts_with("error: broken.yaml:"), "{error}");
     assert!(
         !super::files().join("nowhere").exists(),
         "nothing was written"

@@ -151,7 +151,9 @@ fn colour_is_not_there_otherwise(#[case] words: &str, #[case] variables: &[(&str
     command.args(["check", "-f", "warned.yaml", "--nodes", "nodes.yaml"]);
     command.args(words.split_whitespace());
     let output = command.envs(variables.iter().copied()).output().unwrap();
-    assert!(!output.stdout.contains(&0x1b), "{output:?}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.starts_with("✔ accepted  "), "{printed:?}");
+    assert!(!printed.contains('\u{1b}'), "{printed:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sessions.
+//! What holds of every session. The fuzzer calls it with any bytes.
 
 use std::sync::Arc;
 

@@ -1,29 +1,33 @@
 //! Requests on clusters, as the corpus has them.
 
-use e2e_tests::{FakeCluster, Images};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use crate::{FakeCluster, Images};
 
 /// A request on a cluster: `{"payload": {"request": …, "settings": …}, "nodes": …}`. Raw, so that blanks, escapes and
 /// equal keys reach the engine.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Input<'a> {
+pub struct Input<'a> {
     #[serde(borrow)]
-    pub(crate) payload: &'a RawValue,
+    /// The payload.
+    pub payload: &'a RawValue,
     /// Two workers, amd64 and arm64, if absent.
     #[serde(borrow)]
-    pub(crate) nodes: Option<&'a RawValue>,
+    pub nodes: Option<&'a RawValue>,
     /// The host's error in place of nodes.
-    pub(crate) fails: Option<String>,
+    pub fails: Option<String>,
+    /// What registries answer.
     #[serde(default)]
-    pub(crate) images: Images,
+    pub images: Images,
     /// The answer to `can_i`.
-    pub(crate) status: Option<String>,
+    pub status: Option<String>,
 }
 
 impl Input<'_> {
-    pub(crate) fn cluster(&self) -> FakeCluster {
+    /// The cluster of the input.
+    pub fn cluster(&self) -> FakeCluster {
         let cluster = match (&self.fails, self.nodes) {
             (Some(error), _) => FakeCluster::returning(Err(error.clone())),
             (_, Some(nodes)) => FakeCluster::returning(Ok(nodes.get().into())),
@@ -38,6 +42,6 @@ impl Input<'_> {
 }
 
 /// Two workers.
-pub(crate) fn mixed() -> FakeCluster {
+pub fn mixed() -> FakeCluster {
     FakeCluster::with_workers(&["amd64", "arm64"])
 }

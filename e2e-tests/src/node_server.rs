@@ -11,11 +11,12 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use e2e_tests::http;
+use crate::http;
 
 /// A running API server; it stops with the process.
-pub(crate) struct ApiServer {
-    pub(crate) address: SocketAddr,
+pub struct NodeServer {
+    /// Where it listens.
+    pub address: SocketAddr,
     cluster: Arc<Cluster>,
 }
 
@@ -31,9 +32,13 @@ struct Cluster {
     joins: Condvar,
 }
 
-impl ApiServer {
-    /// Starts one on a free port of the loopback interface.
-    pub(crate) fn start(nodes: &Value, denied: Vec<String>) -> io::Result<Self> {
+impl NodeServer {
+    /// Starts one on a free port of the loopback interface, with this list of nodes, and these verbs that no account has.
+    ///
+    /// # Errors
+    ///
+    /// If there is no free port.
+    pub fn start(nodes: &Value, denied: Vec<String>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let cluster = Arc::new(Cluster {
@@ -55,15 +60,15 @@ impl ApiServer {
     }
 
     /// The requests that it received, with method and path.
-    pub(crate) fn asked(&self) -> Vec<String> {
+    pub fn asked(&self) -> Vec<String> {
         let asked = self.cluster.asked.lock();
-        asked.expect("no thread panics here").clone()
+        asked.unwrap().clone()
     }
 
     /// Adds a node, which all watches report.
-    pub(crate) fn join(&self, node: Value) {
+    pub fn join(&self, node: Value) {
         let joined = self.cluster.joined.lock();
-        *joined.expect("no thread panics here") = Some(node);
+        *joined.unwrap() = Some(node);
         self.cluster.joins.notify_all();
     }
 }
@@ -73,10 +78,7 @@ impl Cluster {
         let mut reader = BufReader::new(stream.try_clone()?);
         while let Some(request) = http::read(&mut reader)? {
             let asked = request.line.clone();
-            self.asked
-                .lock()
-                .expect("no thread panics here")
-                .push(asked);
+            self.asked.lock().unwrap().push(asked);
             let (line, query) = request.line.split_once('?').unwrap_or((&request.line, ""));
             let (status, body) = match line {
                 "GET /api/v1" => ("200 OK", resources()),
@@ -104,9 +106,9 @@ impl Cluster {
             stream,
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
         )?;
-        let joined = self.joined.lock().expect("no thread panics here");
+        let joined = self.joined.lock().unwrap();
         let joined = self.joins.wait_while(joined, |joined| joined.is_none());
-        let event = json!({"type": "ADDED", "object": *joined.expect("no thread panics here")});
+        let event = json!({"type": "ADDED", "object": *joined.unwrap()});
         let event = format!("{event}\n");
         write!(stream, "{:x}\r\n{event}\r\n", event.len())?;
         stream.read(&mut [0]).map(drop)

@@ -1,6 +1,7 @@
-//! A check as `PolicyReport`s, the kind that Kubewarden's audit scanner writes: a list, for `kubectl apply`.
+//! A check as reports, as Kubewarden's audit scanner writes them: a list, for `kubectl apply`.
 //!
-//! MIRRORS: kubewarden-controller internal/audit-scanner/report/policyreports.go, `NewPolicyReport`.
+//! MIRRORS: kubewarden-controller internal/audit-scanner/report/openreports.go, `NewOpenReport`, and policyreports.go,
+//! `NewPolicyReport`.
 //! DIVERGES: a result for each finding, where the audit scanner has one for each policy.
 
 use std::collections::BTreeMap;
@@ -9,15 +10,33 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::entry::{CLUSTER, Entry, Severity};
+use crate::entry::{CLUSTER, Entry, Severity, fingerprint};
 use crate::verdict::{Judged, Verdicts};
 
-/// MIRRORS: the kind `PolicyReport` of wgpolicyk8s.io/v1alpha2.
-#[derive(Serialize)]
+/// The API of a report. The fields that are used are the same in both.
+#[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PolicyReport<'v> {
+pub(super) struct Api {
     api_version: &'static str,
     kind: &'static str,
+}
+
+/// What the audit scanner writes by default.
+pub(super) const OPEN: Api = Api {
+    api_version: "openreports.io/v1alpha1",
+    kind: "Report",
+};
+
+/// The API before it.
+pub(super) const POLICY: Api = Api {
+    api_version: "wgpolicyk8s.io/v1alpha2",
+    kind: "PolicyReport",
+};
+
+#[derive(Serialize)]
+struct Report<'v> {
+    #[serde(flatten)]
+    api: Api,
     metadata: Metadata<'v>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<Scope<'v>>,
@@ -57,21 +76,39 @@ struct Line {
 }
 
 /// A report for each object, and one for what could not be judged.
-pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
-    let mut reports: Vec<PolicyReport<'_>> = verdicts.objects.iter().map(of_object).collect();
-    if !verdicts.failures.is_empty() {
-        let errors = verdicts.failures.iter();
-        let errors = errors.map(|failure| line(&Entry::of_failure(failure)));
-        let errors = errors.collect();
-        reports.push(report("not-checked", None, None, errors));
-    }
+pub(super) fn render(verdicts: &[Verdicts], api: Api) -> Result<String> {
+    let reports: Vec<Report<'_>> = verdicts.iter().flat_map(|it| of_each(it, api)).collect();
     let list = json!({"apiVersion": "v1", "kind": "List", "items": reports});
     let mut text = serde_json::to_string_pretty(&list)?;
     text.push('\n');
     Ok(text)
 }
 
-fn of_object(object: &Judged) -> PolicyReport<'_> {
+fn of_each(verdicts: &Verdicts, api: Api) -> Vec<Report<'_>> {
+    let objects = verdicts.objects.iter();
+    let mut reports: Vec<Report<'_>> = objects.map(|object| of_object(object, api)).collect();
+    if !verdicts.failures.is_empty() {
+        let errors = verdicts.failures.iter();
+        let errors = errors.map(|failure| line(&Entry::of_failure(failure)));
+        let errors = errors.collect();
+        reports.push(report(api, "not-checked", None, None, errors));
+    }
+    let Some(context) = verdicts.context() else {
+        return reports;
+    };
+    // A context can have any name.
+    let digest = fingerprint(&[context.raw()]);
+    let digest = digest.get(..8).unwrap_or_default();
+    for report in &mut reports {
+        report.metadata.name = format!("{}-{digest}", report.metadata.name);
+        for line in &mut report.results {
+            line.properties.insert("cluster", context.raw().to_owned());
+        }
+    }
+    reports
+}
+
+fn of_object(object: &Judged, api: Api) -> Report<'_> {
     let identity = &object.identity;
     let namespace = identity.namespace.as_deref();
     let mut results: Vec<Line> = Entry::of_object(object).iter().map(line).collect();
@@ -94,7 +131,7 @@ fn of_object(object: &Judged) -> PolicyReport<'_> {
             line.policy.clone_from(&policy);
         }
     }
-    report(&name, namespace, Some(scope), results)
+    report(api, &name, namespace, Some(scope), results)
 }
 
 fn line(entry: &Entry<'_>) -> Line {
@@ -119,16 +156,16 @@ fn line(entry: &Entry<'_>) -> Line {
 }
 
 fn report<'v>(
+    api: Api,
     name: &str,
     namespace: Option<&'v str>,
     scope: Option<Scope<'v>>,
     results: Vec<Line>,
-) -> PolicyReport<'v> {
+) -> Report<'v> {
     let count = |wanted: &str| results.iter().filter(|it| it.result == wanted).count();
     let kinds = ["pass", "fail", "warn", "error", "skip"];
-    PolicyReport {
-        api_version: "wgpolicyk8s.io/v1alpha2",
-        kind: "PolicyReport",
+    Report {
+        api,
         metadata: Metadata {
             name: format!("hco-preflight-{name}"),
             namespace,

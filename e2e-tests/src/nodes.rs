@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+const ZONES: [char; 3] = ['a', 'b', 'c'];
+
 const FEATURES: [&str; 52] = [
     "cpu-cpuid.ADX",
     "cpu-cpuid.AESNI",
@@ -59,7 +61,7 @@ const FEATURES: [&str; 52] = [
 ];
 
 /// The architecture of the node with this index: mostly amd64, some arm64, a few s390x.
-pub(crate) fn architecture(index: usize) -> &'static str {
+pub fn architecture(index: usize) -> &'static str {
     match index % 20 {
         0..14 => "amd64",
         14..19 => "arm64",
@@ -68,13 +70,13 @@ pub(crate) fn architecture(index: usize) -> &'static str {
 }
 
 /// The name of the node with this index.
-pub(crate) fn host(index: usize) -> String {
+pub fn host(index: usize) -> String {
     let (a, b) = (index / 250, index % 250);
     format!("ip-10-{a}-{b}-17.eu-central-1.compute.internal")
 }
 
 /// A masked list of this many nodes. The first three are the control plane. One in ten of the others has neither role.
-pub(crate) fn node_list(nodes: usize) -> Vec<u8> {
+pub fn node_list(nodes: usize) -> Vec<u8> {
     let mut list = String::with_capacity(nodes * 5_000 + 200);
     list.push_str(r#"{"apiVersion":"v1","items":["#);
     for index in 0..nodes {
@@ -126,7 +128,7 @@ fn push_node(list: &mut String, index: usize) {
         ),
         arch = arch,
         generation = index % 9,
-        zone = (b'a' + (index % 3) as u8) as char,
+        zone = ZONES[index % 3],
     );
     for feature in FEATURES {
         let _ = write!(list, r#""feature.node.kubernetes.io/{feature}":"true","#);
@@ -157,7 +159,7 @@ fn push_node(list: &mut String, index: usize) {
             r#""uid":"0e{a:02x}{b:02x}51-77aa-4d0e-8c5e-1f{b:06x}20ab"}},"#,
             r#""status":{{"nodeInfo":{{"architecture":"{arch}"}}}}}}"#,
         ),
-        zone = (b'a' + (index % 3) as u8) as char,
+        zone = ZONES[index % 3],
         host = host,
         index = index,
         a = a,

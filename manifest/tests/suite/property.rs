@@ -1,4 +1,4 @@
-//! Manifests.
+//! What holds of every manifest. The fuzzer calls it with any bytes.
 
 use std::fmt::Write as _;
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use e2e_tests::FakeCluster;
 use engine::{Image, Registry};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::input::{Input, mixed};
-use crate::law::{holds, law};
+use super::law::{holds, law};
+use crate::FakeCluster;
 
 /// The payload of an input and its cluster. Bytes that are no input are a payload.
 fn read(input: &[u8]) -> (Vec<u8>, FakeCluster) {
@@ -20,7 +20,7 @@ fn read(input: &[u8]) -> (Vec<u8>, FakeCluster) {
 }
 
 /// A request is judged within the limits, asks for the nodes at most once, and gets the same answer again.
-pub(crate) fn validate(input: &[u8]) {
+pub fn validate(input: &[u8]) {
     let (payload, cluster) = read(input);
     let report = engine::judge(&payload, &cluster);
     holds(&report);
@@ -46,7 +46,7 @@ pub(crate) fn validate(input: &[u8]) {
 }
 
 /// The report of a request is the answer to it as data, and the order of the nodes does not matter.
-pub(crate) fn report(input: &[u8]) {
+pub fn report(input: &[u8]) {
     let (payload, cluster) = read(input);
     let report = engine::report(&payload, &cluster);
     let judged = engine::judge(&payload, &cluster);
@@ -98,7 +98,7 @@ pub(crate) fn report(input: &[u8]) {
 }
 
 /// Settings that are valid are judged by, and others are reported in the same words whenever they are read.
-pub(crate) fn settings(input: &[u8]) {
+pub fn settings(input: &[u8]) {
     let result = engine::validate_settings(input);
     assert_eq!(engine::validate_settings(input), result);
     let Ok(settings) = serde_json::from_slice::<&RawValue>(input) else {
@@ -114,7 +114,7 @@ pub(crate) fn settings(input: &[u8]) {
 }
 
 /// The law of remedies holds for a request.
-pub(crate) fn remedies(input: &[u8]) {
+pub fn remedies(input: &[u8]) {
     let Ok(input) = serde_json::from_slice::<Input<'_>>(input) else {
         return;
     };
@@ -143,7 +143,7 @@ pub(crate) fn remedies(input: &[u8]) {
 }
 
 /// A JSON Patch that HCO applies is reported as a naive reading of it says.
-pub(crate) fn jsonpatch(input: &[u8]) {
+pub fn jsonpatch(input: &[u8]) {
     let Ok(patch) = str::from_utf8(input) else {
         return;
     };
@@ -226,7 +226,7 @@ impl Registry for Answers<'_> {
 }
 
 /// The architectures in an answer of a registry are those of a naive reading, and a URL names one image.
-pub(crate) fn registry_answers(input: &[u8]) {
+pub fn registry_answers(input: &[u8]) {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Input<'a> {
@@ -266,6 +266,7 @@ pub(crate) fn registry_answers(input: &[u8]) {
 
 /// The architectures, naively; `None` within if there are none or the answer is no manifest. `None` if of several equal
 /// keys the last one decides, or `serde_json` cannot read a value.
+#[expect(clippy::option_option, reason = "the outer one is what no model knows")]
 fn architectures(manifest: &[u8], config: &[u8]) -> Option<Option<BTreeSet<String>>> {
     let unique = |bytes: &[u8]| {
         let value: Value = serde_json::from_slice(bytes).ok()?;

@@ -32,7 +32,7 @@ struct Node {
 }
 
 /// A placement selects the nodes that the model selects, and is as valid.
-pub(crate) fn placement(input: &[u8]) {
+pub fn placement(input: &[u8]) {
     let Ok(input) = serde_json::from_slice::<Input>(input) else {
         return;
     };
@@ -260,7 +260,7 @@ const PLACEMENTS: [&str; 3] = [
 ];
 
 /// A list of nodes is counted as the model counts it.
-pub(crate) fn node_list(input: &[u8]) {
+pub fn node_list(input: &[u8]) {
     let affinities: Vec<NodeAffinity> = PLACEMENTS
         .map(|text| serde_json::from_str(text).unwrap())
         .into();

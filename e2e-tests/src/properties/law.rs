@@ -6,7 +6,7 @@ use engine::{FindingReport, Outcome, RemedyReport, Report};
 use serde_json::{Value, json};
 
 /// Panics if an answer is not within the limits that docs/rules.md promises.
-pub(crate) fn holds(report: &Report) {
+pub fn holds(report: &Report) {
     assert_eq!(report.allowed, report.code.is_none());
     assert_eq!(report.allowed, report.message.is_none());
     assert!(report.message.iter().all(|message| message.len() <= 4096));
@@ -57,7 +57,7 @@ fn words(annotation: &str) {
 }
 
 /// Checks the law for a request; returns how many remedies were applied.
-pub(crate) fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, String> {
+pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, String> {
     let before = judge(object);
     let applied: Vec<&RemedyReport> = before.findings.iter().filter_map(complete).collect();
     let edited = apply(object, &applied)?;
@@ -120,7 +120,7 @@ fn apply(object: &Value, remedies: &[&RemedyReport]) -> Result<Value, String> {
 }
 
 /// The JSON pointers of everything that is different.
-pub(crate) fn changes(one: &Value, other: &Value) -> Vec<String> {
+pub fn changes(one: &Value, other: &Value) -> Vec<String> {
     let diff = json_patch::diff(one, other);
     diff.0
         .iter()

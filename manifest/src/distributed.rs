@@ -1,0 +1,95 @@
+//! The objects inside those with which Open Cluster Management distributes objects to other clusters.
+
+use serde_json::Value;
+
+use crate::objects::Object;
+use crate::place::Place;
+
+/// A kind of object that has a list of others.
+struct Carrier {
+    group: &'static str,
+    kind: &'static str,
+    /// The fields on the way to the list.
+    list: &'static [&'static str],
+    /// The field of an item that is an object; none if the item is one.
+    field: Option<&'static str>,
+}
+
+/// MIRRORS: open-cluster-management-io/governance-policy-propagator `api/v1/policy_types.go`, `PolicySpec`;
+/// config-policy-controller `api/v1/configurationpolicy_types.go`, `ConfigurationPolicySpec`; api `work/v1/types.go`,
+/// `ManifestWorkSpec`, and `work/v1alpha1/types_manifestworkreplicaset.go`, `ManifestWorkReplicaSetSpec`.
+const CARRIERS: [Carrier; 4] = [
+    Carrier {
+        group: "policy.open-cluster-management.io",
+        kind: "Policy",
+        list: &["spec", "policy-templates"],
+        field: Some("objectDefinition"),
+    },
+    Carrier {
+        group: "policy.open-cluster-management.io",
+        kind: "ConfigurationPolicy",
+        list: &["spec", "object-templates"],
+        field: Some("objectDefinition"),
+    },
+    Carrier {
+        group: "work.open-cluster-management.io",
+        kind: "ManifestWork",
+        list: &["spec", "workload", "manifests"],
+        field: None,
+    },
+    Carrier {
+        group: "work.open-cluster-management.io",
+        kind: "ManifestWorkReplicaSet",
+        list: &["spec", "manifestWorkTemplate", "workload", "manifests"],
+        field: None,
+    },
+];
+
+impl Object {
+    /// The objects that it distributes to other clusters; itself if it distributes none. Those that must not be there
+    /// are left out, and so are texts that only become objects when a cluster evaluates them.
+    pub fn distributed(self) -> Vec<Self> {
+        let carried = carried(&self);
+        if carried.is_empty() {
+            return vec![self];
+        }
+        carried.into_iter().flat_map(Self::distributed).collect()
+    }
+}
+
+fn carried(object: &Object) -> Vec<Object> {
+    let value = &object.value;
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let group = text("apiVersion").split('/').next().unwrap_or_default();
+    let is_it = |it: &&Carrier| it.group == group && it.kind == text("kind");
+    let Some(carrier) = CARRIERS.iter().find(is_it) else {
+        return Vec::new();
+    };
+    let mut list = Some(value);
+    let mut place = Some(&object.place);
+    for field in carrier.list {
+        list = list.and_then(|it| it.get(field));
+        place = place.and_then(|it| it.field(field));
+    }
+    let items = list.and_then(Value::as_array).into_iter().flatten();
+    let line = place.map_or(object.line, Place::line);
+    let objects = items.enumerate().filter_map(|(index, item)| {
+        let compliance = item.get("complianceType").and_then(Value::as_str);
+        let compliance = compliance.unwrap_or_default().to_ascii_lowercase();
+        let place = place.and_then(|it| it.item(index));
+        let (value, place) = match carrier.field {
+            Some(field) => (item.get(field)?, place.and_then(|it| it.field(field))),
+            None => (item, place),
+        };
+        let place = place.cloned().unwrap_or_else(|| Place::elsewhere(line));
+        let is_wanted = value.is_object() && compliance != "mustnothave";
+        is_wanted.then(|| Object {
+            value: value.clone(),
+            line: place.line(),
+            place,
+            is_distributed: true,
+            is_merged: object.is_merged || compliance == "musthave",
+        })
+    });
+    objects.collect()
+}

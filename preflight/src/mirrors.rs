@@ -1,0 +1,338 @@
+//! Mirrors of registries, as the nodes of OpenShift are configured with them.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use engine::Image;
+use manifest::objects;
+use serde_json::Value;
+
+use crate::files;
+use crate::foreign::one_line;
+
+/// Which of the images of a source are in a mirror.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    WithDigest,
+    WithTag,
+}
+
+/// A mirror of a registry, or of a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mirror {
+    /// What names of images begin with: a host, or a host and a path. `*.` in front of a host is any host below it.
+    from: String,
+    /// What they begin with in the mirror.
+    to: String,
+    which: Which,
+}
+
+/// `--mirror`.
+impl FromStr for Mirror {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((from, to)) if !from.is_empty() && !to.is_empty() => {
+                Ok(Self::new(from, to, Which::All))
+            }
+            _ => Err("the format is, for example, quay.io=mirror.example.com/quay"),
+        }
+    }
+}
+
+/// The kinds that configure mirrors: their group, where the list is, and for which images.
+const KINDS: [(&str, &str, &str, Which); 3] = [
+    (
+        "config.openshift.io",
+        "ImageDigestMirrorSet",
+        "/spec/imageDigestMirrors",
+        Which::WithDigest,
+    ),
+    (
+        "config.openshift.io",
+        "ImageTagMirrorSet",
+        "/spec/imageTagMirrors",
+        Which::WithTag,
+    ),
+    (
+        "operator.openshift.io",
+        "ImageContentSourcePolicy",
+        "/spec/repositoryDigestMirrors",
+        Which::WithDigest,
+    ),
+];
+
+/// The mirrors of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Mirrors {
+    mirrors: Vec<Mirror>,
+    /// The sources that are never contacted.
+    only_mirrored: Vec<(String, Which)>,
+}
+
+impl Mirror {
+    fn new(from: &str, to: &str, which: Which) -> Self {
+        let part = |text: &str| {
+            let text = text.strip_prefix("docker://").unwrap_or(text);
+            text.trim_end_matches('/').to_owned()
+        };
+        Self {
+            from: part(from),
+            to: part(to),
+            which,
+        }
+    }
+}
+
+impl Which {
+    fn has(self, image: &Image) -> bool {
+        match self {
+            Self::All => true,
+            Self::WithDigest => image.has_digest(),
+            Self::WithTag => !image.has_digest(),
+        }
+    }
+}
+
+impl Mirrors {
+    /// Those of the command line, which come first, and those of a file.
+    pub(crate) fn read(named: &[Mirror], files: &[PathBuf]) -> Result<Self> {
+        let mut mirrors = Self {
+            mirrors: named.to_vec(),
+            ..Self::default()
+        };
+        for file in files {
+            mirrors.read_file(file)?;
+        }
+        Ok(mirrors)
+    }
+
+    fn read_file(&mut self, path: &Path) -> Result<()> {
+        let name = one_line(&format!("--mirrors {}", path.display()));
+        let text = files::text(path)?;
+        let objects = match objects(&text) {
+            Ok(objects) => objects,
+            Err(error) => bail!("{name}:{}: {}", error.line, one_line(&error.what)),
+        };
+        let mut is_any = false;
+        for object in &objects {
+            is_any |= self.read_object(&object.value);
+        }
+        if !is_any {
+            bail!(
+                "{name}: no ImageDigestMirrorSet, ImageTagMirrorSet, or ImageContentSourcePolicy in it"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether it is an object with mirrors.
+    fn read_object(&mut self, object: &Value) -> bool {
+        let text = |value: &Value, field: &str| {
+            let text = value.get(field).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let (api_version, kind) = (text(object, "apiVersion"), text(object, "kind"));
+        let group = api_version.split('/').next().unwrap_or_default();
+        let known = KINDS
+            .iter()
+            .find(|(of, name, ..)| *of == group && *name == kind);
+        let Some((_, _, list, which)) = known else {
+            return false;
+        };
+        let entries = object.pointer(list).and_then(Value::as_array);
+        for entry in entries.into_iter().flatten() {
+            let source = text(entry, "source");
+            let mirrors = entry.get("mirrors").and_then(Value::as_array);
+            let mirrors = mirrors.into_iter().flatten().filter_map(Value::as_str);
+            self.mirrors
+                .extend(mirrors.map(|mirror| Mirror::new(&source, mirror, *which)));
+            if text(entry, "mirrorSourcePolicy") == "NeverContactSource" {
+                self.only_mirrored.push((source, *which));
+            }
+        }
+        true
+    }
+
+    /// Where an image is looked up, in this order: in the mirrors of the longest source that fits, then where its name
+    /// says.
+    ///
+    /// MIRRORS: containers/image `pkg/sysregistriesv2/system_registries_v2.go`, `findRegistryWithParsedConfig` and
+    /// `PullSourcesFromReference`.
+    pub(crate) fn of(&self, image: &Image) -> Vec<Image> {
+        let name = image.to_string();
+        let fitting = self.mirrors.iter().filter_map(|mirror| {
+            let rest = behind(&name, &mirror.from).filter(|_| mirror.which.has(image))?;
+            Some((mirror, rest))
+        });
+        let fitting: Vec<(&Mirror, &str)> = fitting.collect();
+        let longest = fitting.iter().map(|(mirror, _)| mirror.from.len()).max();
+        let fitting = fitting
+            .into_iter()
+            .filter(|(mirror, _)| Some(mirror.from.len()) == longest);
+        let mirrored = fitting
+            .filter_map(|(mirror, rest)| Image::at(&format!("docker://{}{rest}", mirror.to))?.ok());
+        let mut places: Vec<Image> = mirrored.collect();
+        let mut only_mirrored = self.only_mirrored.iter();
+        let is_only_mirrored = only_mirrored.any(|(source, which)| {
+            which.has(image) && Some(source.len()) == longest && behind(&name, source).is_some()
+        });
+        if places.is_empty() || !is_only_mirrored {
+            places.push(image.clone());
+        }
+        let mut seen = Vec::new();
+        places.retain(|place| {
+            let is_new = !seen.contains(place);
+            seen.push(place.clone());
+            is_new
+        });
+        places
+    }
+}
+
+/// What is left of a name behind a source, if it begins with it.
+///
+/// MIRRORS: containers/image `pkg/sysregistriesv2/system_registries_v2.go`, `refMatchingPrefix`.
+/// DIVERGES: a host without a port is no host with one.
+fn behind<'n>(name: &'n str, source: &str) -> Option<&'n str> {
+    let rest = match source.strip_prefix('*') {
+        Some(domain) => {
+            let host = name.split('/').next().unwrap_or_default();
+            let bare = host.split(':').next().unwrap_or_default();
+            bare.ends_with(domain).then(|| name.get(host.len()..))??
+        }
+        None => name.strip_prefix(source)?,
+    };
+    let is_whole = rest.is_empty() || rest.starts_with(['/', '@']);
+    let is_version = rest.starts_with(':') && source.contains('/');
+    (is_whole || is_version).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const DIGEST: &str = "@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+    fn places(mirrors: &Mirrors, name: &str) -> Vec<String> {
+        let image = Image::at(&format!("docker://{name}")).unwrap().unwrap();
+        mirrors.of(&image).iter().map(ToString::to_string).collect()
+    }
+
+    fn named(mirrors: &[&str]) -> Mirrors {
+        let mirrors = mirrors.iter().map(|text| text.parse().unwrap());
+        Mirrors {
+            mirrors: mirrors.collect(),
+            ..Mirrors::default()
+        }
+    }
+
+    #[test]
+    fn the_longest_source_that_fits_counts_and_the_source_is_last() {
+        let mirrors = named(&[
+            "quay.io=m.test/quay",
+            "quay.io/containerdisks=m.test/disks",
+            "quay.io/containerdisks=n.test/disks/",
+        ]);
+        assert_eq!(
+            places(&mirrors, "quay.io/containerdisks/fedora:1"),
+            [
+                "m.test/disks/fedora:1",
+                "n.test/disks/fedora:1",
+                "quay.io/containerdisks/fedora:1"
+            ]
+        );
+        assert_eq!(
+            places(&mirrors, "quay.io/other/fedora"),
+            [
+                "m.test/quay/other/fedora:latest",
+                "quay.io/other/fedora:latest"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_source_ends_where_a_part_of_the_name_ends() {
+        let fits = |source: &str, name: &str| behind(name, source).is_some();
+        assert!(fits("quay.io/a/b", "quay.io/a/b:1"));
+        assert!(fits("quay.io/a/b", "quay.io/a/b@sha256:0"));
+        assert!(!fits("quay.io/a", "quay.io/ab:1"));
+        assert!(!fits("quay.io", "quay.io:5000/a:1"));
+        assert!(fits("quay.io:5000", "quay.io:5000/a:1"));
+        assert!(!fits("quay.io", "quay.io.test/a:1"));
+        assert!(fits("*.redhat.io", "registry.redhat.io/a:1"));
+        assert!(fits("*.redhat.io", "registry.redhat.io:5000/a:1"));
+        assert!(!fits("*.redhat.io", "redhat.io/a:1"));
+        assert!(!fits("*.redhat.io", "quay.io/x.redhat.io/a:1"));
+    }
+
+    #[test]
+    fn a_host_below_a_domain_is_replaced_as_a_whole() {
+        let mirrors = named(&["*.redhat.io=m.test/redhat"]);
+        assert_eq!(
+            places(&mirrors, "registry.redhat.io/rhel9/rhel:1").first(),
+            Some(&"m.test/redhat/rhel9/rhel:1".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_kind_says_for_which_images() {
+        let mut mirrors = Mirrors::default();
+        for (api_version, kind, list, mirror) in [
+            (
+                "config.openshift.io/v1",
+                "ImageDigestMirrorSet",
+                "imageDigestMirrors",
+                "idms.test",
+            ),
+            (
+                "config.openshift.io/v1",
+                "ImageTagMirrorSet",
+                "imageTagMirrors",
+                "itms.test",
+            ),
+            (
+                "operator.openshift.io/v1alpha1",
+                "ImageContentSourcePolicy",
+                "repositoryDigestMirrors",
+                "icsp.test",
+            ),
+        ] {
+            let spec = json!({list: [{"source": "quay.io", "mirrors": [mirror]}]});
+            assert!(
+                mirrors
+                    .read_object(&json!({"apiVersion": api_version, "kind": kind, "spec": spec}))
+            );
+        }
+        assert!(!mirrors.read_object(&json!({"apiVersion": "v1", "kind": "ImageTagMirrorSet"})));
+        assert_eq!(
+            places(&mirrors, "quay.io/a:1"),
+            ["itms.test/a:1", "quay.io/a:1"]
+        );
+        let name = |host: &str| format!("{host}/a{DIGEST}");
+        assert_eq!(
+            places(&mirrors, &name("quay.io")),
+            ["idms.test", "icsp.test", "quay.io"].map(name)
+        );
+    }
+
+    #[test]
+    fn a_source_that_is_never_contacted_is_not_asked() {
+        let mut mirrors = Mirrors::default();
+        let entry = json!({"source": "quay.io", "mirrors": ["m.test"], "mirrorSourcePolicy": "NeverContactSource"});
+        mirrors.read_object(&json!({
+            "apiVersion": "config.openshift.io/v1",
+            "kind": "ImageTagMirrorSet",
+            "spec": {"imageTagMirrors": [entry]},
+        }));
+        assert_eq!(places(&mirrors, "quay.io/a:1"), ["m.test/a:1"]);
+        // It is a rule for tags.
+        let name = format!("quay.io/a{DIGEST}");
+        assert_eq!(places(&mirrors, &name), std::slice::from_ref(&name));
+    }
+}

@@ -1,0 +1,137 @@
+//! The same check on several clusters.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Result, bail};
+use host::{Cluster, Connection};
+
+use super::connect::cluster;
+use super::objects::{Objects, Purpose};
+use super::settle::Own;
+use crate::args::Subject;
+use crate::foreign::Foreign;
+use crate::notes::Notes;
+use crate::progress::{self, Progress};
+use crate::prose::count;
+use crate::verdict::{Origin, Verdicts};
+
+/// How many clusters are asked at a time: each may have a list of nodes in memory.
+const AT_ONCE: usize = 8;
+
+/// What came of a check on a cluster.
+pub(crate) struct OnCluster {
+    pub(crate) origin: Origin,
+    pub(crate) notes: Notes,
+    pub(crate) verdicts: Result<Verdicts>,
+}
+
+/// The contexts of a check on several clusters; none if it is on one.
+pub(crate) fn contexts(
+    subject: &Subject,
+    is_all: bool,
+    notes: &mut Notes,
+) -> Result<Option<Vec<String>>> {
+    let named = subject.connection.contexts();
+    if !is_all && named.len() < 2 {
+        return Ok(None);
+    }
+    // clap does not require --cluster where --arch is given.
+    if is_all && !subject.cluster {
+        bail!("--all-contexts requires --cluster");
+    }
+    if let Some(flag) = subject.connection.of_one_cluster() {
+        bail!(
+            "{flag} cannot be used with several contexts, because it would be used for all of them"
+        );
+    }
+    if !is_all {
+        return Ok(Some(named));
+    }
+    let all = Connection::from(&subject.connection).contexts()?;
+    for (context, same) in &all.same {
+        notes.push(&format!(
+            "skipped the context `{context}`: it has the cluster and the user of `{same}`"
+        ));
+    }
+    if all.names.is_empty() {
+        bail!("the kubeconfig has no contexts");
+    }
+    Ok(Some(all.names))
+}
+
+/// Checks the objects on the cluster of each context, and what could not be read of the files. Logs in one by one, because
+/// a login may ask the user something.
+pub(crate) fn on_each(
+    subject: &Subject,
+    contexts: &[String],
+    purpose: Purpose,
+    notes: &mut Notes,
+) -> Result<(Vec<OnCluster>, Verdicts)> {
+    let mut objects = Objects::read(subject, purpose, notes)?;
+    let unread = Verdicts {
+        failures: std::mem::take(&mut objects.failures),
+        ..Verdicts::default()
+    };
+    let subjects: Vec<Subject> = contexts
+        .iter()
+        .map(|context| {
+            let mut subject = subject.clone();
+            subject.connection = subject.connection.with_context(context);
+            subject
+        })
+        .collect();
+    let mut connected = Vec::new();
+    for (context, subject) in contexts.iter().zip(&subjects) {
+        let mut notes = Notes::default();
+        let cluster = cluster(&subject.connection, &mut notes).map(Arc::new);
+        let server = cluster.as_ref().ok().map(|it| Foreign::from(it.server()));
+        let origin = Origin {
+            context: Some(Foreign::from(context.as_str())),
+            server,
+        };
+        let objects = Objects {
+            subject,
+            ..objects.clone()
+        };
+        connected.push((objects, cluster, origin, notes));
+    }
+    let own = Own::load(subject, notes)?;
+    let clusters = connected.len();
+    let progress = Progress::start(format!("checking {}", count(clusters, "cluster")));
+    // One line for all of them.
+    progress::silence();
+    let left = Mutex::new(connected.into_iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE.min(clusters) {
+            scope.spawn(|| {
+                while let Some((index, (objects, cluster, origin, mut notes))) = next() {
+                    let verdicts = cluster.and_then(|it| on(it, objects, &own, &mut notes));
+                    let on_cluster = OnCluster {
+                        origin,
+                        notes,
+                        verdicts,
+                    };
+                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                    done.push((index, on_cluster));
+                }
+            });
+        }
+    });
+    drop(progress);
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    Ok((done.into_iter().map(|(_, it)| it).collect(), unread))
+}
+
+fn on(
+    cluster: Arc<Cluster>,
+    objects: Objects<'_>,
+    own: &Own,
+    notes: &mut Notes,
+) -> Result<Verdicts> {
+    let connected = objects.on(Some(cluster), notes)?;
+    let prepared = connected.settle_with(own, notes)?.with_nodes(notes)?;
+    Ok(prepared.judge(notes))
+}
