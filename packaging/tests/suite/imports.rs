@@ -77,10 +77,26 @@ fn a_circle_is_found_unless_it_is_a_module_and_its_children() {
         [""; 0]
     );
 
+    assert_eq!(
+        of(
+            "#[cfg(test)]\nuse std::fmt;\nuse crate::b::B;",
+            "use crate::a::A;"
+        ),
+        ["a b a"]
+    );
+
     let child = |a, child, b| circles(&[lib, ("a.rs", a), ("a/c.rs", child), ("b.rs", b)]);
     assert_eq!(child("use self::c::C;", "use super::A;", ""), [""; 0]);
     assert_eq!(
         child("use self::c::C;", "use crate::b::B;", "use crate::a::A;"),
+        ["a a/c b a"]
+    );
+    assert_eq!(
+        child(
+            "mod c;\nconst C: C = c::C;",
+            "use crate::b::B;",
+            "use crate::a::A;"
+        ),
         ["a a/c b a"]
     );
     assert_eq!(
@@ -169,9 +185,16 @@ fn absolute(module: &Module, path: Vec<String>) -> Option<Module> {
     Some(absolute)
 }
 
-/// All paths that begin with `crate`, `self`, or `super`, outside of comments and of the tests at the end.
+/// All paths that begin with `crate`, `self`, `super`, or a child, outside of comments and of the tests at the end.
 fn paths(text: &str) -> Vec<Vec<String>> {
-    let (text, _) = text.split_once("#[cfg(test)]\n").unwrap_or((text, ""));
+    let (text, _) = text
+        .split_once("#[cfg(test)]\nmod tests")
+        .unwrap_or((text, ""));
+    let children: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_suffix(';')?.rsplit_once("mod "))
+        .map(|(_, child)| child)
+        .collect();
     let lines = text
         .lines()
         .map(|line| line.split("//").next().unwrap_or_default());
@@ -183,12 +206,14 @@ fn paths(text: &str) -> Vec<Vec<String>> {
             .rsplit(|it: char| !is_name(it))
             .next()
             .unwrap_or_default();
-        if matches!(first, "crate" | "self" | "super") && !before.ends_with(&format!("::{first}")) {
-            tree(
-                &[first.to_owned()],
-                &mut rest.get(2..).unwrap_or_default(),
-                &mut paths,
-            );
+        let start = match first {
+            "crate" | "self" | "super" => vec![first.to_owned()],
+            child if children.contains(child) => vec!["self".to_owned(), child.to_owned()],
+            _ => continue,
+        };
+        if !before.ends_with(&format!("::{first}")) {
+            let mut rest = rest.get(2..).unwrap_or_default();
+            tree(&start, &mut rest, &mut paths);
         }
     }
     paths
