@@ -381,7 +381,7 @@ fn settings_of_the_user_override() {
     let mut check = command_on(&server);
     check.args(["check", "--cluster", "--settings", "settings.yaml"]);
     let output = check.output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
     let asked = server.asked().join(" ");
     assert!(asked.contains("/hyperconvergeds"), "{asked}");
     assert!(!asked.contains("policies.kubewarden.io"), "{asked}");
