@@ -13,11 +13,16 @@ use super::drift::Difference;
 use super::{all_agree, conformance, rows, updates};
 
 /// The versions, with the created objects and the requests that their code decided about.
-const SAMPLES: [(&str, &[u8], &[u8]); 2] = [
+const SAMPLES: [(&str, &[u8], &[u8]); 3] = [
     (
         "1.16",
         include_bytes!("data/hco-1.16.jsonl.gz"),
         include_bytes!("data/update-1.16.jsonl.gz"),
+    ),
+    (
+        "1.17",
+        include_bytes!("data/hco-1.17.jsonl.gz"),
+        include_bytes!("data/update-1.17.jsonl.gz"),
     ),
     (
         "1.18",
