@@ -102,6 +102,14 @@ fn the_law_of_cost_holds_for_all_pairs(#[values(0, 1, 2, 3)] quarter: usize) {
     assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
 }
 
+/// An object that is small enough to be judged a second time, and almost too large for it.
+#[test]
+fn the_law_of_cost_holds_where_a_request_is_judged_twice() {
+    let pairs = alone().flat_map(|pair| situations().map(move |situation| (pair, situation)));
+    let breaches = pairs.filter_map(|(pair, situation)| breach(pair, 60_000, situation));
+    assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
+}
+
 #[rstest]
 fn twice_the_size_is_at_most_two_and_a_half_times_the_work(#[values(false, true)] import: bool) {
     let situation = Situation {

@@ -154,14 +154,20 @@ fn schemas() -> BTreeMap<&'static str, Value> {
     kinds.collect()
 }
 
+/// A directory with a copy of `deploy/`, in which overlays can be written.
+fn copy_of_deploy() -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    crate::handbook::copy_directory(&root().join("deploy"), &copy.path().join("deploy"));
+    copy
+}
+
 #[test]
 fn every_combination_fits_together() {
     if !is_there("kubectl") {
         return;
     }
-    let copy = tempfile::tempdir().unwrap();
+    let copy = copy_of_deploy();
     let deploy = copy.path().join("deploy");
-    crate::handbook::copy_directory(&root().join("deploy"), &deploy);
     let schemas = schemas();
     let combinations = combinations();
     let next = AtomicUsize::new(0);
@@ -329,9 +335,8 @@ fn the_versions_that_are_judged_are_served() {
     if !is_there("kubectl") {
         return;
     }
-    let copy = tempfile::tempdir().unwrap();
+    let copy = copy_of_deploy();
     let deploy = copy.path().join("deploy");
-    crate::handbook::copy_directory(&root().join("deploy"), &deploy);
     for (components, file) in [
         (&["v1beta1-only"][..], "hco-v1.17.0"),
         (&[], "hco-v1.18.0"),

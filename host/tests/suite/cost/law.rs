@@ -6,8 +6,9 @@ use crate::metered::Metered;
 
 /// Instructions of the module for each byte of the request.
 const REQUEST: u64 = 2_000;
-/// Instructions for what does not grow with the request: the settings, and the findings that are described.
-const ONCE: u64 = 50_000_000;
+/// Instructions for what does not grow with the request: the settings, the findings that are described, and the second
+/// judgement of an object with at most 250 templates and 128 KiB.
+const ONCE: u64 = 150_000_000;
 /// Instructions for each byte of the list of nodes, and for each node that is compared with the longest placements: 250
 /// requirements, before an update and after it.
 const NODES: [u64; 2] = [100, 300_000];
