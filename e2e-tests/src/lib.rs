@@ -18,6 +18,7 @@ mod docker_registry;
 pub mod http;
 mod images;
 mod native;
+mod objects;
 mod page;
 pub mod ports;
 mod required;
@@ -33,6 +34,7 @@ pub use crd::crd;
 pub use docker_registry::{DOCKER, DockerRegistry, Manifest, MediaTypes, OCI};
 pub use images::Images;
 pub use native::Judged;
+pub use objects::{Objects, api_version};
 pub use page::{Page, pages};
 pub use required::{DOORS, is_required, not_run};
 pub use scripted_registry::{

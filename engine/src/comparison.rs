@@ -6,7 +6,7 @@ use operators::cdi::image::Registry;
 use operators::forecast::Objects;
 use operators::hco::version::HcoVersion;
 
-use crate::cluster::{Cluster, ServiceAccount};
+use crate::cluster::{Cluster, Permission, ServiceAccount};
 
 /// What the payload of `report` holds beside the request and the settings.
 pub(crate) struct Comparison<'a> {
@@ -66,7 +66,7 @@ impl Cluster for NodesBefore<'_> {
         Ok(self.0.as_bytes().to_vec())
     }
 
-    fn can_i(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
+    fn can_i(&self, _: &ServiceAccount, _: &Permission<'_>) -> Option<Vec<u8>> {
         None
     }
 }

@@ -7,7 +7,7 @@
 )]
 
 use e2e_tests::{Case, cases};
-use engine::{Cluster, Registry, ServiceAccount};
+use engine::{Cluster, Permission, Registry, ServiceAccount};
 use serde_json::json;
 
 /// The response of the playground; see `playground/src/cluster.ts`.
@@ -46,7 +46,7 @@ impl Cluster for Playground {
         self.0.clone().map(String::into_bytes)
     }
 
-    fn can_i(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
+    fn can_i(&self, _: &ServiceAccount, _: &Permission<'_>) -> Option<Vec<u8>> {
         None
     }
 }

@@ -11,7 +11,7 @@ use e2e_tests::ports::free_address;
 use e2e_tests::{
     Answer, DOCKER, DockerRegistry, Fault, Judged, OCI, ScriptedRegistry, SilentServer, http,
 };
-use engine::{Cluster, Registry, ServiceAccount};
+use engine::{Cluster, Permission, Registry, ServiceAccount};
 use host::{HostCalls, Policy, Record, Registries, handler_error};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Map, Value, json};
@@ -455,7 +455,7 @@ impl Cluster for Host {
         Ok(self.nodes.clone())
     }
 
-    fn can_i(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
+    fn can_i(&self, _: &ServiceAccount, _: &Permission<'_>) -> Option<Vec<u8>> {
         None
     }
 }
