@@ -98,7 +98,7 @@ impl<'a> Facts<'a> {
         self.predict_on(self.census_if_read()?)
     }
 
-    /// The same for the object's own placement, although it matches no node.
+    /// What the operators will make of the object for its own placement, although it matches no node.
     pub(crate) fn predict_on_no_nodes(&self) -> Option<Prediction<'a>> {
         let census = self.own_census_if_read()?;
         if self.slot == self.instead || !census.workload.is_empty() {
@@ -107,14 +107,14 @@ impl<'a> Facts<'a> {
         self.predict_on(census)
     }
 
-    /// The same for an object that HCO refuses, as the one before an update that corrects it: an update is not denied for
-    /// another problem that was there.
+    /// What the operators would make of an object that HCO refuses, as the one before an update that corrects it: an update
+    /// is not denied for another problem that was there.
     pub(crate) fn predict_despite_hco(&self) -> Option<Prediction<'a>> {
         let given = self.given(self.census_if_read()?)?;
         Some(Forecast::despite_hco(&given))
     }
 
-    /// The same on these nodes.
+    /// What the operators will make of the object on these nodes.
     pub(crate) fn predict_on(&self, census: &'a Census) -> Option<Prediction<'a>> {
         let given = self.given(census)?;
         // The object before an update was accepted as a part of another request.
@@ -179,7 +179,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The same for something that is only a warning: it does not matter if the nodes cannot be read.
+    /// As `census`, for what is only a warning: it does not matter if the nodes cannot be read.
     pub(crate) fn try_census(&self) -> Option<&'a Census> {
         self.nodes.try_read(self.slot.or(self.instead));
         self.census_if_read()

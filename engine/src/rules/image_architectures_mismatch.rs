@@ -32,11 +32,12 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             continue;
         };
         let Some(census) = facts.census() else { return };
-        let is_own = matches!(image.annotation, Annotation::Spec(_));
+        // Of an image that HCO ships, only the architectures of the workload nodes matter to the user.
+        let is_in_spec = matches!(image.annotation, Annotation::Spec(_));
         let lacking = value.entries().filter(|entry| {
             is_architecture(entry)
                 && !supported.contains(*entry)
-                && (is_own || census.workload.contains_key(*entry))
+                && (is_in_spec || census.workload.contains_key(*entry))
         });
         let lacking = lacking.collect::<Set<_>>();
         if !lacking.is_empty() {
