@@ -39,12 +39,14 @@ pub(crate) fn run(world: &World<'_>) {
     let partial = "[architectures-partial] ";
     write(world, "create", &host, "amd64-only", "amd64").prints_with_warnings(created, &[partial]);
     let replaced = "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged replaced\n";
-    write(world, "replace", &host, "both", "amd64,arm64").prints(replaced);
+    // Each update removes the template of the one before.
+    write(world, "replace", &host, "both", "amd64,arm64")
+        .prints_with_warnings(replaced, &[&removed("amd64-only")]);
     let unreadable = |image: &str| {
         format!("[image-unreadable] The image of template `{image}` cannot be read (")
     };
     write(world, "replace", &host, "missing", "amd64,arm64")
-        .prints_with_warnings(replaced, &[&unreadable("missing")]);
+        .prints_with_warnings(replaced, &[&removed("both"), &unreadable("missing")]);
     let elsewhere = write(
         world,
         "replace",
@@ -53,13 +55,18 @@ pub(crate) fn run(world: &World<'_>) {
         "amd64,arm64",
     );
     let warning = "Images at `registry.example.com` were not checked: the setting registries does not list the host.";
-    elsewhere.prints_with_warnings(replaced, &[warning]);
+    elsewhere.prints_with_warnings(replaced, &[&removed("missing"), warning]);
 
     // If the registry is down, a request is accepted with a warning.
     drop(registry);
     write(world, "replace", &host, "down", "amd64,arm64")
-        .prints_with_warnings(replaced, &[&unreadable("down")]);
+        .prints_with_warnings(replaced, &[&removed("other"), &unreadable("down")]);
     never_answers(world, silent_server, &host);
+}
+
+/// The beginning of the warning that a boot source goes.
+fn removed(name: &str) -> String {
+    format!("[boot-source-removed] After the update, new VMs cannot use `{name}`, ")
 }
 
 /// The limit that docs/images.md describes: policy-server waits while the registry is silent, and so does every other
@@ -81,10 +88,12 @@ fn never_answers(world: &World<'_>, silent: SilentServer, host: &str) {
         }
         // Restarting the policy-server also closes the connection.
         drop(silent);
-        replace(host, "held-up").prints_with_warnings(replaced, &["[image-unreadable] "]);
+        let warnings = [&*removed("down"), "[image-unreadable] "];
+        replace(host, "held-up").prints_with_warnings(replaced, &warnings);
     } else {
         // The preflight's host responds in time.
-        replace(&address, "silent").prints_with_warnings(replaced, &["[image-unreadable] "]);
+        let warnings = [&*removed("down"), "[image-unreadable] "];
+        replace(&address, "silent").prints_with_warnings(replaced, &warnings);
     }
 }
 
