@@ -89,7 +89,7 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Show what a change does to boot sources and virtual machines, before you make it
     Plan(Plan),
-    /// Show which golden images are ready, which are not and why, and which alerts fire
+    /// Show which golden images are ready, why others are not, and alerts with a cause
     Status(Status),
     /// Write what `plan` and `status` read of a cluster to a file
     Snapshot(Snapshot),

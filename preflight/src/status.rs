@@ -21,7 +21,6 @@ use crate::foreign::{self, Foreign};
 use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::progress::Progress;
-use crate::prose::count;
 use crate::stage::{self, Compared, UnreadKind};
 use crate::terminal::{Terminal, print_raw};
 
@@ -78,8 +77,8 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
         if status.reached != Some(false) || left.is_zero() {
             break status;
         }
-        let missing = count(status.missing().count(), "golden image");
-        let _progress = Progress::start(format!("waiting for {missing}"));
+        let outstanding = text::outstanding(&status);
+        let _progress = Progress::start(format!("waiting for {outstanding}"));
         std::thread::sleep(pause.min(left));
         pause = (pause * 2).min(longest);
     };
@@ -111,7 +110,9 @@ impl Status {
         let data_sources = golden_images::data_sources(observed);
         let unknown = unknown(observed);
         let is_there = |image: &GoldenImage| image.state.is_there();
-        let reached = golden_images.iter().all(is_there) && data_sources.is_empty();
+        let stopped = report.forecast.as_ref().and_then(|it| it.stopped.clone());
+        let is_complete = golden_images.iter().all(is_there) && data_sources.is_empty();
+        let reached = is_complete && stopped.is_none();
         Self {
             object: observed.object(),
             reached: unknown.is_none().then_some(reached),
@@ -120,7 +121,7 @@ impl Status {
             default_architecture: report.default_architecture.clone(),
             hco_version: report.hco_version.clone(),
             nodes: report.nodes.clone().unwrap_or_default(),
-            stopped: report.forecast.as_ref().and_then(|it| it.stopped.clone()),
+            stopped,
             conditions: conditions::of(observed),
             golden_images,
             data_sources,
@@ -148,7 +149,7 @@ fn unknown(observed: &Compared<'_>) -> Option<String> {
     }
     if report.forecast.is_none() {
         return Some(
-            "There is no forecast: HCO deploys no golden images here, or HCO or SSP rejects the object".to_owned(),
+            "There is no forecast: HCO deploys no golden images here, HCO or SSP rejects the object, or a jsonpatch annotation changes what SSP gets".to_owned(),
         );
     }
     let unread = ["DataImportCron", "DataSource"]

@@ -1,6 +1,6 @@
 //! The other documents of `-f`: virtual machines, their disks, and VM templates that name a boot source that goes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -59,24 +59,74 @@ fn named(object: &Value, kind: &str) -> Vec<String> {
         _ => {
             let objects = object.get("objects").and_then(Value::as_array);
             let objects = objects.into_iter().flatten();
-            let machines = objects.map(|machine| with_parameters(machine, object));
+            let parameters = parameters(object);
+            let machines = objects.map(|machine| with_parameters(machine, &parameters));
             machines.flat_map(|machine| sources(&machine)).collect()
         }
     }
 }
 
-/// An object of a VM template with the default values of the parameters that stand in it.
-fn with_parameters(object: &Value, template: &Value) -> Value {
+/// The default values of the parameters of a VM template. A longer one is not the name of anything.
+fn parameters(template: &Value) -> BTreeMap<&str, &str> {
+    const NAME: usize = 253;
     let parameters = template.get("parameters").and_then(Value::as_array);
-    let mut text = object.to_string();
-    for parameter in parameters.into_iter().flatten() {
+    let pairs = parameters.into_iter().flatten().filter_map(|parameter| {
         let field = |name: &str| parameter.get(name).and_then(Value::as_str);
-        let (Some(name), Some(value)) = (field("name"), field("value")) else {
-            continue;
-        };
-        // In JSON the value stands between quotation marks.
-        let value = Value::from(value).to_string();
-        text = text.replace(&format!("${{{name}}}"), value.trim_matches('"'));
+        Some((field("name")?, field("value")?))
+    });
+    pairs.filter(|(_, value)| value.len() <= NAME).collect()
+}
+
+/// An object of a VM template with the values of the parameters that stand in it. What a value contains is not replaced.
+fn with_parameters(object: &Value, parameters: &BTreeMap<&str, &str>) -> Value {
+    match object {
+        Value::String(text) => filled(text, parameters).into(),
+        Value::Array(items) => {
+            let items = items.iter();
+            items
+                .map(|item| with_parameters(item, parameters))
+                .collect()
+        }
+        Value::Object(members) => {
+            let members = members.iter();
+            let filled = members.map(|(key, it)| (key.clone(), with_parameters(it, parameters)));
+            Value::Object(filled.collect())
+        }
+        other => other.clone(),
     }
-    serde_json::from_str(&text).unwrap_or_default()
+}
+
+fn filled(mut text: &str, parameters: &BTreeMap<&str, &str>) -> String {
+    let mut filled = String::new();
+    while let Some((before, rest)) = text.split_once("${") {
+        filled.push_str(before);
+        let known = rest.split_once('}');
+        let known = known.and_then(|(name, rest)| Some((parameters.get(name)?, rest)));
+        text = if let Some((value, rest)) = known {
+            filled.push_str(value);
+            rest
+        } else {
+            filled.push_str("${");
+            rest
+        };
+    }
+    filled + text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_replaced_once() {
+        let parameters = BTreeMap::from([("A", "${B}${B}"), ("B", "b\"")]);
+        for (text, wanted) in [
+            ("", ""),
+            ("x-${A}-${B}", "x-${B}${B}-b\""),
+            ("${C} ${B", "${C} ${B"),
+            ("${${B}", "${b\""),
+        ] {
+            assert_eq!(filled(text, &parameters), wanted, "{text}");
+        }
+    }
 }

@@ -47,20 +47,33 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<Alert> {
     ]
 }
 
+const DISABLED: &str = "HCOMultiArchGoldenImagesDisabled";
+
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
 /// `getMultiArchBootImagesStatusCallback`: read anew each time, and for several workload architectures alone.
 fn multi_arch_disabled(observed: &Compared<'_>, object: &Value) -> Alert {
     let report = &observed.will_be;
-    let several = report.nodes.as_ref().is_some_and(|nodes| nodes.len() > 1);
-    let fires = several && !is_on(observed) && templates(object).next().is_some();
+    let (Some(nodes), Some(is_on)) = (&report.nodes, is_on(observed)) else {
+        return Alert {
+            state: State::Unknown,
+            ..alert(
+                DISABLED,
+                false,
+                "0s",
+                "the workload nodes or the import are unknown",
+            )
+        };
+    };
+    let several = nodes.len() > 1;
+    let fires = several && !is_on && templates(object).next().is_some();
     let why = if fires {
         "the workload nodes have several architectures, and the multi-architecture import is off"
     } else if !several {
-        "the workload nodes have one architecture"
+        "the workload nodes have one architecture at most"
     } else {
         "the multi-architecture import is on, or there are no golden images"
     };
-    alert("HCOMultiArchGoldenImagesDisabled", fires, "0s", why)
+    alert(DISABLED, fires, "0s", why)
 }
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
@@ -101,14 +114,19 @@ fn of_templates<'o>(
     const KEPT: &str = "HCO keeps the last value of each template until its pod is replaced";
     let is_on = is_on(observed);
     let names = templates.filter_map(|it| it.pointer("/metadata/name")?.as_str());
-    let objects: Vec<Foreign> = names.map(Foreign::from).filter(|_| is_on).collect();
+    let names = names.map(Foreign::from);
+    let objects: Vec<Foreign> = names.filter(|_| is_on == Some(true)).collect();
     let (state, why) = match (is_on, objects.is_empty()) {
-        (false, _) => (
+        (None, _) => (
+            State::Unknown,
+            "the multi-architecture import is unknown".to_owned(),
+        ),
+        (Some(false), _) => (
             State::Stale,
             format!("the multi-architecture import is off; {KEPT}"),
         ),
-        (true, true) => (State::Stale, format!("there are no {what}; {KEPT}")),
-        (true, false) => (
+        (Some(true), true) => (State::Stale, format!("there are no {what}; {KEPT}")),
+        (Some(true), false) => (
             State::Firing,
             format!("there are {what}; if it names another template, it is stale: {KEPT}"),
         ),
@@ -220,10 +238,11 @@ fn alert(name: &'static str, fires: bool, after: &'static str, why: &str) -> Ale
     }
 }
 
-/// Whether the multi-architecture import is on.
-fn is_on(observed: &Compared<'_>) -> bool {
-    let import = observed.will_be.multi_arch_import.as_ref();
-    import.map(Foreign::raw) == Some("enabled")
+/// Whether the multi-architecture import is on; `None` if the module does not know it, as for an object that cannot be
+/// read.
+fn is_on(observed: &Compared<'_>) -> Option<bool> {
+    let import = observed.will_be.multi_arch_import.as_ref()?;
+    Some(import.raw() == "enabled")
 }
 
 /// The golden images, as HCO lists them.

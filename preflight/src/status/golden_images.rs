@@ -99,6 +99,9 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let changes = report.changes.as_ref().unwrap_or(&none);
     let has = |names: &[Foreign], key: &str| names.iter().any(|name| name.raw() == key);
     let changes = changes.crons.as_ref();
+    // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
+    let stopped = forecast.stopped.as_ref();
+    let reaches_crons = stopped.is_none_or(|stopped| stopped.raw() != "data-source");
     let mut images = Vec::new();
     for cron in &forecast.crons {
         let key = cron.key();
@@ -113,7 +116,9 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
                 Seen::because(State::NeverImported, cron.never_runs.as_ref())
             }
             (Some(real), _) => Seen::of(real, &volumes),
-            (None, Some(changes)) if !has(&changes.created, &key) => Seen::just(State::Uploaded),
+            (None, Some(changes)) if reaches_crons && !has(&changes.created, &key) => {
+                Seen::just(State::Uploaded)
+            }
             (None, _) => Seen::just(State::NotCreated),
         };
         images.push(seen.image(cron));

@@ -285,14 +285,7 @@ fn result(text: &mut String, status: &Status) {
     let _ = match (status.reached, &status.unknown) {
         (Some(true), _) => writeln!(text, "\n{GREEN}ready{GREEN:#} Nothing is outstanding."),
         (Some(false), _) => {
-            let (missing, sources) = (status.missing().count(), status.data_sources.len());
-            let mut parts = Vec::new();
-            for (number, what) in [(missing, "golden image"), (sources, "DataSource")] {
-                if number > 0 {
-                    parts.push(count(number, what));
-                }
-            }
-            let parts = parts.join(", ");
+            let parts = outstanding(status);
             writeln!(text, "\n{YELLOW}not ready{YELLOW:#} Outstanding: {parts}.")
         }
         (None, why) => writeln!(
@@ -301,6 +294,21 @@ fn result(text: &mut String, status: &Status) {
             why.as_deref().unwrap_or_default()
         ),
     };
+}
+
+/// What is missing until everything is ready.
+pub(super) fn outstanding(status: &Status) -> String {
+    let (missing, sources) = (status.missing().count(), status.data_sources.len());
+    let mut parts = Vec::new();
+    for (number, what) in [(missing, "golden image"), (sources, "DataSource")] {
+        if number > 0 {
+            parts.push(count(number, what));
+        }
+    }
+    if status.stopped.is_some() {
+        parts.push("what stops SSP".to_owned());
+    }
+    parts.join(", ")
 }
 
 fn since(time: Option<&Foreign>) -> String {

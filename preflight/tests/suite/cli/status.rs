@@ -320,6 +320,39 @@ fn alerts_about_templates_are_stale_without_the_import() {
     assert_eq!(state(&objects, disabled).0, "quiet");
 }
 
+/// SSP creates the DataSources first, and stops at one that the API server rejects: no DataImportCron is created.
+#[test]
+fn a_golden_image_behind_a_rejected_data_source_is_not_ready() {
+    let mut objects = objects("status-ready.yaml");
+    for object in &mut objects {
+        if object["kind"] == "HyperConverged" {
+            for path in [
+                "/spec/dataImportCronTemplates",
+                "/status/dataImportCronTemplates",
+            ] {
+                for template in object
+                    .pointer_mut(path)
+                    .and_then(Value::as_array_mut)
+                    .unwrap()
+                {
+                    template["spec"]["managedDataSource"] = json!("My-Image");
+                }
+            }
+        }
+    }
+    objects.retain(|object| object["kind"] != "DataImportCron");
+    let (status, code) = status(&ApiServer::start(answers(&objects)), "");
+    assert_eq!(
+        (code, &status["reached"]),
+        (Some(1), &json!(false)),
+        "{status:#}"
+    );
+    assert_eq!(status["stopped"], "data-source");
+    for image in status["goldenImages"].as_array().unwrap() {
+        assert_ne!(image["state"], "uploaded", "{image}");
+    }
+}
+
 #[test]
 fn a_message_from_outside_cannot_draw_on_the_terminal() {
     let file = scratch("status-hostile").join("hostile.yaml");
@@ -331,11 +364,15 @@ fn a_message_from_outside_cannot_draw_on_the_terminal() {
     assert_ne!(cluster, hostile);
     std::fs::write(&file, hostile).unwrap();
     for format in ["text", "json", "markdown"] {
-        let output = run(&format!("status --from {} -o {format}", file.display()));
-        let text = String::from_utf8(output.stdout).unwrap();
+        // In colour, because a pipe takes out all sequences, ours too.
+        let words = format!(
+            "status --color always --from {} -o {format}",
+            file.display()
+        );
+        let text = String::from_utf8(run(&words).stdout).unwrap();
         assert!(!text.is_empty());
         assert!(
-            !text.contains('\u{1b}') && !text.contains("\n::error::"),
+            !text.contains("\u{1b}[2J") && !text.contains("\n::error::"),
             "{text}"
         );
     }
