@@ -164,15 +164,14 @@ impl Mirrors {
     /// `PullSourcesFromReference`.
     pub(crate) fn of(&self, image: &Image) -> Vec<Image> {
         let name = image.to_string();
-        let fitting = self.mirrors.iter().filter_map(|mirror| {
-            let rest = behind(&name, &mirror.from).filter(|_| mirror.which.has(image))?;
-            Some((mirror, rest))
-        });
+        let fitting = self.mirrors.iter();
+        let fitting = fitting.filter_map(|mirror| Some((mirror, behind(&name, &mirror.from)?)));
         let fitting: Vec<(&Mirror, &str)> = fitting.collect();
+        // Whatever the source is for: mirrors for digests keep those of a shorter source for tags from being used.
         let longest = fitting.iter().map(|(mirror, _)| mirror.from.len()).max();
         let fitting = fitting
             .into_iter()
-            .filter(|(mirror, _)| Some(mirror.from.len()) == longest);
+            .filter(|(mirror, _)| Some(mirror.from.len()) == longest && mirror.which.has(image));
         let mirrored = fitting
             .filter_map(|(mirror, rest)| Image::at(&format!("docker://{}{rest}", mirror.to))?.ok());
         let mut places: Vec<Image> = mirrored.collect();
@@ -254,6 +253,23 @@ mod tests {
                 "quay.io/other/fedora:latest"
             ]
         );
+    }
+
+    /// As in registries.conf, where each source is an entry of its own.
+    #[test]
+    fn a_longer_source_for_digests_hides_a_shorter_one_for_tags() {
+        let set = |kind: &str, list: &str, source: &str| {
+            let spec = json!({list: [{"source": source, "mirrors": ["m.test/x"]}]});
+            json!({"apiVersion": "config.openshift.io/v1", "kind": kind, "spec": spec})
+        };
+        let mut mirrors = Mirrors::default();
+        let tags = set("ImageTagMirrorSet", "imageTagMirrors", "quay.io");
+        assert!(mirrors.read_object(&tags));
+        let tagged = "quay.io/a/b:1";
+        assert_eq!(places(&mirrors, tagged), ["m.test/x/a/b:1", tagged]);
+        let digests = set("ImageDigestMirrorSet", "imageDigestMirrors", "quay.io/a");
+        assert!(mirrors.read_object(&digests));
+        assert_eq!(places(&mirrors, tagged), [tagged]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::connect::{Connected, cluster};
 use super::judge::Prepared;
-use super::live::Live;
+use super::live::{Live, namespace_of};
 use super::nodes::Hosts;
 use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot, hyperconverged};
@@ -145,8 +145,11 @@ impl Reading<'_> {
     /// The only HyperConverged that there is: HCO reconciles one.
     fn only(&self, snapshot: &Snapshot) -> Result<Value> {
         let unknown = self.unknown();
-        match snapshot.hyperconvergeds.as_slice() {
-            [one] => Ok(one.clone()),
+        let namespace = self.connection.namespace.as_deref();
+        let all = snapshot.hyperconvergeds.iter();
+        let wanted = all.filter(|it| namespace.is_none_or(|own| own == namespace_of(it)));
+        match wanted.collect::<Vec<_>>().as_slice() {
+            [one] => Ok((*one).clone()),
             [] if self.reader == Reader::Plan => {
                 bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
             }

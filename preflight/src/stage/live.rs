@@ -154,7 +154,7 @@ fn in_namespace(snapshot: &Snapshot, kind: &str, namespace: &str) -> Vec<Value> 
     own.cloned().collect()
 }
 
-fn namespace_of(object: &Value) -> &str {
+pub(super) fn namespace_of(object: &Value) -> &str {
     let namespace = object.pointer("/metadata/namespace");
     namespace.and_then(Value::as_str).unwrap_or_default()
 }

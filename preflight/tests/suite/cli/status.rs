@@ -320,6 +320,29 @@ fn alerts_about_templates_are_stale_without_the_import() {
     assert_eq!(state(&objects, disabled).0, "quiet");
 }
 
+#[test]
+fn of_several_hyperconvergeds_the_namespace_chooses_one() {
+    let file = scratch("status-two").join("two.yaml");
+    let ready = std::fs::read_to_string(files().join("status-ready.yaml")).unwrap();
+    let one = ready
+        .lines()
+        .find(|line| line.contains("\"HyperConverged\""))
+        .unwrap();
+    let other = one.replacen(
+        "\"namespace\": \"kubevirt-hyperconverged\"",
+        "\"namespace\": \"other\"",
+        1,
+    );
+    std::fs::write(&file, format!("{ready}{other}\n")).unwrap();
+    let code = |more: &str| {
+        let output = run(&format!("status --from {} {more}", file.display()));
+        output.status.code()
+    };
+    assert_eq!(code(""), Some(2));
+    assert_eq!(code("-n kubevirt-hyperconverged"), Some(0));
+    assert_eq!(code("-n nowhere"), Some(2));
+}
+
 /// SSP creates the DataSources first, and stops at one that the API server rejects: no DataImportCron is created.
 #[test]
 fn a_golden_image_behind_a_rejected_data_source_is_not_ready() {
