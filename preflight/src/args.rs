@@ -199,15 +199,34 @@ impl Subject {
     }
 }
 
-impl Subject {
-    /// Of what is in a cluster.
-    fn of_live(
-        cluster: bool,
-        connection: &Connection,
-        settings: Option<&PathBuf>,
-        no_cache: bool,
-    ) -> Self {
-        Self {
+/// Where `plan` and `status` read what there is, and with which policy.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WhatIs {
+    /// Read what there is from the cluster of the current kubeconfig
+    #[arg(long, help_heading = "What is", conflicts_with = "from")]
+    pub(crate) cluster: bool,
+
+    /// Read what there is from a file or a directory: of `hco-preflight snapshot`, of a must-gather, or of
+    /// `kubectl get -o yaml`
+    #[arg(long, value_name = "PATH", help_heading = "What is")]
+    pub(crate) from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+
+    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
+    settings: Option<PathBuf>,
+
+    /// Compile the module without reading or writing the cache
+    #[arg(long, help_heading = "Policy")]
+    no_cache: bool,
+}
+
+impl WhatIs {
+    /// The policy whose settings are used, as for a check.
+    pub(crate) fn subject(&self) -> Subject {
+        Subject {
             filename: Vec::new(),
             files: Vec::new(),
             recursive: false,
@@ -215,16 +234,16 @@ impl Subject {
             exclude: Vec::new(),
             old: None,
             nodes: None,
-            cluster,
+            cluster: self.cluster,
             from: None,
             arch: None,
-            connection: connection.clone(),
+            connection: self.connection.clone(),
             what_if: None,
-            settings: settings.cloned(),
+            settings: self.settings.clone(),
             level: Vec::new(),
             policy: None,
             allow_context_aware: false,
-            no_cache,
+            no_cache: self.no_cache,
             verified: Verified {
                 images: false,
                 sources_path: None,
@@ -638,7 +657,6 @@ impl std::str::FromStr for Prefer {
 /// `plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = PLAN)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Plan {
     /// The manifest of the HyperConverged as it will be, or - for standard input
     #[arg(long, short = 'f', value_name = "FILE", help_heading = "What will be")]
@@ -674,25 +692,8 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "VERSION", value_parser = version, help_heading = "What will be")]
     pub(crate) hco_version: Option<String>,
 
-    /// Read what there is from the cluster of the current kubeconfig
-    #[arg(long, help_heading = "What is", conflicts_with = "from")]
-    pub(crate) cluster: bool,
-
-    /// Read what there is from a file or a directory: of `hco-preflight snapshot`, of a must-gather, or of
-    /// `kubectl get -o yaml`
-    #[arg(long, value_name = "PATH", help_heading = "What is")]
-    pub(crate) from: Option<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) connection: Connection,
-
-    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
-    #[arg(long, value_name = "FILE", help_heading = "Policy")]
-    settings: Option<PathBuf>,
-
-    /// Compile the module without reading or writing the cache
-    #[arg(long, help_heading = "Policy")]
-    no_cache: bool,
+    pub(crate) what_is: WhatIs,
 
     /// The format of the output
     #[arg(
@@ -731,16 +732,9 @@ pub(crate) struct Plan {
 impl Plan {
     /// The policy of the plan, as for a check.
     pub(crate) fn subject(&self) -> Subject {
-        let Self {
-            cluster,
-            connection,
-            settings,
-            no_cache,
-            ..
-        } = self;
         Subject {
             filename: self.filename.clone(),
-            ..Subject::of_live(*cluster, connection, settings.as_ref(), *no_cache)
+            ..self.what_is.subject()
         }
     }
 }
@@ -779,29 +773,12 @@ pub(crate) enum PlanFailOn {
 #[derive(Debug, clap::Args)]
 #[command(after_help = STATUS)]
 pub(crate) struct Status {
-    /// Read the cluster of the current kubeconfig
-    #[arg(long, conflicts_with = "from")]
-    pub(crate) cluster: bool,
-
-    /// Read a file or a directory instead of a cluster: of `hco-preflight snapshot`, of a must-gather, or of
-    /// `kubectl get -o yaml`
-    #[arg(long, value_name = "PATH")]
-    pub(crate) from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) what_is: WhatIs,
 
     /// Wait until all golden images are ready, at most for this time, for example 10m
     #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
     pub(crate) wait: Option<Duration>,
-
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-
-    /// The policy's settings, or the ClusterAdmissionPolicy that contains them
-    #[arg(long, value_name = "FILE", help_heading = "Policy")]
-    settings: Option<PathBuf>,
-
-    /// Compile the module without reading or writing the cache
-    #[arg(long, help_heading = "Policy")]
-    no_cache: bool,
 
     /// The format of the output
     #[arg(
@@ -817,14 +794,6 @@ pub(crate) struct Status {
     /// Do not print notes
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
-}
-
-impl Status {
-    /// The policy whose settings are used, as for a check.
-    pub(crate) fn subject(&self) -> Subject {
-        let settings = self.settings.as_ref();
-        Subject::of_live(self.cluster, &self.connection, settings, self.no_cache)
-    }
 }
 
 const STATUS: &str = "\

@@ -56,7 +56,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 
 /// Prints the status; with `--wait`, as soon as everything is there or the time is up.
 pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
-    let subject = args.subject();
+    let subject = args.what_is.subject();
     let deadline = args.wait.map(|wait| Instant::now().checked_add(wait));
     let (mut pause, longest) = PAUSES;
     let mut is_first = true;

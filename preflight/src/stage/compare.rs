@@ -15,7 +15,7 @@ use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot, hyperconverged};
 use crate::admission::Identity;
 use crate::apply;
-use crate::args::{self, Plan, Status, Subject};
+use crate::args::{Plan, Status, Subject, WhatIs};
 use crate::failure::Place;
 use crate::files::{self, Found, InFile};
 use crate::foreign::one_line;
@@ -53,9 +53,7 @@ pub(crate) fn compare<'s>(
     let (found, documents) = found(args, notes)?;
     let reading = Reading {
         reader: Reader::Plan,
-        path: args.from.as_deref(),
-        cluster: args.cluster,
-        connection: &args.connection,
+        what_is: &args.what_is,
     };
     let (cluster, snapshot) = reading.read(notes)?;
     let question = match found {
@@ -96,9 +94,7 @@ pub(crate) fn observe<'s>(
 ) -> Result<Compared<'s>> {
     let reading = Reading {
         reader: Reader::Status,
-        path: args.from.as_deref(),
-        cluster: args.cluster,
-        connection: &args.connection,
+        what_is: &args.what_is,
     };
     let (cluster, snapshot) = reading.read(notes)?;
     let connected = Connected {
@@ -115,20 +111,24 @@ pub(crate) fn observe<'s>(
 /// Where what is comes from.
 struct Reading<'a> {
     reader: Reader,
-    path: Option<&'a Path>,
-    cluster: bool,
-    connection: &'a args::Connection,
+    what_is: &'a WhatIs,
 }
 
 impl Reading<'_> {
     /// What is, and the cluster if it was read from one.
     fn read(&self, notes: &mut Notes) -> Result<(Option<Arc<Cluster>>, Arc<Snapshot>)> {
-        let (cluster, snapshot) = match (self.path, self.cluster) {
+        let WhatIs {
+            cluster: is_cluster,
+            from,
+            connection,
+            ..
+        } = self.what_is;
+        let (cluster, snapshot) = match (from, is_cluster) {
             (Some(path), _) => (None, Snapshot::of_files(path, self.reader, notes)?),
             (None, true) => {
-                let cluster = Arc::new(cluster(self.connection, notes)?);
+                let cluster = Arc::new(cluster(connection, notes)?);
                 let _progress = Progress::start("reading the cluster");
-                let namespace = self.connection.namespace.as_deref();
+                let namespace = connection.namespace.as_deref();
                 let snapshot = Snapshot::of_cluster(&cluster, namespace, self.reader)?;
                 (Some(cluster), snapshot)
             }
@@ -145,7 +145,7 @@ impl Reading<'_> {
     /// The only HyperConverged that there is: HCO reconciles one.
     fn only(&self, snapshot: &Snapshot) -> Result<Value> {
         let unknown = self.unknown();
-        let namespace = self.connection.namespace.as_deref();
+        let namespace = self.what_is.connection.namespace.as_deref();
         let all = snapshot.hyperconvergeds.iter();
         let wanted = all.filter(|it| namespace.is_none_or(|own| own == namespace_of(it)));
         match wanted.collect::<Vec<_>>().as_slice() {

@@ -32,6 +32,15 @@ fn files() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files")
 }
 
+/// The objects of a file that has one on each line.
+fn objects(file: &str) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(files().join(file)).unwrap();
+    let lines = text.lines().filter_map(|line| line.strip_prefix("  - "));
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
 /// A directory for what a test writes, empty at first.
 fn scratch(name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

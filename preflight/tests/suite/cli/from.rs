@@ -6,7 +6,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_namespace, with_policies};
-use super::{check, command, command_on, files, run, scratch};
+use super::{check, command, command_on, objects, run, scratch};
 use e2e_tests::{ApiServer, recorded};
 
 fn output(server: &ApiServer, words: &str) -> (String, Option<i32>) {
@@ -127,15 +127,6 @@ fn the_verdict_is_that_of_the_cluster(
         in_json(&format!("check --from {} -o json", file.display())),
         in_json("check --cluster -o json")
     );
-}
-
-/// The objects of a file, which has one on each line.
-fn objects(file: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(files().join(file)).unwrap();
-    let lines = text.lines().filter_map(|line| line.strip_prefix("  - "));
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 fn write(path: &Path, text: &str) {

@@ -6,7 +6,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::deployed::with_namespace;
-use super::{check, command_on, files, run, scratch};
+use super::{check, command_on, files, objects, run, scratch};
 use e2e_tests::{ApiServer, recorded};
 
 #[rstest]
@@ -24,15 +24,6 @@ use e2e_tests::{ApiServer, recorded};
 fn the_status_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
     check(&format!("status-{name}"), words, code);
-}
-
-/// The objects of a file, which has one on each line.
-fn objects(file: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(files().join(file)).unwrap();
-    let lines = text.lines().filter_map(|line| line.strip_prefix("  - "));
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }
 
 const CRONS: &str = "/apis/cdi.kubevirt.io/v1beta1/dataimportcrons";
