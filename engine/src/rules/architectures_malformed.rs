@@ -17,7 +17,8 @@ use crate::fix::Fix;
 /// HCO silently drops an entry that is not equal to a workload architecture (see `Architectures::supported`). SSP trims
 /// entries (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    // Once for all templates: an object can have thousands of them.
+    // Once for all templates, as in `architectures_untidy.rs`.
+    const USUAL: usize = 64;
     let mut seen = HashSet::new();
     for (template, value) in facts.annotations() {
         let mut mistakes = value.entries().filter(|entry| is_mistake(entry)).peekable();
@@ -29,6 +30,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             return;
         };
         seen.clear();
+        seen.shrink_to(USUAL);
         for entry in mistakes {
             if census.workload.contains_key(entry) || !seen.insert(entry) {
                 continue;

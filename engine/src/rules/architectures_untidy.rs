@@ -14,15 +14,19 @@ use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    // Once for all templates: an object can have thousands of them, and most have a few entries.
+    // Once for all templates: an object can have thousands of them, and most have a few entries. To empty a large set
+    // costs as much as its capacity, so it becomes small again.
+    const USUAL: usize = 64;
     let (mut seen, mut reported) = (HashSet::new(), HashSet::new());
     for (template, value) in facts.annotations() {
         // `architectures-missing` reports an empty annotation.
         if value.0.is_empty() {
             continue;
         }
-        seen.clear();
-        reported.clear();
+        for set in [&mut seen, &mut reported] {
+            set.clear();
+            set.shrink_to(USUAL);
+        }
         let mut reported_last = None;
         for entry in value.entries() {
             if reported_last == Some(entry) {

@@ -15,6 +15,10 @@ use content::{GENERATORS, Place};
 use law::{Cost, Nodes};
 use request::{Change, Part, Situation, nodes};
 
+/// Bytes of an object that is judged once, and of one that can be judged again (see `law.rs`).
+const LARGE: usize = 150_000;
+const SMALL: usize = 100_000;
+
 static FEW: LazyLock<Nodes> = LazyLock::new(|| Nodes::new(10));
 static MANY: LazyLock<Nodes> = LazyLock::new(|| Nodes::new(5_000));
 
@@ -73,6 +77,11 @@ fn pairs() -> impl Iterator<Item = [usize; 2]> {
     pairs.filter(move |[one, _]| !is_settings(*one))
 }
 
+/// Pairs with the settings that make an object be judged again and again, if it is small, and each kind alone.
+fn judged_again() -> impl Iterator<Item = [usize; 2]> {
+    pairs().filter(|[one, other]| is_settings(*other) || one == other)
+}
+
 fn alone() -> impl Iterator<Item = [usize; 2]> {
     pairs().filter(|[one, other]| one == other)
 }
@@ -97,23 +106,20 @@ fn the_law_of_cost_holds_for_all_pairs(#[values(0, 1, 2, 3)] quarter: usize) {
     let breaches = pairs.filter_map(|(number, pair)| {
         // Not the same one for the same kind of content.
         let situation = situations[(number + number / situations.len()) % situations.len()];
-        breach(pair, 150_000, situation)
+        breach(pair, LARGE, situation)
     });
     assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
 }
 
-/// Objects that are judged again, with the settings that make them be judged again and again.
-#[test]
-fn the_law_of_cost_holds_where_an_object_is_judged_again() {
-    let pairs = pairs().filter(|[one, other]| is_settings(*other) || one == other);
-    let breaches = pairs.filter_map(|pair| {
-        let situation = Situation {
-            change: Change::Created,
-            import: false,
-            has_many_nodes: false,
-        };
-        breach(pair, 100_000, situation)
-    });
+/// New objects that are judged again; `make worst-cases` tries updates too.
+#[rstest]
+fn the_law_of_cost_holds_where_an_object_is_judged_again(#[values(false, true)] import: bool) {
+    let situation = Situation {
+        change: Change::Created,
+        import,
+        has_many_nodes: false,
+    };
+    let breaches = judged_again().filter_map(|pair| breach(pair, SMALL, situation));
     assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
 }
 
@@ -124,7 +130,7 @@ fn twice_the_size_is_at_most_two_and_a_half_times_the_work(#[values(false, true)
         import,
         has_many_nodes: false,
     };
-    let breaches = alone().filter_map(|pair| breach_of_growth(pair, 150_000, situation));
+    let breaches = alone().filter_map(|pair| breach_of_growth(pair, LARGE, situation));
     assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
 }
 
@@ -136,7 +142,7 @@ fn the_law_of_cost_holds_for_thousands_of_nodes() {
         import: true,
         has_many_nodes: true,
     };
-    let breaches = alone().filter_map(|pair| breach(pair, 150_000, situation));
+    let breaches = alone().filter_map(|pair| breach(pair, LARGE, situation));
     assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
 }
 
@@ -162,8 +168,11 @@ pub(crate) fn breaches_of_all_pairs() -> Vec<String> {
     });
     let breaches = cases
         .chain(many)
-        .filter_map(|(pair, situation)| breach_of_growth(pair, 32_000, situation));
-    breaches.collect()
+        .filter_map(|(pair, situation)| breach_of_growth(pair, LARGE, situation));
+    let small =
+        judged_again().flat_map(|pair| situations().map(move |situation| (pair, situation)));
+    let small = small.filter_map(|(pair, situation)| breach(pair, SMALL, situation));
+    breaches.chain(small).collect()
 }
 
 /// A required affinity of the workloads with these terms.

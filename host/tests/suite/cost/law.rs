@@ -2,7 +2,8 @@
 //!
 //! It holds for settings with up to 100 entries: whoever writes larger ones can also delete the policy.
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::metered::Metered;
 
@@ -10,8 +11,8 @@ use crate::metered::Metered;
 const REQUEST: u64 = 2_000;
 /// Instructions for what does not grow with the request: the settings, and the findings that are described.
 const ONCE: u64 = 50_000_000;
-/// An object of so many bytes may be judged again, to work out its fixes and to repair it, with so many instructions in all.
-const AGAIN: (usize, u64) = (128 << 10, 1_000_000_000);
+/// An object of so many bytes may be judged again, to work out its fixes and to repair it: so many times [`REQUEST`].
+const AGAIN: (usize, u64) = (128 << 10, 5);
 /// Instructions for each byte of the list of nodes, and for each node that is compared with the longest placements: 250
 /// requirements, before an update and after it.
 const NODES: [u64; 2] = [100, 300_000];
@@ -29,15 +30,15 @@ pub(super) fn text() -> String {
     let (small, again) = AGAIN;
     format!(
         "- {} instructions of the module for each byte of the request, and {} million for what does not grow with it.\n\
-         - For an object of at most {} KiB, which may be judged again to work out its fixes and to repair it, {} million in all, if \
-         that is more.\n\
+         - For an object of at most {} KiB, {} instructions for each byte: it may be judged again, to work out its fixes and to \
+         repair it.\n\
          - For the nodes, {byte_of_nodes} instructions for each byte of their list, and {} for each node.\n\
          - For twice the request, {} times the instructions.\n\
          - Memory of {request} times the request, {} times the list of nodes, and {} MiB.\n",
         thousand(REQUEST),
         ONCE / 1_000_000,
         small >> 10,
-        thousand(again / 1_000_000),
+        thousand(again * REQUEST),
         thousand(node),
         tenths(TWICE),
         tenths(nodes as u64),
@@ -80,16 +81,31 @@ impl Cost<'_> {
         of_request / self.request.len() as u64
     }
 
-    /// Whether the object may be judged again.
-    fn is_small(&self) -> bool {
-        let request: Value = serde_json::from_slice(self.request).expect("a request");
-        request["request"]["object"].to_string().len() <= AGAIN.0
+    /// The instructions that the law allows for each byte of the request.
+    fn limit(&self) -> u64 {
+        #[derive(Deserialize)]
+        struct Payload<'r> {
+            #[serde(borrow)]
+            request: Request<'r>,
+        }
+        #[derive(Deserialize)]
+        struct Request<'r> {
+            #[serde(borrow)]
+            object: &'r RawValue,
+        }
+        let payload: Payload<'_> = serde_json::from_slice(self.request).expect("a request");
+        let (small, again) = AGAIN;
+        if payload.request.object.get().len() <= small {
+            again * REQUEST
+        } else {
+            REQUEST
+        }
     }
 
     /// How it breaks the law.
     pub(super) fn breach(&self) -> Option<String> {
         let (size, instructions) = (self.request.len(), self.metered.instructions);
-        if self.ratio() >= REQUEST && !(self.is_small() && instructions <= AGAIN.1) {
+        if self.ratio() >= self.limit() {
             return Some(format!("{instructions} instructions for {size} bytes"));
         }
         let [request, nodes, beside] = MEMORY;
@@ -101,8 +117,7 @@ impl Cost<'_> {
     /// How it breaks the law if this is the cost of half the request.
     pub(super) fn breach_of_growth(&self, half: &Self) -> Option<String> {
         let (one, two) = (half.metered.instructions, self.metered.instructions);
-        let is_small = self.is_small() && two <= AGAIN.1;
-        let is_more = two * 10 > one * TWICE && two > self.others() && !is_small;
+        let is_more = two * 10 > one * TWICE && two > self.others();
         is_more.then(|| format!("{one} instructions, for twice the size {two}"))
     }
 }

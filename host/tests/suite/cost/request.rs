@@ -168,9 +168,11 @@ impl Object<'_> {
         let mut templates = self.list(Place::Templates);
         if self.has(Place::Entries) {
             let entries = self.items(Place::Entries);
-            templates.push(format!(
+            // The first one: what was needed for its entries must not cost for each of the others.
+            let template = format!(
                 r#"{{"metadata":{{"name":"e","annotations":{{"ssp.kubevirt.io/dict.architectures":"{entries}"}}}},"spec":{{}}}}"#
-            ));
+            );
+            templates.insert(0, template);
         }
         let templates = templates.join(",");
         let placement = format!(

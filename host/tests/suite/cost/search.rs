@@ -119,7 +119,7 @@ fn variable(name: &str, default: u64) -> u64 {
 fn search() {
     /// The best recipes are kept, and changed.
     const KEPT: usize = 24;
-    const BYTES: usize = 32_000;
+    const BYTES: usize = 150_000;
     let mut random = Random(variable("SEED", 1) | 1 << 40);
     let end = Instant::now() + Duration::from_secs(variable("SECONDS", 60));
     let mut best: Vec<(u64, Recipe)> = Vec::new();
