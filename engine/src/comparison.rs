@@ -6,7 +6,7 @@ use operators::cdi::image::Registry;
 use operators::forecast::Objects;
 use operators::hco::version::HcoVersion;
 
-use crate::cluster::{Cluster, ServiceAccount};
+use crate::cluster::Cluster;
 
 /// What the payload of `report` holds beside the request and the settings.
 pub(crate) struct Comparison<'a> {
@@ -64,9 +64,5 @@ impl Registry for NodesBefore<'_> {}
 impl Cluster for NodesBefore<'_> {
     fn nodes(&self) -> Result<Vec<u8>, String> {
         Ok(self.0.as_bytes().to_vec())
-    }
-
-    fn can_i(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
-        None
     }
 }

@@ -31,9 +31,6 @@ use crate::version::Version;
 ///     fn nodes(&self) -> Result<Vec<u8>, String> {
 ///         Err("no route to host".to_owned())
 ///     }
-///     fn can_i(&self, _: &engine::ServiceAccount, _: &str) -> Option<Vec<u8>> {
-///         None
-///     }
 /// }
 /// let pod = r#"{"request": {"kind": {"group": "", "version": "v1", "kind": "Pod"}}, "settings": {}}"#;
 /// assert!(engine::judge(pod.as_bytes(), &Unreachable).allowed);

@@ -7,7 +7,7 @@
 )]
 
 use e2e_tests::{Case, cases};
-use engine::{Cluster, Registry, ServiceAccount};
+use engine::{Cluster, Registry};
 use serde_json::json;
 
 /// The response of the playground; see `playground/src/cluster.ts`.
@@ -44,10 +44,6 @@ struct Playground(Result<String, String>);
 impl Cluster for Playground {
     fn nodes(&self) -> Result<Vec<u8>, String> {
         self.0.clone().map(String::into_bytes)
-    }
-
-    fn can_i(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
-        None
     }
 }
 

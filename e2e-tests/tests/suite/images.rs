@@ -12,7 +12,7 @@ use e2e_tests::{
     Answer, DOCKER, DockerRegistry, Fault, Judged, NodeServer, OCI, PolicyServer, ScriptedRegistry,
     SilentServer, Starter, WORKERS, http, module,
 };
-use engine::{Cluster, Registry, ServiceAccount};
+use engine::{Cluster, Registry};
 use host::{HostCalls, Policy, Record, Registries, handler_error};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Map, Value, json};
@@ -454,10 +454,6 @@ impl Registry for Host {
 impl Cluster for Host {
     fn nodes(&self) -> Result<Vec<u8>, String> {
         Ok(self.nodes.clone())
-    }
-
-    fn can_i(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
-        None
     }
 }
 
