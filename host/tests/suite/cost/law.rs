@@ -11,8 +11,8 @@ use crate::metered::Metered;
 const REQUEST: u64 = 2_000;
 /// Instructions for what does not grow with the request: the settings, and the findings that are described.
 const ONCE: u64 = 50_000_000;
-/// An object of so many bytes may be judged again, to work out its fixes and to repair it: so many times [`REQUEST`].
-const AGAIN: (usize, u64) = (128 << 10, 5);
+/// An object of so many bytes may be judged again, to work out its fixes and to repair it: so many times the instructions.
+const AGAIN: (usize, u64) = (128 << 10, 4);
 /// Instructions for each byte of the list of nodes, and for each node that is compared with the longest placements: 250
 /// requirements, before an update and after it.
 const NODES: [u64; 2] = [100, 300_000];
@@ -27,18 +27,16 @@ pub(super) fn text() -> String {
     let tenths = |number: u64| format!("{}.{}", number / 10, number % 10);
     let [byte_of_nodes, node] = NODES;
     let [request, nodes, beside] = MEMORY;
-    let (small, again) = AGAIN;
+    let (small, times) = AGAIN;
     format!(
         "- {} instructions of the module for each byte of the request, and {} million for what does not grow with it.\n\
-         - For an object of at most {} KiB, {} instructions for each byte: it may be judged again, to work out its fixes and to \
-         repair it.\n\
+         - For an object of at most {} KiB, {times} times as many: it may be judged again, to work out its fixes and to repair it.\n\
          - For the nodes, {byte_of_nodes} instructions for each byte of their list, and {} for each node.\n\
          - For twice the request, {} times the instructions.\n\
          - Memory of {request} times the request, {} times the list of nodes, and {} MiB.\n",
         thousand(REQUEST),
         ONCE / 1_000_000,
         small >> 10,
-        thousand(again * REQUEST),
         thousand(node),
         tenths(TWICE),
         tenths(nodes as u64),
@@ -72,7 +70,7 @@ impl Cost<'_> {
     /// The instructions that the law allows beside those for the request.
     fn others(&self) -> u64 {
         let [byte, node] = NODES;
-        ONCE + byte * self.nodes.list.len() as u64 + node * self.nodes.count
+        self.times() * ONCE + byte * self.nodes.list.len() as u64 + node * self.nodes.count
     }
 
     /// The instructions for each byte of the request.
@@ -81,8 +79,8 @@ impl Cost<'_> {
         of_request / self.request.len() as u64
     }
 
-    /// The instructions that the law allows for each byte of the request.
-    fn limit(&self) -> u64 {
+    /// How often the object may be judged.
+    fn times(&self) -> u64 {
         #[derive(Deserialize)]
         struct Payload<'r> {
             #[serde(borrow)]
@@ -94,18 +92,18 @@ impl Cost<'_> {
             object: &'r RawValue,
         }
         let payload: Payload<'_> = serde_json::from_slice(self.request).expect("a request");
-        let (small, again) = AGAIN;
+        let (small, times) = AGAIN;
         if payload.request.object.get().len() <= small {
-            again * REQUEST
+            times
         } else {
-            REQUEST
+            1
         }
     }
 
     /// How it breaks the law.
     pub(super) fn breach(&self) -> Option<String> {
         let (size, instructions) = (self.request.len(), self.metered.instructions);
-        if self.ratio() >= self.limit() {
+        if self.ratio() >= self.times() * REQUEST {
             return Some(format!("{instructions} instructions for {size} bytes"));
         }
         let [request, nodes, beside] = MEMORY;
