@@ -73,7 +73,7 @@ impl BootSources {
         let before = report.forecast_before.as_ref().unwrap_or(&none);
         let after = report.forecast.as_ref().unwrap_or(&none);
         let snapshot = &compared.snapshot;
-        let real = |kind| snapshot.of(kind).iter().map(key).collect();
+        let real = |kind| snapshot.of(kind).map(|it| key(&it)).collect();
         let crons = before.crons.iter().chain(&after.crons);
         let sources = before.data_sources.iter().chain(&after.data_sources);
         Self {

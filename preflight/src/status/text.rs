@@ -213,7 +213,7 @@ fn words(image: &GoldenImage, status: &Status) -> String {
             image.cron
         ),
         State::LeftOver => format!("left over: SSP deletes the DataImportCron {}", image.cron),
-        State::Unknown => "unknown".to_owned(),
+        State::Unknown => format!("unknown{message}"),
     }
 }
 
