@@ -153,7 +153,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     }
     match args.output {
         PlainFormat::Text => terminal.print(&text(&rows))?,
-        PlainFormat::Json => print_raw(foreign::json(&in_json(&rows)?).as_bytes())?,
+        PlainFormat::Json => print_raw(foreign::json(in_json(&rows)?).as_bytes())?,
     }
     Ok(if failures.is_empty() {
         Exit::Accepted
@@ -293,7 +293,7 @@ fn text(rows: &[Row]) -> String {
             let _ = writeln!(text, "  {DIM}in the mirror {mirror}{DIM:#}");
         }
         // Quoted as in JSON, which is YAML: an image can call its architecture anything.
-        let value = foreign::json(&Value::from(annotation(architectures)).to_string());
+        let value = foreign::json(Value::from(annotation(architectures)).to_string());
         let _ = writeln!(text, "  {ANNOTATION}: {value}");
     }
     text

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
         PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
         PlanFormat::Json => {
             let json = serde_json::to_string_pretty(&plan)? + "\n";
-            print_raw(foreign::json(&json).as_bytes())?;
+            print_raw(foreign::json(json).as_bytes())?;
         }
         PlanFormat::Markdown => {
             let plain =

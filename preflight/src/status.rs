@@ -94,7 +94,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
         StatusFormat::Text => terminal.print(&text::render(&status, &terminal.name))?,
         StatusFormat::Json => {
             let json = serde_json::to_string_pretty(&status)? + "\n";
-            print_raw(foreign::json(&json).as_bytes())?;
+            print_raw(foreign::json(json).as_bytes())?;
         }
         StatusFormat::Markdown => {
             let text = text::render(&status, &terminal.name);

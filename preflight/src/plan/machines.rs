@@ -171,7 +171,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
             instances.push(key(&instance));
         }
     }
-    let (before, after) = (named(&compared.snapshot.nodes), named(&compared.nodes));
+    let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
     // Nodes with the same labels are alike.
     let mut known: BTreeMap<String, bool> = BTreeMap::new();
     for (node, instances) in by_node {

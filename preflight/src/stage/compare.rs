@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use host::{Cluster, Labels, NodeList};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::connect::{Connected, cluster};
@@ -32,6 +33,8 @@ type Documents = Vec<(Place, InFile)>;
 /// What is, what will be, and what the module says of both.
 pub(crate) struct Compared<'s> {
     pub(crate) snapshot: Arc<Snapshot>,
+    /// The nodes that there are.
+    pub(crate) nodes_before: Arc<[Value]>,
     /// The nodes that there will be.
     pub(crate) nodes: Arc<[Value]>,
     /// The names of the nodes that leave.
@@ -72,13 +75,14 @@ pub(crate) fn compare<'s>(
         }
         None => unchanged(reading.only(&snapshot)?),
     };
+    let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
     let (nodes, leaving) = match (&args.nodes, &args.what_if) {
         (Some(path), _) => (nodes_of(path, &question)?.into(), Vec::new()),
         (None, Some(what_if)) => {
-            let (nodes, leaving) = what_if.apply(&snapshot.nodes)?;
+            let (nodes, leaving) = what_if.apply(&is_nodes)?;
             (nodes.into(), leaving)
         }
-        (None, None) => (Arc::clone(&snapshot.nodes), Vec::new()),
+        (None, None) => (Arc::clone(&is_nodes), Vec::new()),
     };
     let connected = Connected {
         subject,
@@ -88,7 +92,14 @@ pub(crate) fn compare<'s>(
         failures: Vec::new(),
     };
     let version = args.hco_version.as_deref();
-    let compared = Compared::of(connected, snapshot, nodes, leaving, version, notes)?;
+    let compared = Compared::of(
+        connected,
+        snapshot,
+        [is_nodes, nodes],
+        leaving,
+        version,
+        notes,
+    )?;
     Ok(Compared {
         documents,
         ..compared
@@ -116,8 +127,9 @@ pub(crate) fn observe<'s>(
         questions: vec![unchanged(reading.only(&snapshot)?)],
         failures: Vec::new(),
     };
-    let nodes = Arc::clone(&snapshot.nodes);
-    Compared::of(connected, snapshot, nodes, Vec::new(), None, notes)
+    let nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
+    let both = [Arc::clone(&nodes), nodes];
+    Compared::of(connected, snapshot, both, Vec::new(), None, notes)
 }
 
 /// Where what is comes from.
@@ -202,7 +214,7 @@ impl<'s> Compared<'s> {
     fn of(
         connected: Connected<'s>,
         snapshot: Arc<Snapshot>,
-        nodes: Arc<[Value]>,
+        [is_nodes, nodes]: [Arc<[Value]>; 2],
         leaving: Vec<String>,
         version: Option<&str>,
         notes: &mut Notes,
@@ -213,21 +225,24 @@ impl<'s> Compared<'s> {
         let question = prepared.questions().first().context("there is no object")?;
         let is = match &question.old {
             Some(old) => {
-                let host = Hosts::of(NodeList::of_objects(&snapshot.nodes));
+                let host = Hosts::of(NodeList::of_objects(&is_nodes));
                 let alone = Question::live(old.clone());
                 Some(prepared.report_beside(&alone, &json!({}), &host)?)
             }
             None => None,
         };
-        let others = (nodes != snapshot.nodes).then(|| list(&snapshot.nodes));
-        let beside = json!({
-            "hcoVersion": version,
-            "before": {"nodes": others, "objects": snapshot.before()},
-        });
+        let beside = Beside {
+            hco_version: version,
+            before: Before {
+                nodes: (nodes != is_nodes).then(|| NodesBefore { items: &is_nodes }),
+                objects: snapshot.before(),
+            },
+        };
         let will_be =
             prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
         Ok(Self {
             snapshot,
+            nodes_before: is_nodes,
             nodes,
             leaving,
             documents: Vec::new(),
@@ -364,6 +379,23 @@ fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Value>> {
     Ok(nodes)
 }
 
-fn list(nodes: &[Value]) -> Value {
-    json!({"apiVersion": "v1", "kind": "NodeList", "items": nodes})
+/// What the module compares with.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Beside<'b> {
+    hco_version: Option<&'b str>,
+    before: Before<'b>,
+}
+
+#[derive(Serialize)]
+struct Before<'b> {
+    /// Nothing if they stay the same.
+    nodes: Option<NodesBefore<'b>>,
+    objects: Vec<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename = "NodeList")]
+struct NodesBefore<'b> {
+    items: &'b [Value],
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use host::{Cluster, Counts, HostCalls, Labels};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::images::Images;
@@ -205,7 +206,7 @@ impl Prepared<'_> {
     pub(super) fn report_beside(
         &self,
         question: &Question,
-        beside: &Value,
+        beside: &impl Serialize,
         hosts: &Hosts,
     ) -> Result<Report> {
         self.report_on(question, question.sent(), beside, hosts)
@@ -215,7 +216,7 @@ impl Prepared<'_> {
         &self,
         question: &Question,
         object: &Value,
-        beside: &Value,
+        beside: &impl Serialize,
         hosts: &Hosts,
     ) -> Result<Report> {
         let mut report: Option<Report> = None;

@@ -136,7 +136,7 @@ pub(crate) fn hosts(
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => match files {
             Some(files) if files.nodes.is_empty() => bail!("--from has no nodes"),
-            Some(files) => NodeList::of_objects(&files.nodes),
+            Some(files) => NodeList::of_objects(&files.nodes.to_objects()),
             None => bail!(UNNAMED),
         },
     };

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use host::{Cluster, ClusterError, HostCalls as _, Labels, NodeList};
@@ -216,7 +215,7 @@ const READ: [&str; 5] = [
 
 /// The objects of a cluster, reduced to what is read of them. Each is kept as text: there can be many thousands.
 pub(crate) struct Snapshot {
-    pub(crate) nodes: Arc<[Value]>,
+    pub(crate) nodes: NodeList,
     pub(crate) hyperconvergeds: Vec<Value>,
     /// The same in other API versions.
     pub(super) converted: Vec<Value>,
@@ -251,7 +250,7 @@ impl Snapshot {
         };
         let labels = labels(reader, live.iter().chain(object));
         let mut snapshot = Self {
-            nodes: cluster.nodes(&labels)?.to_objects().into(),
+            nodes: cluster.nodes(&labels)?,
             converted: match reader {
                 Reader::Snapshot => converted(cluster, &live),
                 Reader::Plan | Reader::Status | Reader::Check => Vec::new(),
@@ -298,7 +297,7 @@ impl Snapshot {
         notes: &mut Notes,
     ) -> Result<Self> {
         let mut snapshot = Self {
-            nodes: Arc::default(),
+            nodes: NodeList::of_objects(&[]),
             hyperconvergeds: Vec::new(),
             converted: Vec::new(),
             objects: BTreeMap::new(),
@@ -348,7 +347,7 @@ impl Snapshot {
             let list = format!(r#"{{"kind":"NodeList","items":[{}]}}"#, nodes.join(","));
             let list = NodeList::reduced_from_text(list.as_bytes(), &labels);
             let list = list.with_context(|| one_line(&path.display().to_string()))?;
-            snapshot.nodes = list.to_objects().into();
+            snapshot.nodes = list;
         }
         notes.push(&format!("{} {}", path.display(), snapshot.found(reader)));
         for kind in Kind::read_by(reader) {
@@ -432,17 +431,16 @@ impl Snapshot {
         #[derive(Serialize)]
         #[serde(untagged)]
         enum Item<'s> {
-            Nodes(List<'s, Value>),
             Object(&'s Value),
             Objects(List<'s, Box<RawValue>>),
         }
         let nodes = List {
             api_version: "v1",
             kind: "NodeList".to_owned(),
-            items: &self.nodes,
+            items: self.nodes.texts(),
         };
         let objects = self.hyperconvergeds.iter().chain(&self.converted);
-        let mut items = vec![Item::Nodes(nodes)];
+        let mut items = vec![Item::Objects(nodes)];
         items.extend(objects.map(Item::Object));
         let kinds = KINDS.iter();
         items.extend(
