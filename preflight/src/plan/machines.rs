@@ -138,7 +138,9 @@ fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
             .filter(|it| !it.is_empty())
         {
             Some(architecture) if gone.contains(architecture) => {
-                let detail = format!("no workload node is {architecture} any more");
+                let detail = format!(
+                    "no workload node has its architecture {architecture} any more: it cannot be scheduled"
+                );
                 add(machines, &key(&machine), Effect::NoNode, &detail);
             }
             // KubeVirt takes the DataSource's label first, which the plan does not read for all of them.
@@ -180,7 +182,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         };
         let Some(will_be) = after.get(&*node) else {
             for instance in &instances {
-                let detail = format!("it runs on {node}, which leaves");
+                let detail = format!("its node {node} leaves: migrate or stop it first");
                 add(machines, instance, Effect::Orphaned, &detail);
             }
             continue;
@@ -206,7 +208,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         };
         for instance in instances.iter().filter(|_| leaves) {
             let detail = format!(
-                "it runs on {node}, which the placement excludes: it runs on without virt-handler, and cannot be migrated; stop or migrate it before"
+                "the placement excludes its node {node}: it keeps running, but without virt-handler it cannot be migrated; migrate or stop it first"
             );
             add(machines, instance, Effect::Orphaned, &detail);
         }

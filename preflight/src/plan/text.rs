@@ -141,10 +141,17 @@ fn boot_sources(text: &mut String, plan: &Plan) {
         );
     } else if let Some(stopped) = &plan.stopped {
         let what = match stopped.raw() {
-            "data-source" => "A DataSource is rejected: SSP creates no DataImportCron.",
-            _ => "A DataImportCron is rejected: SSP deletes none that is not wanted any more.",
+            "data-source" => {
+                "A DataSource is rejected: until this is fixed, SSP creates no DataImportCron, and updates no VM template"
+            }
+            _ => {
+                "A DataImportCron is rejected: until this is fixed, SSP deletes no unwanted DataImportCron, and updates no VM template"
+            }
         };
         let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}");
+        for (name, why) in &plan.sources.rejected {
+            let _ = writeln!(text, "    {name}: {why}");
+        }
     }
     let (rows, created, deleted) = rows(plan);
     let mut by_namespace: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
@@ -316,7 +323,7 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
     if machines.iter().any(is_source) {
         let _ = writeln!(
             text,
-            "    {DIM}a disk that a VM already has stays; a disk that is still to be made from the boot source waits{DIM:#}"
+            "    {DIM}disks that VMs already have stay; new disks wait until the boot source has a disk{DIM:#}"
         );
     }
 }

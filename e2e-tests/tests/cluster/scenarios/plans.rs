@@ -219,7 +219,7 @@ impl Cluster<'_> {
             &[
                 "nodes that leave                    worker-arm64-0, worker-arm64-1",
                 "- mine-arm64  deleted with its disk",
-                &format!("! {NAMESPACE}/web: no workload node is arm64 any more"),
+                &format!("! {NAMESPACE}/web: no workload node has its architecture arm64 any more: it cannot be scheduled"),
                 &format!(
                     "! {NAMESPACE}/web: its disk is made from {GOLDEN}/mine-arm64, which is deleted"
                 ),
@@ -268,7 +268,7 @@ impl Cluster<'_> {
             &self.hyperconverged(&[template()], true, &placed),
             1,
             &[&format!(
-                "! {NAMESPACE}/db: it runs on worker-amd64-0, which the placement excludes: it runs on without virt-handler, and cannot be migrated; stop or migrate it before"
+                "! {NAMESPACE}/db: the placement excludes its node worker-amd64-0: it keeps running, but without virt-handler it cannot be migrated; migrate or stop it first"
             )],
         );
     }
@@ -283,7 +283,7 @@ impl Cluster<'_> {
         self.plans_file(
             &spec,
             1,
-            &["! A DataImportCron is rejected: SSP deletes none that is not wanted any more."],
+            &["wrong-cron-amd64: the schedule is not a valid cron expression"],
         );
         self.world.replaces(&spec, &[]);
         let api = self.world.api();
