@@ -96,12 +96,12 @@ pub(crate) fn json(text: String) -> String {
     }
     let mut json = String::new();
     for character in text.chars() {
-        if !is_shown(character) {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                let _ = write!(json, "\\u{unit:04x}");
-            }
-        } else {
+        if is_shown(character) {
             json.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            let _ = write!(json, "\\u{unit:04x}");
         }
     }
     json

@@ -1,6 +1,7 @@
 //! What nobody deletes: disks and DataSources of a DataImportCron that is gone, without CDI's label for its clean-up.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,6 +11,7 @@ use crate::object_name::{key, namespace, parts};
 use crate::owner;
 use crate::report::{Cron, DataSource, Forecast};
 use crate::stage::Compared;
+use crate::terminal::BOLD;
 
 /// Something that is left over, and the command that deletes it.
 #[derive(Debug, Serialize)]
@@ -81,6 +83,21 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         }
     }
     left
+}
+
+/// The section of a plan and of a status.
+pub(crate) fn render(text: &mut String, leftovers: &[Leftover]) {
+    if leftovers.is_empty() {
+        return;
+    }
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "\n{BOLD}left over{BOLD:#}\n  Neither SSP nor CDI deletes these; look at them before you do:"
+    );
+    for left in leftovers {
+        let _ = writeln!(text, "    {}", left.command);
+    }
 }
 
 fn leftover(kind: &'static str, key: &str) -> Leftover {

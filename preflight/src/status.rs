@@ -22,7 +22,7 @@ use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::stage::{self, Compared, UnreadKind};
-use crate::terminal::{Terminal, print_raw};
+use crate::terminal::{Terminal, print_json, print_markdown};
 
 /// A status. Its JSON is a contract: docs/status.md.
 #[derive(Debug, Serialize)]
@@ -92,16 +92,10 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     let status = status?;
     match args.output {
         StatusFormat::Text => terminal.print(&text::render(&status, &terminal.name))?,
-        StatusFormat::Json => {
-            let json = serde_json::to_string_pretty(&status)? + "\n";
-            print_raw(foreign::json(json).as_bytes())?;
-        }
+        StatusFormat::Json => print_json(&status)?,
         StatusFormat::Markdown => {
             let text = text::render(&status, &terminal.name);
-            let plain = anstream::adapter::strip_str(&text).to_string();
-            // A name cannot end the block: it is on a line with something in front of it.
-            let markdown = format!("### hco-preflight status\n\n```text\n{plain}```\n");
-            print_raw(foreign::lines(&markdown).as_bytes())?;
+            print_markdown("hco-preflight status", &text)?;
         }
     }
     Ok(match status.reached {

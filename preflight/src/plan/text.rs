@@ -10,6 +10,7 @@ use super::machines::{Effect, Machine};
 use super::storage::{Disks, readable};
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
+use crate::leftovers;
 use crate::prose::count;
 use crate::report::counted;
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -45,7 +46,7 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
     documents(&mut text, &plan.documents);
-    leftovers(&mut text, plan);
+    leftovers::render(&mut text, &plan.leftovers);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -346,19 +347,6 @@ fn documents(text: &mut String, documents: &[Document]) {
             text,
             "  {YELLOW}!{YELLOW:#} {file}:{line}: {kind} {name}: {detail}"
         );
-    }
-}
-
-fn leftovers(text: &mut String, plan: &Plan) {
-    if plan.leftovers.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        text,
-        "\n{BOLD}left over{BOLD:#}\n  Neither SSP nor CDI deletes these; look at them before you do:"
-    );
-    for left in &plan.leftovers {
-        let _ = writeln!(text, "    {}", left.command);
     }
 }
 

@@ -164,18 +164,15 @@ impl Reading<'_> {
         let WhatIs {
             from, connection, ..
         } = self.what_is;
-        let (cluster, snapshot) = match from {
-            Some(path) => {
-                let snapshot = Snapshot::of_files(path, object, self.reader, notes)?;
-                (None, snapshot)
-            }
-            None => {
-                let cluster = Arc::new(cluster(connection, notes)?);
-                let _progress = Progress::start("reading the cluster");
-                let namespace = connection.namespace.as_deref();
-                let snapshot = Snapshot::of_cluster(&cluster, namespace, object, self.reader)?;
-                (Some(cluster), snapshot)
-            }
+        let (cluster, snapshot) = if let Some(path) = from {
+            let snapshot = Snapshot::of_files(path, object, self.reader, notes)?;
+            (None, snapshot)
+        } else {
+            let cluster = Arc::new(cluster(connection, notes)?);
+            let _progress = Progress::start("reading the cluster");
+            let namespace = connection.namespace.as_deref();
+            let snapshot = Snapshot::of_cluster(&cluster, namespace, object, self.reader)?;
+            (Some(cluster), snapshot)
         };
         if snapshot.nodes.is_empty() {
             bail!("{}: there are no nodes", self.unknown());

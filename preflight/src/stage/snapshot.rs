@@ -310,7 +310,7 @@ impl Snapshot {
             let Identity {
                 api_version, kind, ..
             } = Identity::of(&object);
-            let key = key(&object);
+            let mut is_new = |kind| seen.insert((kind, key(&object)));
             let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
             let list = kind.strip_suffix("List");
             // The policies are read for their settings.
@@ -324,12 +324,12 @@ impl Snapshot {
             let is_hyperconverged = kind == "HyperConverged" && group == GROUP;
             match (known, list) {
                 (Some(known), Some(_)) => _ = snapshot.objects.entry(known.name).or_default(),
-                (Some(known), None) if seen.insert((known.name, key.clone())) => {
+                (Some(known), None) if is_new(known.name) => {
                     let objects = snapshot.objects.entry(known.name).or_default();
                     let object = known.reduced(&object);
                     objects.extend(known.keeps(&object, None).then(|| to_text(&object)));
                 }
-                (None, None) if is_node && seen.insert(("Node", key.clone())) => {
+                (None, None) if is_node && is_new("Node") => {
                     nodes.push(without_what_is_not_judged(object).to_string());
                 }
                 (None, None) if is_hyperconverged => snapshot.add(hyperconverged(&object)),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::foreign::{Foreign, masked};
+use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
 use crate::report::Report;
 use crate::stage::Compared;
@@ -68,7 +68,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
                 continue;
             };
             let (namespace, name) = parts(&key(object));
-            let message = text("message").map(masked);
+            let message = text("message");
             all.push(Condition {
                 kind,
                 namespace,
@@ -76,8 +76,8 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
                 r#type,
                 status: Foreign::from(*status),
                 reason: text("reason").map(Foreign::from),
-                cause: message.as_deref().and_then(|it| cause(observed, it)),
-                message: message.as_deref().map(Foreign::from),
+                cause: message.and_then(|it| cause(observed, it)),
+                message: message.map(Foreign::from),
                 since: text("lastTransitionTime").map(Foreign::from),
             });
         }

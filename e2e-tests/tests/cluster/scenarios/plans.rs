@@ -19,8 +19,8 @@ pub(crate) fn run(world: &World<'_>) {
     cluster.gains_and_loses_nodes();
     cluster.changes_a_template();
     cluster.excludes_a_node();
-    cluster.rejects();
     cluster.may_not_list_everything();
+    cluster.rejects();
 }
 
 /// A cluster on which SSP and CDI have done their work.

@@ -42,7 +42,7 @@ fn node(number: usize) -> Value {
     })
 }
 
-fn metadata(name: String, number: usize) -> Value {
+fn metadata(name: &str, number: usize) -> Value {
     json!({
         "name": name,
         "namespace": format!("team-{}", number % 200),
@@ -53,7 +53,7 @@ fn metadata(name: String, number: usize) -> Value {
 fn machine(number: usize) -> Value {
     let source = json!({"kind": "DataSource", "name": "fedora", "namespace": "kubevirt-os-images"});
     json!({
-        "metadata": metadata(format!("vm-{number:05}"), number),
+        "metadata": metadata(&format!("vm-{number:05}"), number),
         "spec": {
             "dataVolumeTemplates": [{"spec": {"sourceRef": source}}],
             "template": {"spec": {
@@ -68,7 +68,7 @@ fn instance(number: usize) -> Value {
     // Four on each node, of its architecture.
     let node = number % 5000;
     json!({
-        "metadata": metadata(format!("vm-{number:05}"), number),
+        "metadata": metadata(&format!("vm-{number:05}"), number),
         "spec": {"architecture": architecture(node), "domain": padding(2000)},
         "status": {"nodeName": format!("node-{node:05}"), "phase": "Running", "guestOSInfo": padding(2000)},
     })
@@ -76,7 +76,7 @@ fn instance(number: usize) -> Value {
 
 fn claim(number: usize) -> Value {
     json!({
-        "metadata": metadata(format!("vm-{number:05}-disk"), number),
+        "metadata": metadata(&format!("vm-{number:05}-disk"), number),
         "spec": {"resources": {"requests": {"storage": "30Gi"}}},
     })
 }
