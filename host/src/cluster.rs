@@ -136,17 +136,17 @@ impl Cluster {
         })
     }
 
-    /// What is made of each object of a resource, in all namespaces; none if the cluster does not serve it. The path is
+    /// What is made of the objects of a resource, in all namespaces; none if the cluster does not serve it. The path is
     /// that of the API server, for example `/apis/kubevirt.io/v1/virtualmachines`.
     ///
     /// # Errors
     ///
     /// If they cannot be read.
-    pub fn all(
+    pub fn all<T>(
         &self,
         path: &str,
-        mut of: impl FnMut(&Value) -> Value,
-    ) -> Result<Vec<Value>, ClusterError> {
+        mut of: impl FnMut(&Value) -> Option<T>,
+    ) -> Result<Vec<T>, ClusterError> {
         let mut parts = path.trim_start_matches("/apis/").split('/');
         let (group, resource) = (parts.next(), path.rsplit('/').next());
         let resource = resource.unwrap_or_default();
@@ -160,7 +160,7 @@ impl Cluster {
         });
         match objects {
             Err(ClusterError::Refused { code: 404, .. }) => Ok(Vec::new()),
-            objects => objects,
+            objects => Ok(objects?.into_iter().flatten().collect()),
         }
     }
 

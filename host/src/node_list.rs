@@ -157,6 +157,11 @@ impl NodeList {
         Self { can_i, ..self }
     }
 
+    /// The same, as JSON.
+    pub fn texts(&self) -> &[Box<RawValue>] {
+        &self.items
+    }
+
     /// How many nodes there are.
     pub fn len(&self) -> usize {
         self.items.len()

@@ -15,6 +15,7 @@ mod json;
 mod objects;
 mod place;
 mod scalar;
+mod stream;
 mod style;
 pub mod yaml;
 
@@ -23,3 +24,4 @@ pub use encoding::{Encoding, decoded};
 pub use error::ManifestError;
 pub use fields::{Field, Fields};
 pub use objects::{Object, objects};
+pub use stream::each_in_json;

@@ -113,12 +113,12 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
     Ok(())
 }
 
-fn is_of_a_kind(list: &Map<String, Value>) -> bool {
+pub(crate) fn is_of_a_kind(list: &Map<String, Value>) -> bool {
     let kind = list.get("kind").and_then(Value::as_str).unwrap_or_default();
     kind.ends_with("List") && kind != "List"
 }
 
-fn typed(item: Value, list: &Map<String, Value>) -> Value {
+pub(crate) fn typed(item: Value, list: &Map<String, Value>) -> Value {
     let Value::Object(mut item) = item else {
         return item;
     };

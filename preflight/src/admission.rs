@@ -1,5 +1,6 @@
 //! The admission request that the API server would send.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The type and the name of a manifest; empty where they are missing.
@@ -70,13 +71,25 @@ pub(crate) fn payload(request: &Value, settings: &Value) -> Vec<u8> {
 }
 
 /// The same with more beside the request, for `report`.
-pub(crate) fn payload_beside(request: &Value, settings: &Value, beside: &Value) -> Vec<u8> {
-    let mut payload = beside.clone();
-    if let Some(payload) = payload.as_object_mut() {
-        payload.insert("request".to_owned(), request.clone());
-        payload.insert("settings".to_owned(), settings.clone());
+pub(crate) fn payload_beside(
+    request: &Value,
+    settings: &Value,
+    beside: &impl Serialize,
+) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Payload<'p, B> {
+        request: &'p Value,
+        settings: &'p Value,
+        #[serde(flatten)]
+        beside: &'p B,
     }
-    payload.to_string().into_bytes()
+    let payload = Payload {
+        request,
+        settings,
+        beside,
+    };
+    // Its keys are texts, so it is always JSON.
+    serde_json::to_vec(&payload).unwrap_or_default()
 }
 
 #[cfg(test)]

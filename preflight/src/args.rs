@@ -216,7 +216,7 @@ pub(crate) struct WhatIs {
 
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
-    settings: Option<PathBuf>,
+    pub(crate) settings: Option<PathBuf>,
 
     /// Compile the module without reading or writing the cache
     #[arg(long, help_heading = "Policy")]

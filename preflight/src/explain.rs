@@ -35,9 +35,14 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
         print_raw(format!("{:#}\n", in_json(&page)).as_bytes())?;
         return Ok(Exit::Accepted);
     }
-    terminal.print(&shown(page.text, width()))?;
-    terminal.print(&format!("\nOn the web: {}\n", page.url()))?;
+    print(page.text, &page.url(), terminal)?;
     Ok(Exit::Accepted)
+}
+
+/// Prints a page, and where it is on the web.
+fn print(markdown: &str, url: &str, terminal: &Terminal) -> Result<()> {
+    terminal.print(&shown(markdown, width()))?;
+    terminal.print(&format!("\nOn the web: {url}\n"))
 }
 
 /// The section of an alert, and the page of its rule if it has one.
@@ -54,12 +59,11 @@ fn of_alert(alert: &Alert, is_json: bool, terminal: &Terminal) -> Result<Exit> {
         print_raw(format!("{json:#}\n").as_bytes())?;
         return Ok(Exit::Accepted);
     }
-    terminal.print(&shown(&format!("## {}", alert.text.trim_end()), width()))?;
-    terminal.print(&format!("\nOn the web: {}\n", alert.url()))?;
+    let section = format!("## {}", alert.text.trim_end());
+    print(&section, &alert.url(), terminal)?;
     if let Some(page) = alert.page() {
         terminal.print("\n")?;
-        terminal.print(&shown(page.text, width()))?;
-        terminal.print(&format!("\nOn the web: {}\n", page.url()))?;
+        print(page.text, &page.url(), terminal)?;
     }
     Ok(Exit::Accepted)
 }

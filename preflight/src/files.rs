@@ -5,12 +5,13 @@ mod tree;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use manifest::{Encoding, Object, decoded, objects};
+use manifest::{Encoding, Object, decoded, each_in_json, objects};
 use serde_json::Value;
 
 pub(crate) use self::tree::Pattern;
@@ -127,9 +128,9 @@ pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, kinds: &'static [&'static
     files
 }
 
-/// Reads all objects of a file, or of a directory and everything below it. What is not a manifest is passed over: a
-/// must-gather also has logs.
-pub(crate) fn all_objects(path: &Path) -> Result<Vec<Value>> {
+/// Hands over each object of a file, or of a directory and everything below it, when it is read: a must-gather is larger
+/// than what is read of it. What is not a manifest is passed over: it also has logs.
+pub(crate) fn each_object(path: &Path, mut of: impl FnMut(Value)) -> Result<()> {
     let walk = Walk {
         recursive: true,
         include_ignored: true,
@@ -139,11 +140,16 @@ pub(crate) fn all_objects(path: &Path) -> Result<Vec<Value>> {
     if let Some(failure) = tree.failures.first() {
         bail!("{failure}");
     }
-    let mut all = Vec::new();
     for (file, root) in tree.files {
+        if is_json(&file) {
+            // Nothing fails the second time, unless the file changes meanwhile.
+            let text = File::open(&file).with_context(|| format!("{} cannot be read", name(&file)));
+            each_in_json(BufReader::new(text?), &mut of)?;
+            continue;
+        }
         let text = text(&file)?;
         match objects(&text) {
-            Ok(objects) => all.extend(objects.into_iter().map(|object| object.value)),
+            Ok(objects) => objects.into_iter().for_each(|object| of(object.value)),
             Err(_) if root.is_some() => {}
             Err(error) => bail!(
                 "{}:{}: cannot be read as YAML or JSON: {}",
@@ -153,7 +159,29 @@ pub(crate) fn all_objects(path: &Path) -> Result<Vec<Value>> {
             ),
         }
     }
-    Ok(all)
+    Ok(())
+}
+
+/// Whether a file is JSON, all of it. Nothing counts of a file that is broken off.
+fn is_json(file: &Path) -> bool {
+    if file == Path::new(STDIN) {
+        return false;
+    }
+    let Ok(text) = File::open(file) else {
+        return false;
+    };
+    let mut text = BufReader::new(text);
+    let begins = text.fill_buf().map(<[u8]>::trim_ascii_start);
+    begins.is_ok_and(|text| text.starts_with(b"{")) && each_in_json(text, &mut drop).is_ok()
+}
+
+/// Refuses a command line that reads the standard input more than once.
+pub(crate) fn check_stdin<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
+    let paths = paths.into_iter();
+    if paths.filter(|path| *path == Path::new(STDIN)).count() > 1 {
+        bail!("only one of the files can be - (standard input)");
+    }
+    Ok(())
 }
 
 impl Files {

@@ -89,15 +89,19 @@ pub(crate) fn shell_word(text: &str) -> String {
 }
 
 /// JSON in which such characters are written with the escapes of JSON. Only strings can have them.
-pub(crate) fn json(text: &str) -> String {
+pub(crate) fn json(text: String) -> String {
+    let is_shown = |it: char| it == '\n' || !is_invisible(it);
+    if text.chars().all(is_shown) {
+        return text;
+    }
     let mut json = String::new();
     for character in text.chars() {
-        if character != '\n' && is_invisible(character) {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                let _ = write!(json, "\\u{unit:04x}");
-            }
-        } else {
+        if is_shown(character) {
             json.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            let _ = write!(json, "\\u{unit:04x}");
         }
     }
     json
@@ -147,7 +151,7 @@ mod tests {
     #[test]
     fn json_means_the_same() {
         let text = "\u{202e}\u{e0041}\u{7f}é";
-        let escaped = json(&serde_json::to_string(text).unwrap());
+        let escaped = json(serde_json::to_string(text).unwrap());
         assert_eq!(escaped, "\"\\u202e\\udb40\\udc41\\u007fé\"");
         assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::files::{self, Walk};
@@ -59,6 +60,8 @@ struct Place {
 
 /// `images`.
 pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
+    let named = args.filename.iter().chain(&args.from).chain(&args.mirrors);
+    files::check_stdin(named)?;
     let mirrors = Mirrors::read(&args.mirror, &args.mirrors)?;
     let registries = registries::new(args.sources_path.as_deref())?;
     let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
@@ -92,7 +95,14 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             exclude: Vec::new(),
         };
         let from = files::read(std::slice::from_ref(path), everything);
-        files.found.extend(from.found);
+        // A snapshot has an object in each version, and a must-gather can have a file twice.
+        let mut seen: Vec<Identity> = Vec::new();
+        for found in from.found {
+            if !seen.iter().any(|it| it.is_same_object(&found.identity)) {
+                seen.push(found.identity.clone());
+                files.found.push(found);
+            }
+        }
         files.notes.extend(from.notes);
         files.failures.extend(from.failures);
     }
@@ -143,7 +153,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     }
     match args.output {
         PlainFormat::Text => terminal.print(&text(&rows))?,
-        PlainFormat::Json => print_raw(foreign::json(&in_json(&rows)?).as_bytes())?,
+        PlainFormat::Json => print_raw(foreign::json(in_json(&rows)?).as_bytes())?,
     }
     Ok(if failures.is_empty() {
         Exit::Accepted
@@ -283,7 +293,7 @@ fn text(rows: &[Row]) -> String {
             let _ = writeln!(text, "  {DIM}in the mirror {mirror}{DIM:#}");
         }
         // Quoted as in JSON, which is YAML: an image can call its architecture anything.
-        let value = foreign::json(&Value::from(annotation(architectures)).to_string());
+        let value = foreign::json(Value::from(annotation(architectures)).to_string());
         let _ = writeln!(text, "  {ANNOTATION}: {value}");
     }
     text

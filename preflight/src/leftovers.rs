@@ -1,14 +1,17 @@
 //! What nobody deletes: disks and DataSources of a DataImportCron that is gone, without CDI's label for its clean-up.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::{Foreign, one_line, shell_word};
-use crate::object_name::{key, parts};
+use crate::object_name::{key, namespace, parts};
+use crate::owner;
 use crate::report::{Cron, DataSource, Forecast};
 use crate::stage::Compared;
+use crate::terminal::BOLD;
 
 /// Something that is left over, and the command that deletes it.
 #[derive(Debug, Serialize)]
@@ -30,7 +33,7 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     };
     let none = Forecast::default();
     let before = report.forecast_before.as_ref().unwrap_or(&none);
-    let real = compared.snapshot.of("DataImportCron").iter().map(key);
+    let real = compared.snapshot.of("DataImportCron").map(|it| key(&it));
     let deleted: BTreeSet<&str> = crons.deleted.iter().map(Foreign::raw).collect();
     let kept = real
         .chain(before.crons.iter().map(Cron::key))
@@ -45,30 +48,17 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     let sources = after.data_sources.iter().map(DataSource::key);
     let wanted: BTreeSet<String> = sources.collect();
     let is_left = |object: &Value| {
-        let label = |name: &str| {
-            let labels = object.pointer("/metadata/labels")?;
-            labels.get(name)?.as_str().filter(|it| !it.is_empty())
-        };
-        let namespace = object
-            .pointer("/metadata/namespace")
-            .and_then(Value::as_str);
-        let cron = label("cdi.kubevirt.io/dataImportCron");
-        let is_cleaned_up = label("cdi.kubevirt.io/dataImportCron.cleanup") == Some("true");
-        cron.is_some_and(|cron| {
-            !there.contains(&format!("{}/{cron}", namespace.unwrap_or_default()))
-        }) && !is_cleaned_up
+        let cron = owner::cron(object).map(|cron| format!("{}/{cron}", namespace(object)));
+        cron.is_some_and(|cron| !there.contains(&cron)) && !owner::is_cleaned_up(object)
     };
     let mut left = Vec::new();
     let mut used = BTreeSet::new();
     for source in compared.snapshot.of("DataSource") {
-        let key = key(source);
+        let key = key(&source);
         if deleted.contains(key.as_str()) {
             continue;
         }
-        let is_of_ssp = source
-            .pointer("/metadata/annotations/operator-sdk~1primary-resource-type")
-            .is_some();
-        if is_left(source) && !is_of_ssp && !wanted.contains(&key) {
+        if is_left(&source) && !owner::is_of_ssp(&source) && !wanted.contains(&key) {
             left.push(leftover("DataSource", &key));
             continue;
         }
@@ -78,24 +68,36 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
                 disk.and_then(|disk| disk.get(field))
                     .and_then(Value::as_str)
             };
-            let own = source
-                .pointer("/metadata/namespace")
-                .and_then(Value::as_str);
             if let Some(name) = text("name") {
-                let namespace = text("namespace").or(own).unwrap_or_default();
+                let namespace = text("namespace").unwrap_or(namespace(&source));
                 used.insert(format!("{namespace}/{name}"));
             }
         }
     }
     for kind in ["PersistentVolumeClaim", "VolumeSnapshot"] {
         for disk in compared.snapshot.of(kind) {
-            let key = key(disk);
-            if is_left(disk) && !used.contains(&key) {
+            let key = key(&disk);
+            if is_left(&disk) && !used.contains(&key) {
                 left.push(leftover(kind, &key));
             }
         }
     }
     left
+}
+
+/// The section of a plan and of a status.
+pub(crate) fn render(text: &mut String, leftovers: &[Leftover]) {
+    if leftovers.is_empty() {
+        return;
+    }
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "\n{BOLD}left over{BOLD:#}\n  Neither SSP nor CDI deletes these; look at them before you do:"
+    );
+    for left in leftovers {
+        let _ = writeln!(text, "    {}", left.command);
+    }
 }
 
 fn leftover(kind: &'static str, key: &str) -> Leftover {

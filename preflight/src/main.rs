@@ -23,6 +23,7 @@ mod module;
 mod notes;
 mod object_name;
 mod output;
+mod owner;
 mod pages;
 mod plan;
 mod policy;

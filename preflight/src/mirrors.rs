@@ -8,6 +8,7 @@ use engine::Image;
 use manifest::objects;
 use serde_json::Value;
 
+use crate::admission::Identity;
 use crate::files;
 use crate::foreign::one_line;
 
@@ -75,16 +76,18 @@ pub(crate) struct Mirrors {
 
 impl Mirror {
     fn new(from: &str, to: &str, which: Which) -> Self {
-        let part = |text: &str| {
-            let text = text.strip_prefix("docker://").unwrap_or(text);
-            text.trim_end_matches('/').to_owned()
-        };
         Self {
             from: part(from),
             to: part(to),
             which,
         }
     }
+}
+
+/// A part of the name of an image, as names of images have it.
+fn part(text: &str) -> String {
+    let text = text.strip_prefix("docker://").unwrap_or(text);
+    text.trim_end_matches('/').to_owned()
 }
 
 impl Which {
@@ -135,7 +138,9 @@ impl Mirrors {
             let text = value.get(field).and_then(Value::as_str);
             text.unwrap_or_default().to_owned()
         };
-        let (api_version, kind) = (text(object, "apiVersion"), text(object, "kind"));
+        let Identity {
+            api_version, kind, ..
+        } = Identity::of(object);
         let group = api_version.split('/').next().unwrap_or_default();
         let known = KINDS
             .iter()
@@ -145,7 +150,7 @@ impl Mirrors {
         };
         let entries = object.pointer(list).and_then(Value::as_array);
         for entry in entries.into_iter().flatten() {
-            let source = text(entry, "source");
+            let source = part(&text(entry, "source"));
             let mirrors = entry.get("mirrors").and_then(Value::as_array);
             let mirrors = mirrors.into_iter().flatten().filter_map(Value::as_str);
             self.mirrors
@@ -340,7 +345,7 @@ mod tests {
     #[test]
     fn a_source_that_is_never_contacted_is_not_asked() {
         let mut mirrors = Mirrors::default();
-        let entry = json!({"source": "quay.io", "mirrors": ["m.test"], "mirrorSourcePolicy": "NeverContactSource"});
+        let entry = json!({"source": "quay.io/", "mirrors": ["m.test"], "mirrorSourcePolicy": "NeverContactSource"});
         mirrors.read_object(&json!({
             "apiVersion": "config.openshift.io/v1",
             "kind": "ImageTagMirrorSet",

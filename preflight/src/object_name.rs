@@ -1,17 +1,24 @@
-//! Names of objects as `NAMESPACE/NAME`, which tells objects of one kind apart.
+//! Names of objects: `NAMESPACE/NAME` tells objects of one kind apart.
 
 use serde_json::Value;
 
 use crate::foreign::Foreign;
 
+/// The name of an object; empty if it is missing.
+pub(crate) fn name(object: &Value) -> &str {
+    let name = object.pointer("/metadata/name");
+    name.and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The namespace of an object; empty if it is missing.
+pub(crate) fn namespace(object: &Value) -> &str {
+    let namespace = object.pointer("/metadata/namespace");
+    namespace.and_then(Value::as_str).unwrap_or_default()
+}
+
 /// `NAMESPACE/NAME` of an object.
 pub(crate) fn key(object: &Value) -> String {
-    let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
-    format!(
-        "{}/{}",
-        text("/metadata/namespace").unwrap_or_default(),
-        text("/metadata/name").unwrap_or_default()
-    )
+    format!("{}/{}", namespace(object), name(object))
 }
 
 /// The namespace and the name.

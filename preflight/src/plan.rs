@@ -19,7 +19,7 @@ use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::report::{Level, Report};
 use crate::stage::{self, Compared, UnreadKind};
-use crate::terminal::{Terminal, print_raw};
+use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSources, Crons, DataSources};
 use self::documents::Document;
@@ -79,16 +79,9 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let plan = Plan::of(&compared?)?;
     match args.output {
         PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
-        PlanFormat::Json => {
-            let json = serde_json::to_string_pretty(&plan)? + "\n";
-            print_raw(foreign::json(&json).as_bytes())?;
-        }
+        PlanFormat::Json => print_json(&plan)?,
         PlanFormat::Markdown => {
-            let plain =
-                anstream::adapter::strip_str(&text::render(&plan, args.all_vms)).to_string();
-            // A name cannot end the block: it is on a line with something in front of it.
-            let markdown = format!("### hco-preflight plan\n\n```text\n{plain}```\n");
-            print_raw(foreign::lines(&markdown).as_bytes())?;
+            print_markdown("hco-preflight plan", &text::render(&plan, args.all_vms))?;
         }
     }
     let fails = match args.fail_on {

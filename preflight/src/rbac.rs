@@ -233,6 +233,20 @@ mod tests {
     }
 
     #[test]
+    fn the_job_that_plans_has_the_role_of_plan() {
+        let text = include_str!("../../deploy/preflight-plan/kustomization.yaml");
+        let kustomization: serde_json::Value = yaml_serde::from_str(text).unwrap();
+        let patches = kustomization["patches"].as_array().unwrap();
+        let patch = patches
+            .iter()
+            .find(|it| it["target"]["kind"] == "ClusterRole");
+        let patch = patch.unwrap()["patch"].as_str().unwrap();
+        let patch: serde_json::Value = yaml_serde::from_str(patch).unwrap();
+        let role: serde_json::Value = yaml_serde::from_str(&role(RbacFor::Plan)).unwrap();
+        assert_eq!(patch[0]["value"], role["rules"]);
+    }
+
+    #[test]
     fn the_manifests_are_those_of_deploy() {
         let nodes = include_str!("../../deploy/base/rbac.yaml");
         let [of_nodes, of_reviews] = &NEEDED;

@@ -22,6 +22,7 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     let snapshot = Snapshot::of_cluster(
         &cluster,
         args.connection.namespace.as_deref(),
+        None,
         Reader::Snapshot,
     );
     drop(progress);
@@ -42,8 +43,7 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     if args.redact {
         snapshot.redact();
     }
-    let text = serde_json::to_string_pretty(&snapshot.to_list())? + "\n";
-    let text = foreign::json(&text);
+    let text = foreign::json(snapshot.to_json()?);
     if args.output == Path::new("-") {
         print_raw(text.as_bytes())?;
         return Ok(Exit::Accepted);

@@ -22,7 +22,7 @@ use anyhow::Result;
 
 pub(crate) use self::clusters::{OnCluster, contexts, on_each};
 pub(crate) use self::compare::{Compared, compare, observe};
-pub(crate) use self::connect::cluster;
+pub(crate) use self::connect::{cluster, is_transient};
 pub(crate) use self::judge::Prepared;
 pub(crate) use self::objects::{Purpose, Unread};
 pub(crate) use self::question::Question;

@@ -22,7 +22,7 @@ use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::stage::{self, Compared, UnreadKind};
-use crate::terminal::{Terminal, print_raw};
+use crate::terminal::{Terminal, print_json, print_markdown};
 
 /// A status. Its JSON is a contract: docs/status.md.
 #[derive(Debug, Serialize)]
@@ -67,33 +67,35 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             terminal.notes(&notes);
         }
         is_first = false;
-        let status = Status::of(&observed?);
+        let status = observed.map(|observed| Status::of(&observed));
         // Without a deadline that a clock can have, it waits for ever.
         let left = match deadline {
             None => break status,
             Some(Some(deadline)) => deadline.saturating_duration_since(Instant::now()),
             Some(None) => longest,
         };
-        if status.reached != Some(false) || left.is_zero() {
+        let outstanding = match &status {
+            Ok(status) if status.reached == Some(false) => text::outstanding(status),
+            Ok(status) if status.unread.iter().any(|unread| unread.is_transient) => {
+                "the cluster".to_owned()
+            }
+            Err(error) if stage::is_transient(error) => "the cluster".to_owned(),
+            Ok(_) | Err(_) => break status,
+        };
+        if left.is_zero() {
             break status;
         }
-        let outstanding = text::outstanding(&status);
         let _progress = Progress::start(format!("waiting for {outstanding}"));
         std::thread::sleep(pause.min(left));
         pause = (pause * 2).min(longest);
     };
+    let status = status?;
     match args.output {
         StatusFormat::Text => terminal.print(&text::render(&status, &terminal.name))?,
-        StatusFormat::Json => {
-            let json = serde_json::to_string_pretty(&status)? + "\n";
-            print_raw(foreign::json(&json).as_bytes())?;
-        }
+        StatusFormat::Json => print_json(&status)?,
         StatusFormat::Markdown => {
             let text = text::render(&status, &terminal.name);
-            let plain = anstream::adapter::strip_str(&text).to_string();
-            // A name cannot end the block: it is on a line with something in front of it.
-            let markdown = format!("### hco-preflight status\n\n```text\n{plain}```\n");
-            print_raw(foreign::lines(&markdown).as_bytes())?;
+            print_markdown("hco-preflight status", &text)?;
         }
     }
     Ok(match status.reached {
@@ -109,10 +111,14 @@ impl Status {
         let golden_images = golden_images::of(observed);
         let data_sources = golden_images::data_sources(observed);
         let unknown = unknown(observed);
-        let is_there = |image: &GoldenImage| image.state.is_there();
         let stopped = report.forecast.as_ref().and_then(|it| it.stopped.clone());
-        let is_complete = golden_images.iter().all(is_there) && data_sources.is_empty();
-        let reached = is_complete && stopped.is_none();
+        let is_unknown = |image: &GoldenImage| image.state == State::Unknown;
+        let is_missing = |image: &GoldenImage| !image.state.is_there() && !is_unknown(image);
+        let reached =
+            !golden_images.iter().any(is_missing) && data_sources.is_empty() && stopped.is_none();
+        let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may be an uploaded disk";
+        let is_uncertain = reached && golden_images.iter().any(is_unknown);
+        let unknown = unknown.or_else(|| is_uncertain.then(|| claims.to_owned()));
         Self {
             object: observed.object(),
             reached: unknown.is_none().then_some(reached),

@@ -6,6 +6,8 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 
+use serde::Serialize;
+
 use crate::args::Color;
 use crate::foreign::{self, chain};
 use crate::notes::Notes;
@@ -94,6 +96,20 @@ impl Terminal {
 pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     quietly(out.write_all(text).and_then(|()| out.flush()))
+}
+
+/// Prints JSON for a program.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
+    let json = serde_json::to_string_pretty(value)? + "\n";
+    print_raw(foreign::json(json).as_bytes())
+}
+
+/// Prints a text that may have colours in Markdown, without them.
+pub(crate) fn print_markdown(title: &str, text: &str) -> Result<()> {
+    let plain = anstream::adapter::strip_str(text).to_string();
+    // A name cannot end the block: it is on a line with something in front of it.
+    let markdown = format!("### {title}\n\n```text\n{plain}```\n");
+    print_raw(foreign::lines(&markdown).as_bytes())
 }
 
 /// The width for prose: the terminal's, `COLUMNS`, or a readable one.

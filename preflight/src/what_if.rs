@@ -8,6 +8,7 @@ use host::{Counts, NodeList};
 use serde_json::{Value, json};
 
 use crate::foreign::one_line;
+use crate::object_name::name;
 use crate::prose::count;
 
 /// The role of a control plane, in front of an architecture.
@@ -139,12 +140,6 @@ impl Part {
         architecture.and_then(Value::as_str) == Some(&self.architecture)
             && is_control_plane == self.is_control_plane
     }
-}
-
-/// The name of a node.
-pub(crate) fn name(node: &Value) -> &str {
-    let name = node.pointer("/metadata/name");
-    name.and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod load;
 mod manifests;
 mod messages;
 mod node_changes;
+mod plans;
 mod preflight;
 mod procedures;
 mod repair;
@@ -123,5 +124,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "status and plan, with the objects of CDI, KubeVirt, and SSP",
         crds: Crds::V1beta1,
         run: status::run,
+    },
+    Scenario {
+        number: 15,
+        about: "what plan says of the changes that administrators make",
+        crds: Crds::V1beta1,
+        run: plans::run,
     },
 ];

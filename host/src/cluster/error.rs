@@ -167,6 +167,15 @@ pub enum ClusterError {
 }
 
 impl ClusterError {
+    /// Whether another try may succeed: the API server cannot be reached, or does not answer in time.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Busy { .. } => true,
+            Self::Refused { code, .. } => *code >= 500,
+            _ => false,
+        }
+    }
+
     pub(super) fn of_kubeconfig(error: KubeconfigError) -> Self {
         match error {
             KubeconfigError::LoadContext(context) => Self::NoContext(context),

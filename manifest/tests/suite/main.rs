@@ -17,3 +17,4 @@ mod objects;
     reason = "inputs of a known length, and a tree"
 )]
 mod property;
+mod stream;

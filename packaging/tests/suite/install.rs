@@ -160,19 +160,25 @@ fn the_image_is_that_of_this_version() {
     assert!(text("deploy/preflight-job/job.yaml").contains(&format!("image: {}\n", image())));
 }
 
-/// It meets the Pod Security Standard `restricted`, and has only read permissions.
 #[test]
-fn the_job_is_restricted() {
+fn the_jobs_are_restricted() {
     if !is_there("kubectl") {
         return;
     }
-    let output = Command::new("kubectl")
-        .current_dir(root())
-        .args(["kustomize", "deploy/preflight-job"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let manifests = crate::manifests::documents(&String::from_utf8(output.stdout).unwrap());
+    for (folder, command) in [("preflight-job", "check"), ("preflight-plan", "plan")] {
+        let output = Command::new("kubectl")
+            .current_dir(root())
+            .args(["kustomize", &format!("deploy/{folder}")])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        is_restricted(&crate::manifests::documents(&text), command);
+    }
+}
+
+/// It meets the Pod Security Standard `restricted`, and has only read permissions.
+fn is_restricted(manifests: &[Value], command: &str) {
     let one = |kind: &str| manifests.iter().find(|it| it["kind"] == kind).unwrap();
     let pod = &one("Job")["spec"]["template"]["spec"];
     let account = &one("ServiceAccount")["metadata"];
@@ -183,17 +189,22 @@ fn the_job_is_restricted() {
         (&account["name"], &account["namespace"])
     );
     let rules = one("ClusterRole")["rules"].as_array().unwrap();
-    let policies = json!({
-        "apiGroups": ["policies.kubewarden.io"],
-        "resources": [
-            "clusteradmissionpolicies",
-            "admissionpolicies",
-            "clusteradmissionpolicygroups",
-            "admissionpolicygroups",
-        ],
-        "verbs": ["list"],
-    });
-    assert!(rules.contains(&policies), "{rules:?}");
+    let group = json!(["policies.kubewarden.io"]);
+    let policies = rules.iter().find(|rule| rule["apiGroups"] == group);
+    let mut policies: Vec<&str> = policies.unwrap()["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    policies.sort_unstable();
+    let all = [
+        "admissionpolicies",
+        "admissionpolicygroups",
+        "clusteradmissionpolicies",
+        "clusteradmissionpolicygroups",
+    ];
+    assert_eq!(policies, all);
     for rule in rules {
         let verbs = rule["verbs"].as_array().unwrap();
         let reads = |verb: &Value| verb == "get" || verb == "list";
@@ -214,7 +225,7 @@ fn the_job_is_restricted() {
     );
     assert_eq!(
         container["args"],
-        json!(["check", "--cluster", "--no-cache"])
+        json!([command, "--cluster", "--no-cache"])
     );
     // The architectures of the image.
     let terms = &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];

@@ -175,7 +175,7 @@ pub(super) fn failed(failure: &Failure) -> Result<String> {
 }
 
 fn json(line: &Record<'_>) -> Result<String> {
-    Ok(foreign::json(&serde_json::to_string(line)?) + "\n")
+    Ok(foreign::json(serde_json::to_string(line)?) + "\n")
 }
 
 /// Where the live object is; without one, where the file says.
@@ -206,7 +206,7 @@ pub(super) fn command(
     for (flag, value) in &flags {
         words.extend([*flag, value]);
     }
-    let patch = foreign::json(&serde_json::to_string(patch)?);
+    let patch = foreign::json(serde_json::to_string(patch)?);
     words.extend(["--type", "json", "-p"]);
     let words = words.into_iter().map(|word| shell_word(&one_line(word)));
     let words: Vec<String> = words.chain([shell_word(&patch)]).collect();

@@ -20,6 +20,8 @@ pub(super) struct BootSources {
     /// The DataSources that a DataSource of the forecast points to.
     pub(super) points_to: BTreeMap<String, Option<Foreign>>,
     pub(super) changes: Changes,
+    /// The DataImportCrons that will be rejected, and why.
+    pub(super) rejected: Vec<(Foreign, Foreign)>,
     /// The sources of the images, by template.
     pub(super) urls: BTreeMap<String, Foreign>,
 }
@@ -73,7 +75,7 @@ impl BootSources {
         let before = report.forecast_before.as_ref().unwrap_or(&none);
         let after = report.forecast.as_ref().unwrap_or(&none);
         let snapshot = &compared.snapshot;
-        let real = |kind| snapshot.of(kind).iter().map(key).collect();
+        let real = |kind| snapshot.of(kind).map(|it| key(&it)).collect();
         let crons = before.crons.iter().chain(&after.crons);
         let sources = before.data_sources.iter().chain(&after.data_sources);
         Self {
@@ -93,6 +95,11 @@ impl BootSources {
                 .map(|source| (source.key(), source.points_to.clone()))
                 .collect(),
             changes: report.changes.clone().unwrap_or_default(),
+            rejected: after
+                .crons
+                .iter()
+                .filter_map(|cron| Some((cron.name.clone(), cron.rejected.clone()?)))
+                .collect(),
             urls: compared.after().map(urls).unwrap_or_default(),
         }
         .settled(report.changes.is_none())

@@ -8,10 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
-use crate::object_name::{key, parts};
+use crate::object_name::{key, name, parts};
 use crate::report::Changes;
 use crate::stage::Compared;
-use crate::what_if::name;
 
 /// A virtual machine, and what happens to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -43,8 +42,8 @@ pub(super) fn affected(compared: &Compared<'_>) -> Result<Vec<Machine>> {
     Ok(machines.into_iter().collect())
 }
 
-fn add(machines: &mut BTreeSet<Machine>, object: &Value, effect: Effect, detail: &str) {
-    let (namespace, name) = parts(&key(object));
+fn add(machines: &mut BTreeSet<Machine>, key: &str, effect: Effect, detail: &str) {
+    let (namespace, name) = parts(key);
     let detail = Foreign::from(detail);
     machines.insert(Machine {
         effect,
@@ -93,9 +92,9 @@ impl Going {
 fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     let going = Going::of(compared);
     for machine in compared.snapshot.of("VirtualMachine") {
-        for source in sources(machine) {
+        for source in sources(&machine) {
             if let Some((effect, detail)) = going.effect(&source) {
-                add(machines, machine, effect, &detail);
+                add(machines, &key(&machine), effect, &detail);
             }
         }
     }
@@ -139,16 +138,23 @@ fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
             .filter(|it| !it.is_empty())
         {
             Some(architecture) if gone.contains(architecture) => {
-                let detail = format!("no workload node is {architecture} any more");
-                add(machines, machine, Effect::NoNode, &detail);
+                let detail = format!(
+                    "no workload node has its architecture {architecture} any more: it cannot be scheduled"
+                );
+                add(machines, &key(&machine), Effect::NoNode, &detail);
             }
             // KubeVirt takes the DataSource's label first, which the plan does not read for all of them.
-            None if before != after && sources(machine).is_empty() => {
+            None if before != after && sources(&machine).is_empty() => {
                 if let (Some(before), Some(after)) = (before, after) {
                     let detail = format!(
                         "its architecture is not set, and the default changes from {before} to {after}"
                     );
-                    add(machines, machine, Effect::ArchitectureChanges, &detail);
+                    add(
+                        machines,
+                        &key(&machine),
+                        Effect::ArchitectureChanges,
+                        &detail,
+                    );
                 }
             }
             _ => {}
@@ -158,28 +164,25 @@ fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
 
 /// Those that run on nodes that leave the workload nodes.
 fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<()> {
-    let mut by_node: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.snapshot.of("VirtualMachineInstance") {
         let text = |pointer| instance.pointer(pointer).and_then(Value::as_str);
         let is_done = matches!(text("/status/phase"), Some("Succeeded" | "Failed"));
         if let Some(node) = text("/status/nodeName").filter(|_| !is_done) {
-            by_node.entry(node).or_default().push(instance);
+            let instances = by_node.entry(node.to_owned()).or_default();
+            instances.push(key(&instance));
         }
     }
-    let named = |nodes: &'_ [Value]| -> BTreeMap<String, Value> {
-        let nodes = nodes
-            .iter()
-            .map(|node| (name(node).to_owned(), node.clone()));
-        nodes.collect()
-    };
-    let (before, after) = (named(&compared.snapshot.nodes), named(&compared.nodes));
+    let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
     // Nodes with the same labels are alike.
     let mut known: BTreeMap<String, bool> = BTreeMap::new();
     for (node, instances) in by_node {
-        let Some(is) = before.get(node) else { continue };
-        let Some(will_be) = after.get(node) else {
-            for instance in instances {
-                let detail = format!("it runs on {node}, which leaves");
+        let Some(is) = before.get(&*node) else {
+            continue;
+        };
+        let Some(will_be) = after.get(&*node) else {
+            for instance in &instances {
+                let detail = format!("its node {node} leaves: migrate or stop it first");
                 add(machines, instance, Effect::Orphaned, &detail);
             }
             continue;
@@ -203,12 +206,16 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
             known.insert(kind, leaves);
             leaves
         };
-        for instance in instances.into_iter().filter(|_| leaves) {
+        for instance in instances.iter().filter(|_| leaves) {
             let detail = format!(
-                "it runs on {node}, which the placement excludes: it runs on without virt-handler, and cannot be migrated; stop or migrate it before"
+                "the placement excludes its node {node}: it keeps running, but without virt-handler it cannot be migrated; migrate or stop it first"
             );
             add(machines, instance, Effect::Orphaned, &detail);
         }
     }
     Ok(())
+}
+
+fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {
+    nodes.iter().map(|node| (name(node), node)).collect()
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::boot_sources::templates;
 use crate::foreign::Foreign;
-use crate::object_name::key;
+use crate::object_name::namespace;
+use crate::owner;
 use crate::stage::Compared;
 
 /// Disks by storage class.
@@ -60,15 +61,9 @@ impl Storage {
         let deleted: BTreeSet<&str> = changes.deleted.iter().map(Foreign::raw).collect();
         let mut released = Sum::new();
         for claim in compared.snapshot.of("PersistentVolumeClaim") {
-            let label = |name: &str| claim.pointer("/metadata/labels")?.get(name)?.as_str();
-            let claimed = key(claim);
-            let namespace = claimed
-                .split_once('/')
-                .map_or("", |(namespace, _)| namespace);
-            let cron = label("cdi.kubevirt.io/dataImportCron").unwrap_or_default();
-            if deleted.contains(format!("{namespace}/{cron}").as_str())
-                && label("cdi.kubevirt.io/dataImportCron.cleanup") == Some("true")
-            {
+            let cron = owner::cron(&claim).unwrap_or_default();
+            let cron = format!("{}/{cron}", namespace(&claim));
+            if deleted.contains(cron.as_str()) && owner::is_cleaned_up(&claim) {
                 let text = |pointer| claim.pointer(pointer).and_then(Value::as_str);
                 let size = text("/spec/resources/requests/storage").and_then(bytes);
                 add(&mut released, text("/spec/storageClassName"), size);

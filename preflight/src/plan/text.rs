@@ -10,6 +10,7 @@ use super::machines::{Effect, Machine};
 use super::storage::{Disks, readable};
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
+use crate::leftovers;
 use crate::prose::count;
 use crate::report::counted;
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -45,7 +46,7 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
     documents(&mut text, &plan.documents);
-    leftovers(&mut text, plan);
+    leftovers::render(&mut text, &plan.leftovers);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -141,10 +142,17 @@ fn boot_sources(text: &mut String, plan: &Plan) {
         );
     } else if let Some(stopped) = &plan.stopped {
         let what = match stopped.raw() {
-            "data-source" => "A DataSource is rejected: SSP creates no DataImportCron.",
-            _ => "A DataImportCron is rejected: SSP deletes none that is not wanted any more.",
+            "data-source" => {
+                "A DataSource is rejected: until this is fixed, SSP creates no DataImportCron, and updates no VM template"
+            }
+            _ => {
+                "A DataImportCron is rejected: until this is fixed, SSP deletes no unwanted DataImportCron, and updates no VM template"
+            }
         };
         let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}");
+        for (name, why) in &plan.sources.rejected {
+            let _ = writeln!(text, "    {name}: {why}");
+        }
     }
     let (rows, created, deleted) = rows(plan);
     let mut by_namespace: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
@@ -316,7 +324,7 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
     if machines.iter().any(is_source) {
         let _ = writeln!(
             text,
-            "    {DIM}a disk that a VM already has stays; a disk that is still to be made from the boot source waits{DIM:#}"
+            "    {DIM}disks that VMs already have stay; new disks wait until the boot source has a disk{DIM:#}"
         );
     }
 }
@@ -339,19 +347,6 @@ fn documents(text: &mut String, documents: &[Document]) {
             text,
             "  {YELLOW}!{YELLOW:#} {file}:{line}: {kind} {name}: {detail}"
         );
-    }
-}
-
-fn leftovers(text: &mut String, plan: &Plan) {
-    if plan.leftovers.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        text,
-        "\n{BOLD}left over{BOLD:#}\n  Neither SSP nor CDI deletes these; look at them before you do:"
-    );
-    for left in &plan.leftovers {
-        let _ = writeln!(text, "    {}", left.command);
     }
 }
 

@@ -4,13 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use host::{Cluster, NodeList};
+use host::{Cluster, Labels, NodeList};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::connect::{Connected, cluster};
 use super::judge::Prepared;
-use super::live::{Live, namespace_of};
+use super::live::Live;
 use super::nodes::Hosts;
+use super::nodes::check_connection;
 use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot, hyperconverged};
 use crate::admission::Identity;
@@ -20,10 +22,10 @@ use crate::failure::Place;
 use crate::files::{self, Found, InFile};
 use crate::foreign::one_line;
 use crate::notes::Notes;
+use crate::object_name::{name, namespace};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::verdict::Against;
-use crate::what_if::name;
 
 /// Documents of files.
 type Documents = Vec<(Place, InFile)>;
@@ -31,8 +33,10 @@ type Documents = Vec<(Place, InFile)>;
 /// What is, what will be, and what the module says of both.
 pub(crate) struct Compared<'s> {
     pub(crate) snapshot: Arc<Snapshot>,
+    /// The nodes that there are.
+    pub(crate) nodes_before: Arc<[Value]>,
     /// The nodes that there will be.
-    pub(crate) nodes: Vec<Value>,
+    pub(crate) nodes: Arc<[Value]>,
     /// The names of the nodes that leave.
     pub(crate) leaving: Vec<String>,
     /// The other documents of `-f` that can name a DataSource.
@@ -50,12 +54,17 @@ pub(crate) fn compare<'s>(
     subject: &'s Subject,
     notes: &mut Notes,
 ) -> Result<Compared<'s>> {
-    let (found, documents) = found(args, notes)?;
+    let what_is = &args.what_is;
+    let named = [&what_is.from, &what_is.settings, &args.nodes];
+    files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
     let reading = Reading {
         reader: Reader::Plan,
-        what_is: &args.what_is,
+        what_is,
     };
-    let (cluster, snapshot) = reading.read(notes)?;
+    reading.check()?;
+    let (found, documents) = found(args, notes)?;
+    let object = found.as_ref().map(|found| &found.written.object.value);
+    let (cluster, snapshot) = reading.read(object, notes)?;
     let question = match found {
         Some(found) => {
             let live = cluster
@@ -66,10 +75,14 @@ pub(crate) fn compare<'s>(
         }
         None => unchanged(reading.only(&snapshot)?),
     };
+    let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
     let (nodes, leaving) = match (&args.nodes, &args.what_if) {
-        (Some(path), _) => (nodes_of(path)?, Vec::new()),
-        (None, Some(what_if)) => what_if.apply(&snapshot.nodes)?,
-        (None, None) => (snapshot.nodes.clone(), Vec::new()),
+        (Some(path), _) => (nodes_of(path, &question)?.into(), Vec::new()),
+        (None, Some(what_if)) => {
+            let (nodes, leaving) = what_if.apply(&is_nodes)?;
+            (nodes.into(), leaving)
+        }
+        (None, None) => (Arc::clone(&is_nodes), Vec::new()),
     };
     let connected = Connected {
         subject,
@@ -79,7 +92,14 @@ pub(crate) fn compare<'s>(
         failures: Vec::new(),
     };
     let version = args.hco_version.as_deref();
-    let compared = Compared::of(connected, snapshot, nodes, leaving, version, notes)?;
+    let compared = Compared::of(
+        connected,
+        snapshot,
+        [is_nodes, nodes],
+        leaving,
+        version,
+        notes,
+    )?;
     Ok(Compared {
         documents,
         ..compared
@@ -96,7 +116,10 @@ pub(crate) fn observe<'s>(
         reader: Reader::Status,
         what_is: &args.what_is,
     };
-    let (cluster, snapshot) = reading.read(notes)?;
+    let named = [&args.what_is.from, &args.what_is.settings];
+    files::check_stdin(named.into_iter().flatten())?;
+    reading.check()?;
+    let (cluster, snapshot) = reading.read(None, notes)?;
     let connected = Connected {
         subject,
         files: cluster.is_none().then(|| Arc::clone(&snapshot)),
@@ -104,8 +127,9 @@ pub(crate) fn observe<'s>(
         questions: vec![unchanged(reading.only(&snapshot)?)],
         failures: Vec::new(),
     };
-    let nodes = snapshot.nodes.clone();
-    Compared::of(connected, snapshot, nodes, Vec::new(), None, notes)
+    let nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
+    let both = [Arc::clone(&nodes), nodes];
+    Compared::of(connected, snapshot, both, Vec::new(), None, notes)
 }
 
 /// Where what is comes from.
@@ -115,26 +139,40 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// What is, and the cluster if it was read from one.
-    fn read(&self, notes: &mut Notes) -> Result<(Option<Arc<Cluster>>, Arc<Snapshot>)> {
+    /// Rejects a command line that does not say what there is, before anything is read.
+    fn check(&self) -> Result<()> {
         let WhatIs {
-            cluster: is_cluster,
+            cluster,
             from,
             connection,
             ..
         } = self.what_is;
-        let (cluster, snapshot) = match (from, is_cluster) {
-            (Some(path), _) => (None, Snapshot::of_files(path, self.reader, notes)?),
-            (None, true) => {
-                let cluster = Arc::new(cluster(connection, notes)?);
-                let _progress = Progress::start("reading the cluster");
-                let namespace = connection.namespace.as_deref();
-                let snapshot = Snapshot::of_cluster(&cluster, namespace, self.reader)?;
-                (Some(cluster), snapshot)
-            }
-            (None, false) => bail!(
+        if !cluster && from.is_none() {
+            bail!(
                 "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `hco-preflight snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
-            ),
+            );
+        }
+        check_connection(connection, *cluster, from.is_some())
+    }
+
+    /// What is, and the cluster if it was read from one. Of the nodes, it reads the labels that matter to this object, too.
+    fn read(
+        &self,
+        object: Option<&Value>,
+        notes: &mut Notes,
+    ) -> Result<(Option<Arc<Cluster>>, Arc<Snapshot>)> {
+        let WhatIs {
+            from, connection, ..
+        } = self.what_is;
+        let (cluster, snapshot) = if let Some(path) = from {
+            let snapshot = Snapshot::of_files(path, object, self.reader, notes)?;
+            (None, snapshot)
+        } else {
+            let cluster = Arc::new(cluster(connection, notes)?);
+            let _progress = Progress::start("reading the cluster");
+            let namespace = connection.namespace.as_deref();
+            let snapshot = Snapshot::of_cluster(&cluster, namespace, object, self.reader)?;
+            (Some(cluster), snapshot)
         };
         if snapshot.nodes.is_empty() {
             bail!("{}: there are no nodes", self.unknown());
@@ -145,9 +183,9 @@ impl Reading<'_> {
     /// The only HyperConverged that there is: HCO reconciles one.
     fn only(&self, snapshot: &Snapshot) -> Result<Value> {
         let unknown = self.unknown();
-        let namespace = self.what_is.connection.namespace.as_deref();
+        let own = self.what_is.connection.namespace.as_deref();
         let all = snapshot.hyperconvergeds.iter();
-        let wanted = all.filter(|it| namespace.is_none_or(|own| own == namespace_of(it)));
+        let wanted = all.filter(|it| own.is_none_or(|own| own == namespace(it)));
         match wanted.collect::<Vec<_>>().as_slice() {
             [one] => Ok((*one).clone()),
             [] if self.reader == Reader::Plan => {
@@ -173,7 +211,7 @@ impl<'s> Compared<'s> {
     fn of(
         connected: Connected<'s>,
         snapshot: Arc<Snapshot>,
-        nodes: Vec<Value>,
+        [is_nodes, nodes]: [Arc<[Value]>; 2],
         leaving: Vec<String>,
         version: Option<&str>,
         notes: &mut Notes,
@@ -184,21 +222,24 @@ impl<'s> Compared<'s> {
         let question = prepared.questions().first().context("there is no object")?;
         let is = match &question.old {
             Some(old) => {
-                let host = Hosts::of(NodeList::of_objects(&snapshot.nodes));
-                let alone = unchanged(old.clone()).alone();
+                let host = Hosts::of(NodeList::of_objects(&is_nodes));
+                let alone = Question::live(old.clone());
                 Some(prepared.report_beside(&alone, &json!({}), &host)?)
             }
             None => None,
         };
-        let others = (nodes != snapshot.nodes).then(|| list(&snapshot.nodes));
-        let beside = json!({
-            "hcoVersion": version,
-            "before": {"nodes": others, "objects": snapshot.before()},
-        });
+        let beside = Beside {
+            hco_version: version,
+            before: Before {
+                nodes: (nodes != is_nodes).then(|| NodesBefore { items: &is_nodes }),
+                objects: snapshot.before(),
+            },
+        };
         let will_be =
             prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
         Ok(Self {
             snapshot,
+            nodes_before: is_nodes,
             nodes,
             leaving,
             documents: Vec::new(),
@@ -250,7 +291,7 @@ impl Compared<'_> {
             _ => question.sent().clone(),
         };
         let host = Hosts::of(NodeList::of_objects(std::slice::from_ref(node)));
-        let question = unchanged(object).alone();
+        let question = Question::live(object);
         let report = self.prepared.report_beside(&question, &json!({}), &host)?;
         Ok(report
             .nodes
@@ -323,9 +364,11 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
     }
 }
 
-fn nodes_of(path: &Path) -> Result<Vec<Value>> {
+fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Value>> {
     let text = files::text(path)?;
-    let list = NodeList::from_text(&text).with_context(|| format!("--nodes {}", path.display()))?;
+    let labels = Labels::named_in(question.objects());
+    let list = NodeList::reduced_from_text(&text, &labels);
+    let list = list.with_context(|| format!("--nodes {}", path.display()))?;
     let nodes = list.to_objects();
     if nodes.iter().all(|node| name(node).is_empty()) {
         bail!("--nodes {}: there are no nodes", path.display());
@@ -333,6 +376,23 @@ fn nodes_of(path: &Path) -> Result<Vec<Value>> {
     Ok(nodes)
 }
 
-fn list(nodes: &[Value]) -> Value {
-    json!({"apiVersion": "v1", "kind": "NodeList", "items": nodes})
+/// What the module compares with.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Beside<'b> {
+    hco_version: Option<&'b str>,
+    before: Before<'b>,
+}
+
+#[derive(Serialize)]
+struct Before<'b> {
+    /// Nothing if they stay the same.
+    nodes: Option<NodesBefore<'b>>,
+    objects: Vec<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename = "NodeList")]
+struct NodesBefore<'b> {
+    items: &'b [Value],
 }

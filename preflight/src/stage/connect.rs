@@ -56,7 +56,12 @@ impl<'s> Objects<'s> {
             mut failures,
         } = self;
         let files = match &subject.from {
-            Some(path) => Some(Arc::new(Snapshot::of_files(path, Reader::Check, notes)?)),
+            Some(path) => Some(Arc::new(Snapshot::of_files(
+                path,
+                None,
+                Reader::Check,
+                notes,
+            )?)),
             None => None,
         };
         let live = Live::of(cluster.as_deref(), files.as_deref());
@@ -97,6 +102,12 @@ pub(crate) fn cluster(words: &args::Connection, notes: &mut Notes) -> Result<Clu
     let impersonated = connection.impersonate.as_deref();
     notes.push(&asked(cluster.context(), cluster.server(), impersonated));
     Ok(cluster)
+}
+
+/// Whether a cluster may answer at another try.
+pub(crate) fn is_transient(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<ClusterError>();
+    error.is_some_and(ClusterError::is_transient)
 }
 
 fn asked(context: Option<&str>, server: &str, impersonated: Option<&str>) -> String {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use host::{Cluster, Counts, HostCalls, Labels};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::images::Images;
 use super::nodes::{self, Detail, Hosts, beside};
@@ -197,29 +198,30 @@ impl Prepared<'_> {
 
     /// What the module says of the object that a question is about, in this form of it: by all settings that decide.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
-        let mut report: Option<Report> = None;
-        for settings in self.deciding(question) {
-            let next = self
-                .report_of(question, object, settings, self.hosts.all())
-                .map_err(|error| question.failure(chain(&error)))?;
-            match &mut report {
-                None => report = Some(next),
-                Some(report) => report.add(next),
-            }
-        }
-        Ok(report.unwrap_or_default())
+        self.report_on(question, object, &json!({}), &self.hosts)
+            .map_err(|error| question.failure(chain(&error)))
     }
 
-    /// What the module says of an object on these nodes, with more in the payload; by all settings that decide.
+    /// What the module says of an object on these nodes, with more in the payload.
     pub(super) fn report_beside(
         &self,
         question: &Question,
-        beside: &Value,
+        beside: &impl Serialize,
+        hosts: &Hosts,
+    ) -> Result<Report> {
+        self.report_on(question, question.sent(), beside, hosts)
+    }
+
+    fn report_on(
+        &self,
+        question: &Question,
+        object: &Value,
+        beside: &impl Serialize,
         hosts: &Hosts,
     ) -> Result<Report> {
         let mut report: Option<Report> = None;
         for settings in self.deciding(question) {
-            let request = question.request(question.sent());
+            let request = question.request(object);
             let payload = admission::payload_beside(&request, &settings.value, beside);
             let next = self.settled.module.judge(&payload, hosts.all())?;
             match &mut report {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::snapshot::{Snapshot, named_namespace};
 use crate::admission::Identity;
 use crate::foreign::one_line;
+use crate::object_name;
 
 /// Where live objects are read.
 #[derive(Clone, Copy)]
@@ -38,7 +39,7 @@ impl<'l> Live<'l> {
         match self {
             Self::Cluster(cluster) => cluster.namespace(),
             Self::Files(snapshot) => match snapshot.hyperconvergeds.as_slice() {
-                [one] => namespace_of(one),
+                [one] => object_name::namespace(one),
                 _ => "",
             },
         }
@@ -53,7 +54,8 @@ impl<'l> Live<'l> {
             Self::Cluster(cluster) => cluster.hyperconvergeds(namespace),
             Self::Files(snapshot) => {
                 let all = snapshot.hyperconvergeds.iter();
-                let own = all.filter(|it| namespace.is_none_or(|own| own == namespace_of(it)));
+                let own =
+                    all.filter(|it| namespace.is_none_or(|own| own == object_name::namespace(it)));
                 Ok(own.cloned().collect())
             }
         }
@@ -105,7 +107,7 @@ impl<'l> Live<'l> {
     pub(super) fn policies(self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         match (self, namespace) {
             (Self::Cluster(cluster), _) => cluster.policies(namespace),
-            (Self::Files(snapshot), None) => Ok(snapshot.of("ClusterAdmissionPolicy").to_vec()),
+            (Self::Files(snapshot), None) => Ok(snapshot.of("ClusterAdmissionPolicy").collect()),
             (Self::Files(snapshot), Some(own)) => {
                 Ok(in_namespace(snapshot, "AdmissionPolicy", own))
             }
@@ -117,7 +119,7 @@ impl<'l> Live<'l> {
         match (self, namespace) {
             (Self::Cluster(cluster), _) => cluster.policy_groups(namespace),
             (Self::Files(snapshot), None) => {
-                Ok(snapshot.of("ClusterAdmissionPolicyGroup").to_vec())
+                Ok(snapshot.of("ClusterAdmissionPolicyGroup").collect())
             }
             (Self::Files(snapshot), Some(own)) => {
                 Ok(in_namespace(snapshot, "AdmissionPolicyGroup", own))
@@ -130,11 +132,8 @@ impl<'l> Live<'l> {
         let object = match self {
             Self::Cluster(cluster) => named_namespace(cluster, name)?,
             Self::Files(snapshot) => {
-                let mut namespaces = snapshot.of("Namespace").iter();
-                let is_it = |it: &&Value| {
-                    it.pointer("/metadata/name").and_then(Value::as_str) == Some(name)
-                };
-                namespaces.find(is_it)?.clone()
+                let mut namespaces = snapshot.of("Namespace");
+                namespaces.find(|it| object_name::name(it) == name)?
             }
         };
         let labels = object.pointer("/metadata/labels");
@@ -149,12 +148,7 @@ impl<'l> Live<'l> {
 }
 
 fn in_namespace(snapshot: &Snapshot, kind: &str, namespace: &str) -> Vec<Value> {
-    let all = snapshot.of(kind).iter();
-    let own = all.filter(|it| namespace_of(it) == namespace);
-    own.cloned().collect()
-}
-
-pub(super) fn namespace_of(object: &Value) -> &str {
-    let namespace = object.pointer("/metadata/namespace");
-    namespace.and_then(Value::as_str).unwrap_or_default()
+    let all = snapshot.of(kind);
+    all.filter(|it| object_name::namespace(it) == namespace)
+        .collect()
 }

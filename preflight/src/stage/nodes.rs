@@ -25,16 +25,25 @@ pub(crate) fn check(subject: &Subject) -> Result<()> {
     if !is_named && !subject.cluster {
         bail!(UNNAMED);
     }
+    check_connection(&subject.connection, subject.cluster, subject.from.is_some())
+}
+
+/// Rejects flags for a cluster where none is read.
+pub(super) fn check_connection(
+    connection: &args::Connection,
+    is_cluster: bool,
+    is_from: bool,
+) -> Result<()> {
     // It chooses among the objects of files, too.
-    let namespace = subject.connection.namespace.clone();
     let mut of_files = args::Connection::default();
-    of_files.namespace = namespace.filter(|_| subject.from.is_some());
-    if !subject.cluster && subject.connection != of_files {
-        bail!(
-            "--kubeconfig, --context, -n, --as, --as-group, --token, --server, --user, and --request-timeout require --cluster"
-        );
+    of_files.namespace = connection.namespace.clone().filter(|_| is_from);
+    if is_cluster || *connection == of_files {
+        return Ok(());
     }
-    Ok(())
+    let namespace = if is_from { "" } else { "-n, " };
+    bail!(
+        "--kubeconfig, --context, {namespace}--as, --as-group, --token, --server, --user, and --request-timeout require --cluster"
+    );
 }
 
 /// How much of each node is read.
@@ -127,7 +136,7 @@ pub(crate) fn hosts(
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => match files {
             Some(files) if files.nodes.is_empty() => bail!("--from has no nodes"),
-            Some(files) => NodeList::of_objects(&files.nodes),
+            Some(files) => NodeList::of_objects(&files.nodes.to_objects()),
             None => bail!(UNNAMED),
         },
     };

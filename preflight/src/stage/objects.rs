@@ -150,9 +150,5 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
         &subject.settings,
         &subject.from,
     ];
-    let all = named.into_iter().flatten().chain(&subject.filename);
-    if all.filter(|path| *path == Path::new("-")).count() > 1 {
-        bail!("only one of the files can be - (standard input)");
-    }
-    Ok(())
+    files::check_stdin(named.into_iter().flatten().chain(&subject.filename))
 }

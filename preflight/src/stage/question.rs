@@ -65,11 +65,6 @@ impl Question {
         }
     }
 
-    /// The same object as if it were new.
-    pub(super) fn alone(self) -> Self {
-        Self { old: None, ..self }
-    }
-
     /// The admission request for the object in this form of it.
     pub(crate) fn request(&self, object: &Value) -> Value {
         admission::request(&self.identity, object, self.old.as_ref())

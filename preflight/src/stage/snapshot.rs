@@ -1,17 +1,20 @@
 //! What is in a cluster: of it, or of files that were taken from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::Result;
-use host::{Cluster, ClusterError, HostCalls as _, Labels};
+use anyhow::{Context as _, Result};
+use host::{Cluster, ClusterError, HostCalls as _, Labels, NodeList};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::admission::Identity;
 use crate::files;
 use crate::foreign::{chain, masked, one_line};
 use crate::notes::Notes;
-use crate::object_name::key;
+use crate::object_name::{key, namespace};
+use crate::owner::{self, CLEAN_UP, CRON, OWNER};
 use crate::policy;
 
 /// A kind of object that is read beside the nodes and the HyperConverged.
@@ -40,8 +43,6 @@ const BOTH: &[Reader] = &[Reader::Plan, Reader::Status, Reader::Snapshot];
 const OF_PLAN: &[Reader] = &[Reader::Plan, Reader::Snapshot];
 const OF_STATUS: &[Reader] = &[Reader::Status, Reader::Snapshot];
 
-const CRON: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron";
-const CLEAN_UP: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron.cleanup";
 const OF_CHECK: &[Reader] = &[Reader::Check, Reader::Snapshot];
 
 const CONDITIONS: &str = "/status/conditions";
@@ -58,9 +59,8 @@ const POLICY: &[&str] = &[
     "/spec/objectSelector",
     "/spec/allowInsideAdmissionControllerNamespace",
 ];
-const OWNER: &str = "/metadata/annotations/operator-sdk~1primary-resource-type";
 
-/// They are in the order of a snapshot.
+/// They are in the order of a snapshot. Disks are behind what names them.
 pub(crate) const KINDS: [Kind; 13] = [
     Kind {
         name: "DataImportCron",
@@ -184,8 +184,22 @@ pub(crate) const KINDS: [Kind; 13] = [
     },
 ];
 
+/// Those that the module compares with what will be.
+const BOOT_SOURCES: [&str; 4] = [
+    "DataImportCron",
+    "DataSource",
+    "PersistentVolumeClaim",
+    "VolumeSnapshot",
+];
+
+/// Those that are read of disks alone that boot sources have.
+const DISKS: [&str; 2] = ["PersistentVolumeClaim", "VolumeSnapshot"];
+
 /// Those of HyperConvergeds: their labels select policies.
 const NAMESPACE: &str = "Namespace";
+
+/// The group of HyperConvergeds.
+const GROUP: &str = "hco.kubevirt.io";
 
 /// Those of virtual machines are not read.
 const DATA_VOLUME: &str = "DataVolume";
@@ -199,67 +213,74 @@ const READ: [&str; 5] = [
     "kubectl.kubernetes.io/last-applied-configuration",
 ];
 
-/// The objects of a cluster, reduced to what is read of them.
+/// The objects of a cluster, reduced to what is read of them. Each is kept as text: there can be many thousands.
 pub(crate) struct Snapshot {
-    pub(crate) nodes: Vec<Value>,
+    pub(crate) nodes: NodeList,
     pub(crate) hyperconvergeds: Vec<Value>,
     /// The same in other API versions.
     pub(super) converted: Vec<Value>,
     /// Those of each kind that was read.
-    objects: BTreeMap<&'static str, Vec<Value>>,
+    objects: BTreeMap<&'static str, Vec<Box<RawValue>>>,
     /// Why a kind was not read.
     pub(crate) unread: Vec<Unread>,
 }
 
 /// A kind that was not read.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Unread {
     pub(crate) kind: &'static str,
     pub(crate) reason: String,
+    /// Whether it may be read at another try.
+    #[serde(skip)]
+    pub(crate) is_transient: bool,
 }
 
 impl Snapshot {
     /// Reads a cluster. Without the nodes or the HyperConverged there is nothing to compare; what else cannot be read is
-    /// named.
+    /// named. Of the nodes, it reads the labels that matter to the HyperConverged and to this object.
     pub(crate) fn of_cluster(
         cluster: &Cluster,
-        namespace: Option<&str>,
+        own: Option<&str>,
+        object: Option<&Value>,
         reader: Reader,
     ) -> Result<Self> {
-        let hyperconvergeds = match cluster.hyperconvergeds(namespace) {
+        let live = match cluster.hyperconvergeds(own) {
             Err(ClusterError::NotServed) => Vec::new(),
             live => live?,
         };
+        let labels = labels(reader, live.iter().chain(object));
         let mut snapshot = Self {
-            nodes: cluster.nodes(&Labels::All)?.to_objects(),
+            nodes: cluster.nodes(&labels)?,
             converted: match reader {
-                Reader::Snapshot => converted(cluster, &hyperconvergeds),
+                Reader::Snapshot => converted(cluster, &live),
                 Reader::Plan | Reader::Status | Reader::Check => Vec::new(),
             },
-            hyperconvergeds: hyperconvergeds.iter().map(hyperconverged).collect(),
+            hyperconvergeds: live.iter().map(hyperconverged).collect(),
             objects: BTreeMap::new(),
             unread: Vec::new(),
         };
         for kind in Kind::read_by(reader) {
             if kind.name == NAMESPACE {
-                let namespaces = snapshot.hyperconvergeds.iter();
-                let namespaces: std::collections::BTreeSet<&str> = namespaces
-                    .filter_map(|it| it.pointer("/metadata/namespace")?.as_str())
-                    .collect();
+                let namespaces = snapshot.hyperconvergeds.iter().map(namespace);
+                let namespaces: BTreeSet<&str> = namespaces.collect();
                 let namespaces = namespaces
                     .iter()
                     .filter_map(|it| named_namespace(cluster, it));
-                let namespaces = namespaces.map(|object| kind.reduced(&object)).collect();
+                let namespaces = namespaces
+                    .map(|object| to_text(&kind.reduced(&object)))
+                    .collect();
                 snapshot.objects.insert(kind.name, namespaces);
                 continue;
             }
-            match cluster.all(kind.path, |object| kind.reduced(object)) {
-                Ok(mut objects) => {
-                    objects.retain(|object| kind.keeps(object));
-                    snapshot.objects.insert(kind.name, objects);
-                }
+            let disks = Disks::of(&snapshot);
+            match cluster.all(kind.path, |object| {
+                let object = kind.reduced(object);
+                kind.keeps(&object, Some(&disks)).then(|| to_text(&object))
+            }) {
+                Ok(objects) => _ = snapshot.objects.insert(kind.name, objects),
                 Err(error) => snapshot.unread.push(Unread {
                     kind: kind.name,
+                    is_transient: error.is_transient(),
                     reason: chain(&error.into()),
                 }),
             }
@@ -269,64 +290,71 @@ impl Snapshot {
 
     /// Reads a file or a directory: what `snapshot` writes, a must-gather, or files of `kubectl get -o yaml`.
     /// A note says what was found, and what is missing.
-    pub(crate) fn of_files(path: &Path, reader: Reader, notes: &mut Notes) -> Result<Self> {
+    pub(crate) fn of_files(
+        path: &Path,
+        object: Option<&Value>,
+        reader: Reader,
+        notes: &mut Notes,
+    ) -> Result<Self> {
         let mut snapshot = Self {
-            nodes: Vec::new(),
+            nodes: NodeList::of_objects(&[]),
             hyperconvergeds: Vec::new(),
             converted: Vec::new(),
             objects: BTreeMap::new(),
             unread: Vec::new(),
         };
+        let mut nodes: Vec<String> = Vec::new();
         // A must-gather can have an object twice.
-        let mut seen = std::collections::BTreeSet::new();
-        for object in files::all_objects(path)? {
-            let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
-            let api_version = text("/apiVersion").unwrap_or_default();
+        let mut seen = BTreeSet::new();
+        files::each_object(path, |object| {
+            let Identity {
+                api_version, kind, ..
+            } = Identity::of(&object);
+            let mut is_new = |kind| seen.insert((kind, key(&object)));
             let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-            let kind = text("/kind").unwrap_or_default();
             let list = kind.strip_suffix("List");
-            let known = KINDS.iter().find(|known| {
-                let own = known.api_version.rsplit_once('/');
-                known.name == list.unwrap_or(kind) && own.map_or("", |(group, _)| group) == group
-            });
-            let name = (
-                kind.to_owned(),
-                text("/metadata/namespace").map(str::to_owned),
-                text("/metadata/name").map(str::to_owned),
-            );
+            // The policies are read for their settings.
+            let is_read = |known: &&Kind| {
+                known.readers.contains(&reader) || known.readers.contains(&Reader::Check)
+            };
+            let mut known = KINDS.iter().filter(is_read);
+            let known = known
+                .find(|known| known.name == list.unwrap_or(&kind) && known.resource().0 == group);
+            let is_node = kind == "Node" && group.is_empty();
+            let is_hyperconverged = kind == "HyperConverged" && group == GROUP;
             match (known, list) {
                 (Some(known), Some(_)) => _ = snapshot.objects.entry(known.name).or_default(),
-                (_, Some(_)) => {}
-                (None, None) if kind == "HyperConverged" && group == "hco.kubevirt.io" => {
-                    let object = hyperconverged(&object);
-                    let mut known = snapshot.hyperconvergeds.iter().chain(&snapshot.converted);
-                    let own_version = object.get("apiVersion");
-                    if known
-                        .any(|it| key(it) == key(&object) && it.get("apiVersion") == own_version)
-                    {
-                        continue;
-                    }
-                    if seen.insert(name) {
-                        snapshot.hyperconvergeds.push(object);
-                    } else {
-                        snapshot.converted.push(object);
-                    }
-                }
-                _ if !seen.insert(name) => {}
-                (Some(known), None) => {
+                (Some(known), None) if is_new(known.name) => {
                     let objects = snapshot.objects.entry(known.name).or_default();
                     let object = known.reduced(&object);
-                    objects.extend(known.keeps(&object).then_some(object));
+                    objects.extend(known.keeps(&object, None).then(|| to_text(&object)));
                 }
-                (None, None) if kind == "Node" && group.is_empty() => snapshot.nodes.push(object),
-                (None, None) => {}
+                (None, None) if is_node && is_new("Node") => {
+                    nodes.push(without_what_is_not_judged(object).to_string());
+                }
+                (None, None) if is_hyperconverged => snapshot.add(hyperconverged(&object)),
+                _ => {}
             }
+        })?;
+        let disks = Disks::of(&snapshot);
+        for kind in Kind::read_by(reader).filter(|kind| DISKS.contains(&kind.name)) {
+            if let Some(objects) = snapshot.objects.get_mut(kind.name) {
+                objects.retain(|text| kind.keeps(&of_text(text), Some(&disks)));
+            }
+        }
+        let labels = labels(reader, snapshot.hyperconvergeds.iter().chain(object));
+        if !nodes.is_empty() {
+            let list = format!(r#"{{"kind":"NodeList","items":[{}]}}"#, nodes.join(","));
+            let list = NodeList::reduced_from_text(list.as_bytes(), &labels);
+            let list = list.with_context(|| one_line(&path.display().to_string()))?;
+            snapshot.nodes = list;
         }
         notes.push(&format!("{} {}", path.display(), snapshot.found(reader)));
         for kind in Kind::read_by(reader) {
             if !snapshot.objects.contains_key(kind.name) {
                 snapshot.unread.push(Unread {
                     kind: kind.name,
+                    is_transient: false,
                     reason: one_line(&format!(
                         "{} has no object and no empty list of the kind",
                         path.display()
@@ -335,6 +363,22 @@ impl Snapshot {
             }
         }
         Ok(snapshot)
+    }
+
+    /// Adds a HyperConverged of a file, once in each version.
+    fn add(&mut self, object: Value) {
+        let known = self.hyperconvergeds.iter().chain(&self.converted);
+        let mut same = known.filter(|it| key(it) == key(&object)).peekable();
+        let is_first = same.peek().is_none();
+        let version = object.get("apiVersion");
+        if same.any(|it| it.get("apiVersion") == version) {
+            return;
+        }
+        if is_first {
+            self.hyperconvergeds.push(object);
+        } else {
+            self.converted.push(object);
+        }
     }
 
     /// What was found in files, and what is missing.
@@ -360,8 +404,9 @@ impl Snapshot {
     }
 
     /// The objects of a kind; none if it was not read.
-    pub(crate) fn of(&self, kind: &str) -> &[Value] {
-        self.objects.get(kind).map_or(&[], Vec::as_slice)
+    pub(crate) fn of(&self, kind: &str) -> impl Iterator<Item = Value> {
+        let texts = self.objects.get(kind).into_iter().flatten();
+        texts.map(|text| of_text(text))
     }
 
     /// Whether a kind was read.
@@ -369,55 +414,149 @@ impl Snapshot {
         self.objects.contains_key(kind)
     }
 
-    /// The lists that the module compares with: a kind that was not read is as the module forecasts it. Disks are those
-    /// in namespaces with boot sources.
+    /// The lists that the module compares with: a kind that was not read is as the module forecasts it.
     pub(crate) fn before(&self) -> Vec<Value> {
-        let of_boot_sources = |kind: &str| ["DataImportCron", "DataSource"].contains(&kind);
-        let namespace = |object: &Value| {
-            let namespace = object.pointer("/metadata/namespace");
-            namespace
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let mut namespaces: std::collections::BTreeSet<String> = GOLDEN.map(str::to_owned).into();
-        for kind in KINDS.iter().filter(|kind| of_boot_sources(kind.name)) {
-            namespaces.extend(self.of(kind.name).iter().map(namespace));
+        let kinds = KINDS
+            .iter()
+            .filter(|kind| BOOT_SOURCES.contains(&kind.name) && self.has(kind.name));
+        let lists = kinds.filter_map(|kind| {
+            let items: Vec<Value> = self.of(kind.name).collect();
+            serde_json::to_value(kind.list(&items)).ok()
+        });
+        lists.collect()
+    }
+
+    /// The snapshot as one list, in JSON.
+    pub(crate) fn to_json(&self) -> Result<String> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Item<'s> {
+            Object(&'s Value),
+            Objects(List<'s, Box<RawValue>>),
         }
-        let kinds = KINDS.iter().take(4).filter(|kind| self.has(kind.name));
-        kinds
-            .map(|kind| {
-                let objects = self.of(kind.name).iter();
-                kind.list(objects.filter(|object| namespaces.contains(&namespace(object))))
-            })
-            .collect()
+        let nodes = List {
+            api_version: "v1",
+            kind: "NodeList".to_owned(),
+            items: self.nodes.texts(),
+        };
+        let objects = self.hyperconvergeds.iter().chain(&self.converted);
+        let mut items = vec![Item::Objects(nodes)];
+        items.extend(objects.map(Item::Object));
+        let kinds = KINDS.iter();
+        items.extend(
+            kinds.filter_map(|kind| Some(Item::Objects(kind.list(self.objects.get(kind.name)?)))),
+        );
+        let list = List {
+            api_version: "v1",
+            kind: "List".to_owned(),
+            items: &items,
+        };
+        Ok(serde_json::to_string_pretty(&list)? + "\n")
     }
 
-    /// The snapshot as one list.
-    pub(crate) fn to_list(&self) -> Value {
-        let nodes = json!({"apiVersion": "v1", "kind": "NodeList", "items": self.nodes});
-        let mut items = vec![nodes];
-        items.extend(self.hyperconvergeds.iter().cloned());
-        items.extend(self.converted.iter().cloned());
-        let kinds = KINDS.iter().filter(|kind| self.has(kind.name));
-        items.extend(kinds.map(|kind| kind.list(self.of(kind.name))));
-        json!({"apiVersion": "v1", "kind": "List", "items": items})
-    }
-
-    /// Replaces the names and namespaces of virtual machines: the n-th one is `vm-n`.
+    /// Replaces the names of virtual machines: the n-th one is `vm-n`. A disk that no boot source names can have the name of
+    /// one, so it is left out.
     pub(crate) fn redact(&mut self) {
         let mut names = BTreeMap::new();
         for kind in ["VirtualMachine", "VirtualMachineInstance"] {
-            for object in self.objects.get_mut(kind).into_iter().flatten() {
+            for text in self.objects.get_mut(kind).into_iter().flatten() {
+                let mut object = of_text(text);
                 let Some(name) = object.pointer_mut("/metadata/name") else {
                     continue;
                 };
                 let next = names.len() + 1;
                 let number = *names.entry(name.to_string()).or_insert(next);
                 *name = json!(format!("vm-{number}"));
+                *text = to_text(&object);
+            }
+        }
+        let mut disks = Disks::of(self);
+        disks.namespaces = BTreeSet::new();
+        for kind in KINDS.iter().filter(|kind| DISKS.contains(&kind.name)) {
+            if let Some(objects) = self.objects.get_mut(kind.name) {
+                objects.retain(|text| kind.keeps(&of_text(text), Some(&disks)));
             }
         }
     }
+}
+
+/// The disks that are read: those of DataImportCrons, those that boot sources name, and those that were uploaded under the
+/// name of a DataSource.
+struct Disks {
+    names: BTreeSet<String>,
+    /// Where a disk may be uploaded for a DataSource that is not there yet.
+    namespaces: BTreeSet<&'static str>,
+}
+
+impl Disks {
+    fn of(snapshot: &Snapshot) -> Self {
+        let mut names = BTreeSet::new();
+        let mut add = |object: &Value, pointer: &str| {
+            let name = object.pointer(pointer).and_then(Value::as_str);
+            names.extend(name.map(|name| format!("{}/{name}", namespace(object))));
+        };
+        for cron in snapshot.of("DataImportCron") {
+            add(&cron, "/status/lastImportedPVC/name");
+        }
+        for source in snapshot.of("DataSource") {
+            add(&source, "/metadata/name");
+            add(&source, "/spec/source/pvc/name");
+            add(&source, "/spec/source/snapshot/name");
+        }
+        Self {
+            names,
+            namespaces: GOLDEN.into(),
+        }
+    }
+
+    fn has(&self, disk: &Value) -> bool {
+        owner::cron(disk).is_some()
+            || self.namespaces.contains(namespace(disk))
+            || self.names.contains(&key(disk))
+    }
+}
+
+/// A list of a kind.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct List<'o, T> {
+    api_version: &'static str,
+    kind: String,
+    items: &'o [T],
+}
+
+fn to_text(object: &Value) -> Box<RawValue> {
+    // A value is always JSON.
+    to_raw_value(object).unwrap_or_default()
+}
+
+fn of_text(text: &RawValue) -> Value {
+    serde_json::from_str(text.get()).unwrap_or_default()
+}
+
+/// The labels of nodes that are read.
+fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
+    match reader {
+        Reader::Plan | Reader::Status => Labels::named_in(objects),
+        // Another object may name others.
+        Reader::Snapshot | Reader::Check => Labels::All,
+    }
+}
+
+/// A node of a file without most of what is not read.
+fn without_what_is_not_judged(mut node: Value) -> Value {
+    if let Some(fields) = node.as_object_mut() {
+        fields.retain(|name, _| ["metadata", "status"].contains(&&**name));
+    }
+    for (pointer, kept) in [
+        ("/metadata", ["name", "labels"]),
+        ("/status", ["nodeInfo", ""]),
+    ] {
+        if let Some(fields) = node.pointer_mut(pointer).and_then(Value::as_object_mut) {
+            fields.retain(|name, _| kept.contains(&&**name));
+        }
+    }
+    node
 }
 
 /// Where SSP makes boot sources, upstream and in OpenShift Virtualization.
@@ -438,11 +577,12 @@ impl Kind {
         (group.unwrap_or_default(), resource.unwrap_or_default())
     }
 
-    /// Whether an object is of interest.
-    fn keeps(&self, object: &Value) -> bool {
+    /// Whether an object is of interest; any disk is while it is not known which ones are.
+    fn keeps(&self, object: &Value, disks: Option<&Disks>) -> bool {
         let group = object.pointer("/spec/policies").and_then(Value::as_object);
         match self.name {
             DATA_VOLUME => object.pointer(CRON).is_some(),
+            kind if DISKS.contains(&kind) => disks.is_none_or(|disks| disks.has(object)),
             "ClusterAdmissionPolicy" | "AdmissionPolicy" => {
                 object.get("spec").is_some_and(policy::is_ours)
             }
@@ -453,10 +593,12 @@ impl Kind {
         }
     }
 
-    fn list<'o>(&self, objects: impl IntoIterator<Item = &'o Value>) -> Value {
-        let items: Vec<&Value> = objects.into_iter().collect();
-        let kind = format!("{}List", self.name);
-        json!({"apiVersion": self.api_version, "kind": kind, "items": items})
+    fn list<'o, T>(&self, items: &'o [T]) -> List<'o, T> {
+        List {
+            api_version: self.api_version,
+            kind: format!("{}List", self.name),
+            items,
+        }
     }
 
     fn reduced(&self, object: &Value) -> Value {

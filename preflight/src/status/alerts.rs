@@ -167,7 +167,7 @@ fn unhealthy(object: &Value) -> Alert {
 /// `Deployed`.
 fn ssp(observed: &Compared<'_>) -> Alert {
     const NAME: &str = "SSPFailingToReconcile";
-    let ssps = observed.snapshot.of("SSP");
+    let ssps: Vec<Value> = observed.snapshot.of("SSP").collect();
     let is_deployed = |ssp: &&Value| ssp.pointer("/status/phase") == Some(&Value::from("Deployed"));
     let failing: Vec<Foreign> = ssps
         .iter()
@@ -201,7 +201,7 @@ fn outdated(observed: &Compared<'_>) -> Alert {
             ..alert(NAME, false, "15m", "DataImportCrons were not read")
         };
     }
-    let crons = observed.snapshot.of("DataImportCron").iter();
+    let crons = observed.snapshot.of("DataImportCron");
     let crons = crons.filter(|cron| {
         let conditions = cron.pointer("/status/conditions").and_then(Value::as_array);
         let mut conditions = conditions.into_iter().flatten();
@@ -216,7 +216,7 @@ fn outdated(observed: &Compared<'_>) -> Alert {
             up_to_date.is_some_and(|it| it.get("status") != Some(&Value::from("True")));
         is_outdated && (has_class || cron.pointer(annotation).is_some())
     });
-    let objects: Vec<Foreign> = crons.map(|cron| Foreign::from(&*key(cron))).collect();
+    let objects: Vec<Foreign> = crons.map(|cron| Foreign::from(&*key(&cron))).collect();
     let why = if objects.is_empty() {
         "every DataImportCron is up to date, or waits for a storage class"
     } else {

@@ -3,11 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::foreign::{Foreign, masked};
-use crate::object_name::{key, parts};
+use crate::foreign::Foreign;
+use crate::object_name::{key, name, parts};
 use crate::report::Report;
 use crate::stage::Compared;
-use crate::what_if::name;
 
 /// A condition that stops an operator.
 #[derive(Debug, Serialize)]
@@ -54,7 +53,8 @@ const REJECTIONS: [&str; 3] = [
 
 /// Those of SSP, and those of the HyperConverged, which repeat them.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
-    let ssps = observed.snapshot.of("SSP").iter().map(|ssp| ("SSP", ssp));
+    let ssps: Vec<Value> = observed.snapshot.of("SSP").collect();
+    let ssps = ssps.iter().map(|ssp| ("SSP", ssp));
     let hyperconverged = observed.after().map(|object| ("HyperConverged", object));
     let mut all = Vec::new();
     for (kind, object) in ssps.chain(hyperconverged) {
@@ -68,7 +68,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
                 continue;
             };
             let (namespace, name) = parts(&key(object));
-            let message = text("message").map(masked);
+            let message = text("message");
             all.push(Condition {
                 kind,
                 namespace,
@@ -76,8 +76,8 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
                 r#type,
                 status: Foreign::from(*status),
                 reason: text("reason").map(Foreign::from),
-                cause: message.as_deref().and_then(|it| cause(observed, it)),
-                message: message.as_deref().map(Foreign::from),
+                cause: message.and_then(|it| cause(observed, it)),
+                message: message.map(Foreign::from),
                 since: text("lastTransitionTime").map(Foreign::from),
             });
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
+use crate::owner;
 use crate::report::{self, Changes, Cron};
 use crate::stage::Compared;
 
@@ -51,7 +52,7 @@ pub(super) enum State {
     NeverImported,
     /// Nothing asks for it any more.
     LeftOver,
-    /// DataImportCrons were not read.
+    /// DataImportCrons were not read, or whether a disk was uploaded.
     Unknown,
 }
 
@@ -90,11 +91,12 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     };
     let is_read = observed.snapshot.has("DataImportCron");
     let objects = |kind| {
-        let objects = observed.snapshot.of(kind).iter();
-        objects.map(|object| (key(object), object))
+        let objects = observed.snapshot.of(kind);
+        objects.map(|object| (key(&object), object))
     };
-    let crons: BTreeMap<String, &Value> = objects("DataImportCron").collect();
-    let volumes: BTreeMap<String, &Value> = objects("DataVolume").collect();
+    let crons: BTreeMap<String, Value> = objects("DataImportCron").collect();
+    let volumes: BTreeMap<String, Value> = objects("DataVolume").collect();
+    let are_claims_read = observed.snapshot.has("PersistentVolumeClaim");
     let none = Changes::default();
     let changes = report.changes.as_ref().unwrap_or(&none);
     let has = |names: &[Foreign], key: &str| names.iter().any(|name| name.raw() == key);
@@ -119,17 +121,17 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             (None, Some(changes)) if reaches_crons && !has(&changes.created, &key) => {
                 Seen::just(State::Uploaded)
             }
+            (None, _) if !are_claims_read => {
+                let why = "PersistentVolumeClaims were not read, and SSP does not import an image whose disk was uploaded";
+                Seen::because(State::Unknown, Some(&Foreign::from(why)))
+            }
             (None, _) => Seen::just(State::NotCreated),
         };
         images.push(seen.image(cron));
     }
     let wanted: BTreeSet<String> = forecast.crons.iter().map(Cron::key).collect();
-    let is_of_ssp = |cron: &Value| {
-        let owner = "/metadata/annotations/operator-sdk~1primary-resource-type";
-        cron.pointer(owner).is_some()
-    };
     for (key, real) in &crons {
-        if wanted.contains(key) || !is_of_ssp(real) {
+        if wanted.contains(key) || !owner::is_of_ssp(real) {
             continue;
         }
         let (namespace, cron) = parts(key);
@@ -202,7 +204,7 @@ impl Seen {
 
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition `UpToDate`
     /// says whether the last image is imported, and `Progressing` what the current import does.
-    fn of(cron: &Value, volumes: &BTreeMap<String, &Value>) -> Self {
+    fn of(cron: &Value, volumes: &BTreeMap<String, Value>) -> Self {
         let up_to_date = condition(cron, "UpToDate");
         let progressing = condition(cron, "Progressing");
         if text(up_to_date, "/status") == Some("True") {
@@ -215,7 +217,6 @@ impl Seen {
         let namespace = text(Some(cron), "/metadata/namespace").unwrap_or_default();
         let volume = text(Some(cron), "/status/currentImports/0/DataVolumeName");
         let volume = volume.and_then(|name| volumes.get(&format!("{namespace}/{name}")));
-        let volume = volume.copied();
         if let Some(running) = volume.and_then(failure) {
             let since = text(Some(running), "/lastTransitionTime");
             let message = text(Some(running), "/message").filter(|it| !it.is_empty());

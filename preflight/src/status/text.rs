@@ -9,6 +9,7 @@ use super::conditions::{Cause, Condition};
 use super::golden_images::{GoldenImage, SourceState, State};
 use super::{Status, alerts};
 use crate::foreign::{Foreign, one_line};
+use crate::leftovers;
 use crate::prose::count;
 use crate::report::{counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -24,15 +25,7 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     conditions(&mut text, &status.conditions, program);
     golden_images(&mut text, status);
     data_sources(&mut text, status);
-    if !status.leftovers.is_empty() {
-        let _ = writeln!(
-            text,
-            "\n{BOLD}left over{BOLD:#}\n  Neither SSP nor CDI deletes these; look at them before you do:"
-        );
-        for left in &status.leftovers {
-            let _ = writeln!(text, "    {}", left.command);
-        }
-    }
+    leftovers::render(&mut text, &status.leftovers);
     alerts(&mut text, status, program);
     if !status.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -213,7 +206,7 @@ fn words(image: &GoldenImage, status: &Status) -> String {
             image.cron
         ),
         State::LeftOver => format!("left over: SSP deletes the DataImportCron {}", image.cron),
-        State::Unknown => "unknown".to_owned(),
+        State::Unknown => format!("unknown{message}"),
     }
 }
 

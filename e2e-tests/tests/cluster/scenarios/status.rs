@@ -10,7 +10,7 @@ use crate::waiting::until;
 use crate::world::{NAMESPACE, World};
 
 /// The namespace of golden images upstream.
-const GOLDEN: &str = "kubevirt-os-images";
+pub(super) const GOLDEN: &str = "kubevirt-os-images";
 
 /// `VolumeSnapshots` are not served: a kind without objects.
 const SERVED: [(&str, &str); 6] = [
@@ -39,7 +39,7 @@ pub(crate) fn run(world: &World<'_>) {
     loses_a_node(world);
 }
 
-fn serve(world: &World<'_>) {
+pub(super) fn serve(world: &World<'_>) {
     let api = world.api();
     for (name, path) in SERVED {
         let object: Value = yaml_serde::from_str(&crd(name)).expect("a manifest");
@@ -56,7 +56,7 @@ fn serve(world: &World<'_>) {
     api.must("POST", "/api/v1/namespaces", Some(&namespace));
 }
 
-fn spec(name: &str, architecture: Option<&str>) -> Value {
+pub(super) fn spec(name: &str, architecture: Option<&str>) -> Value {
     let mut registry = json!({"url": "docker://registry.example.com/mine:1"});
     if let Some(architecture) = architecture {
         registry["platform"] = json!({"architecture": architecture});
@@ -73,7 +73,7 @@ fn spec(name: &str, architecture: Option<&str>) -> Value {
     })
 }
 
-fn template() -> Value {
+pub(super) fn template() -> Value {
     json!({
         "metadata": {
             "name": "mine-cron",
@@ -256,6 +256,6 @@ fn loses_a_node(world: &World<'_>) {
     );
 }
 
-fn preflight(user: &Kubectl, arguments: &[&str]) -> KubectlOutput {
+pub(super) fn preflight(user: &Kubectl, arguments: &[&str]) -> KubectlOutput {
     user.run(&[&["hco-preflight"], arguments].concat())
 }

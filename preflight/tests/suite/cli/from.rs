@@ -6,7 +6,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_namespace, with_policies};
-use super::{check, command, command_on, objects, run, scratch};
+use super::{check, command, command_on, objects, run, run_with, scratch};
 use e2e_tests::{ApiServer, recorded};
 
 fn output(server: &ApiServer, words: &str) -> (String, Option<i32>) {
@@ -224,18 +224,10 @@ fn lists_of_kubectl_are_read_from_a_stream() {
     let nodes = items(&|kind| kind == "Node");
     let others = items(&|kind| kind != "Node");
     let stream = format!("{nodes}\n---\n{others}\n");
-    let with = |words: &str| {
-        let mut command = command();
-        command.args(words.split_whitespace());
-        let output = assert_cmd::Command::from_std(command)
-            .write_stdin(stream.clone())
-            .output()
-            .unwrap();
-        (output.stdout, output.status.code())
-    };
     for words in ["status -q --from", "check -q --from"] {
         let file = run(&format!("{words} status-ready.yaml"));
-        let streamed = with(&format!("{words} -"));
+        let streamed = run_with(&format!("{words} -"), &stream);
+        let streamed = (streamed.stdout, streamed.status.code());
         assert_eq!(streamed, (file.stdout, file.status.code()), "{words}");
     }
 }
@@ -263,7 +255,65 @@ fn images_are_found_in_all_files() {
     assert_eq!(from.stdout, file.stdout);
 }
 
+/// A snapshot has an object in each version that the cluster serves.
+#[test]
+fn templates_of_an_object_in_two_versions_are_listed_once() {
+    let template = |name: &str| {
+        json!({
+            "metadata": {"name": name},
+            "spec": {"template": {"spec": {"source": {"registry": {"url": "docker://127.0.0.1:1/mine:1"}}}}},
+        })
+    };
+    let object = |version: &str, spec: Value| {
+        json!({
+            "apiVersion": format!("hco.kubevirt.io/{version}"),
+            "kind": "HyperConverged",
+            "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+            "spec": spec,
+        })
+    };
+    let templates = json!({"dataImportCronTemplates": [template("mine-cron")]});
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": [
+        object("v1beta1", templates.clone()),
+        object("v1", json!({"workloadSources": templates})),
+    ]});
+    let file = scratch("images-two-versions").join("snapshot.json");
+    write(&file, &list.to_string());
+    let output = run(&format!("images --from {} -o json", file.display()));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let named = found["images"][0]["templates"].as_array().unwrap();
+    assert_eq!(named.len(), 1, "{found:#}");
+}
+
+/// A list that is broken off is no list of what there is.
+#[test]
+fn a_broken_file_of_a_directory_has_no_objects() {
+    let directory = scratch("from-broken");
+    let ready = objects("status-ready.yaml");
+    let list = |kind: &str| {
+        let items = ready
+            .iter()
+            .filter(|it| (it["kind"] == "Node") == (kind == "Node"));
+        json!({"apiVersion": "v1", "items": items.collect::<Vec<_>>(), "kind": "List"}).to_string()
+    };
+    write(&directory.join("nodes.json"), &list("Node"));
+    let others = list("others");
+    write(&directory.join("others.json"), &others);
+    let code = || {
+        run(&format!("status -q --from {}", directory.display()))
+            .status
+            .code()
+    };
+    assert_eq!(code(), Some(0));
+    write(
+        &directory.join("others.json"),
+        others.strip_suffix(r#""kind":"List"}"#).unwrap(),
+    );
+    assert_eq!(code(), Some(2));
+}
+
 #[rstest]
+#[case::images_standard_input_twice("images -f - --from -", 2)]
 #[case::check("check --from status-ready.yaml", 0)]
 #[case::fix("fix --from status-ready.yaml -o json-patch", 0)]
 #[case::file("check -f plan.yaml --from plan-cluster.yaml", 0)]

@@ -27,6 +27,8 @@ use e2e_tests::{ApiServer, recorded};
 #[case::no_source("plan -f plan.yaml", 2)]
 #[case::no_object("plan --from nodes.yaml", 2)]
 #[case::no_nodes("plan --from plan.yaml", 2)]
+#[case::context_without_cluster("plan --from plan-cluster.yaml --context admin", 2)]
+#[case::standard_input_twice("plan -f - --from -", 2)]
 #[case::no_version("plan --from plan-cluster.yaml --hco-version newest", 2)]
 #[case::no_count("plan --from plan-cluster.yaml --what-if arm64", 2)]
 #[case::no_hyperconverged("plan -f nodes.yaml --from plan-cluster.yaml", 2)]
@@ -101,6 +103,50 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
     let redacted = on("snapshot --cluster --redact");
     let text = String::from_utf8(redacted.stdout).unwrap();
     assert!(!text.contains("secret-name") && text.contains("vm-1"));
+}
+
+/// A disk of a virtual machine has its name; those of golden images are read.
+#[test]
+fn a_snapshot_has_the_disks_of_boot_sources_alone() {
+    let claim = |namespace: &str, name: &str, labels: Value| {
+        json!({
+            "metadata": {"namespace": namespace, "name": name, "labels": labels},
+            "spec": {"storageClassName": "fast"},
+        })
+    };
+    let golden = "kubevirt-os-images";
+    let label = json!({"cdi.kubevirt.io/dataImportCron": "gone-cron"});
+    let server = ApiServer::start(lists(|path| match path.rsplit('/').next() {
+        Some("datasources") => items(&json!([{
+            "metadata": {"namespace": "team", "name": "own"},
+            "spec": {"source": {"pvc": {"namespace": "team", "name": "source-disk"}}},
+        }])),
+        Some("persistentvolumeclaims" | "volumesnapshots") => items(&json!([
+            claim("team", "secret-vm-disk", json!({})),
+            claim("team", "source-disk", json!({})),
+            claim("other", "left-disk", label.clone()),
+            claim(golden, "win11", json!({})),
+        ])),
+        Some("virtualmachines") => items(&json!([
+            {"metadata": {"namespace": golden, "name": "win11"}},
+        ])),
+        _ => items(&json!([])),
+    }));
+    let snapshot = |words: &str| {
+        let words = format!("snapshot --cluster {words}");
+        let output = command_on(&server).args(words.split_whitespace()).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let text = snapshot("");
+    assert!(!text.contains("secret-vm-disk"), "{text}");
+    for name in ["source-disk", "left-disk", "win11"] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
+    let redacted = snapshot("--redact");
+    assert!(!redacted.contains("win11"), "{redacted}");
+    for name in ["source-disk", "left-disk"] {
+        assert!(redacted.contains(name), "{name}: {redacted}");
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ use e2e_tests::{ApiServer, recorded};
 #[case::no_hyperconverged("status --from nodes.yaml", 2)]
 #[case::no_nodes("status --from plan.yaml", 2)]
 #[case::no_source("status", 2)]
+#[case::token_without_cluster("status --from status-ready.yaml --token x", 2)]
+#[case::standard_input_twice("status --from - --settings -", 2)]
 #[case::wait_without_cluster("status --from status-ready.yaml --wait 10m", 2)]
 fn the_status_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
@@ -117,6 +119,53 @@ fn a_wait_ends_when_everything_is_there() {
     let asked = server.asked();
     let lists = asked.iter().filter(|it| it.contains("dataimportcrons"));
     assert_eq!(lists.count(), 2);
+}
+
+/// The API server restarts, for example.
+#[rstest]
+#[case("/api/v1/nodes")]
+#[case(CRONS)]
+fn a_wait_goes_on_when_a_look_fails(#[case] path: &str) {
+    let mut failed = answer(
+        path,
+        &json!({"kind": "Status", "code": 500, "message": "no"}),
+    );
+    failed["status"] = json!(500);
+    failed["times"] = json!(1);
+    let all = [vec![failed.clone()], answers(&objects("status-ready.yaml"))].concat();
+    let (ready, code) = status(&ApiServer::start(all), "--wait 10m");
+    assert_eq!(
+        (code, &ready["reached"]),
+        (Some(0), &json!(true)),
+        "{ready}"
+    );
+    failed.as_object_mut().unwrap().remove("times");
+    let all = [vec![failed], answers(&objects("status-ready.yaml"))].concat();
+    let server = ApiServer::start(all);
+    let output = command_on(&server)
+        .args(["status", "--cluster", "--wait", "0"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+/// Whether SSP imports an image depends on a disk of its name.
+#[test]
+fn without_disks_an_image_that_is_not_imported_is_unknown() {
+    let mut objects = objects("status-ready.yaml");
+    objects.retain(|object| object["kind"] != "DataImportCron");
+    let mut all = vec![forbidden("/api/v1/persistentvolumeclaims")];
+    all.extend(answers(&objects));
+    let (unknown, code) = status(&ApiServer::start(all), "");
+    assert_eq!(
+        unknown["goldenImages"][0]["state"], "unknown",
+        "{unknown:#}"
+    );
+    assert_eq!(unknown["unread"][0]["kind"], "PersistentVolumeClaim");
+    let is_known = !unknown["dataSources"].as_array().unwrap().is_empty();
+    let reached = if is_known { json!(false) } else { Value::Null };
+    assert_eq!(unknown["reached"], reached, "{unknown:#}");
+    assert_eq!(code, Some(if is_known { 1 } else { 2 }));
 }
 
 #[test]
@@ -362,7 +411,9 @@ fn a_golden_image_behind_a_rejected_data_source_is_not_ready() {
         "{status:#}"
     );
     assert_eq!(status["stopped"], "data-source");
-    for image in status["goldenImages"].as_array().unwrap() {
+    let images = status["goldenImages"].as_array().unwrap();
+    assert!(!images.is_empty(), "{status:#}");
+    for image in images {
         assert_ne!(image["state"], "uploaded", "{image}");
     }
 }
@@ -371,11 +422,15 @@ fn a_golden_image_behind_a_rejected_data_source_is_not_ready() {
 fn a_message_from_outside_cannot_draw_on_the_terminal() {
     let file = scratch("status-hostile").join("hostile.yaml");
     let cluster = std::fs::read_to_string(files().join("status-cluster.yaml")).unwrap();
-    let hostile = cluster
-        .replace("Unable to process data", "\\u001b[2J\\n::error::")
-        .replace("wrong-cron", "wrong\\u001b[2J")
-        .replace("SSPNotAvailable", "\\n::error::");
-    assert_ne!(cluster, hostile);
+    let mut hostile = cluster;
+    for (text, instead) in [
+        ("Unable to process data", "\\u001b[2J\\n::error::"),
+        ("wrong-cron", "wrong\\u001b[2J"),
+        ("SSPNotAvailable", "\\n::error::"),
+    ] {
+        assert!(hostile.contains(text), "{text}");
+        hostile = hostile.replace(text, instead);
+    }
     std::fs::write(&file, hostile).unwrap();
     for format in ["text", "json", "markdown"] {
         // In colour, because a pipe takes out all sequences, ours too.
@@ -384,7 +439,9 @@ fn a_message_from_outside_cannot_draw_on_the_terminal() {
             file.display()
         );
         let text = String::from_utf8(run(&words).stdout).unwrap();
-        assert!(!text.is_empty());
+        // What was there is shown, without what a terminal obeys.
+        let shown = ["[2J", "::error::"].map(|part| text.contains(part));
+        assert_eq!(shown, [true; 2], "{format}: {text}");
         assert!(
             !text.contains("\u{1b}[2J") && !text.contains("\n::error::"),
             "{text}"

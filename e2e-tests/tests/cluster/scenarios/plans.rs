@@ -1,0 +1,349 @@
+//! Scenario 15: what plan says of the changes that administrators make, and that a snapshot gives the same plan, byte for
+//! byte.
+
+use serde_json::{Value, json};
+
+use super::status::{GOLDEN, preflight, serve, spec, template};
+use crate::crd::together;
+use crate::kubectl::KubectlOutput;
+use crate::world::{NAMESPACE, World};
+
+pub(crate) fn run(world: &World<'_>) {
+    world.set_nodes("mixed");
+    serve(world);
+    let cluster = Cluster { world };
+    world.creates(&cluster.hyperconverged(&[template()], false, &json!({})));
+    cluster.imports("mine", None);
+    cluster.enables();
+    cluster.disables();
+    cluster.gains_and_loses_nodes();
+    cluster.changes_a_template();
+    cluster.excludes_a_node();
+    cluster.may_not_list_everything();
+    cluster.rejects();
+}
+
+/// A cluster on which SSP and CDI have done their work.
+struct Cluster<'w> {
+    world: &'w World<'w>,
+}
+
+impl Cluster<'_> {
+    fn hyperconverged(&self, templates: &[Value], is_on: bool, more: &Value) -> Value {
+        let crd = self.world.crd;
+        let import = if is_on { crd.import.clone() } else { json!({}) };
+        let templates = crd.templates(templates);
+        let own = json!({"enableCommonBootImageImport": false});
+        together([&import, &templates, &own, more])
+    }
+
+    fn create(&self, resource: &str, mut object: Value) {
+        object["apiVersion"] = json!("cdi.kubevirt.io/v1beta1");
+        object["metadata"]["namespace"] = json!(GOLDEN);
+        let path = format!("/apis/cdi.kubevirt.io/v1beta1/namespaces/{GOLDEN}/{resource}");
+        self.world.api().must("POST", &path, Some(&object));
+    }
+
+    /// The DataImportCron of the template for an architecture, its DataSource, and its disk.
+    fn imports(&self, name: &str, architecture: Option<&str>) {
+        let owner = json!({"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"});
+        let suffix = architecture.map_or_else(String::new, |it| format!("-{it}"));
+        let (cron, disk) = (format!("mine-cron{suffix}"), format!("{name}-01"));
+        let condition = json!({
+            "type": "UpToDate", "status": "True", "reason": "UpToDate",
+            "message": "Latest import is up to date", "lastTransitionTime": "2026-11-20T08:00:00Z",
+        });
+        self.create(
+            "dataimportcrons",
+            json!({
+                "kind": "DataImportCron",
+                "metadata": {"name": cron, "annotations": owner},
+                "spec": spec(name, architecture),
+                "status": {"conditions": [condition], "lastImportedPVC": {"name": disk, "namespace": GOLDEN}},
+            }),
+        );
+        let labels = json!({
+            "cdi.kubevirt.io/dataImportCron": cron,
+            "cdi.kubevirt.io/dataImportCron.cleanup": "true",
+        });
+        let claim = json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": disk, "namespace": GOLDEN, "labels": labels},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": "fast",
+                "resources": {"requests": {"storage": "30Gi"}},
+            },
+        });
+        let claims = format!("/api/v1/namespaces/{GOLDEN}/persistentvolumeclaims");
+        self.world.api().must("POST", &claims, Some(&claim));
+        self.create(
+            "datasources",
+            json!({
+                "kind": "DataSource",
+                "metadata": {"name": name, "labels": labels},
+                "spec": {"source": {"pvc": {"name": disk, "namespace": GOLDEN}}},
+            }),
+        );
+    }
+
+    fn delete(&self, path: &str) {
+        let api = self.world.api();
+        let path = format!("{path}?propagationPolicy=Background");
+        api.must("DELETE", &path, None);
+    }
+
+    /// What the command prints, of the cluster and of its snapshot alike.
+    #[track_caller]
+    fn sees(&self, words: &[&str]) -> KubectlOutput {
+        let admin = &self.world.admin;
+        let taken = preflight(admin, &["snapshot", "--cluster", "-o", "snapshot.json"]);
+        assert_eq!(taken.code, Some(0), "{taken:?}");
+        let live = preflight(admin, &[words, &["-q", "--cluster"]].concat());
+        let from = preflight(admin, &[words, &["-q", "--from", "snapshot.json"]].concat());
+        assert_eq!(
+            (&from.stdout, from.code),
+            (&live.stdout, live.code),
+            "{words:?}"
+        );
+        live
+    }
+
+    /// The plan has these lines, and ends with this code.
+    #[track_caller]
+    fn plans(&self, words: &[&str], code: i32, lines: &[&str]) {
+        let plan = self.sees(&[&["plan"], words].concat());
+        assert_eq!(plan.code, Some(code), "{plan:?}");
+        if std::env::var_os("SHOW").is_some() {
+            println!("plan {words:?}\n{}", plan.stdout);
+        }
+        for line in lines {
+            let is_there = plan.stdout.lines().any(|it| it.trim() == *line);
+            assert!(is_there, "{line}\n\n{}", plan.stdout);
+        }
+    }
+
+    /// The plan for the HyperConverged with this spec has these lines.
+    #[track_caller]
+    fn plans_file(&self, spec: &Value, code: i32, lines: &[&str]) {
+        let object = self.world.hyperconverged(spec).to_string();
+        self.world.admin.file("hyperconverged.yaml", &object);
+        self.plans(&["-f", "hyperconverged.yaml"], code, lines);
+    }
+
+    fn enables(&self) {
+        let on = self.hyperconverged(&[template()], true, &json!({}));
+        self.plans_file(
+            &on,
+            1,
+            &[
+                "multi-architecture import           off → on",
+                "! mine        points to mine-amd64 from now on; no disk until the import is done",
+                "+ mine-amd64  imported from docker://registry.example.com/mine:1 for amd64",
+                "+ mine-arm64  imported from docker://registry.example.com/mine:1 for arm64",
+                "2 disks with 60 GiB requested, 1 disk with 30 GiB released",
+            ],
+        );
+        // SSP and CDI do what the plan said.
+        self.world.replaces(&on, &[]);
+        let cdi = format!("/apis/cdi.kubevirt.io/v1beta1/namespaces/{GOLDEN}");
+        self.delete(&format!("{cdi}/dataimportcrons/mine-cron"));
+        self.delete(&format!("{cdi}/datasources/mine"));
+        let claim = format!("/api/v1/namespaces/{GOLDEN}/persistentvolumeclaims/mine-01");
+        let unprotected = json!({"metadata": {"finalizers": null}});
+        self.world.api().must("PATCH", &claim, Some(&unprotected));
+        self.delete(&claim);
+        self.imports("mine-amd64", Some("amd64"));
+        self.imports("mine-arm64", Some("arm64"));
+        let owner = json!({"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"});
+        self.create(
+            "datasources",
+            json!({
+                "kind": "DataSource",
+                "metadata": {"name": "mine", "annotations": owner},
+                "spec": {"source": {"dataSource": {"name": "mine-amd64", "namespace": GOLDEN}}},
+            }),
+        );
+        self.plans(
+            &[],
+            0,
+            &["32 DataSources without a disk are created for VM templates"],
+        );
+        let status = self.sees(&["status"]);
+        assert_eq!(status.code, Some(0), "{status:?}");
+    }
+
+    fn disables(&self) {
+        let off = self.hyperconverged(&[template()], false, &json!({}));
+        let off = together([
+            &off,
+            &json!({"featureGates": {"enableMultiArchBootImageImport": false}}),
+        ]);
+        self.plans_file(
+            &off,
+            1,
+            &[
+                "multi-architecture import           on → off",
+                "- mine-amd64  deleted with its disk",
+                "- mine-arm64  deleted with its disk",
+            ],
+        );
+    }
+
+    fn gains_and_loses_nodes(&self) {
+        self.plans(
+            &["--what-if", "arm64=1"],
+            0,
+            &["32 DataSources without a disk are created for VM templates"],
+        );
+        let source = json!({"kind": "DataSource", "name": "mine-arm64", "namespace": GOLDEN});
+        let machine = json!({
+            "apiVersion": "kubevirt.io/v1",
+            "kind": "VirtualMachine",
+            "metadata": {"name": "web", "namespace": NAMESPACE},
+            "spec": {
+                "runStrategy": "Halted",
+                "dataVolumeTemplates": [{
+                    "metadata": {"name": "web"},
+                    "spec": {"sourceRef": source, "storage": {"resources": {"requests": {"storage": "30Gi"}}}},
+                }],
+                "template": {"spec": {"architecture": "arm64", "domain": {"devices": {}}}},
+            },
+        });
+        let path = format!("/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines");
+        self.world.api().must("POST", &path, Some(&machine));
+        self.plans(
+            &["--what-if", "arm64=-2"],
+            1,
+            &[
+                "nodes that leave                    worker-arm64-0, worker-arm64-1",
+                "- mine-arm64  deleted with its disk",
+                &format!("! {NAMESPACE}/web: no workload node has its architecture arm64 any more: it cannot be scheduled"),
+                &format!(
+                    "! {NAMESPACE}/web: its disk is made from {GOLDEN}/mine-arm64, which is deleted"
+                ),
+            ],
+        );
+    }
+
+    fn changes_a_template(&self) {
+        let mut weekly = template();
+        weekly["spec"]["schedule"] = json!("@weekly");
+        let again = "deleted and imported again: no disk until the import is done";
+        self.plans_file(
+            &self.hyperconverged(&[weekly], true, &json!({})),
+            1,
+            &[
+                &format!("! mine-amd64  {again}"),
+                &format!("! mine-arm64  {again}"),
+            ],
+        );
+        let mut elsewhere = template();
+        elsewhere["metadata"]["namespace"] = json!("team-images");
+        self.plans_file(
+            &self.hyperconverged(&[elsewhere], true, &json!({})),
+            1,
+            &[
+                "boot sources in team-images",
+                "+ mine-amd64  imported from docker://registry.example.com/mine:1 for amd64",
+            ],
+        );
+    }
+
+    /// A virtual machine runs on a node that the placement excludes.
+    fn excludes_a_node(&self) {
+        let instance = json!({
+            "apiVersion": "kubevirt.io/v1",
+            "kind": "VirtualMachineInstance",
+            "metadata": {"name": "db", "namespace": NAMESPACE},
+            "spec": {"architecture": "amd64", "domain": {"devices": {}}},
+            "status": {"nodeName": "worker-amd64-0", "phase": "Running"},
+        });
+        let path = format!("/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachineinstances");
+        self.world.api().must("POST", &path, Some(&instance));
+        let placement = json!({"nodeSelector": {"nodeType": "nested-virtualization"}});
+        let placed = self.world.crd.placement(&placement);
+        self.plans_file(
+            &self.hyperconverged(&[template()], true, &placed),
+            1,
+            &[&format!(
+                "! {NAMESPACE}/db: the placement excludes its node worker-amd64-0: it keeps running, but without virt-handler it cannot be migrated; migrate or stop it first"
+            )],
+        );
+    }
+
+    /// CDI rejects a template, and SSP stops there.
+    fn rejects(&self) {
+        let mut wrong = template();
+        wrong["metadata"]["name"] = json!("wrong-cron");
+        wrong["spec"]["managedDataSource"] = json!("wrong");
+        wrong["spec"]["schedule"] = json!("often");
+        let spec = self.hyperconverged(&[template(), wrong], true, &json!({}));
+        self.plans_file(
+            &spec,
+            1,
+            &["wrong-cron-amd64: the schedule is not a valid cron expression"],
+        );
+        self.world.replaces(&spec, &[]);
+        let api = self.world.api();
+        let ssps = format!("/apis/ssp.kubevirt.io/v1beta3/namespaces/{NAMESPACE}/ssps");
+        let mut ssp = json!({
+            "apiVersion": "ssp.kubevirt.io/v1beta3",
+            "kind": "SSP",
+            "metadata": {"name": "ssp", "namespace": NAMESPACE},
+            "spec": {"commonTemplates": {"namespace": "openshift"}},
+        });
+        ssp = api.must("POST", &ssps, Some(&ssp));
+        ssp["status"] = json!({"phase": "Deploying", "conditions": [{
+            "type": "Degraded", "status": "True", "reason": "degraded",
+            "message": format!(
+                "Error: failed to reconcile *v1beta1.DataImportCron object {GOLDEN}/wrong-cron-amd64: admission webhook \"dataimportcron-validate.cdi.kubevirt.io\" denied the request:  Illegal cron schedule"
+            ),
+        }]});
+        api.must("PUT", &format!("{ssps}/ssp/status"), Some(&ssp));
+        let status = self.sees(&["status"]);
+        assert_eq!(status.code, Some(1), "{status:?}");
+        if std::env::var_os("SHOW").is_some() {
+            println!("status\n{}", status.stdout);
+        }
+        for part in [
+            "cause template `wrong-cron`",
+            ".schedule",
+            "SSPFailingToReconcile fires",
+        ] {
+            assert!(status.stdout.contains(part), "{part}\n\n{}", status.stdout);
+        }
+    }
+
+    /// The developer may read nodes and the HyperConverged.
+    fn may_not_list_everything(&self) {
+        let words = [
+            "plan",
+            "--cluster",
+            "--what-if",
+            "arm64=-2",
+            "-o",
+            "json",
+            "-q",
+        ];
+        let plan = preflight(&self.world.developer, &words);
+        assert_eq!(plan.code, Some(1), "{plan:?}");
+        let plan: Value = serde_json::from_str(&plan.stdout).expect("a plan");
+        let unread = plan["unread"].as_array().expect("a list");
+        let kinds: Vec<&str> = unread.iter().filter_map(|it| it["kind"].as_str()).collect();
+        let all = [
+            "DataImportCron",
+            "DataSource",
+            "PersistentVolumeClaim",
+            "VolumeSnapshot",
+            "VirtualMachine",
+            "VirtualMachineInstance",
+        ];
+        assert_eq!(kinds, all);
+        assert_eq!(plan["virtualMachines"], json!([]));
+        assert_eq!(plan["lostImage"], json!([format!("{GOLDEN}/mine-arm64")]));
+        let required = [&words[..], &["--require-all"]].concat();
+        assert_eq!(preflight(&self.world.developer, &required).code, Some(2));
+    }
+}

@@ -1,0 +1,146 @@
+//! The objects of JSON, one by one: a list is never in memory as a whole.
+
+use std::fmt;
+use std::io::Read;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::objects::{is_of_a_kind, typed};
+use crate::scalar::as_the_server_has_it;
+
+/// Reads the objects of JSON, one value after the other, and hands over each when it is read: those of
+/// [`objects`](crate::objects), without their lines.
+///
+/// # Errors
+///
+/// If the text is not JSON, or something in it is no object. What was handed over before is not all then.
+pub fn each_in_json(text: impl Read, of: &mut dyn FnMut(Value)) -> Result<(), serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_reader(text);
+    while values.end().is_err() {
+        if let Some(object) = (Object { of }).deserialize(&mut values)? {
+            of(Value::Object(object));
+        }
+    }
+    Ok(())
+}
+
+/// An object, or the items of a list, which are handed over.
+struct Object<'o> {
+    of: &'o mut dyn FnMut(Value),
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_> {
+    /// None of a list.
+    type Value = Option<Map<String, Value>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, values: D) -> Result<Self::Value, D::Error> {
+        values.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = Option<Map<String, Value>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Map::new();
+        let mut items = None;
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "items" {
+                let list = &fields;
+                let of = &mut *self.of;
+                items = Some(map.next_value_seed(Items { list, of })?);
+            } else {
+                fields.insert(name, as_the_server_has_all(map.next_value()?));
+            }
+        }
+        let Some(items) = items else {
+            return Ok(Some(fields));
+        };
+        for item in items.untyped {
+            (self.of)(typed(item, &fields));
+        }
+        // An empty list of a kind says that there are none.
+        Ok((items.is_empty && is_of_a_kind(&fields)).then(|| {
+            fields.insert("items".to_owned(), Value::Array(Vec::new()));
+            fields
+        }))
+    }
+}
+
+/// The items of a list.
+struct Items<'o> {
+    /// What was read of the list before them.
+    list: &'o Map<String, Value>,
+    of: &'o mut dyn FnMut(Value),
+}
+
+/// What is left of them when the others are handed over.
+struct Left {
+    is_empty: bool,
+    /// Those whose kind is that of the list, which comes behind them.
+    untyped: Vec<Value>,
+}
+
+impl<'de> DeserializeSeed<'de> for Items<'_> {
+    type Value = Left;
+
+    fn deserialize<D: Deserializer<'de>>(self, values: D) -> Result<Left, D::Error> {
+        values.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Items<'_> {
+    type Value = Left;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of objects")
+    }
+
+    fn visit_unit<E>(self) -> Result<Left, E> {
+        Ok(Left {
+            is_empty: true,
+            untyped: Vec::new(),
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Left, A::Error> {
+        let mut left = Left {
+            is_empty: true,
+            untyped: Vec::new(),
+        };
+        let is_known = self.list.contains_key("kind") && self.list.contains_key("apiVersion");
+        while let Some(item) = items.next_element_seed(Object { of: &mut *self.of })? {
+            left.is_empty = false;
+            let Some(item) = item else { continue };
+            let is_typed = item.contains_key("kind") || item.contains_key("apiVersion");
+            let item = Value::Object(item);
+            if is_typed || is_known {
+                (self.of)(typed(item, self.list));
+            } else {
+                left.untyped.push(item);
+            }
+        }
+        Ok(left)
+    }
+}
+
+fn as_the_server_has_all(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(as_the_server_has_all).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            let fields = fields.map(|(name, value)| (name, as_the_server_has_all(value)));
+            Value::Object(fields.collect())
+        }
+        scalar => as_the_server_has_it(scalar),
+    }
+}
