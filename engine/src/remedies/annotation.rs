@@ -208,11 +208,14 @@ impl Remedies<'_, '_> {
     fn another_image_or_placement(&self, template: &Template<'_>, census: &Census) -> Remedy {
         let none = Set::new();
         let supported = self.supported(template).unwrap_or(&none);
-        Remedy::advice(format!(
-            "use an image that supports {}, or place the workloads on nodes that this image supports ({})",
-            names(census.workload.keys()),
-            names(supported)
-        ))
+        let another = format!("use an image that supports {}", names(census.workload.keys()));
+        Remedy::advice(match supported.is_empty() {
+            true => another,
+            false => format!(
+                "{another}, or place the workloads on nodes that this image supports ({})",
+                names(supported)
+            ),
+        })
     }
 
     /// Whether another rule denies the template with this value.

@@ -16,8 +16,17 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         if !findings.wants(image.name) {
             continue;
         }
-        let Some(Err(reason)) = facts.architectures_of(image) else {
-            continue;
+        let is_listed = |name: &str| {
+            let value = image.annotation.value();
+            value.is_none_or(|value| value.entries().any(|entry| entry == name))
+        };
+        let (what, reason) = match facts.contents_of(image) {
+            Some(Err(reason)) => ("image".to_owned(), reason),
+            Some(Ok(contents)) => match contents.unreadable().find(|it| is_listed(it.0)) {
+                Some((name, reason)) => (format!("{} image", escape(name, 32)), reason),
+                None => continue,
+            },
+            None => continue,
         };
         let identity = images::identity(facts.common, image);
         findings.add(Identity::template(image.name).with_value(identity), || Finding {
@@ -26,7 +35,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 None => facts.hco.fields.common_import.path(),
             },
             fact: format!(
-                "The image of template {} cannot be read ({}): its architectures were not checked.",
+                "The {what} of template {} cannot be read ({}): its architectures were not checked.",
                 quote(image.name),
                 in_one_line(reason)
             ),

@@ -85,17 +85,6 @@ impl Image {
         &self.host
     }
 
-    /// The architectures of the image for Linux, as its registry lists them.
-    ///
-    /// DIVERGES: the images in an index are not read, as [`Image::contents`] does.
-    ///
-    /// # Errors
-    ///
-    /// Why the architectures are unknown: a text from an external source.
-    pub fn architectures(&self, registry: &dyn Registry) -> Result<Set<String>, String> {
-        architectures(&self.to_string(), registry)
-    }
-
     /// How many look-ups [`Image::contents`] makes at most: the image, then the image of each architecture.
     pub fn look_ups(architectures: usize) -> usize {
         1 + architectures.max(1)
@@ -124,10 +113,10 @@ impl Image {
             return Contents::of_single(single, architectures);
         };
         let mut contents = Contents {
-            listed: index.architectures(),
+            supported: index.architectures(),
             availability: Map::new(),
         };
-        if contents.listed.is_empty() && !index.has_default() {
+        if contents.supported.is_empty() && index.default().is_none() {
             return Err(NO_LINUX_IMAGE.to_owned());
         }
         let mut entries = Map::new();
@@ -147,9 +136,16 @@ impl Image {
                     }
                 }
             };
-            contents
-                .availability
-                .insert(architecture.clone(), availability);
+            contents.add(architecture, availability);
+        }
+        if let Some(default) = index.default() {
+            // Any other architecture gets this entry.
+            match entries.get(default) {
+                Some(Ok(single)) if !single.architecture.is_empty() => {
+                    contents.supported.insert(single.architecture.clone())
+                }
+                _ => return Err("an entry of the index has no platform".to_owned()),
+            };
         }
         Ok(contents)
     }
@@ -176,29 +172,50 @@ impl Image {
 /// What an image has for the architectures that are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
-    /// The architectures that the image lists for Linux.
-    pub listed: Set<String>,
+    /// The architectures that the image lists for Linux, except for those that cannot be imported. Of those that are not
+    /// asked for, only the index is known.
+    pub supported: Set<String>,
     /// What it has for each architecture that is asked for.
     pub availability: Map<String, Availability>,
 }
 
 impl Contents {
+    /// The architectures whose image cannot be read, and why.
+    pub fn unreadable(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.availability.iter().filter_map(|(name, found)| match found {
+            Availability::Unreadable(why) => Some((name.as_str(), why.as_str())),
+            _ => None,
+        })
+    }
+
     fn of_single(single: Single, architectures: &Set<String>) -> Result<Self, String> {
         if single.architecture.is_empty() {
             return Err(NO_LINUX_IMAGE.to_owned());
         }
-        let availability = architectures.iter().map(|architecture| {
+        let mut contents = Self {
+            supported: Set::new(),
+            availability: Map::new(),
+        };
+        for architecture in architectures {
             let availability = if *architecture == single.architecture {
                 Availability::Present(single.kind)
             } else {
                 Availability::Absent
             };
-            (architecture.clone(), availability)
-        });
-        Ok(Self {
-            availability: availability.collect(),
-            listed: Set::from([single.architecture]),
-        })
+            contents.add(architecture, availability);
+        }
+        contents.supported.insert(single.architecture);
+        Ok(contents)
+    }
+
+    fn add(&mut self, architecture: &str, availability: Availability) {
+        match availability {
+            Availability::Present(_) => drop(self.supported.insert(architecture.to_owned())),
+            // What cannot be read may be there.
+            Availability::Unreadable(_) => {}
+            _ => drop(self.supported.remove(architecture)),
+        }
+        self.availability.insert(architecture.to_owned(), availability);
     }
 }
 
@@ -274,26 +291,6 @@ fn is_missing(error: &str) -> bool {
     let message = error.split_once("oci api error: ");
     has_any(&error, &ANYWHERE)
         || message.is_some_and(|(_, message)| has_any(message, &OF_REGISTRIES))
-}
-
-/// The architectures of an image for Linux, given by its reference.
-pub fn architectures(image: &str, registry: &dyn Registry) -> Result<Set<String>, String> {
-    let mut architectures = match read(&registry.manifest(image)?, Index::read)? {
-        Some(index) if index.has_default() => {
-            return Err("an entry of the index has no platform".to_owned());
-        }
-        Some(index) => index.architectures(),
-        None => {
-            let single = read(&registry.manifest_and_config(image)?, Single::read)?;
-            Set::from([single.architecture])
-        }
-    };
-    // An empty entry of an annotation must not count as supported by the image.
-    architectures.remove("");
-    if architectures.is_empty() {
-        return Err(NO_LINUX_IMAGE.to_owned());
-    }
-    Ok(architectures)
 }
 
 impl fmt::Display for Image {
@@ -463,8 +460,8 @@ mod tests {
 
     fn architectures(manifest: &'static str, config: &'static str) -> Result<String, String> {
         let image = Image::at("docker://quay.io/a").unwrap().unwrap();
-        let read = image.architectures(&Answers(manifest, config))?;
-        Ok(read.into_iter().collect::<Vec<_>>().join(","))
+        let read = image.contents(&Set::new(), &Answers(manifest, config))?;
+        Ok(read.supported.into_iter().collect::<Vec<_>>().join(","))
     }
 
     #[test]
@@ -611,10 +608,10 @@ mod tests {
         ]);
         let contents = registry.contents(&["s390x", "riscv64", "arm64", "arm", "amd64"]);
         let contents = contents.unwrap();
-        let availability: Vec<_> = contents.availability.into_iter().collect();
+        let availability: Vec<_> = contents.availability.iter().collect();
         let found: Vec<_> = availability
             .iter()
-            .map(|(name, found)| (name.as_str(), found))
+            .map(|(name, found)| (name.as_str(), *found))
             .collect();
         assert_eq!(
             found,
@@ -629,8 +626,10 @@ mod tests {
                 ("s390x", &Availability::Contradicts("x86_64".to_owned())),
             ]
         );
-        let listed = ["amd64", "arm", "arm64", "ppc64le", "s390x"];
-        assert_eq!(contents.listed, listed.map(str::to_owned).into());
+        assert_eq!(contents.unreadable().next(), Some(("arm", "connection refused")));
+        // Nobody has asked for ppc64le, so only the index is known.
+        let supported = ["amd64", "arm", "ppc64le"];
+        assert_eq!(contents.supported, supported.map(str::to_owned).into());
         let questions = registry.questions.take();
         assert_eq!(
             questions,
@@ -664,7 +663,14 @@ mod tests {
         let amd64 = Availability::Contradicts("arm64".to_owned());
         assert_eq!(contents.availability.get("amd64"), Some(&amd64));
         assert_eq!(contents.availability.get("arm64"), Some(&CONTAINER_DISK));
-        assert_eq!(contents.listed, Set::new());
+        assert_eq!(contents.supported, ["arm64".to_owned()].into());
+        // What is not read for any architecture is unknown.
+        let error = "an entry of the index has no platform";
+        assert_eq!(registry.contents(&[]).unwrap_err(), error);
+        for config in [Ok("{}"), Err("connection refused")] {
+            let registry = Repository::with(&[(":1", Ok(index)), ("@sha256:1", config)]);
+            assert_eq!(registry.contents(&["amd64"]).unwrap_err(), error);
+        }
     }
 
     #[test]
@@ -676,7 +682,8 @@ mod tests {
             Some(&Availability::Absent)
         );
         assert_eq!(contents.availability.get("arm64"), Some(&CONTAINER_DISK));
-        assert_eq!(contents.listed, ["arm64".to_owned()].into());
+        assert_eq!(contents.supported, ["arm64".to_owned()].into());
+        assert_eq!(contents.unreadable().next(), None);
         assert_eq!(registry.questions.take(), ["manifest :1", "config :1"]);
         assert_eq!(Image::look_ups(0), 2);
     }
