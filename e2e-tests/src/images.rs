@@ -42,7 +42,9 @@ impl Image {
     fn entries(&self) -> Option<BTreeMap<String, Entry>> {
         match self {
             Self::Index(names) => {
-                let entries = names.iter().map(|name| (name.clone(), Entry::Config(name.clone())));
+                let entries = names
+                    .iter()
+                    .map(|name| (name.clone(), Entry::Config(name.clone())));
                 Some(entries.collect())
             }
             Self::Promises { index } => Some(index.clone()),
@@ -121,7 +123,9 @@ impl Registry for Images {
     }
 
     fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
-        let entry = image.split_once('@').and_then(|(_, digest)| self.entry(digest));
+        let entry = image
+            .split_once('@')
+            .and_then(|(_, digest)| self.entry(digest));
         let config = match entry {
             Some(Entry::Error { fails }) => return Err(fails),
             Some(Entry::Config(name)) => name,

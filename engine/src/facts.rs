@@ -221,10 +221,12 @@ impl<'a> Facts<'a> {
         image: &GoldenImage<'_>,
     ) -> Option<Result<&Set<String>, &str>> {
         let contents = self.contents_of(image)?;
-        Some(contents.and_then(|contents| match contents.unreadable().next() {
-            Some((_, why)) => Err(why),
-            None => Ok(&contents.supported),
-        }))
+        Some(
+            contents.and_then(|contents| match contents.unreadable().next() {
+                Some((_, why)) => Err(why),
+                None => Ok(&contents.supported),
+            }),
+        )
     }
 
     /// The templates of the spec whose annotation HCO reads, with its value. While the import is off, HCO reads none.

@@ -158,7 +158,10 @@ impl DockerRegistry {
         let index = self.push_index(repository, "1", &["amd64", "arm64"])?;
         // Registries before distribution 3 reject an index whose images are missing, so the image is deleted afterwards.
         let arm64 = index.json["manifests"][1]["digest"].as_str();
-        let line = format!("DELETE /v2/{repository}/manifests/{}", arm64.unwrap_or_default());
+        let line = format!(
+            "DELETE /v2/{repository}/manifests/{}",
+            arm64.unwrap_or_default()
+        );
         self.ask(&line, OCI.manifest, "")?;
         Ok(index)
     }

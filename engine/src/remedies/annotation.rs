@@ -208,7 +208,10 @@ impl Remedies<'_, '_> {
     fn another_image_or_placement(&self, template: &Template<'_>, census: &Census) -> Remedy {
         let none = Set::new();
         let supported = self.supported(template).unwrap_or(&none);
-        let another = format!("use an image that supports {}", names(census.workload.keys()));
+        let another = format!(
+            "use an image that supports {}",
+            names(census.workload.keys())
+        );
         Remedy::advice(match supported.is_empty() {
             true => another,
             false => format!(

@@ -2,7 +2,7 @@
 
 use kubernetes::sorted::Set;
 
-use kubernetes::text::{escape, quote};
+use kubernetes::text::{escape, list, quote};
 use operators::cdi::image::{Availability, Contents};
 use operators::hco::golden_image::{Annotation, GoldenImage};
 use operators::hco::import::Import;
@@ -80,33 +80,33 @@ fn describe<'a>(
         .iter()
         .any(|name| census.workload.contains_key(*name));
     let name = quote(image.name);
-    let (mut missing, mut differences) = (Vec::new(), Vec::new());
-    let lacking = lacking.iter().map(|name| {
-        let difference = match contents.availability.get(*name) {
-            Some(Availability::ListedButMissing) => {
-                missing.push((*name).to_owned());
-                Some("listed, but not in the registry".to_owned())
+    let differences = lacking.iter().filter_map(|name| {
+        let difference = match contents.availability.get(*name)? {
+            Availability::ListedButMissing => " is listed, but not in the registry".to_owned(),
+            Availability::Contradicts(other) => {
+                " is listed, but its configuration says ".to_owned() + &quote(other)
             }
-            Some(Availability::Contradicts(other)) => {
-                Some(format!("listed, but its configuration says {}", quote(other)))
-            }
-            _ => None,
+            _ => return None,
         };
-        differences.extend(difference.map(|it| format!("{}: {it}", escape(name, 32))));
-        (*name).to_owned()
+        Some(escape(name, 32) + &difference)
     });
-    let lacking: Vec<String> = lacking.collect();
-    if !missing.is_empty() {
-        let advice = format!("mirror the image for {} to the registry", names(&missing));
-        fixes.insert(fixes.len().min(1), Fix::advice(advice));
+    let differences: Vec<String> = differences.collect();
+    let is_missing = |name: &&str| {
+        let found = contents.availability.get(*name);
+        matches!(found, Some(Availability::ListedButMissing))
+    };
+    if lacking.iter().any(is_missing) {
+        let advice = Fix::advice("mirror all images that the index lists");
+        fixes.insert(fixes.len().min(1), advice);
     }
     let mut supports = match supported.is_empty() {
         true => "no architecture".to_owned(),
-        false => format!("only {}", names(supported)),
+        false => "only ".to_owned() + &names(supported),
     };
     if !differences.is_empty() {
-        supports = format!("{supports} ({})", differences.join("; "));
+        supports = supports + " (" + &list(&differences, 6) + ")";
     }
+    let lacking: Vec<String> = lacking.iter().map(|name| (*name).to_owned()).collect();
     let lacking = names(&lacking);
     let workload = &census.workload;
     let fact = if !workload.is_empty() && !supported.iter().any(|name| workload.contains_key(name))

@@ -20,13 +20,14 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             let value = image.annotation.value();
             value.is_none_or(|value| value.entries().any(|entry| entry == name))
         };
-        let (what, reason) = match facts.contents_of(image) {
-            Some(Err(reason)) => ("image".to_owned(), reason),
-            Some(Ok(contents)) => match contents.unreadable().find(|it| is_listed(it.0)) {
-                Some((name, reason)) => (format!("{} image", escape(name, 32)), reason),
-                None => continue,
-            },
-            None => continue,
+        let unreadable = facts
+            .contents_of(image)
+            .and_then(|contents| match contents {
+                Ok(contents) => contents.unreadable().find(|it| is_listed(it.0)),
+                Err(reason) => Some(("", reason)),
+            });
+        let Some((architecture, reason)) = unreadable else {
+            continue;
         };
         let identity = images::identity(facts.common, image);
         findings.add(Identity::template(image.name).with_value(identity), || Finding {
@@ -35,7 +36,8 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 None => facts.hco.fields.common_import.path(),
             },
             fact: format!(
-                "The {what} of template {} cannot be read ({}): its architectures were not checked.",
+                "The {}image of template {} cannot be read ({}): its architectures were not checked.",
+                blank_after(architecture),
                 quote(image.name),
                 in_one_line(reason)
             ),
@@ -44,6 +46,12 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             )],
         });
     }
+}
+
+/// The name of an architecture, if it is one, in front of another word.
+fn blank_after(name: &str) -> String {
+    let name = escape(name, 32);
+    if name.is_empty() { name } else { name + " " }
 }
 
 /// The end of a reason, because hosts write the URL first and the cause last.

@@ -9,7 +9,7 @@ use e2e_tests::{
     DOCKER, DockerRegistry, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry, arm64,
     response,
 };
-use engine::Image;
+use engine::{Availability, Image};
 use host::{HostCalls, Record, Registries, Replay};
 use rcgen::{CertificateParams, DnType, KeyPair};
 use rstest::rstest;
@@ -74,6 +74,21 @@ fn every_form_of_an_image_is_read() {
     ] {
         assert_eq!(architectures(&registries, &name).unwrap(), found, "{name}");
     }
+    registry.push_sparse_index("sparse").unwrap();
+    registry.push_contradicting_index("contradicting").unwrap();
+    let mut found = registries.contents(
+        ["sparse", "contradicting"]
+            .map(|name| image(&format!("{host}/{name}:1")))
+            .into(),
+        &["amd64"],
+    );
+    let mut arm64 = |name: &str| {
+        let contents = found.remove(&image(&format!("{host}/{name}:1")));
+        contents.unwrap().unwrap().availability.remove("arm64")
+    };
+    assert_eq!(arm64("sparse"), Some(Availability::ListedButMissing));
+    let contradicts = Availability::Contradicts("amd64".to_owned());
+    assert_eq!(arm64("contradicting"), Some(contradicts));
     // An index in an index has no platform.
     let nested = architectures(&registries, &format!("{host}/nested:1"));
     assert_eq!(nested.unwrap_err(), "an entry of the index has no platform");
@@ -375,7 +390,11 @@ fn four_images_are_read_at_a_time() {
 fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
     let proxy = ScriptedRegistry::start(|request, to| {
         let is_ping = request.path.ends_with("/v2/");
-        let body = if is_ping { String::new() } else { arm64(&request.path) };
+        let body = if is_ping {
+            String::new()
+        } else {
+            arm64(&request.path)
+        };
         let _ = to.write_all(response(200, &body).as_bytes());
     });
     let host = format!("{}", e2e_tests::ports::free_address().unwrap());
