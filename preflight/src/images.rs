@@ -34,6 +34,8 @@ struct Template<'o> {
     path: String,
     name: &'o str,
     url: &'o str,
+    /// Whether the source is an image stream of OpenShift.
+    is_stream: bool,
     /// As [`Image::at`] reads the URL.
     image: Option<Result<Image, &'static str>>,
 }
@@ -69,7 +71,8 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         Some((_, places)) => places.extend(place),
         None => asked.push((image, place.into_iter().collect())),
     };
-    let (mut failures, mut unread) = (Vec::new(), BTreeSet::new());
+    let mut failures = Vec::new();
+    let (mut unread, mut streams) = (BTreeSet::new(), BTreeSet::new());
     for name in &args.names {
         let bare = name.strip_prefix("docker://").unwrap_or(name);
         match Image::at(&format!("docker://{bare}")) {
@@ -114,6 +117,9 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
                     "{}:{}: template `{}`: {}: {why}",
                     place.file, place.line, place.name, template.url
                 ))),
+                None if template.is_stream => {
+                    streams.insert(one_line(&format!("`{}`", template.name)));
+                }
                 None => {
                     unread.insert(one_line(&format!("`{}`", template.name)));
                 }
@@ -125,6 +131,13 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         terminal.note(&format!(
             "templates without a docker:// URL are not read: {}",
             unread.join(", ")
+        ));
+    }
+    if !streams.is_empty() {
+        let streams: Vec<String> = streams.into_iter().collect();
+        terminal.note(&format!(
+            "templates with an image stream are not read: {}; CDI imports one digest of the stream for all architectures",
+            streams.join(", ")
         ));
     }
     if asked.is_empty() && failures.is_empty() {
@@ -269,6 +282,9 @@ fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
                 path: format!("spec.{list}[{index}]"),
                 name: text("/metadata/name").unwrap_or_default(),
                 url,
+                is_stream: registry
+                    .get("imageStream")
+                    .is_some_and(|name| !name.is_null()),
                 image: Image::at(url),
             })
         })

@@ -76,7 +76,28 @@ impl DockerRegistry {
         architecture: &str,
         types: MediaTypes,
     ) -> Result<Manifest, String> {
-        let config = Self::config(architecture).to_string();
+        self.push_config(repository, tag, &Self::config(architecture), types)
+    }
+
+    /// Pushes a bootable container for amd64, as `1`.
+    ///
+    /// # Errors
+    ///
+    /// The registry's response.
+    pub fn push_bootc(&self, repository: &str) -> Result<Manifest, String> {
+        let mut config = Self::config("amd64");
+        config["config"] = json!({"Labels": {"containers.bootc": "1"}});
+        self.push_config(repository, Some("1"), &config, OCI)
+    }
+
+    fn push_config(
+        &self,
+        repository: &str,
+        tag: Option<&str>,
+        config: &Value,
+        types: MediaTypes,
+    ) -> Result<Manifest, String> {
+        let config = config.to_string();
         let digest = digest(&config);
         self.push_blob(repository, &digest, &config)?;
         let manifest = json!({

@@ -73,6 +73,42 @@ fn images_are_printed_with_their_annotation() {
     }
 }
 
+/// What the index of an image promises, and what the registry has.
+#[test]
+fn each_architecture_of_an_image_is_read() {
+    let Some(registry) = TestRegistry::start(&json!({})) else {
+        return TestRegistry::not_run();
+    };
+    registry.push_sparse_index("sparse").unwrap();
+    registry.push_contradicting_index("contradicting").unwrap();
+    registry.push_bootc("bootc").unwrap();
+    for format in ["text", "json"] {
+        let words = format!(
+            "registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 -o {format}"
+        );
+        let output = images(&registry, &words);
+        let shown = shown(&format!("images {words}"), &output);
+        compare(
+            &format!("images-promises-{format}"),
+            &anywhere(&shown, &registry),
+        );
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+/// One digest is imported for all architectures, and the stream is in the cluster.
+#[test]
+fn image_streams_are_noted() {
+    let file = scratch("images-streams").join("hyperconverged.yaml");
+    let text = manifest(&["docker://127.0.0.1:1/a:1".to_owned(), "x".to_owned()]);
+    let stream = r#"{"imageStream":"fedora","pullMethod":"node"}"#;
+    std::fs::write(&file, text.replace(r#"{"url":"x"}"#, stream)).unwrap();
+    let output = command().args(["images", "-f"]).arg(&file).output();
+    let notes = String::from_utf8(output.unwrap().stderr).unwrap();
+    let note = "templates with an image stream are not read: `template-1`; CDI imports one digest of the stream for all architectures";
+    assert!(notes.contains(note), "{notes}");
+}
+
 #[test]
 fn the_images_of_templates_are_printed() {
     let Some(registry) = TestRegistry::start(&json!({})) else {
