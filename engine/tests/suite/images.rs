@@ -120,12 +120,6 @@ fn the_fix_is_what_the_image_supports() {
             None,
         ),
         (
-            "image-unreadable/entry-that-is-not-listed",
-            "architectures-partial",
-            "set the annotation, and keep only the architectures that the image supports",
-            None,
-        ),
-        (
             "image-architectures-mismatch/sparse-index-of-all",
             "image-architectures-mismatch",
             "use an image that supports amd64, arm64",
