@@ -223,7 +223,7 @@ impl AllRegistries {
             (self.plain("docker:1"), Expected::Fix("arm64")),
             (
                 self.plain("sparse:1"),
-                Expected::Differs("amd64", "arm64 is listed, but not in the registry"),
+                Expected::Differs("amd64", "listed, but not in the registry: arm64"),
             ),
             (
                 self.plain("contradicting:1"),

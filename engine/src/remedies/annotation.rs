@@ -212,13 +212,13 @@ impl Remedies<'_, '_> {
             "use an image that supports {}",
             names(census.workload.keys())
         );
-        Remedy::advice(match supported.is_empty() {
-            true => another,
-            false => format!(
-                "{another}, or place the workloads on nodes that this image supports ({})",
-                names(supported)
-            ),
-        })
+        if supported.is_empty() {
+            return Remedy::advice(another);
+        }
+        Remedy::advice(format!(
+            "{another}, or place the workloads on nodes that this image supports ({})",
+            names(supported)
+        ))
     }
 
     /// Whether another rule denies the template with this value.

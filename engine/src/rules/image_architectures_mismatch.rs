@@ -80,28 +80,26 @@ fn describe<'a>(
         .iter()
         .any(|name| census.workload.contains_key(*name));
     let name = quote(image.name);
-    let differences = lacking.iter().filter_map(|name| {
-        let difference = match contents.availability.get(*name)? {
-            Availability::ListedButMissing => " is listed, but not in the registry".to_owned(),
-            Availability::Contradicts(other) => {
-                " is listed, but its configuration says ".to_owned() + &quote(other)
+    let (mut missing, mut differences) = (Vec::new(), Vec::new());
+    for name in lacking {
+        match contents.availability.get(*name) {
+            Some(Availability::ListedButMissing) => missing.push((*name).to_owned()),
+            Some(Availability::Contradicts(other)) => {
+                let is_other = " is listed, but its configuration says ".to_owned() + &quote(other);
+                differences.push(escape(name, 32) + &is_other);
             }
-            _ => return None,
-        };
-        Some(escape(name, 32) + &difference)
-    });
-    let differences: Vec<String> = differences.collect();
-    let is_missing = |name: &&str| {
-        let found = contents.availability.get(*name);
-        matches!(found, Some(Availability::ListedButMissing))
-    };
-    if lacking.iter().any(is_missing) {
+            _ => {}
+        }
+    }
+    if !missing.is_empty() {
+        differences.push("listed, but not in the registry: ".to_owned() + &names(&missing));
         let advice = Fix::advice("mirror all images that the index lists");
         fixes.insert(fixes.len().min(1), advice);
     }
-    let mut supports = match supported.is_empty() {
-        true => "no architecture".to_owned(),
-        false => "only ".to_owned() + &names(supported),
+    let mut supports = if supported.is_empty() {
+        "no architecture".to_owned()
+    } else {
+        "only ".to_owned() + &names(supported)
     };
     if !differences.is_empty() {
         supports = supports + " (" + &list(&differences, 6) + ")";

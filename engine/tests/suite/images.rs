@@ -211,12 +211,12 @@ fn the_difference_between_an_index_and_its_images_is_reported() {
     for (name, fact, is_mirrored) in [
         (
             "sparse-index",
-            "supports only amd64 (arm64 is listed, but not in the registry): the import fails.",
+            "supports only amd64 (listed, but not in the registry: arm64): the import fails.",
             true,
         ),
         (
             "sparse-index-of-all",
-            "supports no architecture (amd64 is listed, but not in the registry, arm64 is listed, but not in the registry), but the workload nodes report amd64, arm64: no VM can boot from the golden image.",
+            "supports no architecture (listed, but not in the registry: amd64, arm64), but the workload nodes report amd64, arm64: no VM can boot from the golden image.",
             true,
         ),
         (
