@@ -11,6 +11,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
+pub(crate) use self::images::digest;
 pub use self::images::{DOCKER, Manifest, MediaTypes, OCI};
 use crate::ports;
 
@@ -77,7 +78,7 @@ impl DockerRegistry {
         let mut config = json!({
             "version": "0.1",
             "log": {"level": "info"},
-            "storage": {"filesystem": {"rootdirectory": data}},
+            "storage": {"filesystem": {"rootdirectory": data}, "delete": {"enabled": true}},
             "http": {"addr": address.to_string()},
         });
         json_patch::merge(&mut config, more);

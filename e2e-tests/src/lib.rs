@@ -43,6 +43,6 @@ pub use page::{Page, pages};
 pub use policy_server::{PolicyServer, Starter, WORKERS};
 pub use required::{DOORS, is_required, not_run};
 pub use scripted_registry::{
-    ARM64, Fault, RegistryRequest, ScriptedRegistry, SilentServer, response,
+    Fault, RegistryRequest, ScriptedRegistry, SilentServer, arm64, response,
 };
 pub use test_registry::TestRegistry;

@@ -7,6 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use serde_json::json;
+
+use crate::docker_registry::{DockerRegistry, OCI, digest};
+
 /// A registry without TLS; it stops with the process.
 pub struct ScriptedRegistry {
     /// The address on which it listens.
@@ -24,8 +28,29 @@ pub struct RegistryRequest {
     pub host: String,
 }
 
-/// A minimal index for arm64.
-pub const ARM64: &str = r#"{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [{"mediaType": "", "digest": "", "size": 1, "platform": {"os": "linux", "architecture": "arm64"}}]}"#;
+/// The content at a path of a registry in which each tag is an index with an image for arm64.
+pub fn arm64(path: &str) -> String {
+    let config = DockerRegistry::config("arm64").to_string();
+    let descriptor = |media_type: &str, content: &str| {
+        let (digest, size) = (digest(content), content.len());
+        json!({"mediaType": media_type, "digest": digest, "size": size})
+    };
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": OCI.manifest,
+        "config": descriptor(OCI.config, &config),
+        "layers": [],
+    });
+    let manifest = manifest.to_string();
+    let mut entry = descriptor(OCI.manifest, &manifest);
+    entry["platform"] = json!({"os": "linux", "architecture": "arm64"});
+    let index = json!({"schemaVersion": 2, "mediaType": OCI.index, "manifests": [entry]});
+    match path.rsplit('/').next() {
+        Some(name) if name == digest(&manifest) => manifest,
+        Some(name) if name == digest(&config) => config,
+        _ => index.to_string(),
+    }
+}
 
 /// A response with a body.
 pub fn response(status: u16, body: &str) -> String {
@@ -164,7 +189,9 @@ impl Fault {
         const FORBIDDEN: &str =
             r#"{"errors": [{"code": "DENIED", "message": "a\n::error::\u001b[2J\u202e"}]}"#;
         match self {
-            Self::Redirect if path == "/elsewhere" => response(200, ARM64),
+            Self::Redirect if path == "/elsewhere" || path.contains("sha256:") => {
+                response(200, &arm64(path))
+            }
             Self::Redirect => redirect("/elsewhere"),
             Self::RedirectLoop => redirect(&format!("{path}x")),
             Self::Closed => String::new(),
@@ -182,7 +209,7 @@ impl Fault {
             Self::Large => {
                 let annotation = "x".repeat(100_000_000);
                 let annotations = format!(r#""annotations": {{"x": "{annotation}"}}, "manifests""#);
-                response(200, &ARM64.replace(r#""manifests""#, &annotations))
+                response(200, &arm64(path).replace(r#""manifests""#, &annotations))
             }
         }
     }

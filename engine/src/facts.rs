@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use kubernetes::path::FieldPath;
 use kubernetes::sorted::Set;
+use operators::cdi::image::Contents;
 use operators::forecast::{Changes, Forecast, Given, Refused};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
@@ -209,12 +210,23 @@ impl<'a> Facts<'a> {
         self.nodes.error()
     }
 
-    /// The architectures of an image, or why they are unknown; `None` if it is not looked up.
+    /// What an image has, or why that is unknown; `None` if it is not looked up.
+    pub(crate) fn contents_of(&self, image: &GoldenImage<'_>) -> Option<Result<&Contents, &str>> {
+        self.images.of(image.name, images::url(self.common, image)?)
+    }
+
+    /// The architectures that an image supports, or why not all of them are known; `None` if it is not looked up.
     pub(crate) fn architectures_of(
         &self,
         image: &GoldenImage<'_>,
     ) -> Option<Result<&Set<String>, &str>> {
-        self.images.of(image.name, images::url(self.common, image)?)
+        let contents = self.contents_of(image)?;
+        Some(
+            contents.and_then(|contents| match contents.unreadable().next() {
+                Some((_, why)) => Err(why),
+                None => Ok(&contents.supported),
+            }),
+        )
     }
 
     /// The templates of the spec whose annotation HCO reads, with its value. While the import is off, HCO reads none.

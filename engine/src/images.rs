@@ -1,11 +1,11 @@
 //! What registries answered about images. Each look-up takes time, so each image is looked up only once.
 
 use kubernetes::sorted::{Map, Set};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use kubernetes::text;
-use operators::cdi::image::{self, Registry};
+use operators::cdi::image::{Contents, Image, Registry};
 use operators::hco::golden_image::{CommonTemplates, GoldenImage};
 
 /// What is known about the images of an object.
@@ -18,16 +18,17 @@ pub(crate) enum Images<'a> {
     LookedUp(&'a Lookups),
 }
 
-/// The architectures of an image, or why they are unknown. Thousands of templates can have the same image.
-pub(crate) type Answer = Rc<Result<Set<String>, String>>;
+/// What an image has, or why that is unknown. Thousands of templates can have the same image.
+pub(crate) type Answer = Rc<Result<Contents, String>>;
+
+/// The most look-ups of a request. The host makes one after the other while the API server waits.
+const LIMIT: usize = 20;
 
 /// The images of a request that were looked up, and why others were not.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     /// By the name of the template and the URL.
     pub(crate) answers: Map<(String, String), Answer>,
-    /// The number of images that were looked up.
-    pub(crate) count: usize,
     /// The number of images that exceed the limit.
     pub(crate) excess: usize,
     /// Hosts that the settings do not list.
@@ -37,8 +38,8 @@ pub(crate) struct Lookups {
 }
 
 impl Images<'_> {
-    /// The architectures of the image of a template, or why they are unknown; `None` if it was not looked up.
-    pub(crate) fn of(&self, name: &str, url: &str) -> Option<Result<&Set<String>, &str>> {
+    /// What the image of a template has, or why that is unknown; `None` if it was not looked up.
+    pub(crate) fn of(&self, name: &str, url: &str) -> Option<Result<&Contents, &str>> {
         let Self::LookedUp(lookups) = self else {
             return None;
         };
@@ -58,7 +59,9 @@ impl Images<'_> {
 /// The registries, and what they answered in this request. An object that is repaired is judged again.
 pub(crate) struct Registries<'a> {
     registry: &'a dyn Registry,
-    answers: RefCell<Map<String, Answer>>,
+    answers: RefCell<Map<Image, Answer>>,
+    /// How many look-ups are left.
+    left: Cell<usize>,
 }
 
 impl<'a> Registries<'a> {
@@ -66,28 +69,33 @@ impl<'a> Registries<'a> {
         Self {
             registry,
             answers: RefCell::default(),
+            left: Cell::new(LIMIT),
         }
     }
 
-    /// What the registry answers about an image, or answered before.
-    pub(crate) fn ask(&self, image: &str) -> Answer {
-        let known = self.answers.borrow().get(image).cloned();
-        known.unwrap_or_else(|| {
-            let answer = image::architectures(image, self.registry).and_then(plausible);
-            let answer = Rc::new(answer);
-            self.answers
-                .borrow_mut()
-                .insert(image.to_owned(), answer.clone());
-            answer
-        })
+    /// What the registry answers about an image, or answered before; `None` if too few look-ups are left for all that could
+    /// be needed. So it does not depend on the answers which images are looked up.
+    ///
+    /// A repair of the placement leaves fewer architectures, for which the answer holds too.
+    pub(crate) fn ask(&self, image: Image, architectures: &Set<String>) -> Option<Answer> {
+        if let Some(known) = self.answers.borrow().get(&image) {
+            return Some(known.clone());
+        }
+        let left = self.left.get();
+        self.left
+            .set(left.checked_sub(Image::look_ups(architectures.len()))?);
+        let answer = image.contents(architectures, self.registry);
+        let answer = Rc::new(answer.and_then(plausible));
+        self.answers.borrow_mut().insert(image, answer.clone());
+        Some(answer)
     }
 }
 
-/// The architectures, if no more than an image can have: they are compared with each template that uses the image.
-fn plausible(architectures: Set<String>) -> Result<Set<String>, String> {
+/// The contents, if no more architectures than an image can have: they are compared with each template that uses the image.
+fn plausible(contents: Contents) -> Result<Contents, String> {
     const MOST: usize = 100;
-    match architectures.len() {
-        ..=MOST => Ok(architectures),
+    match contents.supported.len() {
+        ..=MOST => Ok(contents),
         count => Err(format!(
             "the manifest lists {count} architectures, expected at most {MOST}"
         )),
@@ -109,8 +117,8 @@ impl Lookups {
                 "images were"
             };
             lines.push(format!(
-                "{} {images} not checked: a request looks up at most {}.",
-                self.excess, self.count
+                "{} {images} not checked: a request makes at most {LIMIT} lookups.",
+                self.excess
             ));
         }
         if !self.unlisted_hosts.is_empty() {

@@ -27,12 +27,10 @@ pub(crate) fn look_up(
     settings: &Settings,
     registries: &Registries<'_>,
 ) -> Lookups {
-    /// The most images that one request looks up.
-    const LIMIT: usize = 10;
     let existing = existing(facts, settings);
     let mut lookups = Lookups::default();
     // The templates of each image.
-    let mut images: Map<String, Vec<(String, String)>> = Map::new();
+    let mut images: Map<Image, Vec<(String, String)>> = Map::new();
     for image in facts.golden_images.iter() {
         if !is_checked(image, settings) || existing.contains(&identity(facts.common, image)) {
             continue;
@@ -56,13 +54,18 @@ pub(crate) fn look_up(
             Some(Ok(image)) if !settings.allows(image.host()) => {
                 lookups.unlisted_hosts.insert(text::quote(image.host()));
             }
-            Some(Ok(image)) => images.or_default(image.to_string()).push(key()),
+            Some(Ok(image)) => images.or_default(image).push(key()),
         }
     }
-    lookups.excess = images.len().saturating_sub(LIMIT);
-    for (image, templates) in images.into_iter().take(LIMIT) {
-        let answer = registries.ask(&image);
-        lookups.count += 1;
+    // Beyond what an annotation lists, a fix needs to know what it can add.
+    let workload = facts.census_if_read().map(|census| &census.workload);
+    let workload = workload.into_iter().flat_map(Map::keys);
+    let workload: Set<String> = workload.cloned().collect();
+    for (image, templates) in images {
+        let Some(answer) = registries.ask(image, &workload) else {
+            lookups.excess += 1;
+            continue;
+        };
         for template in templates {
             lookups.answers.insert(template, answer.clone());
         }

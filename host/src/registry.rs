@@ -3,11 +3,11 @@
 mod connection;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use engine::Image;
+use engine::{Contents, Image, Set, is_architecture};
 use oci_client::Reference;
 use sources::{Deadline, Logins, Sources};
 
@@ -70,29 +70,47 @@ impl Registries {
         Self { patience, ..self }
     }
 
-    /// The architectures of images, or why they are unknown. Four images are read at a time.
-    pub fn architectures(
+    /// What images have for these architectures and for all others that they list, or why that is unknown. Four images are
+    /// read at a time.
+    pub fn contents(
         &self,
         images: BTreeSet<Image>,
-    ) -> BTreeMap<Image, Result<BTreeSet<String>, String>> {
-        let threads = AT_ONCE.min(images.len());
-        let left = Mutex::new(images.into_iter());
+        architectures: &[&str],
+    ) -> BTreeMap<Image, Result<Contents, String>> {
         let read = Mutex::new(BTreeMap::new());
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    loop {
-                        let Some(image) = lock(&left).next() else {
-                            break;
-                        };
-                        let architectures = image.architectures(self);
-                        let architectures = architectures.map(|names| names.into_iter().collect());
-                        lock(&read).insert(image, architectures);
-                    }
-                });
-            }
+        for_each(images, |image| {
+            let contents = self.all_contents(&image, architectures);
+            lock(&read).insert(image, contents);
         });
         read.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all_contents(&self, image: &Image, architectures: &[&str]) -> Result<Contents, String> {
+        let names = architectures.iter().map(|name| (*name).to_owned());
+        let mut asked: Set<String> = names.collect();
+        let listed = image.contents(&asked, self)?.supported.into_iter();
+        asked.extend(listed.filter(|name| is_architecture(name)));
+        // The answers are cached, so only those about the other architectures are new.
+        image.contents(&asked, self)
+    }
+
+    /// Reads what an evaluation asks for, four images at a time. A module asks for one after the other, and slow registries
+    /// would reach the deadline of the evaluation.
+    pub fn read_ahead(self: &Arc<Self>, evaluate: impl Fn(&Arc<dyn HostCalls>)) {
+        /// First the module asks for manifests, and then for the configurations of what they list.
+        const ROUNDS: usize = 2;
+        for _ in 0..ROUNDS {
+            let collector = Arc::new(Collector {
+                registries: Arc::clone(self),
+                unknown: Mutex::default(),
+            });
+            evaluate(&(Arc::clone(&collector) as _));
+            let unknown = std::mem::take(&mut *lock(&collector.unknown));
+            for_each(unknown, |(question, image)| {
+                // The answer is cached.
+                let _ = self.ask(question, &image);
+            });
+        }
     }
 
     fn ask(&self, question: Question, image: &str) -> Answer {
@@ -172,18 +190,59 @@ impl engine::Registry for Registries {
 /// Answers for images only.
 impl HostCalls for Registries {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let (question, image) = match Request::parse(namespace, operation, payload)? {
-            Request::OciManifestDigest { image } => (Question::Digest, image),
-            Request::OciManifest { image } => (Question::Manifest, image),
-            Request::OciManifestAndConfig { image } => (Question::ManifestAndConfig, image),
-            other => {
-                return Err(handler_error(format_args!(
-                    "a registry cannot answer {other:?}"
-                )));
-            }
-        };
+        let (question, image) = question(namespace, operation, payload)?;
         self.ask(question, &image).map_err(handler_error)
     }
+}
+
+/// Answers what is known about images, and collects what else a module asks for.
+struct Collector {
+    registries: Arc<Registries>,
+    unknown: Mutex<BTreeSet<(Question, String)>>,
+}
+
+impl HostCalls for Collector {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let asked = question(namespace, operation, payload)?;
+        if let Some(known) = lock(&self.registries.answers).get(&asked) {
+            return known.clone().map_err(handler_error);
+        }
+        lock(&self.unknown).insert(asked);
+        Err(handler_error("the image is read later"))
+    }
+}
+
+fn question(
+    namespace: &str,
+    operation: &str,
+    payload: &[u8],
+) -> Result<(Question, String), String> {
+    match Request::parse(namespace, operation, payload)? {
+        Request::OciManifestDigest { image } => Ok((Question::Digest, image)),
+        Request::OciManifest { image } => Ok((Question::Manifest, image)),
+        Request::OciManifestAndConfig { image } => Ok((Question::ManifestAndConfig, image)),
+        other => Err(handler_error(format_args!(
+            "a registry cannot answer {other:?}"
+        ))),
+    }
+}
+
+/// Does this for all items, four at a time.
+fn for_each<T: Send>(items: BTreeSet<T>, run: impl Fn(T) + Sync) {
+    let threads = AT_ONCE.min(items.len());
+    let left = Mutex::new(items.into_iter());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let Some(item) = lock(&left).next() else {
+                        break;
+                    };
+                    run(item);
+                }
+            });
+        }
+    });
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

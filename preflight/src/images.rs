@@ -10,9 +10,9 @@ use crate::files::{self, Walk};
 use crate::foreign::{self, one_line};
 use crate::mirrors::Mirrors;
 use crate::registries;
-use crate::terminal::{BOLD, DIM, GREEN, Terminal, YELLOW, print_raw};
+use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_raw};
 use anyhow::{Result, bail};
-use engine::{Image, is_architecture};
+use engine::{Availability, Contents, Image, ImageKind, is_architecture};
 use host::Registries;
 use serde::Serialize;
 use serde_json::Value;
@@ -35,6 +35,8 @@ struct Template<'o> {
     path: String,
     name: &'o str,
     url: &'o str,
+    /// Whether the source is an image stream of OpenShift.
+    is_stream: bool,
     /// As [`Image::at`] reads the URL.
     image: Option<Result<Image, &'static str>>,
 }
@@ -47,7 +49,7 @@ struct Row {
     /// The mirror that answered.
     mirror: Option<Image>,
     /// The answer of the registry.
-    architectures: Result<BTreeSet<String>, String>,
+    contents: Result<Contents, String>,
 }
 
 /// Where a template is.
@@ -72,7 +74,8 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         Some((_, places)) => places.extend(place),
         None => asked.push((image, place.into_iter().collect())),
     };
-    let (mut failures, mut unread) = (Vec::new(), BTreeSet::new());
+    let mut failures = Vec::new();
+    let (mut unread, mut streams) = (BTreeSet::new(), BTreeSet::new());
     for name in &args.names {
         let bare = name.strip_prefix("docker://").unwrap_or(name);
         match Image::at(&format!("docker://{bare}")) {
@@ -124,6 +127,9 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
                     "{}:{}: template `{}`: {}: {why}",
                     place.file, place.line, place.name, template.url
                 ))),
+                None if template.is_stream => {
+                    streams.insert(one_line(&format!("`{}`", template.name)));
+                }
                 None => {
                     unread.insert(one_line(&format!("`{}`", template.name)));
                 }
@@ -137,6 +143,13 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             unread.join(", ")
         ));
     }
+    if !streams.is_empty() {
+        let streams: Vec<String> = streams.into_iter().collect();
+        terminal.note(&format!(
+            "templates with an image stream are not read: {}; CDI imports one digest of the stream for all architectures",
+            streams.join(", ")
+        ));
+    }
     if asked.is_empty() && failures.is_empty() {
         bail!(
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
@@ -144,8 +157,13 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     }
     let rows = look_up(asked, &mirrors, &registries);
     for row in &rows {
-        if let Err(why) = &row.architectures {
-            failures.push(one_line(&format!("{}: {why}", row.image)));
+        match &row.contents {
+            Ok(contents) => failures.extend(
+                contents
+                    .unreadable()
+                    .map(|(name, why)| one_line(&format!("{}: {name}: {why}", row.image))),
+            ),
+            Err(why) => failures.push(one_line(&format!("{}: {why}", row.image))),
         }
     }
     for failure in &failures {
@@ -178,12 +196,12 @@ fn look_up(
             image,
             templates,
             mirror: None,
-            architectures: Err(String::new()),
+            contents: Err(String::new()),
         })
         .collect();
     loop {
         let next = rows.iter_mut().zip(&mut places);
-        let next = next.filter(|(row, _)| row.architectures.is_err());
+        let next = next.filter(|(row, _)| row.contents.is_err());
         let next: Vec<_> = next
             .filter_map(|(row, at)| Some((row, at.next()?)))
             .collect();
@@ -191,7 +209,7 @@ fn look_up(
             return rows;
         }
         let images = next.iter().map(|(_, at)| at.clone()).collect();
-        let read = registries::architectures(registries, images);
+        let read = registries::contents(registries, images, &COLUMNS);
         for (row, at) in next {
             let answer = read.get(&at).cloned();
             let answer = answer.unwrap_or_else(|| Err("it was not looked up".to_owned()));
@@ -202,9 +220,9 @@ fn look_up(
 
 impl Row {
     /// The answer of another place. Of several errors all count: each mirror can be what should have had the image.
-    fn add(&mut self, at: Image, answer: Result<BTreeSet<String>, String>) {
+    fn add(&mut self, at: Image, answer: Result<Contents, String>) {
         let is_mirror = at != self.image;
-        self.architectures = match (answer, &self.architectures) {
+        self.contents = match (answer, &self.contents) {
             (Ok(found), _) => Ok(found),
             (Err(why), Err(before)) => {
                 let why = if is_mirror {
@@ -217,9 +235,43 @@ impl Row {
             }
             (Err(_), Ok(found)) => Ok(found.clone()),
         };
-        if self.architectures.is_ok() {
+        if self.contents.is_ok() {
             self.mirror = is_mirror.then_some(at);
         }
+    }
+
+    /// The architectures that can be imported; `None` if nothing is known.
+    fn architectures(&self) -> Option<BTreeSet<&str>> {
+        let contents = self.contents.as_ref().ok()?;
+        let mut names: BTreeSet<&str> = contents.supported.iter().map(String::as_str).collect();
+        for (name, _) in contents.unreadable() {
+            names.remove(name);
+        }
+        Some(names)
+    }
+
+    /// What else there is to say of single architectures.
+    fn notes(&self) -> BTreeMap<&str, String> {
+        let contents = self.contents.as_ref().ok();
+        let availability = contents.into_iter().flat_map(|it| it.availability.iter());
+        let notes = availability.filter_map(|(name, found)| {
+            let note = match found {
+                Availability::Present(ImageKind::ContainerDisk) | Availability::Absent => None,
+                // In no release of CDI yet: commit 2fb3fd570.
+                Availability::Present(ImageKind::Bootc) => {
+                    Some("a bootc image, which later versions of CDI do not import".to_owned())
+                }
+                Availability::ListedButMissing => {
+                    Some("listed, but not in the registry: mirror it".to_owned())
+                }
+                Availability::Contradicts(other) => {
+                    Some(format!("listed, but its configuration says `{other}`"))
+                }
+                Availability::Unreadable(why) => Some(format!("listed, but cannot be read: {why}")),
+            };
+            Some((name.as_str(), note?))
+        });
+        notes.collect()
     }
 }
 
@@ -240,6 +292,9 @@ fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
                 path: format!("spec.{list}[{index}]"),
                 name: text("/metadata/name").unwrap_or_default(),
                 url,
+                is_stream: registry
+                    .get("imageStream")
+                    .is_some_and(|name| !name.is_null()),
                 image: Image::at(url),
             })
         })
@@ -247,8 +302,8 @@ fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
 }
 
 /// The value of the annotation: only names that the policy accepts, those of the columns first.
-fn annotation(architectures: &BTreeSet<String>) -> String {
-    let all = architectures.iter().map(String::as_str);
+fn annotation(architectures: &BTreeSet<&str>) -> String {
+    let all = architectures.iter().copied();
     let (of_columns, others): (Vec<&str>, Vec<&str>) = all
         .filter(|name| is_architecture(name))
         .partition(|name| COLUMNS.contains(name));
@@ -256,11 +311,15 @@ fn annotation(architectures: &BTreeSet<String>) -> String {
 }
 
 fn text(rows: &[Row]) -> String {
-    let read = rows
-        .iter()
-        .filter_map(|row| row.architectures.as_ref().ok());
+    let read = rows.iter().filter_map(|row| row.contents.as_ref().ok());
     let mut columns: Vec<&str> = COLUMNS.to_vec();
-    let others: BTreeSet<&str> = read.flatten().map(String::as_str).collect();
+    let others = read.flat_map(|contents| {
+        let supported = contents.supported.iter();
+        let read = contents.availability.iter();
+        let listed = read.filter(|(_, found)| **found != Availability::Absent);
+        supported.chain(listed.map(|(name, _)| name))
+    });
+    let others: BTreeSet<&str> = others.map(String::as_str).collect();
     columns.extend(others.into_iter().filter(|it| !COLUMNS.contains(it)));
     let heads: Vec<String> = columns.iter().map(|column| one_line(column)).collect();
     let names = rows.iter().map(|row| row.image.to_string().chars().count());
@@ -270,9 +329,15 @@ fn text(rows: &[Row]) -> String {
     for row in rows {
         let mut line = format!("{:<first$}", row.image.to_string());
         for (column, head) in columns.iter().zip(&heads) {
-            let (style, cell) = match &row.architectures {
-                Ok(has) if has.contains(*column) => (GREEN, '✔'),
-                Ok(_) => (DIM, '–'),
+            let (style, cell) = match &row.contents {
+                Ok(contents) => match contents.availability.get(*column) {
+                    Some(Availability::Unreadable(_)) => (YELLOW, '?'),
+                    Some(Availability::ListedButMissing | Availability::Contradicts(_)) => {
+                        (RED, '✘')
+                    }
+                    _ if contents.supported.contains(*column) => (GREEN, '✔'),
+                    _ => (DIM, '–'),
+                },
                 Err(_) => (YELLOW, '?'),
             };
             let pad = head.chars().count() + 1;
@@ -281,7 +346,7 @@ fn text(rows: &[Row]) -> String {
         let _ = writeln!(text, "{}", line.trim_end());
     }
     for row in rows {
-        let Ok(architectures) = &row.architectures else {
+        let Some(architectures) = row.architectures() else {
             continue;
         };
         let _ = writeln!(text, "\n{BOLD}{}{BOLD:#}", row.image);
@@ -292,9 +357,15 @@ fn text(rows: &[Row]) -> String {
         if let Some(mirror) = &row.mirror {
             let _ = writeln!(text, "  {DIM}in the mirror {mirror}{DIM:#}");
         }
-        // Quoted as in JSON, which is YAML: an image can call its architecture anything.
-        let value = foreign::json(Value::from(annotation(architectures)).to_string());
-        let _ = writeln!(text, "  {ANNOTATION}: {value}");
+        for (name, note) in row.notes() {
+            let _ = writeln!(text, "  {}", one_line(&format!("{name}: {note}")));
+        }
+        let value = annotation(&architectures);
+        if !value.is_empty() {
+            // Quoted as in JSON, which is YAML: an image can call its architecture anything.
+            let value = foreign::json(Value::from(value).to_string());
+            let _ = writeln!(text, "  {ANNOTATION}: {value}");
+        }
     }
     text
 }
@@ -308,7 +379,10 @@ struct JsonRow<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     mirror: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    architectures: Option<&'r BTreeSet<String>>,
+    architectures: Option<BTreeSet<&'r str>>,
+    /// By the architecture.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    notes: BTreeMap<&'r str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<BTreeMap<&'static str, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -317,14 +391,16 @@ struct JsonRow<'r> {
 
 fn in_json(rows: &[Row]) -> Result<String> {
     let rows = rows.iter().map(|row| {
-        let architectures = row.architectures.as_ref().ok();
+        let architectures = row.architectures();
+        let value = architectures.as_ref().map(annotation);
         JsonRow {
             image: row.image.to_string(),
             templates: &row.templates,
             mirror: row.mirror.as_ref().map(ToString::to_string),
             architectures,
-            annotations: architectures.map(|all| BTreeMap::from([(ANNOTATION, annotation(all))])),
-            error: row.architectures.as_ref().err().map(String::as_str),
+            notes: row.notes(),
+            annotations: value.map(|value| BTreeMap::from([(ANNOTATION, value)])),
+            error: row.contents.as_ref().err().map(String::as_str),
         }
     });
     let images = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use engine::Image;
+use engine::{Contents, Image};
 use host::Registries;
 use sources::Sources;
 
@@ -18,11 +18,12 @@ pub(crate) fn new(sources: Option<&Path>) -> Result<Registries> {
     Ok(Registries::new(sources.unwrap_or_default()))
 }
 
-/// The architectures of images, with a line on the terminal meanwhile.
-pub(crate) fn architectures(
+/// What images have for these architectures and all others that they list, with a line on the terminal meanwhile.
+pub(crate) fn contents(
     registries: &Registries,
     images: BTreeSet<Image>,
-) -> BTreeMap<Image, Result<BTreeSet<String>, String>> {
+    architectures: &[&str],
+) -> BTreeMap<Image, Result<Contents, String>> {
     let _progress = Progress::start(format!("reading {}", count(images.len(), "image")));
-    registries.architectures(images)
+    registries.contents(images, architectures)
 }

@@ -14,9 +14,9 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// The media types of an index, a manifest and a configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct MediaTypes {
-    index: &'static str,
-    manifest: &'static str,
-    config: &'static str,
+    pub(crate) index: &'static str,
+    pub(crate) manifest: &'static str,
+    pub(crate) config: &'static str,
 }
 
 /// The media types of the Open Container Initiative.
@@ -76,7 +76,28 @@ impl DockerRegistry {
         architecture: &str,
         types: MediaTypes,
     ) -> Result<Manifest, String> {
-        let config = Self::config(architecture).to_string();
+        self.push_config(repository, tag, &Self::config(architecture), types)
+    }
+
+    /// Pushes a bootable container for amd64, as `1`.
+    ///
+    /// # Errors
+    ///
+    /// The registry's response.
+    pub fn push_bootc(&self, repository: &str) -> Result<Manifest, String> {
+        let mut config = Self::config("amd64");
+        config["config"] = json!({"Labels": {"containers.bootc": "1"}});
+        self.push_config(repository, Some("1"), &config, OCI)
+    }
+
+    fn push_config(
+        &self,
+        repository: &str,
+        tag: Option<&str>,
+        config: &Value,
+        types: MediaTypes,
+    ) -> Result<Manifest, String> {
+        let config = config.to_string();
         let digest = digest(&config);
         self.push_blob(repository, &digest, &config)?;
         let manifest = json!({
@@ -146,6 +167,34 @@ impl DockerRegistry {
         let inner = self.push_index(repository, "inner", &["s390x"])?;
         let arm64 = self.push_single(repository, None, "arm64", OCI)?;
         let entries = [inner.entry(None), arm64.entry(Some(&linux("arm64", None)))];
+        self.push_entries(repository, "1", &entries, OCI)
+    }
+
+    /// Pushes an index for amd64 and arm64 without the image for arm64, as `oc-mirror` does, as `1`.
+    ///
+    /// # Errors
+    ///
+    /// The registry's response.
+    pub fn push_sparse_index(&self, repository: &str) -> Result<Manifest, String> {
+        let index = self.push_index(repository, "1", &["amd64", "arm64"])?;
+        // Registries before distribution 3 reject an index whose images are missing, so the image is deleted afterwards.
+        let arm64 = index.json["manifests"][1]["digest"].as_str();
+        let line = format!(
+            "DELETE /v2/{repository}/manifests/{}",
+            arm64.unwrap_or_default()
+        );
+        self.ask(&line, OCI.manifest, "")?;
+        Ok(index)
+    }
+
+    /// Pushes an index for amd64 and arm64 with the image for amd64 twice, as `1`.
+    ///
+    /// # Errors
+    ///
+    /// The registry's response.
+    pub fn push_contradicting_index(&self, repository: &str) -> Result<Manifest, String> {
+        let image = self.push_single(repository, None, "amd64", OCI)?;
+        let entries = ["amd64", "arm64"].map(|name| image.entry(Some(&linux(name, None))));
         self.push_entries(repository, "1", &entries, OCI)
     }
 
@@ -229,7 +278,8 @@ fn linux(architecture: &str, variant: Option<&str>) -> Value {
     platform
 }
 
-fn digest(text: &str) -> String {
+/// The digest of a content.
+pub(crate) fn digest(text: &str) -> String {
     let digest = Sha256::digest(text);
     let hex = digest.iter().map(|byte| format!("{byte:02x}"));
     format!("sha256:{}", hex.collect::<String>())

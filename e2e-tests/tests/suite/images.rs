@@ -54,6 +54,8 @@ fn take_steps(docker_registry: &Path, kwctl: &Path, through: &mut Through) -> Re
         registries.plain("index:1"),
         registries.plain("single"),
         registries.plain("index:2"),
+        registries.plain("sparse:1"),
+        registries.plain("contradicting:1"),
     ] {
         let name = format!("recorded and replayed by kwctl: {image}");
         through.step(&name, is_replayed(&policy, kwctl, &image));
@@ -121,6 +123,8 @@ impl AllRegistries {
         plain.push_single("single", Some("latest"), "s390x", OCI)?;
         plain.push_single("docker", Some("1"), "arm64", DOCKER)?;
         plain.push_nested_index("nested")?;
+        plain.push_sparse_index("sparse")?;
+        plain.push_contradicting_index("contradicting")?;
 
         let password = DockerRegistry::with_password(&scratch)?;
         let known_password = start("known-password", &password)?;
@@ -217,6 +221,17 @@ impl AllRegistries {
             (self.plain("list:1"), Expected::Fix("amd64,arm64,arm")),
             (self.plain("single"), Expected::Fix("s390x")),
             (self.plain("docker:1"), Expected::Fix("arm64")),
+            (
+                self.plain("sparse:1"),
+                Expected::Differs("amd64", "listed, but not in the registry: arm64"),
+            ),
+            (
+                self.plain("contradicting:1"),
+                Expected::Differs(
+                    "amd64",
+                    "arm64 is listed, but its configuration says `amd64`",
+                ),
+            ),
             // An index in an index has no platform.
             (
                 self.plain("nested:1"),
@@ -294,6 +309,8 @@ fn certificate() -> Result<(String, String), String> {
 enum Expected {
     /// A denial that recommends this annotation.
     Fix(&'static str),
+    /// The same, because an architecture is listed that cannot be imported: the reason in the message.
+    Differs(&'static str, &'static str),
     /// A warning with this text in its reason.
     Unreadable(&'static str),
 }
@@ -310,11 +327,17 @@ impl Expected {
             .concat()
             .contains(char::is_control);
         let (finding, is_expected) = match self {
-            Self::Fix(annotation) => {
+            Self::Fix(annotation) | Self::Differs(annotation, _) => {
                 let fix = format!("\n  ssp.kubevirt.io/dict.architectures: \"{annotation}\"\n");
+                let reason = match self {
+                    Self::Differs(_, reason) => reason,
+                    _ => "",
+                };
                 (
                     "image-architectures-mismatch/my-image=deny",
-                    response["status"]["code"] == 403 && message.contains(&fix),
+                    response["status"]["code"] == 403
+                        && message.contains(&fix)
+                        && message.contains(reason),
                 )
             }
             Self::Unreadable(reason) => (
@@ -328,6 +351,7 @@ impl Expected {
         }
         let expected = match self {
             Self::Fix(annotation) => format!("the fix {annotation}"),
+            Self::Differs(annotation, reason) => format!("the fix {annotation}: {reason}"),
             Self::Unreadable(reason) => format!("the reason {reason}"),
         };
         Err(format!(

@@ -208,9 +208,15 @@ impl Remedies<'_, '_> {
     fn another_image_or_placement(&self, template: &Template<'_>, census: &Census) -> Remedy {
         let none = Set::new();
         let supported = self.supported(template).unwrap_or(&none);
+        let another = format!(
+            "use an image that supports {}",
+            names(census.workload.keys())
+        );
+        if supported.is_empty() {
+            return Remedy::advice(another);
+        }
         Remedy::advice(format!(
-            "use an image that supports {}, or place the workloads on nodes that this image supports ({})",
-            names(census.workload.keys()),
+            "{another}, or place the workloads on nodes that this image supports ({})",
             names(supported)
         ))
     }

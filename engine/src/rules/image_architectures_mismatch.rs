@@ -2,7 +2,8 @@
 
 use kubernetes::sorted::Set;
 
-use kubernetes::text::quote;
+use kubernetes::text::{escape, list, quote};
+use operators::cdi::image::{Availability, Contents};
 use operators::hco::golden_image::{Annotation, GoldenImage};
 use operators::hco::import::Import;
 use operators::hco::node::Census;
@@ -28,7 +29,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         if !findings.wants(image.name) {
             continue;
         }
-        let Some(Ok(supported)) = facts.architectures_of(image) else {
+        let Some(Ok(contents)) = facts.contents_of(image) else {
             continue;
         };
         let Some(census) = facts.census() else { return };
@@ -36,7 +37,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let is_in_spec = matches!(image.annotation, Annotation::Spec(_));
         let lacking = value.entries().filter(|entry| {
             is_architecture(entry)
-                && !supported.contains(*entry)
+                && !contents.supported.contains(*entry)
                 && (is_in_spec || census.workload.contains_key(*entry))
         });
         let lacking = lacking.collect::<Set<_>>();
@@ -44,7 +45,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             let identity = images::identity(facts.common, image);
             let identity = Identity::template(image.name).with_value(identity);
             findings.add(identity, || {
-                describe(facts, image, census, &lacking, supported)
+                describe(facts, image, census, &lacking, contents)
             });
         }
     }
@@ -55,9 +56,10 @@ fn describe<'a>(
     image: &GoldenImage<'a>,
     census: &Census,
     lacking: &Set<&str>,
-    supported: &Set<String>,
+    contents: &Contents,
 ) -> Finding<'a> {
-    let (path, fixes) = match (image.template, image.annotation) {
+    let supported = &contents.supported;
+    let (path, mut fixes) = match (image.template, image.annotation) {
         (Some(template), Annotation::Spec(_)) => {
             let set = Fix::List {
                 template,
@@ -78,14 +80,38 @@ fn describe<'a>(
         .iter()
         .any(|name| census.workload.contains_key(*name));
     let name = quote(image.name);
+    let (mut missing, mut differences) = (Vec::new(), Vec::new());
+    for name in lacking {
+        match contents.availability.get(*name) {
+            Some(Availability::ListedButMissing) => missing.push((*name).to_owned()),
+            Some(Availability::Contradicts(other)) => {
+                let is_other = " is listed, but its configuration says ".to_owned() + &quote(other);
+                differences.push(escape(name, 32) + &is_other);
+            }
+            _ => {}
+        }
+    }
+    if !missing.is_empty() {
+        differences.push("listed, but not in the registry: ".to_owned() + &names(&missing));
+        let advice = Fix::advice("mirror all images that the index lists");
+        fixes.insert(fixes.len().min(1), advice);
+    }
+    let mut supports = if supported.is_empty() {
+        "no architecture".to_owned()
+    } else {
+        "only ".to_owned() + &names(supported)
+    };
+    if !differences.is_empty() {
+        supports = supports + " (" + &list(&differences, 6) + ")";
+    }
     let lacking: Vec<String> = lacking.iter().map(|name| (*name).to_owned()).collect();
-    let (lacking, only) = (names(&lacking), names(supported));
+    let lacking = names(&lacking);
     let workload = &census.workload;
     let fact = if !workload.is_empty() && !supported.iter().any(|name| workload.contains_key(name))
     {
         let nodes = names(workload.keys());
         format!(
-            "The image of template {name} supports only {only}, but the workload nodes report {nodes}: no VM can boot from the golden image."
+            "The image of template {name} supports {supports}, but the workload nodes report {nodes}: no VM can boot from the golden image."
         )
     } else {
         let consequence = if is_needed {
@@ -94,7 +120,7 @@ fn describe<'a>(
             "the import fails as soon as a node with such an architecture joins"
         };
         format!(
-            "The architectures annotation of template {name} lists {lacking}, but its image supports only {only}: {consequence}."
+            "The architectures annotation of template {name} lists {lacking}, but its image supports {supports}: {consequence}."
         )
     };
     Finding { path, fact, fixes }

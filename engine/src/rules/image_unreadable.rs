@@ -16,7 +16,17 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         if !findings.wants(image.name) {
             continue;
         }
-        let Some(Err(reason)) = facts.architectures_of(image) else {
+        let is_listed = |name: &str| {
+            let value = image.annotation.value();
+            value.is_none_or(|value| value.entries().any(|entry| entry == name))
+        };
+        let unreadable = facts
+            .contents_of(image)
+            .and_then(|contents| match contents {
+                Ok(contents) => contents.unreadable().find(|it| is_listed(it.0)),
+                Err(reason) => Some(("", reason)),
+            });
+        let Some((architecture, reason)) = unreadable else {
             continue;
         };
         let identity = images::identity(facts.common, image);
@@ -26,7 +36,8 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 None => facts.hco.fields.common_import.path(),
             },
             fact: format!(
-                "The image of template {} cannot be read ({}): its architectures were not checked.",
+                "The {}image of template {} cannot be read ({}): its architectures were not checked.",
+                blank_after(architecture),
                 quote(image.name),
                 in_one_line(reason)
             ),
@@ -35,6 +46,12 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             )],
         });
     }
+}
+
+/// The name of an architecture, if it is one, in front of another word.
+fn blank_after(name: &str) -> String {
+    let name = escape(name, 32);
+    if name.is_empty() { name } else { name + " " }
 }
 
 /// The end of a reason, because hosts write the URL first and the cause last.

@@ -1,6 +1,6 @@
 //! What the policy says of images beyond the findings: the fix, and what was not looked up.
 
-use e2e_tests::{Case, Judged, cases};
+use e2e_tests::{Call, Case, Judged, cases};
 use engine::{RemedyReport, Report};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
@@ -101,6 +101,31 @@ fn the_fix_is_what_the_image_supports() {
             Some("amd64,arm64"),
         ),
         (
+            "image-architectures-mismatch/sparse-index",
+            "image-architectures-mismatch",
+            set,
+            Some("amd64"),
+        ),
+        (
+            "image-architectures-mismatch/contradicting-configuration",
+            "image-architectures-mismatch",
+            set,
+            Some("amd64"),
+        ),
+        // What the index lists is not enough to recommend it.
+        (
+            "image-architectures-mismatch/sparse-of-what-is-missing",
+            "architectures-partial",
+            another,
+            None,
+        ),
+        (
+            "image-architectures-mismatch/sparse-index-of-all",
+            "image-architectures-mismatch",
+            "use an image that supports amd64, arm64",
+            None,
+        ),
+        (
             "image-architectures-mismatch/no-workload-nodes",
             "image-architectures-mismatch",
             set,
@@ -180,20 +205,90 @@ fn an_image_that_does_not_help_is_an_obstacle() {
     }
 }
 
+/// The index promises an image for arm64. The difference is in the message, and the image can be mirrored.
+#[test]
+fn the_difference_between_an_index_and_its_images_is_reported() {
+    for (name, fact, is_mirrored) in [
+        (
+            "sparse-index",
+            "supports only amd64 (listed, but not in the registry: arm64): the import fails.",
+            true,
+        ),
+        (
+            "sparse-index-of-all",
+            "supports no architecture (listed, but not in the registry: amd64, arm64), but the workload nodes report amd64, arm64: no VM can boot from the golden image.",
+            true,
+        ),
+        (
+            "contradicting-configuration",
+            "supports only amd64 (arm64 is listed, but its configuration says `amd64`): the import fails.",
+            false,
+        ),
+    ] {
+        let report = report(&format!("image-architectures-mismatch/{name}"));
+        let finding = &report.findings[0];
+        assert!(finding.fact.ends_with(fact), "{name}: {}", finding.fact);
+        let mirror = "mirror all images that the index lists";
+        let has_mirror = finding
+            .remedies
+            .iter()
+            .any(|remedy| remedy.summary == mirror);
+        assert_eq!(has_mirror, is_mirrored, "{name}: {finding:#?}");
+    }
+}
+
+/// The index of an image, then the image of each architecture that a workload node has, by digest.
+#[test]
+fn the_images_of_an_index_are_looked_up_in_order() {
+    let case = case("image-architectures-mismatch/sparse-on-other-nodes");
+    let host = case.host();
+    engine::judge(&case.payload(), &host);
+    let calls = host.calls();
+    let [
+        _,
+        Call::Manifest(index),
+        Call::ManifestAndConfig(amd64),
+        Call::ManifestAndConfig(arm64),
+    ] = calls.as_slice()
+    else {
+        panic!("{calls:?}");
+    };
+    assert_eq!(index, "registry.example.com/my-image:1");
+    let is_entry = |image: &String| image.starts_with("registry.example.com/my-image@sha256:");
+    assert!(
+        is_entry(amd64) && is_entry(arm64) && amd64 != arm64,
+        "{calls:?}"
+    );
+}
+
+/// A request is judged again after a repair, with what the registry answered before.
+#[test]
+fn a_repair_needs_no_more_look_ups() {
+    for (name, count) in [
+        ("image-architectures-mismatch/sparse-repaired", 3),
+        ("images/missing-annotation-repaired-sparse", 3),
+    ] {
+        let case = case(name);
+        let host = case.host();
+        engine::judge(&case.payload(), &host);
+        assert_eq!(host.calls().len(), 1 + count, "{name}: {:?}", host.calls());
+    }
+}
+
 #[test]
 fn an_image_without_a_tag_is_the_latest_one() {
     let case = case("images/latest-is-the-default-tag");
     let host = case.host();
     engine::judge(&case.payload(), &host);
-    assert_eq!(host.calls().len(), 1 + 1, "{:?}", host.calls());
+    assert_eq!(host.calls().len(), 1 + 3, "{:?}", host.calls());
 }
 
 #[test]
 fn what_was_not_looked_up_is_a_warning() {
     for (name, warning) in [
         (
-            "images/more-than-ten",
-            "2 images were not checked: a request looks up at most 10.",
+            "images/more-than-20-lookups",
+            "6 images were not checked: a request makes at most 20 lookups.",
         ),
         (
             "image-architectures-mismatch/registries-not-listed",
@@ -217,55 +312,53 @@ fn what_was_not_looked_up_is_a_warning() {
 
 #[test]
 fn one_image_too_many_is_counted_as_one() {
-    let case = case("images/more-than-ten");
+    let case = case("images/more-than-20-lookups");
     let mut payload: Value = serde_json::from_slice(&case.payload()).unwrap();
     let templates = &mut payload["request"]["object"]["spec"]["dataImportCronTemplates"];
-    templates.as_array_mut().unwrap().truncate(11);
+    templates.as_array_mut().unwrap().truncate(7);
     let report = engine::judge(payload.to_string().as_bytes(), &case.host());
-    let warning = "1 image was not checked: a request looks up at most 10.";
+    let warning = "1 image was not checked: a request makes at most 20 lookups.";
     assert_eq!(report.warnings, [warning]);
 }
 
 /// An image with a digest is not looked up, so it takes no look-up from another one.
 #[test]
 fn an_image_with_a_digest_is_no_look_up() {
-    let case = case("images/more-than-ten");
+    let case = case("images/more-than-20-lookups");
     let mut payload: Value = serde_json::from_slice(&case.payload()).unwrap();
     let templates = &mut payload["request"]["object"]["spec"]["dataImportCronTemplates"];
     let templates = templates.as_array_mut().unwrap();
-    templates.truncate(11);
+    templates.truncate(7);
     let digest = format!("docker://registry.example.com/a@sha256:{}", "0".repeat(64));
-    templates[10]["spec"]["template"]["spec"]["source"]["registry"]["url"] = digest.into();
+    templates[6]["spec"]["template"]["spec"]["source"]["registry"]["url"] = digest.into();
     let host = case.host();
     let report = engine::judge(payload.to_string().as_bytes(), &host);
-    assert_eq!(host.calls().len(), 1 + 10);
+    assert_eq!(host.calls().len(), 1 + 6 * 3);
     let rules: Vec<&str> = report.findings.iter().map(|finding| finding.rule).collect();
     assert_eq!(rules, ["image-unreadable"]);
     assert!(report.not_checked.is_empty(), "{report:#?}");
 }
 
-/// Which ten are looked up does not depend on the order of the templates.
+/// Which images are looked up, and in which order, does not depend on the order of the templates.
 #[test]
 fn the_same_images_are_looked_up_in_any_order() {
-    let case = case("images/more-than-ten");
+    let case = case("images/more-than-20-lookups");
     let asked = |object: &Value| {
         let mut payload: Value = serde_json::from_slice(&case.payload()).unwrap();
         payload["request"]["object"] = object.clone();
         let host = case.host();
         engine::judge(payload.to_string().as_bytes(), &host);
-        let mut calls: Vec<String> = host
-            .calls()
-            .iter()
-            .map(|call| format!("{call:?}"))
-            .collect();
-        calls.sort();
+        let calls = host.calls();
         calls
+            .into_iter()
+            .map(|call| format!("{call:?}"))
+            .collect::<Vec<_>>()
     };
     let object = case.request()["object"].clone();
     let mut reversed = object.clone();
     let templates = &mut reversed["spec"]["dataImportCronTemplates"];
     templates.as_array_mut().unwrap().reverse();
     let calls = asked(&object);
-    assert_eq!(calls.len(), 1 + 10);
+    assert_eq!(calls.len(), 1 + 6 * 3);
     assert_eq!(asked(&reversed), calls);
 }

@@ -6,10 +6,10 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex};
 use std::time::Duration;
 
 use e2e_tests::{
-    ARM64, DOCKER, DockerRegistry, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry,
+    DOCKER, DockerRegistry, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry, arm64,
     response,
 };
-use engine::Image;
+use engine::{Availability, Image};
 use host::{HostCalls, Record, Registries, Replay};
 use rcgen::{CertificateParams, DnType, KeyPair};
 use rstest::rstest;
@@ -34,9 +34,10 @@ fn image(name: &str) -> Image {
 
 /// The architectures of one image, as in the annotation.
 fn architectures(registries: &Registries, name: &str) -> Result<String, String> {
-    let mut read = registries.architectures(BTreeSet::from([image(name)]));
-    let architectures = read.remove(&image(name)).unwrap()?;
-    Ok(architectures.into_iter().collect::<Vec<_>>().join(","))
+    let mut read = registries.contents(BTreeSet::from([image(name)]), &[]);
+    let contents = read.remove(&image(name)).unwrap()?;
+    assert_eq!(contents.unreadable().next(), None);
+    Ok(contents.supported.into_iter().collect::<Vec<_>>().join(","))
 }
 
 fn call(host: &dyn HostCalls, operation: &str, image: &str) -> Result<Value, String> {
@@ -73,6 +74,21 @@ fn every_form_of_an_image_is_read() {
     ] {
         assert_eq!(architectures(&registries, &name).unwrap(), found, "{name}");
     }
+    registry.push_sparse_index("sparse").unwrap();
+    registry.push_contradicting_index("contradicting").unwrap();
+    let mut found = registries.contents(
+        ["sparse", "contradicting"]
+            .map(|name| image(&format!("{host}/{name}:1")))
+            .into(),
+        &["amd64"],
+    );
+    let mut arm64 = |name: &str| {
+        let contents = found.remove(&image(&format!("{host}/{name}:1")));
+        contents.unwrap().unwrap().availability.remove("arm64")
+    };
+    assert_eq!(arm64("sparse"), Some(Availability::ListedButMissing));
+    let contradicts = Availability::Contradicts("amd64".to_owned());
+    assert_eq!(arm64("contradicting"), Some(contradicts));
     // An index in an index has no platform.
     let nested = architectures(&registries, &format!("{host}/nested:1"));
     assert_eq!(nested.unwrap_err(), "an entry of the index has no platform");
@@ -264,8 +280,8 @@ fn nobody_listens() {
 
 #[test]
 fn another_image_than_that_of_the_digest_is_not_taken() {
-    let registry = ScriptedRegistry::start(|_, to| {
-        let _ = to.write_all(response(200, ARM64).as_bytes());
+    let registry = ScriptedRegistry::start(|request, to| {
+        let _ = to.write_all(response(200, &arm64(&request.path)).as_bytes());
     });
     let name = format!("{}/a@sha256:{}", registry.host, "0".repeat(64));
     let error = architectures(&registries(), &name).unwrap_err();
@@ -304,7 +320,7 @@ fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&st
             ),
             Some("/token") if token == REFUSED => response(403, token),
             Some("/token") => response(200, token),
-            _ if request.authorization == "Bearer t" => response(200, ARM64),
+            _ if request.authorization == "Bearer t" => response(200, &arm64(&request.path)),
             _ => response(401, ""),
         };
         let _ = to.write_all(answer.as_bytes());
@@ -318,7 +334,7 @@ fn an_image_is_read_once() {
     let registry = ScriptedRegistry::start(|request, to| {
         let answer = match request.path.as_str() {
             "/v2/" => response(200, ""),
-            path if path.contains("/a/") => response(200, ARM64),
+            path if path.contains("/a/") => response(200, &arm64(&request.path)),
             _ => response(404, ""),
         };
         let _ = to.write_all(answer.as_bytes());
@@ -330,11 +346,13 @@ fn an_image_is_read_once() {
         // What did not work is not tried again either.
         assert!(read("b").is_err());
     }
-    let asked = registry.paths();
-    assert_eq!(
-        asked,
-        ["/v2/", "/v2/a/manifests/1", "/v2/", "/v2/b/manifests/1"]
-    );
+    let mut asked = registry.paths();
+    asked.retain(|path| path != "/v2/");
+    let unique: BTreeSet<&String> = asked.iter().collect();
+    assert_eq!(unique.len(), asked.len(), "{asked:?}");
+    // The index of one image, its manifest with the configuration, and the other image.
+    let by_digest = asked.iter().filter(|path| path.contains("sha256:"));
+    assert_eq!((by_digest.count(), asked.len()), (2, 4), "{asked:?}");
 }
 
 #[test]
@@ -357,12 +375,12 @@ fn four_images_are_read_at_a_time() {
         let answer = if request.path == "/v2/" {
             response(200, "")
         } else {
-            response(200, ARM64)
+            response(200, &arm64(&request.path))
         };
         let _ = to.write_all(answer.as_bytes());
     });
     let images = (0..12).map(|number| image(&format!("{}/a{number}", registry.host)));
-    let read = registries().architectures(images.collect());
+    let read = registries().contents(images.collect(), &[]);
     assert_eq!(read.len(), 12);
     assert!(read.values().all(Result::is_ok), "{read:?}");
     assert_eq!(seen.0.lock().unwrap().1, 4);
@@ -372,7 +390,12 @@ fn four_images_are_read_at_a_time() {
 fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
     let proxy = ScriptedRegistry::start(|request, to| {
         let is_ping = request.path.ends_with("/v2/");
-        let _ = to.write_all(response(200, if is_ping { "" } else { ARM64 }).as_bytes());
+        let body = if is_ping {
+            String::new()
+        } else {
+            arm64(&request.path)
+        };
+        let _ = to.write_all(response(200, &body).as_bytes());
     });
     let host = format!("{}", e2e_tests::ports::free_address().unwrap());
     let read = |none: &str| {
@@ -382,19 +405,15 @@ fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
     };
     assert_eq!(read("example.com").as_deref(), Ok("arm64"));
     let asked = proxy.paths();
-    assert_eq!(
-        asked,
-        [
-            format!("http://{host}/v2/"),
-            format!("http://{host}/v2/a/manifests/1")
-        ]
-    );
+    assert_eq!(asked[1], format!("http://{host}/v2/a/manifests/1"));
+    let is_of_host = |path: &String| path.starts_with(&format!("http://{host}/v2/"));
+    assert!(asked.iter().all(is_of_host), "{asked:?}");
     assert!(
         read("127.0.0.1")
             .unwrap_err()
             .contains("Connection refused")
     );
-    assert_eq!(proxy.paths().len(), 2);
+    assert_eq!(proxy.paths().len(), asked.len());
 }
 
 #[test]
@@ -410,6 +429,6 @@ fn nothing_else_is_asked_of_registries() {
             .unwrap_err()
             .contains("a registry cannot answer DNSLookupHost")
     );
-    let none: BTreeMap<Image, _> = registries().architectures(BTreeSet::new());
+    let none: BTreeMap<Image, _> = registries().contents(BTreeSet::new(), &[]);
     assert!(none.is_empty());
 }

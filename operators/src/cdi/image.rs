@@ -85,17 +85,6 @@ impl Image {
         &self.host
     }
 
-    /// The architectures of the image for Linux, as its registry lists them.
-    ///
-    /// DIVERGES: the images in an index are not read, as [`Image::contents`] does.
-    ///
-    /// # Errors
-    ///
-    /// Why the architectures are unknown: a text from an external source.
-    pub fn architectures(&self, registry: &dyn Registry) -> Result<Set<String>, String> {
-        architectures(&self.to_string(), registry)
-    }
-
     /// How many look-ups [`Image::contents`] makes at most: the image, then the image of each architecture.
     pub fn look_ups(architectures: usize) -> usize {
         1 + architectures.max(1)
@@ -104,8 +93,8 @@ impl Image {
     /// What the image has for these architectures.
     ///
     /// The look-ups are always the same, in the same order: first the manifest of the image. Of an index, then the
-    /// manifest and configuration of the entry that CDI selects for each architecture, in the order of their names, and
-    /// an entry that two of them share only once. Of a single image, then its configuration.
+    /// manifest and configuration of the entry that CDI selects for each architecture, in the order of their names. Of a
+    /// single image, then its configuration.
     ///
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, buildSourceContext, copyRegistryImage and
     /// validateImagePlatformMatch: CDI selects the entry for Linux and the architecture, and compares the configuration.
@@ -124,32 +113,38 @@ impl Image {
             return Contents::of_single(single, architectures);
         };
         let mut contents = Contents {
-            listed: index.architectures(),
+            supported: index.architectures(),
             availability: Map::new(),
         };
-        if contents.listed.is_empty() && !index.has_default() {
+        let default = index.default();
+        if contents.supported.is_empty() && default.is_none() {
             return Err(NO_LINUX_IMAGE.to_owned());
         }
-        let mut entries = Map::new();
+        let mut is_default_known = default.is_none();
         for architecture in architectures {
             let availability = match index.entry(architecture) {
                 None => Availability::Absent,
-                Some(digest) => {
-                    let entry = entries
-                        .or_insert_with(digest, || self.with_digest(digest)?.read_single(registry));
-                    match entry {
-                        Ok(single) if single.architecture == *architecture => {
-                            Availability::Present(single.kind)
+                Some(digest) => match self.read_entry(digest, registry) {
+                    Ok(single) => {
+                        if default == Some(digest) && !single.architecture.is_empty() {
+                            is_default_known = true;
+                            contents.supported.insert(single.architecture.clone());
                         }
-                        Ok(single) => Availability::Contradicts(single.architecture.clone()),
-                        Err(error) if is_missing(error) => Availability::ListedButMissing,
-                        Err(error) => Availability::Unreadable(error.clone()),
+                        if single.architecture == *architecture {
+                            Availability::Present(single.kind)
+                        } else {
+                            Availability::Contradicts(single.architecture)
+                        }
                     }
-                }
+                    Err(error) if is_missing(&error) => Availability::ListedButMissing,
+                    Err(error) => Availability::Unreadable(error),
+                },
             };
-            contents
-                .availability
-                .insert(architecture.clone(), availability);
+            contents.add(architecture, availability);
+        }
+        // Every other architecture gets the default entry.
+        if !is_default_known {
+            return Err("an entry of the index has no platform".to_owned());
         }
         Ok(contents)
     }
@@ -167,6 +162,10 @@ impl Image {
         }
     }
 
+    fn read_entry(&self, digest: &str, registry: &dyn Registry) -> Result<Single, String> {
+        self.with_digest(digest)?.read_single(registry)
+    }
+
     fn read_single(&self, registry: &dyn Registry) -> Result<Single, String> {
         let answer = registry.manifest_and_config(&self.to_string())?;
         read(&answer, Single::read)
@@ -176,29 +175,53 @@ impl Image {
 /// What an image has for the architectures that are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
-    /// The architectures that the image lists for Linux.
-    pub listed: Set<String>,
+    /// The architectures that the image lists for Linux, except for those that cannot be imported. Of those that are not
+    /// asked for, only the index is known.
+    pub supported: Set<String>,
     /// What it has for each architecture that is asked for.
     pub availability: Map<String, Availability>,
 }
 
 impl Contents {
+    /// The architectures whose image cannot be read, and why.
+    pub fn unreadable(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.availability
+            .iter()
+            .filter_map(|(name, found)| match found {
+                Availability::Unreadable(why) => Some((name.as_str(), why.as_str())),
+                _ => None,
+            })
+    }
+
     fn of_single(single: Single, architectures: &Set<String>) -> Result<Self, String> {
         if single.architecture.is_empty() {
             return Err(NO_LINUX_IMAGE.to_owned());
         }
-        let availability = architectures.iter().map(|architecture| {
+        let mut contents = Self {
+            supported: Set::new(),
+            availability: Map::new(),
+        };
+        for architecture in architectures {
             let availability = if *architecture == single.architecture {
                 Availability::Present(single.kind)
             } else {
                 Availability::Absent
             };
-            (architecture.clone(), availability)
-        });
-        Ok(Self {
-            availability: availability.collect(),
-            listed: Set::from([single.architecture]),
-        })
+            contents.add(architecture, availability);
+        }
+        contents.supported.insert(single.architecture);
+        Ok(contents)
+    }
+
+    fn add(&mut self, architecture: &str, availability: Availability) {
+        match availability {
+            Availability::Present(_) => drop(self.supported.insert(architecture.to_owned())),
+            // What cannot be read may be there.
+            Availability::Unreadable(_) => {}
+            _ => drop(self.supported.remove(architecture)),
+        }
+        self.availability
+            .insert(architecture.to_owned(), availability);
     }
 }
 
@@ -274,26 +297,6 @@ fn is_missing(error: &str) -> bool {
     let message = error.split_once("oci api error: ");
     has_any(&error, &ANYWHERE)
         || message.is_some_and(|(_, message)| has_any(message, &OF_REGISTRIES))
-}
-
-/// The architectures of an image for Linux, given by its reference.
-pub fn architectures(image: &str, registry: &dyn Registry) -> Result<Set<String>, String> {
-    let mut architectures = match read(&registry.manifest(image)?, Index::read)? {
-        Some(index) if index.has_default() => {
-            return Err("an entry of the index has no platform".to_owned());
-        }
-        Some(index) => index.architectures(),
-        None => {
-            let single = read(&registry.manifest_and_config(image)?, Single::read)?;
-            Set::from([single.architecture])
-        }
-    };
-    // An empty entry of an annotation must not count as supported by the image.
-    architectures.remove("");
-    if architectures.is_empty() {
-        return Err(NO_LINUX_IMAGE.to_owned());
-    }
-    Ok(architectures)
 }
 
 impl fmt::Display for Image {
@@ -463,8 +466,8 @@ mod tests {
 
     fn architectures(manifest: &'static str, config: &'static str) -> Result<String, String> {
         let image = Image::at("docker://quay.io/a").unwrap().unwrap();
-        let read = image.architectures(&Answers(manifest, config))?;
-        Ok(read.into_iter().collect::<Vec<_>>().join(","))
+        let read = image.contents(&Set::new(), &Answers(manifest, config))?;
+        Ok(read.supported.into_iter().collect::<Vec<_>>().join(","))
     }
 
     #[test]
@@ -611,10 +614,10 @@ mod tests {
         ]);
         let contents = registry.contents(&["s390x", "riscv64", "arm64", "arm", "amd64"]);
         let contents = contents.unwrap();
-        let availability: Vec<_> = contents.availability.into_iter().collect();
+        let availability: Vec<_> = contents.availability.iter().collect();
         let found: Vec<_> = availability
             .iter()
-            .map(|(name, found)| (name.as_str(), found))
+            .map(|(name, found)| (name.as_str(), *found))
             .collect();
         assert_eq!(
             found,
@@ -629,8 +632,13 @@ mod tests {
                 ("s390x", &Availability::Contradicts("x86_64".to_owned())),
             ]
         );
-        let listed = ["amd64", "arm", "arm64", "ppc64le", "s390x"];
-        assert_eq!(contents.listed, listed.map(str::to_owned).into());
+        assert_eq!(
+            contents.unreadable().next(),
+            Some(("arm", "connection refused"))
+        );
+        // Nobody has asked for ppc64le, so only the index is known.
+        let supported = ["amd64", "arm", "ppc64le"];
+        assert_eq!(contents.supported, supported.map(str::to_owned).into());
         let questions = registry.questions.take();
         assert_eq!(
             questions,
@@ -646,14 +654,14 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_two_architectures_is_read_once() {
+    fn an_entry_of_two_architectures_contradicts_one_of_them() {
         let index = entries(&[("amd64", "sha256:1"), ("arm64", "sha256:1")]);
         let registry = Repository::with(&[(":1", Ok(&index)), ("@sha256:1", Ok(&config("amd64")))]);
         let contents = registry.contents(&["amd64", "arm64"]).unwrap();
         let arm64 = Availability::Contradicts("amd64".to_owned());
         assert_eq!(contents.availability.get("amd64"), Some(&CONTAINER_DISK));
         assert_eq!(contents.availability.get("arm64"), Some(&arm64));
-        assert_eq!(registry.questions.take().len(), 2);
+        assert!(registry.questions.take().len() <= Image::look_ups(2));
     }
 
     #[test]
@@ -664,7 +672,14 @@ mod tests {
         let amd64 = Availability::Contradicts("arm64".to_owned());
         assert_eq!(contents.availability.get("amd64"), Some(&amd64));
         assert_eq!(contents.availability.get("arm64"), Some(&CONTAINER_DISK));
-        assert_eq!(contents.listed, Set::new());
+        assert_eq!(contents.supported, ["arm64".to_owned()].into());
+        // What is not read for any architecture is unknown.
+        let error = "an entry of the index has no platform";
+        assert_eq!(registry.contents(&[]).unwrap_err(), error);
+        for config in [Ok("{}"), Err("connection refused")] {
+            let registry = Repository::with(&[(":1", Ok(index)), ("@sha256:1", config)]);
+            assert_eq!(registry.contents(&["amd64"]).unwrap_err(), error);
+        }
     }
 
     #[test]
@@ -676,7 +691,8 @@ mod tests {
             Some(&Availability::Absent)
         );
         assert_eq!(contents.availability.get("arm64"), Some(&CONTAINER_DISK));
-        assert_eq!(contents.listed, ["arm64".to_owned()].into());
+        assert_eq!(contents.supported, ["arm64".to_owned()].into());
+        assert_eq!(contents.unreadable().next(), None);
         assert_eq!(registry.questions.take(), ["manifest :1", "config :1"]);
         assert_eq!(Image::look_ups(0), 2);
     }

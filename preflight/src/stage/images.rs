@@ -1,37 +1,20 @@
 //! Images in registries, for the module: with `--images`.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Result;
-use engine::Image;
-use host::{Failing, HostCalls, Registries, Request, handler_error};
+use host::{Failing, HostCalls, Registries, handler_error};
 use serde_json::Value;
 
 use crate::args::Subject;
 use crate::notes::Notes;
+use crate::progress::Progress;
 use crate::registries;
 
 /// Answers for images: from their registries with `--images`, else with an error.
 pub(super) struct Images {
     pub(super) host: Arc<dyn HostCalls>,
     registries: Option<Arc<Registries>>,
-}
-
-/// Collects the images that a module asks for, and reads none.
-#[derive(Default)]
-struct Collector(Mutex<BTreeSet<Image>>);
-
-impl HostCalls for Collector {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        if let Request::OciManifest { image } = Request::parse(namespace, operation, payload)?
-            && let Some(Ok(image)) = Image::at(&format!("docker://{image}"))
-        {
-            let mut images = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            images.insert(image);
-        }
-        Err(handler_error("the image is read later"))
-    }
 }
 
 impl Images {
@@ -70,16 +53,10 @@ impl Images {
 
     /// Reads the images that an evaluation asks for, several at a time. The module asks for one after the other, and slow
     /// registries would reach the deadline of the evaluation.
-    pub(super) fn read_ahead(&self, evaluate: impl FnOnce(&Arc<dyn HostCalls>)) {
-        let Some(registries) = &self.registries else {
-            return;
-        };
-        let collector = Arc::new(Collector::default());
-        evaluate(&(Arc::clone(&collector) as _));
-        let mut images = collector.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !images.is_empty() {
-            // The answers are cached.
-            registries::architectures(registries, std::mem::take(&mut images));
+    pub(super) fn read_ahead(&self, evaluate: impl Fn(&Arc<dyn HostCalls>)) {
+        if let Some(registries) = &self.registries {
+            let _progress = Progress::start("reading images".to_owned());
+            registries.read_ahead(evaluate);
         }
     }
 }

@@ -58,9 +58,11 @@ impl Index {
             .collect()
     }
 
-    /// Whether an entry is for every platform that no other entry is for.
-    pub(super) fn has_default(&self) -> bool {
-        self.entries.iter().any(|entry| entry.platform.is_none())
+    /// The digest of the entry that is for every platform that no other entry is for.
+    pub(super) fn default(&self) -> Option<&str> {
+        let mut entries = self.entries.iter();
+        let default = entries.find(|entry| entry.platform.is_none());
+        default.map(|entry| entry.digest.as_str())
     }
 
     /// The digest of the entry that CDI selects for an architecture.
@@ -175,7 +177,7 @@ mod tests {
         ] {
             assert_eq!(index.entry(architecture), Some(entry), "{architecture}");
         }
-        assert!(index.has_default());
+        assert_eq!(index.default(), Some("default"));
     }
 
     #[test]
@@ -191,6 +193,6 @@ mod tests {
         assert_eq!(index.entry("amd64"), None);
         assert_eq!(index.entry(""), None);
         assert_eq!(index.entry("arm64"), Some("gzip"));
-        assert!(!index.has_default());
+        assert_eq!(index.default(), None);
     }
 }

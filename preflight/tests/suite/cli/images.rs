@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 use std::sync::{Arc, Condvar, Mutex};
 
-use e2e_tests::{ARM64, DockerRegistry, OCI, ScriptedRegistry, response};
+use e2e_tests::{DockerRegistry, OCI, ScriptedRegistry, arm64, response};
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
@@ -71,6 +71,42 @@ fn images_are_printed_with_their_annotation() {
         compare(&format!("images-{name}"), &anywhere(&shown, &registry));
         assert_eq!(output.status.code(), Some(code));
     }
+}
+
+/// What the index of an image promises, and what the registry has.
+#[test]
+fn each_architecture_of_an_image_is_read() {
+    let Some(registry) = TestRegistry::start(&json!({})) else {
+        return TestRegistry::not_run();
+    };
+    registry.push_sparse_index("sparse").unwrap();
+    registry.push_contradicting_index("contradicting").unwrap();
+    registry.push_bootc("bootc").unwrap();
+    for format in ["text", "json"] {
+        let words = format!(
+            "registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 -o {format}"
+        );
+        let output = images(&registry, &words);
+        let shown = shown(&format!("images {words}"), &output);
+        compare(
+            &format!("images-promises-{format}"),
+            &anywhere(&shown, &registry),
+        );
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+/// One digest is imported for all architectures, and the stream is in the cluster.
+#[test]
+fn image_streams_are_noted() {
+    let file = scratch("images-streams").join("hyperconverged.yaml");
+    let text = manifest(&["docker://127.0.0.1:1/a:1".to_owned(), "x".to_owned()]);
+    let stream = r#"{"imageStream":"fedora","pullMethod":"node"}"#;
+    std::fs::write(&file, text.replace(r#"{"url":"x"}"#, stream)).unwrap();
+    let output = command().args(["images", "-f"]).arg(&file).output();
+    let notes = String::from_utf8(output.unwrap().stderr).unwrap();
+    let note = "templates with an image stream are not read: `template-1`; CDI imports one digest of the stream for all architectures";
+    assert!(notes.contains(note), "{notes}");
 }
 
 #[test]
@@ -234,16 +270,12 @@ fn chosen_authorities_are_not_replaced() {
 
 #[test]
 fn proxies_are_those_of_the_environment() {
-    let index = json!({"schemaVersion": 2, "manifests": [{
-        "mediaType": "", "digest": "", "size": 1,
-        "platform": {"os": "linux", "architecture": "amd64"},
-    }]});
     let proxy = ScriptedRegistry::start(move |request, to| {
         let is_ping = request.path.ends_with("/v2/");
         let body = if is_ping {
             String::new()
         } else {
-            index.to_string()
+            arm64(&request.path)
         };
         let _ = to.write_all(response(200, &body).as_bytes());
     });
@@ -259,12 +291,9 @@ fn proxies_are_those_of_the_environment() {
     };
     assert_eq!(run("example.com"), Some(0));
     let asked = proxy.paths();
-    assert_eq!(
-        asked,
-        ["/v2/", "/v2/a/manifests/1"].map(|path| format!("http://{host}{path}"))
-    );
+    assert_eq!(asked[1], format!("http://{host}/v2/a/manifests/1"));
     assert_eq!(run("example.com,127.0.0.1"), Some(2));
-    assert_eq!(proxy.paths().len(), 2);
+    assert_eq!(proxy.paths().len(), asked.len());
 }
 
 /// The images of the templates, before the module is asked.
@@ -391,7 +420,7 @@ fn all_images_that_the_module_asks_for_are_read_ahead(
             changed.notify_all();
             // Nobody is answered before three have asked. Those who ask alone give up.
             drop(changed.wait_while(now, |now| *now < 3).unwrap());
-            response(200, ARM64)
+            response(200, &arm64(&request.path))
         };
         let _ = to.write_all(answer.as_bytes());
     });
@@ -561,10 +590,10 @@ fn strings_of_a_registry_are_escaped(#[values("text", "json")] format: &str) {
 fn with(paths: &'static [&'static str]) -> ScriptedRegistry {
     ScriptedRegistry::start(move |request, to| {
         let is_ping = request.path.ends_with("/v2/");
-        let is_there = paths.iter().any(|path| request.path == *path);
+        let is_there = paths.contains(&&*request.path) || request.path.contains("/sha256:");
         let answer = match (is_ping, is_there) {
             (true, _) => response(200, ""),
-            (_, true) => response(200, ARM64),
+            (_, true) => response(200, &arm64(&request.path)),
             (_, false) => response(404, ""),
         };
         let _ = to.write_all(answer.as_bytes());
