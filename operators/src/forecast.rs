@@ -441,7 +441,7 @@ fn is_refused_by_hco(hco: &HyperConverged<'_>, common: &CommonTemplates) -> bool
 fn has_unknown_content(template: &HandedOver<'_>) -> bool {
     // Most templates do not have the field, and looking for its name is cheaper than looking for it.
     let json = template.spec.template.json();
-    if !json.is_some_and(|json| behind(json.text(), "ontentType").is_some()) {
+    if json.is_none_or(|json| behind(json.text(), "ontentType").is_none()) {
         return false;
     }
     let volume = template.spec.template.object().object("spec");

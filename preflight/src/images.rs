@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::files::{self, Walk};
+use crate::files::{self, Files, Walk};
 use crate::foreign::{self, one_line};
 use crate::mirrors::Mirrors;
 use crate::registries;
@@ -85,30 +85,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             ))),
         }
     }
-    let walk = Walk {
-        recursive: args.recursive,
-        include_ignored: args.include_ignored,
-        exclude: args.exclude.clone(),
-    };
-    let mut files = files::read(&args.filename, walk);
-    if let Some(path) = &args.from {
-        let everything = Walk {
-            recursive: true,
-            include_ignored: true,
-            exclude: Vec::new(),
-        };
-        let from = files::read(std::slice::from_ref(path), everything);
-        // A snapshot has an object in each version, and a must-gather can have a file twice.
-        let mut seen: Vec<Identity> = Vec::new();
-        for found in from.found {
-            if !seen.iter().any(|it| it.is_same_object(&found.identity)) {
-                seen.push(found.identity.clone());
-                files.found.push(found);
-            }
-        }
-        files.notes.extend(from.notes);
-        files.failures.extend(from.failures);
-    }
+    let files = read(args);
     for note in &files.notes {
         terminal.note(note);
     }
@@ -136,19 +113,18 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             }
         }
     }
-    if !unread.is_empty() {
-        let unread: Vec<String> = unread.into_iter().collect();
-        terminal.note(&format!(
-            "templates without a docker:// URL are not read: {}",
-            unread.join(", ")
-        ));
-    }
-    if !streams.is_empty() {
-        let streams: Vec<String> = streams.into_iter().collect();
-        terminal.note(&format!(
-            "templates with an image stream are not read: {}; CDI imports one digest of the stream for all architectures",
-            streams.join(", ")
-        ));
+    for (templates, what, why) in [
+        (unread, "without a docker:// URL", ""),
+        (
+            streams,
+            "with an image stream",
+            "; CDI imports one digest of the stream for all architectures",
+        ),
+    ] {
+        if !templates.is_empty() {
+            let templates = Vec::from_iter(templates).join(", ");
+            terminal.note(&format!("templates {what} are not read: {templates}{why}"));
+        }
     }
     if asked.is_empty() && failures.is_empty() {
         bail!(
@@ -178,6 +154,35 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     } else {
         Exit::Unjudged
     })
+}
+
+/// The manifests of `-f` and of `--from`.
+fn read(args: &args::Images) -> Files {
+    let walk = Walk {
+        recursive: args.recursive,
+        include_ignored: args.include_ignored,
+        exclude: args.exclude.clone(),
+    };
+    let mut files = files::read(&args.filename, walk);
+    if let Some(path) = &args.from {
+        let everything = Walk {
+            recursive: true,
+            include_ignored: true,
+            exclude: Vec::new(),
+        };
+        let from = files::read(std::slice::from_ref(path), everything);
+        // A snapshot has an object in each version, and a must-gather can have a file twice.
+        let mut seen: Vec<Identity> = Vec::new();
+        for found in from.found {
+            if !seen.iter().any(|it| it.is_same_object(&found.identity)) {
+                seen.push(found.identity.clone());
+                files.found.push(found);
+            }
+        }
+        files.notes.extend(from.notes);
+        files.failures.extend(from.failures);
+    }
+    files
 }
 
 /// Looks up all images at once: each in its first place, then those that were not found there in their next one.
