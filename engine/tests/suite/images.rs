@@ -28,110 +28,114 @@ fn value(remedy: &RemedyReport) -> Option<String> {
     }
 }
 
+const SET: &str = "set the annotation to the architectures of the image";
+const ANOTHER: &str = "use an image that supports amd64, arm64; this one supports only";
+
+/// Of a case and a rule: how the summary of the first remedy begins, and the annotation that it sets.
+const REMEDIES: [(&str, &str, &str, Option<&str>); 16] = [
+    (
+        "images/missing-annotation",
+        "architectures-missing",
+        SET,
+        Some("amd64"),
+    ),
+    (
+        "images/partial-but-supported",
+        "architectures-partial",
+        SET,
+        Some("amd64,arm64"),
+    ),
+    (
+        "images/partial-as-the-image",
+        "architectures-partial",
+        ANOTHER,
+        None,
+    ),
+    (
+        "images/unsupported",
+        "architectures-unsupported",
+        SET,
+        Some("amd64,arm64"),
+    ),
+    (
+        "images/unsupported",
+        "image-architectures-mismatch",
+        SET,
+        Some("amd64,arm64"),
+    ),
+    (
+        "image-architectures-mismatch/lists-more",
+        "image-architectures-mismatch",
+        SET,
+        Some("amd64"),
+    ),
+    (
+        "image-architectures-mismatch/malformed-too",
+        "architectures-malformed",
+        SET,
+        Some("amd64"),
+    ),
+    (
+        "image-architectures-mismatch/malformed-and-lacking",
+        "architectures-malformed",
+        SET,
+        Some("amd64"),
+    ),
+    (
+        "image-architectures-mismatch/malformed-and-lacking",
+        "image-architectures-mismatch",
+        SET,
+        Some("amd64"),
+    ),
+    (
+        "image-architectures-mismatch/no-node-can-run-it",
+        "image-architectures-mismatch",
+        "use an image that supports amd64, arm64, or place the workloads on nodes that this image supports (s390x)",
+        None,
+    ),
+    (
+        "image-architectures-mismatch/no-node-has-it",
+        "image-architectures-mismatch",
+        SET,
+        Some("amd64,arm64"),
+    ),
+    (
+        "image-architectures-mismatch/sparse-index",
+        "image-architectures-mismatch",
+        SET,
+        Some("amd64"),
+    ),
+    (
+        "image-architectures-mismatch/contradicting-configuration",
+        "image-architectures-mismatch",
+        SET,
+        Some("amd64"),
+    ),
+    // What the index lists is not enough to recommend it.
+    (
+        "image-architectures-mismatch/sparse-of-what-is-missing",
+        "architectures-partial",
+        ANOTHER,
+        None,
+    ),
+    (
+        "image-architectures-mismatch/sparse-index-of-all",
+        "image-architectures-mismatch",
+        "use an image that supports amd64, arm64",
+        None,
+    ),
+    (
+        "image-architectures-mismatch/no-workload-nodes",
+        "image-architectures-mismatch",
+        SET,
+        Some("amd64"),
+    ),
+];
+
 /// The recommended remedy follows the image, whichever rule recommends it.
 #[test]
 fn the_fix_is_what_the_image_supports() {
-    let set = "set the annotation to the architectures of the image";
-    let another = "use an image that supports amd64, arm64; this one supports only";
-    for (name, rule, summary, annotation) in [
-        (
-            "images/missing-annotation",
-            "architectures-missing",
-            set,
-            Some("amd64"),
-        ),
-        (
-            "images/partial-but-supported",
-            "architectures-partial",
-            set,
-            Some("amd64,arm64"),
-        ),
-        (
-            "images/partial-as-the-image",
-            "architectures-partial",
-            another,
-            None,
-        ),
-        (
-            "images/unsupported",
-            "architectures-unsupported",
-            set,
-            Some("amd64,arm64"),
-        ),
-        (
-            "images/unsupported",
-            "image-architectures-mismatch",
-            set,
-            Some("amd64,arm64"),
-        ),
-        (
-            "image-architectures-mismatch/lists-more",
-            "image-architectures-mismatch",
-            set,
-            Some("amd64"),
-        ),
-        (
-            "image-architectures-mismatch/malformed-too",
-            "architectures-malformed",
-            set,
-            Some("amd64"),
-        ),
-        (
-            "image-architectures-mismatch/malformed-and-lacking",
-            "architectures-malformed",
-            set,
-            Some("amd64"),
-        ),
-        (
-            "image-architectures-mismatch/malformed-and-lacking",
-            "image-architectures-mismatch",
-            set,
-            Some("amd64"),
-        ),
-        (
-            "image-architectures-mismatch/no-node-can-run-it",
-            "image-architectures-mismatch",
-            "use an image that supports amd64, arm64, or place the workloads on nodes that this image supports (s390x)",
-            None,
-        ),
-        (
-            "image-architectures-mismatch/no-node-has-it",
-            "image-architectures-mismatch",
-            set,
-            Some("amd64,arm64"),
-        ),
-        (
-            "image-architectures-mismatch/sparse-index",
-            "image-architectures-mismatch",
-            set,
-            Some("amd64"),
-        ),
-        (
-            "image-architectures-mismatch/contradicting-configuration",
-            "image-architectures-mismatch",
-            set,
-            Some("amd64"),
-        ),
-        // What the index lists is not enough to recommend it.
-        (
-            "image-architectures-mismatch/sparse-of-what-is-missing",
-            "architectures-partial",
-            another,
-            None,
-        ),
-        (
-            "image-architectures-mismatch/sparse-index-of-all",
-            "image-architectures-mismatch",
-            "use an image that supports amd64, arm64",
-            None,
-        ),
-        (
-            "image-architectures-mismatch/no-workload-nodes",
-            "image-architectures-mismatch",
-            set,
-            Some("amd64"),
-        ),
-    ] {
+    for (name, rule, summary, annotation) in REMEDIES {
         let report = report(name);
         let mut findings = report.findings.iter();
         let finding = findings.find(|finding| finding.rule == rule).expect(name);

@@ -40,6 +40,14 @@ fn the_plan_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] co
     );
 }
 
+#[test]
+fn the_page_shows_a_plan() {
+    let plan = run("plan -f plan.yaml --from plan-objects.yaml").stdout;
+    let plan = String::from_utf8(plan).unwrap();
+    let page = include_str!("../../../../docs/plan.md");
+    assert!(page.contains(&format!("```text\n{plan}```\n")), "{plan}");
+}
+
 /// The answers to the lists that `plan` asks for beside the nodes and the HyperConverged.
 fn lists(answer: impl Fn(&str) -> Value) -> Vec<Value> {
     let mut answers = Vec::new();
