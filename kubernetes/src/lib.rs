@@ -1,10 +1,11 @@
 //! What a program needs that reads Kubernetes objects: JSON as Go reads it, paths, values, edits, names, text that is
-//! safe to print, node placement, and admission requests. It knows nothing of KubeVirt.
+//! safe to print, lists of nodes and their placement, and admission requests. It knows nothing of KubeVirt.
 #![forbid(unsafe_code)]
 
 pub mod edit;
 pub mod json;
 pub mod name;
+pub mod node_list;
 pub mod path;
 pub mod placement;
 pub mod quantity;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use engine::node::{Census, Tally};
+use engine::node::{Census, Nodes as _, Tally};
 use engine::placement::Placement;
 use jiter::{Jiter, JiterResult, Peek};
 

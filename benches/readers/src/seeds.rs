@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use engine::node::{Census, Tally};
+use engine::node::{Census, Nodes as _, Tally};
 use engine::placement::{LabelKeys, Placement};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 

@@ -1,21 +1,15 @@
 //! What HCO reads from the nodes of the cluster: their architectures, and how many nodes have each.
 //!
-//! A list of nodes can be large, so the nodes are counted while it is read, and none is stored. This file does not
-//! interpret the architectures.
+//! The nodes are counted while their list is read. This file does not interpret the architectures.
 
-mod error;
 mod tally;
 
-use kubernetes::sorted::{Map, Set};
-use std::borrow::Cow;
-
-use json_stream::{Error, Kind, Reader, Text};
-
-pub use self::error::ListError;
-pub use self::tally::{Node, Tally};
-
-use self::error::Problem;
+use kubernetes::node_list;
 use kubernetes::placement::Placement;
+use kubernetes::sorted::{Map, Set};
+
+pub use self::tally::Tally;
+pub use kubernetes::node_list::{ListError, Nodes};
 
 /// The architectures of a cluster, for one placement. Nodes that report no architecture are not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,215 +27,17 @@ pub struct Census {
     pub by_arch_label: Map<String, Set<String>>,
 }
 
-/// Counts the nodes of a list as Kubernetes writes it, once for each placement. The list may be masked:
-/// only the labels, the name, and `status.nodeInfo.architecture` of a node are read.
-///
-/// Like Go's decoder, it uses the last of several equal keys, and treats null as a missing value.
+/// Counts the nodes of a list, once for each placement.
 ///
 /// MIRRORS: hyperconverged-cluster-operator, pkg/internal/nodeinfo/nodeinfo.go, `processNodeInfo`.
 ///
 /// # Errors
 ///
-/// If the bytes are not a list of nodes: not valid JSON, an object of another kind, an item that is not an
-/// object, or a value of the wrong type where one is read.
+/// Those of [`node_list::read`].
 pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, ListError> {
-    let mut reader = Reader::new(list);
-    let mut nodes = NodeReader {
-        tally: Tally::new(placements),
-        item: None,
-    };
-    match nodes.list(&mut reader) {
-        Ok(()) => Ok(nodes.tally.finish()),
-        Err(problem) => Err(ListError::new(problem, nodes.item, reader.offset())),
-    }
-}
-
-/// Reads the list from top to bottom. `'a` is the list, `'p` the placements.
-struct NodeReader<'a, 'p> {
-    tally: Tally<'a, 'p>,
-    /// The index of the item that the reader is at.
-    item: Option<usize>,
-}
-
-impl<'a> NodeReader<'a, '_> {
-    fn list(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        if reader.is_at_end() {
-            return Err(unexpected("", "empty", Kind::Object.name()));
-        }
-        if !has_kind(reader, Kind::Object, "")? {
-            return Err(wrong("", Kind::Object, Kind::Null));
-        }
-        let mut kind = None;
-        let mut has_items = false;
-        reader.object(one_of(&["kind", "items"]), |reader, field| {
-            if field == "kind" {
-                kind = text(reader, "kind")?;
-                Ok(())
-            } else {
-                has_items = true;
-                self.items(reader)
-            }
-        })?;
-        if !reader.is_at_end() {
-            return Err(Problem::Trailing);
-        }
-        match kind.as_deref() {
-            None | Some("NodeList" | "List") => {}
-            Some(kind) => return Err(Problem::foreign(kind)),
-        }
-        if has_items {
-            Ok(())
-        } else {
-            Err(Problem::NoItems)
-        }
-    }
-
-    fn items(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.tally.restart();
-        if !has_kind(reader, Kind::List, "items")? {
-            return Ok(());
-        }
-        let mut index = 0;
-        reader.list(|reader| {
-            self.item = Some(index);
-            index += 1;
-            self.item(reader)
-        })?;
-        self.item = None;
-        Ok(())
-    }
-
-    fn item(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        if !has_kind(reader, Kind::Object, "")? {
-            return Err(wrong("", Kind::Object, Kind::Null));
-        }
-        reader.object(one_of(&["metadata", "status"]), |reader, field| {
-            if field == "metadata" {
-                self.metadata(reader)
-            } else {
-                self.status(reader)
-            }
-        })?;
-        self.tally.count();
-        Ok(())
-    }
-
-    fn metadata(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.tally.node.name = None;
-        self.tally.node.labels.clear();
-        if !has_kind(reader, Kind::Object, "metadata")? {
-            return Ok(());
-        }
-        reader.object(one_of(&["name", "labels"]), |reader, field| {
-            if field == "name" {
-                self.tally.node.name = text(reader, "metadata.name")?;
-                Ok(())
-            } else {
-                self.labels(reader)
-            }
-        })
-    }
-
-    fn labels(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.tally.node.labels.clear();
-        if !has_kind(reader, Kind::Object, "metadata.labels")? {
-            return Ok(());
-        }
-        // Two fields, because the keys are borrowed while the values are set.
-        let Tally { node, keys, .. } = &mut self.tally;
-        let slot = |key: Text<'a>| match key.as_plain() {
-            Some(key) => Ok(keys.find(key)),
-            None => Ok(keys.find(key.decode()?.as_bytes())),
-        };
-        reader.object(slot, |reader, slot| {
-            // Go reads a null string as an empty string.
-            let value = text(reader, "metadata.labels[*]")?.unwrap_or_default();
-            node.labels.set(slot, value);
-            Ok(())
-        })
-    }
-
-    fn status(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.tally.node.architecture = None;
-        if !has_kind(reader, Kind::Object, "status")? {
-            return Ok(());
-        }
-        reader.object(one_of(&["nodeInfo"]), |reader, _| self.node_info(reader))
-    }
-
-    fn node_info(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.tally.node.architecture = None;
-        if !has_kind(reader, Kind::Object, "status.nodeInfo")? {
-            return Ok(());
-        }
-        reader.object(one_of(&["architecture"]), |reader, _| {
-            let architecture = text(reader, "status.nodeInfo.architecture")?;
-            self.tally.node.architecture = architecture.map(shortened);
-            Ok(())
-        })
-    }
-}
-
-/// The name of an architecture, cut if it is longer than any name. The kubelet also sets the label `kubernetes.io/arch`
-/// to it, so a longer name is no architecture, and SSP rejects it.
-///
-/// DIVERGES: HCO takes any string. A kubelet could make each finding as long as a list of nodes.
-fn shortened(architecture: Cow<'_, str>) -> Cow<'_, str> {
-    const LONGEST: usize = 63;
-    const ELLIPSIS: char = '…';
-    if architecture.len() <= LONGEST {
-        return architecture;
-    }
-    let end = architecture.floor_char_boundary(LONGEST - ELLIPSIS.len_utf8());
-    let mut cut = architecture.get(..end).unwrap_or_default().to_owned();
-    cut.push(ELLIPSIS);
-    Cow::Owned(cut)
-}
-
-/// Whether the next value is of this kind. A null is consumed, and the result is false.
-fn has_kind(reader: &mut Reader<'_>, kind: Kind, path: &'static str) -> Result<bool, Problem> {
-    match reader.kind()? {
-        found if found == kind => Ok(true),
-        Kind::Null => {
-            reader.skip()?;
-            Ok(false)
-        }
-        found => Err(wrong(path, kind, found)),
-    }
-}
-
-/// Finds the keys with these names.
-fn one_of<'a>(
-    names: &'static [&'static str],
-) -> impl Fn(Text<'a>) -> Result<Option<&'static str>, Error> {
-    move |key| {
-        let find = |key: &[u8]| names.iter().find(|name| name.as_bytes() == key).copied();
-        match key.as_plain() {
-            Some(key) => Ok(find(key)),
-            None => Ok(find(key.decode()?.as_bytes())),
-        }
-    }
-}
-
-/// Reads a string; null counts as absent.
-fn text<'a>(reader: &mut Reader<'a>, path: &'static str) -> Result<Option<Cow<'a, str>>, Problem> {
-    if has_kind(reader, Kind::String, path)? {
-        Ok(Some(reader.text()?.decode()?))
-    } else {
-        Ok(None)
-    }
-}
-
-fn wrong(path: &'static str, expected: Kind, found: Kind) -> Problem {
-    unexpected(path, found.name(), expected.name())
-}
-
-fn unexpected(path: &'static str, found: &'static str, expected: &'static str) -> Problem {
-    Problem::Unexpected {
-        path,
-        found,
-        expected,
-    }
+    let mut tally = Tally::new(placements);
+    node_list::read(list, &mut tally)?;
+    Ok(tally.finish())
 }
 
 // rstest and wasm-bindgen-test cannot be combined. In wasm, the conformance samples test this.

@@ -1,13 +1,14 @@
-//! Counts nodes by architecture while a list of them is read. It is independent of the format of the list.
+//! Counts nodes by architecture while a list of them is read.
 
-use kubernetes::sorted::Set;
 use std::borrow::Cow;
 
-use super::Census;
+use kubernetes::node_list::{Node, Nodes};
 use kubernetes::placement::{LabelKeys, LabelValues, Matcher, Placement};
+use kubernetes::sorted::Set;
 
-/// One census for each placement. A reader of the list fills in [`Tally::node`] and calls [`Tally::count`],
-/// node by node.
+use super::Census;
+
+/// One census for each placement.
 ///
 /// It is public so that `benches/readers` can measure other readers with it.
 #[derive(Debug)]
@@ -18,17 +19,6 @@ pub struct Tally<'a, 'p> {
     pub node: Node<'a>,
     slots: Slots,
     counts: Vec<Count<'p>>,
-}
-
-/// The values of a node until it is counted.
-#[derive(Debug, Default)]
-pub struct Node<'a> {
-    /// `metadata.name`.
-    pub name: Option<Cow<'a, str>>,
-    /// `status.nodeInfo.architecture`.
-    pub architecture: Option<Cow<'a, str>>,
-    /// The `metadata.labels` whose keys are in [`Tally::keys`].
-    pub labels: LabelValues<'a>,
 }
 
 /// The slots of the labels that are read for every placement.
@@ -77,25 +67,6 @@ impl<'p> Tally<'_, 'p> {
         }
     }
 
-    /// Discards the counts, and the node that is being read.
-    pub fn restart(&mut self) {
-        self.clear_node();
-        for count in &mut self.counts {
-            count.census = Census::default();
-        }
-    }
-
-    /// Counts the node, then clears it for the next one.
-    pub fn count(&mut self) {
-        let architecture = self.node.architecture.as_deref().unwrap_or_default();
-        if !architecture.is_empty() {
-            for count in &mut self.counts {
-                count.add(&self.node, architecture, &self.slots);
-            }
-        }
-        self.clear_node();
-    }
-
     /// The censuses, in the order of the placements.
     pub fn finish(self) -> Vec<Census> {
         self.counts.into_iter().map(|count| count.census).collect()
@@ -106,6 +77,46 @@ impl<'p> Tally<'_, 'p> {
         self.node.architecture = None;
         self.node.labels.clear();
     }
+}
+
+impl<'a> Nodes<'a> for Tally<'a, '_> {
+    fn node(&mut self) -> (&mut Node<'a>, &LabelKeys<'_>) {
+        (&mut self.node, &self.keys)
+    }
+
+    fn count(&mut self) {
+        let architecture = self.node.architecture.take().map(shortened);
+        let architecture = architecture.unwrap_or_default();
+        if !architecture.is_empty() {
+            for count in &mut self.counts {
+                count.add(&self.node, &architecture, &self.slots);
+            }
+        }
+        self.clear_node();
+    }
+
+    fn restart(&mut self) {
+        self.clear_node();
+        for count in &mut self.counts {
+            count.census = Census::default();
+        }
+    }
+}
+
+/// The name of an architecture, cut if it is longer than any name. The kubelet also sets the label `kubernetes.io/arch`
+/// to it, so a longer name is no architecture, and SSP rejects it.
+///
+/// DIVERGES: HCO takes any string. A kubelet could make each finding as long as a list of nodes.
+fn shortened(architecture: Cow<'_, str>) -> Cow<'_, str> {
+    const LONGEST: usize = 63;
+    const ELLIPSIS: char = '…';
+    if architecture.len() <= LONGEST {
+        return architecture;
+    }
+    let end = architecture.floor_char_boundary(LONGEST - ELLIPSIS.len_utf8());
+    let mut cut = architecture.get(..end).unwrap_or_default().to_owned();
+    cut.push(ELLIPSIS);
+    Cow::Owned(cut)
 }
 
 impl Count<'_> {

@@ -73,11 +73,7 @@ impl fmt::Display for ListError {
                 write!(f, " is {found}, expected {expected}")?;
             }
             Problem::ForeignKind(kind) => {
-                write!(
-                    f,
-                    "kind is {}, expected NodeList",
-                    kubernetes::text::quote(kind)
-                )?;
+                write!(f, "kind is {}, expected NodeList", crate::text::quote(kind))?;
             }
             Problem::NoItems => f.write_str("items is missing")?,
         }
