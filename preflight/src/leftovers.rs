@@ -19,7 +19,17 @@ pub(crate) struct Leftover {
     pub(crate) kind: &'static str,
     pub(crate) namespace: Foreign,
     pub(crate) name: Foreign,
+    when: When,
     pub(crate) command: String,
+}
+
+/// Since when nobody needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum When {
+    Now,
+    /// A boot source has it until the change is made.
+    After,
 }
 
 /// Those that are there now; what CDI has not made yet is none.
@@ -39,29 +49,38 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         .chain(before.crons.iter().map(Cron::key))
         .filter(|key| !deleted.contains(key.as_str()));
     let there: BTreeSet<String> = kept.chain(after.crons.iter().map(Cron::key)).collect();
-    let deleted: BTreeSet<&str> = changes
-        .data_sources
-        .deleted
-        .iter()
-        .map(Foreign::raw)
-        .collect();
+    let sources = &changes.data_sources;
+    let retargeted = sources.retargeted.iter().map(|it| it.name.raw());
+    let deleted: BTreeSet<&str> = sources.deleted.iter().map(Foreign::raw).collect();
+    let changed: BTreeSet<&str> = retargeted.chain(deleted.iter().copied()).collect();
+    let gone: BTreeSet<&str> = crons.deleted.iter().map(Foreign::raw).collect();
     let sources = after.data_sources.iter().map(DataSource::key);
     let wanted: BTreeSet<String> = sources.collect();
     let is_left = |object: &Value| {
         let cron = owner::cron(object).map(|cron| format!("{}/{cron}", namespace(object)));
         cron.is_some_and(|cron| !there.contains(&cron)) && !owner::is_cleaned_up(object)
     };
+    let is_needed = |object: &Value| {
+        let cron = owner::cron(object).map(|cron| format!("{}/{cron}", namespace(object)));
+        cron.is_some_and(|cron| gone.contains(cron.as_str()))
+    };
     let mut left = Vec::new();
-    let mut used = BTreeSet::new();
+    // The disks of DataSources: those that they keep, and those that they have until the change.
+    let (mut used, mut used_until) = (BTreeSet::new(), BTreeSet::new());
     for source in compared.snapshot.of("DataSource") {
         let key = key(&source);
-        if deleted.contains(key.as_str()) {
+        let is_deleted = deleted.contains(key.as_str());
+        let is_left =
+            is_left(&source) && !owner::is_of_ssp(&source) && !wanted.contains(&key) && !is_deleted;
+        if is_left {
+            left.push(leftover("DataSource", &key, is_needed(&source)));
             continue;
         }
-        if is_left(&source) && !owner::is_of_ssp(&source) && !wanted.contains(&key) {
-            left.push(leftover("DataSource", &key));
-            continue;
-        }
+        let used = if changed.contains(key.as_str()) {
+            &mut used_until
+        } else {
+            &mut used
+        };
         for kind in ["pvc", "snapshot"] {
             let disk = source.pointer(&format!("/spec/source/{kind}"));
             let text = |field| {
@@ -78,7 +97,8 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         for disk in compared.snapshot.of(kind) {
             let key = key(&disk);
             if is_left(&disk) && !used.contains(&key) {
-                left.push(leftover(kind, &key));
+                let is_needed = is_needed(&disk) || used_until.contains(&key);
+                left.push(leftover(kind, &key, is_needed));
             }
         }
     }
@@ -87,20 +107,30 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
 
 /// The section of a plan and of a status.
 pub(crate) fn render(text: &mut String, leftovers: &[Leftover]) {
-    if leftovers.is_empty() {
-        return;
-    }
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        text,
-        "\n{BOLD}left over{BOLD:#}\n  Neither SSP nor CDI deletes these; look at them before you do:"
-    );
-    for left in leftovers {
-        let _ = writeln!(text, "    {}", left.command);
+    for (when, heading, what) in [
+        (
+            When::Now,
+            "left over",
+            "Neither SSP nor CDI deletes these; look at them before you do:",
+        ),
+        (
+            When::After,
+            "left over after the change",
+            "Neither SSP nor CDI will delete these. Do not delete them before the change is made:",
+        ),
+    ] {
+        let mut left = leftovers.iter().filter(|left| left.when == when).peekable();
+        if left.peek().is_some() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "\n{BOLD}{heading}{BOLD:#}\n  {what}");
+        }
+        for left in left {
+            let _ = writeln!(text, "    {}", left.command);
+        }
     }
 }
 
-fn leftover(kind: &'static str, key: &str) -> Leftover {
+fn leftover(kind: &'static str, key: &str, is_needed: bool) -> Leftover {
     let (namespace, name) = parts(key);
     let resource = match kind {
         "DataSource" => "datasource.cdi.kubevirt.io",
@@ -117,6 +147,7 @@ fn leftover(kind: &'static str, key: &str) -> Leftover {
         kind,
         namespace,
         name,
+        when: if is_needed { When::After } else { When::Now },
         command,
     }
 }

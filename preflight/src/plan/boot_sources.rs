@@ -19,6 +19,8 @@ pub(super) struct BootSources {
     sources_before: BTreeSet<String>,
     /// The DataSources that a DataSource of the forecast points to.
     pub(super) points_to: BTreeMap<String, Option<Foreign>>,
+    /// Those that a real DataSource points to.
+    pub(super) pointed_to: BTreeMap<String, Foreign>,
     pub(super) changes: Changes,
     /// The DataImportCrons that will be rejected, and why.
     pub(super) rejected: Vec<(Foreign, Foreign)>,
@@ -93,6 +95,13 @@ impl BootSources {
             },
             points_to: sources
                 .map(|source| (source.key(), source.points_to.clone()))
+                .collect(),
+            pointed_to: snapshot
+                .of("DataSource")
+                .filter_map(|source| {
+                    let other = source.pointer("/spec/source/dataSource/name")?;
+                    Some((key(&source), Foreign::from(other.as_str()?)))
+                })
                 .collect(),
             changes: report.changes.clone().unwrap_or_default(),
             rejected: after

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
-use crate::report::Changes;
+use crate::report::{Changes, Report};
 use crate::stage::Compared;
 
 /// A virtual machine, and what happens to it.
@@ -119,6 +119,16 @@ pub(super) fn source(disk: &Value, own: Option<&str>) -> Option<String> {
     Some(format!("{namespace}/{name}"))
 }
 
+/// The architectures that no workload node has any more.
+fn gone(compared: &Compared<'_>) -> BTreeSet<String> {
+    let of = |report: &Report| -> BTreeSet<String> {
+        let architectures = report.workload_architectures.iter().flatten();
+        architectures.map(|it| it.raw().to_owned()).collect()
+    };
+    let before = compared.is.as_ref().map(of).unwrap_or_default();
+    before.difference(&of(&compared.will_be)).cloned().collect()
+}
+
 /// Those without an architecture of their own if the default changes, and those of an architecture that no workload node
 /// has any more.
 fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
@@ -126,11 +136,7 @@ fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
         return;
     };
     let (before, after) = (&is.default_architecture, &will_be.default_architecture);
-    let of = |report: &crate::report::Report| -> BTreeSet<String> {
-        let architectures = report.workload_architectures.iter().flatten();
-        architectures.map(|it| it.raw().to_owned()).collect()
-    };
-    let gone: BTreeSet<String> = of(is).difference(&of(will_be)).cloned().collect();
+    let gone = gone(compared);
     for machine in compared.snapshot.of("VirtualMachine") {
         let architecture = machine.pointer("/spec/template/spec/architecture");
         match architecture
@@ -174,6 +180,15 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         }
     }
     let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
+    let gone = gone(compared);
+    // A virtual machine cannot be migrated to a node of another architecture.
+    let way_out = |node: &Value| {
+        let architecture = node.pointer("/status/nodeInfo/architecture");
+        match architecture.and_then(Value::as_str) {
+            Some(architecture) if gone.contains(architecture) => "stop it first",
+            _ => "migrate or stop it first",
+        }
+    };
     // Nodes with the same labels are alike.
     let mut known: BTreeMap<String, bool> = BTreeMap::new();
     for (node, instances) in by_node {
@@ -182,7 +197,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         };
         let Some(will_be) = after.get(&*node) else {
             for instance in &instances {
-                let detail = format!("its node {node} leaves: migrate or stop it first");
+                let detail = format!("its node {node} leaves: {}", way_out(is));
                 add(machines, instance, Effect::Orphaned, &detail);
             }
             continue;
@@ -208,7 +223,8 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         };
         for instance in instances.iter().filter(|_| leaves) {
             let detail = format!(
-                "the placement excludes its node {node}: it keeps running, but without virt-handler it cannot be migrated; migrate or stop it first"
+                "the placement excludes its node {node}: it keeps running, but without virt-handler it cannot be migrated; {}",
+                way_out(is)
             );
             add(machines, instance, Effect::Orphaned, &detail);
         }

@@ -128,7 +128,7 @@ fn head(text: &mut String, plan: &Plan) {
 fn boot_sources(text: &mut String, plan: &Plan) {
     if !plan.has_forecast {
         let why = if plan.denied.is_some() {
-            "The operators refuse the object, so that nothing changes."
+            "HCO or SSP rejects the object: boot sources stay as they are, and later changes have no effect either."
         } else {
             "There is no forecast: HCO deploys no golden images here, or refuses the object."
         };
@@ -247,7 +247,7 @@ fn rows(plan: &Plan) -> (BTreeMap<String, Row>, usize, usize) {
         };
         if !is_in(&changes.empty_meanwhile, &cron.source()) {
             let what = format!(
-                "its DataImportCron {} is deleted and created again; the disk stays",
+                "its DataImportCron {} is deleted and created again; a disk that it has imported stays",
                 cron.name
             );
             put(&cron.source(), Sign::Changed, what);
@@ -267,12 +267,14 @@ fn rows(plan: &Plan) -> (BTreeMap<String, Row>, usize, usize) {
     }
     let mut without_disk = (0, 0);
     for key in &changes.lost_image {
-        let what = if is_in(&changes.data_sources.deleted, key.raw()) {
-            "deleted with its disk"
-        } else {
-            "has no disk any more"
+        let what = match sources.pointed_to.get(key.raw()) {
+            _ if !is_in(&changes.data_sources.deleted, key.raw()) => {
+                "has no disk any more".to_owned()
+            }
+            Some(other) => format!("deleted; it pointed to {other}"),
+            None => "deleted with its disk".to_owned(),
         };
-        put(key.raw(), Sign::Gone, what.to_owned());
+        put(key.raw(), Sign::Gone, what);
     }
     let shown = |rows: &BTreeMap<String, Row>, key: &Foreign| rows.contains_key(key.raw());
     for key in &changes.data_sources.created {

@@ -416,9 +416,17 @@ impl Snapshot {
 
     /// The lists that the module compares with: a kind that was not read is as the module forecasts it.
     pub(crate) fn before(&self) -> Vec<Value> {
-        let kinds = KINDS
-            .iter()
-            .filter(|kind| BOOT_SOURCES.contains(&kind.name) && self.has(kind.name));
+        // With VolumeSnapshots alone, all other disks would be missing: each DataImportCron is then taken to have the disk
+        // that it has imported.
+        let are_disks_read = self.has("PersistentVolumeClaim");
+        let kinds = KINDS.iter().filter(|kind| {
+            let is_read = if DISKS.contains(&kind.name) {
+                are_disks_read
+            } else {
+                self.has(kind.name)
+            };
+            BOOT_SOURCES.contains(&kind.name) && is_read
+        });
         let lists = kinds.filter_map(|kind| {
             let items: Vec<Value> = self.of(kind.name).collect();
             serde_json::to_value(kind.list(&items)).ok()

@@ -60,7 +60,7 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
     if conditions.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{BOLD}what stops everything{BOLD:#}");
+    let _ = writeln!(text, "\n{BOLD}what stops SSP{BOLD:#}");
     // One problem shows in several conditions.
     let mut by_message: Vec<(&Condition, Vec<String>)> = Vec::new();
     for condition in conditions {
