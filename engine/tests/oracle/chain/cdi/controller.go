@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,16 +57,17 @@ func OracleReconcile(sources []*cdiv1.DataSource, crons []*cdiv1.DataImportCron)
 	for _, cron := range crons {
 		objects = append(objects, cron.DeepCopy())
 	}
-	claims := map[string]bool{}
+	// A disk that is cloned is there.
+	cloned := map[string]client.Object{}
 	for _, cron := range crons {
 		if isPvcSource(cron) {
-			claim, _ := getCronPvcSource(cron)
-			if !claims[claim.Namespace+"/"+claim.Name] {
-				objects = append(objects, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: claim.Namespace, Name: claim.Name}})
-			}
-			claims[claim.Namespace+"/"+claim.Name] = true
+			source := cron.Spec.Template.Spec.Source.PVC
+			meta := metav1.ObjectMeta{Namespace: source.Namespace, Name: source.Name}
+			cloned[source.Namespace] = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: source.Namespace}}
+			cloned[source.Namespace+"/"+source.Name] = &corev1.PersistentVolumeClaim{ObjectMeta: meta}
 		}
 	}
+	objects = slices.AppendSeq(objects, maps.Values(cloned))
 	// What the cron's CronJob and first Job are refused for.
 	var refusedCronJob, refusedJob string
 	cluster := fake.NewClientBuilder().WithScheme(oracleScheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
