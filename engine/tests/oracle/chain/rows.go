@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"strings"
 
 	metavalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,5 +69,6 @@ func refusedByAPIServer(meta metav1.Object) any {
 	if len(reasons) == 0 {
 		return nil
 	}
-	return reasons.ToAggregate().Error()
+	// Newer versions of the library say what they count.
+	return strings.ReplaceAll(reasons.ToAggregate().Error(), "no more than 63 characters", "no more than 63 bytes")
 }

@@ -128,7 +128,7 @@ func forecast(expected object, wanted *wanted) {
 			"architectureLabel": source.Labels[architectureLabel], "cron": source.Labels[cronLabel], "refused": refusedSources[source.Name],
 		}
 		if settles {
-			column["filled"] = filled[source.Namespace+"/"+target]
+			column["filled"] = column["refused"] == nil && filled[source.Namespace+"/"+target]
 		}
 		columns = append(columns, column)
 	}
