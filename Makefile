@@ -191,6 +191,19 @@ hco-drift: setup ## Compare the engine with the HCO checkout HCO=path, by the ne
 	RUST_BACKTRACE=0 HCO=$(abspath $(HCO)) HCO_ROWS=$(ROWS) $(CARGO) test --locked -q -p hco-architecture-engine --test suite -- --nocapture --exact \
 		$(if $(HCO_VERSION),versions::the_rows_of_a_checkout_agree_with_its_version,conformance::the_corpus_agrees_with_hco updates::the_corpus_agrees_with_the_webhooks_of_hco)
 
+# The checkouts of the four operators that a HyperConverged goes through.
+CHAIN_ROWS := $(abspath $(TARGET))/chain-drift
+OPERATORS = $(foreach name,HCO SSP CDI KUBEVIRT,$(or $($(name)),$(error $(name)=path/to/a/checkout is missing)))
+OF_CHAIN := forecast::the_forecasts_agree_with_the_operators data_import_crons::every_data_import_cron_becomes_what_cdi_makes_of_it \
+	data_import_crons::the_api_server_rejects_the_data_sources_that_it_rejects virtual_machines::the_virtual_machines_agree_with_kubevirt
+.PHONY: chain-drift
+chain-drift: setup ## Compare the forecast with the checkouts HCO=path, SSP=path, CDI=path, and KUBEVIRT=path (needs Go)
+	engine/tests/oracle/chain/run $(OPERATORS) $(CHAIN_ROWS) $(or $(SEED),1) $(or $(CREATED),5000)
+	export RUST_BACKTRACE=0 HCO_ROWS=$(CHAIN_ROWS); \
+	$(CARGO) test --locked -q -p operators --test suite -- --nocapture --exact $(OF_CHAIN); status=$$?; \
+	$(CARGO) test --locked -q -p hco-architecture-engine --test suite -- --nocapture --exact \
+		chain::the_rules_fire_where_the_operators_refuse_or_lose_something && exit $$status
+
 .PHONY: hco-sample
 hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkout HCO=path, those of main or of HCO_VERSION=1.18 (needs Go)
 	$(ORACLE) -created $(or $(CREATED),$(if $(HCO_VERSION),290,2000)) -updated $(or $(UPDATED),$(if $(HCO_VERSION),300,600))

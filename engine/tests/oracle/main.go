@@ -23,6 +23,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
+// chain makes a row of what HCO hands over to SSP, with the versions of HCO that chain.go fits.
+var chain func(*oracle, *generator, int) any
+
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("oracle: ")
@@ -32,6 +35,7 @@ func main() {
 		seed     = flag.Uint64("seed", 1, "the same seed gives the same objects")
 		created  = flag.Int("created", 5000, "how many objects to create")
 		updated  = flag.Int("updated", 1000, "how many requests to update an object")
+		chained  = flag.Int("chained", 0, "how many objects to hand over to SSP, instead of the others")
 	)
 	flag.Parse()
 	if *checkout == "" || *out == "" {
@@ -50,11 +54,12 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, corpus := range []struct {
+	type corpus struct {
 		file  string
 		count int
 		row   func(int) any
-	}{
+	}
+	corpora := []corpus{
 		{"hco.jsonl.gz", *created, func(i int) any {
 			row := generator.create(i)
 			if oracle.serves(row.HCO) {
@@ -71,7 +76,14 @@ func main() {
 			}
 			return nil
 		}},
-	} {
+	}
+	if *chained > 0 {
+		if chain == nil {
+			log.Fatal("only HCO 1.19 and later hand over what SSP of today reads")
+		}
+		corpora = []corpus{{"handed-over.jsonl.gz", *chained, func(i int) any { return chain(oracle, generator, i) }}}
+	}
+	for _, corpus := range corpora {
 		written, err := write(filepath.Join(*out, corpus.file), corpus.count, corpus.row)
 		if err != nil {
 			log.Fatal(err)
