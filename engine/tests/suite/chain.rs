@@ -252,8 +252,11 @@ impl<'r> Wanted<'r> {
             let is_refused = |source: &Value| {
                 let name = string(&source["name"]);
                 let is_wanted = source["cron"] == cron["name"] && name == own;
+                // Only a pointer is in the golden namespace for a cron of another one.
+                let is_near = cron["namespace"] == GOLDEN || source["pointsTo"].is_string();
                 source["refused"].is_string()
                     && source["namespace"] == GOLDEN
+                    && is_near
                     && (is_wanted
                         || name == managed(cron)
                         || (name == own && source["by"] == "ssp"))
