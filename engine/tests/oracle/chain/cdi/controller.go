@@ -181,11 +181,11 @@ func must(err error) {
 // Jobs sets.
 func refuseCronJob(job *batchv1.CronJob) string {
 	var reasons []string
-	if len(job.Name) > 52 {
-		reasons = append(reasons, "metadata.name: Invalid value: must be no more than 52 characters")
-	}
 	if strings.Contains(job.Spec.Schedule, "TZ") {
 		reasons = append(reasons, "spec.schedule: Invalid value: cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
+	}
+	if len(job.Name) > 52 {
+		reasons = append(reasons, "metadata.name: Invalid value: must be no more than 52 characters")
 	}
 	return strings.Join(reasons, "; ")
 }

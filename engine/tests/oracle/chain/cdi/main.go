@@ -11,7 +11,6 @@ import (
 	"log"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"sort"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -86,7 +85,7 @@ func forecast(expected object, wanted *wanted) {
 	var sources []*cdiv1.DataSource
 	for _, source := range wanted.DataSources {
 		if refused := refusedByAPIServer(source); refused != nil {
-			refusedSources[source.Name] = refused
+			refusedSources[source.Namespace+"/"+source.Name] = refused
 			stopped = "data-source"
 			continue
 		}
@@ -125,21 +124,28 @@ func forecast(expected object, wanted *wanted) {
 		}
 		column := object{
 			"name": source.Name, "namespace": source.Namespace, "by": by, "pointsTo": pointsTo,
-			"architectureLabel": source.Labels[architectureLabel], "cron": source.Labels[cronLabel], "refused": refusedSources[source.Name],
+			"architectureLabel": source.Labels[architectureLabel], "cron": source.Labels[cronLabel], "refused": refusedSources[source.Namespace+"/"+source.Name],
 		}
 		if settles {
 			column["filled"] = column["refused"] == nil && filled[source.Namespace+"/"+target]
 		}
 		columns = append(columns, column)
 	}
-	for _, source := range wanted.DataSources {
-		add(source, "ssp")
-	}
+	// CDI adds labels to SSP's DataSources.
+	changed := map[string]*cdiv1.DataSource{}
 	for i := range after {
-		ours := func(it *cdiv1.DataSource) bool { return it.Name == after[i].Name && it.Namespace == after[i].Namespace }
-		if !slices.ContainsFunc(wanted.DataSources, ours) {
-			add(&after[i], "cdi")
+		changed[after[i].Namespace+"/"+after[i].Name] = &after[i]
+	}
+	for _, source := range wanted.DataSources {
+		key := source.Namespace + "/" + source.Name
+		if changed[key] != nil {
+			source = changed[key]
 		}
+		add(source, "ssp")
+		delete(changed, key)
+	}
+	for _, source := range changed {
+		add(source, "cdi")
 	}
 	sort.Slice(columns, func(a, b int) bool {
 		return fmt.Sprint(columns[a]["namespace"], columns[a]["name"]) < fmt.Sprint(columns[b]["namespace"], columns[b]["name"])

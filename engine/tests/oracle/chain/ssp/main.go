@@ -24,6 +24,9 @@ import (
 	"kubevirt.io/ssp-operator/webhooks"
 )
 
+// A cluster without objects. What runs here only reads.
+var empty = fake.NewClientBuilder().WithScheme(common.Scheme).Build()
+
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("ssp: ")
@@ -46,7 +49,7 @@ func main() {
 		instance := convert[*ssp.SSP](row["ssp"])
 		delete(row, "ssp")
 		expected := row["expected"].(object)
-		if err := webhooks.OracleValidate(instance, fake.NewClientBuilder().WithScheme(common.Scheme).Build()); err != nil {
+		if err := webhooks.OracleValidate(instance, empty); err != nil {
 			expected["error"] = object{"stage": "ssp-webhook", "at": "validating-webhook", "message": err.Error()}
 			return
 		}
@@ -68,33 +71,35 @@ func want(row, expected object, sources template_bundle.DataSourceCollection, in
 	wanted := wantedOf(sources, instance)
 	alone := *instance.DeepCopy()
 	crons, lost, lostCrons := []object{}, []string{}, []object{}
-	templateOf := map[string]string{}
-	for _, template := range instance.Spec.CommonTemplates.DataImportCronTemplates {
-		alone.Spec.CommonTemplates.DataImportCronTemplates = []ssp.DataImportCronTemplate{template}
-		for _, cron := range wantedOf(sources, &alone).Crons {
-			templateOf[key(cron)] = template.Name
-		}
-	}
-	for _, template := range instance.Spec.CommonTemplates.DataImportCronTemplates {
-		alone.Spec.CommonTemplates.DataImportCronTemplates = []ssp.DataImportCronTemplate{template}
-		for _, cron := range wantedOf(sources, &alone).Crons {
-			if slices.ContainsFunc(wanted.Crons, func(it *cdiv1beta1.DataImportCron) bool { return key(it) == key(cron) }) && templateOf[key(cron)] == template.Name {
-				continue
-			}
-			var to any
-			for _, winner := range wanted.Crons {
-				if winner.Namespace == cron.Namespace && winner.Spec.ManagedDataSource == cron.Spec.ManagedDataSource {
-					to = templateOf[key(winner)]
-				}
-			}
-			lostCron := column(template.Name, cron)
-			lostCron["to"] = to
-			lostCrons = append(lostCrons, lostCron)
-			if !slices.Contains(lost, template.Name) {
-				lost = append(lost, template.Name)
+	// The template that each cron is of, and the last one that wants a DataSource: SSP lets it have it.
+	templateOf, last := map[string]string{}, map[string]string{}
+	each := func(visit func(template string, cron *cdiv1beta1.DataImportCron)) {
+		for _, template := range instance.Spec.CommonTemplates.DataImportCronTemplates {
+			alone.Spec.CommonTemplates.DataImportCronTemplates = []ssp.DataImportCronTemplate{template}
+			for _, cron := range wantedOf(sources, &alone).Crons {
+				visit(template.Name, cron)
 			}
 		}
 	}
+	each(func(template string, cron *cdiv1beta1.DataImportCron) {
+		templateOf[key(cron)] = template
+		last[cron.Namespace+"/"+cron.Spec.ManagedDataSource] = template
+	})
+	each(func(template string, cron *cdiv1beta1.DataImportCron) {
+		isThere := slices.ContainsFunc(wanted.Crons, func(it *cdiv1beta1.DataImportCron) bool { return key(it) == key(cron) })
+		if isThere && templateOf[key(cron)] == template {
+			return
+		}
+		it := column(template, cron)
+		it["to"] = nil
+		if winner := last[cron.Namespace+"/"+cron.Spec.ManagedDataSource]; winner != template {
+			it["to"] = winner
+		}
+		lostCrons = append(lostCrons, it)
+		if !slices.Contains(lost, template) {
+			lost = append(lost, template)
+		}
+	})
 	names, sameName := map[string]bool{}, []string{}
 	for _, cron := range wanted.Crons {
 		it := column(templateOf[key(cron)], cron)
@@ -124,9 +129,8 @@ func want(row, expected object, sources template_bundle.DataSourceCollection, in
 }
 
 func wantedOf(sources template_bundle.DataSourceCollection, instance *ssp.SSP) data_sources.OracleWanted {
-	cluster := fake.NewClientBuilder().WithScheme(common.Scheme).Build()
 	wanted, err := data_sources.OracleWant(sources, &common.Request{
-		Client: cluster, UncachedReader: cluster, Context: context.Background(), Instance: instance, Logger: logr.Discard(),
+		Client: empty, UncachedReader: empty, Context: context.Background(), Instance: instance, Logger: logr.Discard(),
 	})
 	check(err)
 	return wanted
@@ -138,8 +142,12 @@ func key(cron *cdiv1beta1.DataImportCron) string {
 }
 
 func column(template string, cron *cdiv1beta1.DataImportCron) object {
+	suffix := ""
+	if cron.Name != template {
+		suffix = cron.Labels[common_templates.TemplateArchitectureLabel]
+	}
 	return object{
 		"template": template, "name": cron.Name, "namespace": cron.Namespace, "managedDataSource": cron.Spec.ManagedDataSource,
-		"architecture": cron.Labels[common_templates.TemplateArchitectureLabel],
+		"architecture": suffix,
 	}
 }
