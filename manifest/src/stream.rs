@@ -10,7 +10,7 @@ use crate::objects::{is_of_a_kind, typed};
 use crate::scalar::as_the_server_has_it;
 
 /// Reads the objects of JSON, one value after the other, and hands over each when it is read: those of
-/// [`objects`](crate::objects), without their lines.
+/// [`objects`](crate::objects()), without their lines.
 ///
 /// # Errors
 ///
