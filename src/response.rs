@@ -26,12 +26,11 @@ pub(crate) fn validation(report: Report) -> CallResult {
         warnings: Some(report.warnings).filter(|lines| !lines.is_empty()),
     })?;
     // As text: the engine has parsed it, and a RawValue of serde_json would parse it again, with 3 kB of the module.
-    if let Some(object) = report.repaired_object {
-        answer.pop();
-        answer.extend_from_slice(br#","mutated_object":"#);
-        answer.extend_from_slice(object.as_bytes());
-        answer.push(b'}');
-    }
+    let object = report.repaired_object;
+    answer.pop();
+    answer.extend_from_slice(br#","mutated_object":"#);
+    answer.extend_from_slice(object.as_deref().unwrap_or("null").as_bytes());
+    answer.push(b'}');
     Ok(answer)
 }
 
