@@ -5,6 +5,15 @@ use serde_json::json;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+/// A request for which the nodes are needed.
+fn payload() -> String {
+    let payload = json!({"settings": {"serviceAccount": "kw/ps"}, "request": {
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE", "object": {"metadata": {"name": "x"}},
+    }});
+    payload.to_string()
+}
+
 /// What a cluster is asked that answers every `can_i` like this, and whether the request is denied for it.
 fn asked(status: Option<&str>) -> (Vec<String>, bool) {
     let cluster = FakeCluster::with_workers(&[]);
@@ -12,11 +21,7 @@ fn asked(status: Option<&str>) -> (Vec<String>, bool) {
         Some(status) => cluster.answering(status),
         None => cluster,
     };
-    let payload = json!({"settings": {"serviceAccount": "kw/ps"}, "request": {
-        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
-        "operation": "CREATE", "object": {"metadata": {"name": "x"}},
-    }});
-    let report = engine::judge(payload.to_string().as_bytes(), &cluster);
+    let report = engine::judge(payload().as_bytes(), &cluster);
     let calls = cluster.calls().into_iter().map(|call| match call {
         Call::Nodes => "nodes".to_owned(),
         Call::CanI(account, verb) => format!("{}/{} {verb}", account.namespace, account.name),
@@ -50,4 +55,18 @@ fn any_other_answer_is_ignored() {
         assert_eq!(calls, ["kw/ps list", "kw/ps watch", "nodes"], "{status:?}");
         assert!(!is_denied, "{status:?}");
     }
+}
+
+#[test]
+fn a_host_that_knows_no_permissions_is_asked_for_the_nodes() {
+    struct Host;
+    impl engine::Registry for Host {}
+    impl engine::Cluster for Host {
+        fn nodes(&self) -> Result<Vec<u8>, String> {
+            Err("no route to host".to_owned())
+        }
+    }
+    let report = engine::judge(payload().as_bytes(), &Host);
+    let message = report.message.unwrap_or_default();
+    assert!(message.contains("no route to host"), "{message}");
 }
