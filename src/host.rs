@@ -68,8 +68,8 @@ impl Registry for Kubewarden {
 fn read_image(operation: &str, image: &str) -> Result<Vec<u8>, String> {
     let answer = call("oci", operation, &image);
     answer.map_err(|error| {
-        let prefix = "Callback evaluation failure: ";
-        error.trim_start_matches(prefix).to_owned()
+        let without_prefix = error.strip_prefix("Callback evaluation failure: ");
+        without_prefix.unwrap_or(&error).to_owned()
     })
 }
 
@@ -80,6 +80,9 @@ fn call(namespace: &str, operation: &str, request: &impl Serialize) -> Result<Ve
     // The prefix of the guest library does not help the user.
     answer.map_err(|error| {
         let error = error.to_string();
-        error.trim_start_matches("Host error: ").to_owned()
+        error
+            .strip_prefix("Host error: ")
+            .unwrap_or(&error)
+            .to_owned()
     })
 }

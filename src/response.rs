@@ -3,7 +3,6 @@
 use engine::{Map, Report};
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use wapc_guest::CallResult;
 
 /// The SDK's `ValidationResponse` with ordered audit annotations: the SDK stores them in a hash map, so the response
@@ -13,24 +12,27 @@ struct ValidationResponse {
     accepted: bool,
     message: Option<String>,
     code: Option<u16>,
-    mutated_object: Option<Box<RawValue>>,
     audit_annotations: Option<Map<String, String>>,
     warnings: Option<Vec<String>>,
 }
 
 /// The answer to `validate`.
 pub(crate) fn validation(report: Report) -> CallResult {
-    Ok(serde_json::to_vec(&ValidationResponse {
+    let mut answer = serde_json::to_vec(&ValidationResponse {
         accepted: report.allowed,
         message: report.message,
         code: report.code,
-        mutated_object: report
-            .repaired_object
-            .map(RawValue::from_string)
-            .transpose()?,
         audit_annotations: Some(report.audit_annotations).filter(|map| !map.is_empty()),
         warnings: Some(report.warnings).filter(|lines| !lines.is_empty()),
-    })?)
+    })?;
+    // As text: the engine has parsed it, and a RawValue of serde_json would parse it again, with 3 kB of the module.
+    if let Some(object) = report.repaired_object {
+        answer.pop();
+        answer.extend_from_slice(br#","mutated_object":"#);
+        answer.extend_from_slice(object.as_bytes());
+        answer.push(b'}');
+    }
+    Ok(answer)
 }
 
 /// The answer to `validate_settings`.

@@ -6,6 +6,7 @@ mod objects;
 mod state;
 
 use kubernetes::sorted::{Map, Set};
+use kubernetes::text::behind;
 use std::borrow::Cow;
 
 use crate::cdi::data_import_cron::{self, Polling, Refusal, SpecVerdict, Verdict, examine_spec};
@@ -440,7 +441,7 @@ fn is_refused_by_hco(hco: &HyperConverged<'_>, common: &CommonTemplates) -> bool
 fn has_unknown_content(template: &HandedOver<'_>) -> bool {
     // Most templates do not have the field, and looking for its name is cheaper than looking for it.
     let json = template.spec.template.json();
-    if !json.is_some_and(|json| json.text().contains("ontentType")) {
+    if !json.is_some_and(|json| behind(json.text(), "ontentType").is_some()) {
         return false;
     }
     let volume = template.spec.template.object().object("spec");

@@ -1,7 +1,7 @@
 //! See `nodes-unreadable.md`.
 
 use kubernetes::path::FieldPath;
-use kubernetes::text::escape;
+use kubernetes::text::{behind, escape};
 
 use crate::cluster::ServiceAccount;
 use crate::facts::Facts;
@@ -71,19 +71,19 @@ fn grant(account: Option<&ServiceAccount>, condition: &str) -> Fix<'static> {
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs and
 /// `src/callback_handler/mod.rs`, for the words that identify the errors.
 fn resolve(error: &str, account: Option<&ServiceAccount>) -> Fix<'static> {
-    if error.contains("access to Kubernetes") {
+    if behind(error, "access to Kubernetes").is_some() {
         Fix::advice(
             "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy",
         )
-    } else if error.contains("granted access to the") {
+    } else if behind(error, "granted access to the").is_some() {
         Fix::advice(
             "allow the host capability kubernetes/list_resources_all: in hostCapabilities of policies.yml, or with --allowed-host-capabilities of kwctl",
         )
-    } else if error.contains("not initialized") {
+    } else if behind(error, "not initialized").is_some() {
         Fix::advice(
             "connect the policy-server to a cluster: it needs a service account or a kubeconfig",
         )
-    } else if error.contains("(Connect)") {
+    } else if behind(error, "(Connect)").is_some() {
         Fix::advice(
             "make the API server reachable from the policy-server; the log of the policy-server has the cause",
         )

@@ -6,7 +6,7 @@ use kubernetes::sorted::{Map, Set};
 use std::fmt;
 
 use kubernetes::json::{Json, Object, WrongType};
-use kubernetes::text::ascii_lower;
+use kubernetes::text::{ascii_lower, behind};
 
 use crate::cdi::image::index::Index;
 
@@ -270,10 +270,10 @@ fn is_missing(error: &str) -> bool {
     /// What other registries write: Harbor, Azure, Amazon, Artifactory, and Google.
     const OF_REGISTRIES: [&str; 3] = ["not found", "not known to the registry", "failed to fetch"];
     let error = ascii_lower(error);
-    let has_any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
-    let message = error.split_once("oci api error: ");
-    has_any(&error, &ANYWHERE)
-        || message.is_some_and(|(_, message)| has_any(message, &OF_REGISTRIES))
+    let has_any =
+        |text: &str, words: &[&str]| words.iter().any(|word| behind(text, word).is_some());
+    let message = behind(&error, "oci api error: ");
+    has_any(&error, &ANYWHERE) || message.is_some_and(|message| has_any(message, &OF_REGISTRIES))
 }
 
 /// The architectures of an image for Linux, given by its reference.
@@ -305,8 +305,9 @@ impl fmt::Display for Image {
 /// Why CDI cannot import this image.
 fn mistake(host: &str, name: &str) -> Option<&'static str> {
     let is_in = |text: &str, others: &str| {
-        let is_known =
-            |character: char| character.is_ascii_alphanumeric() || others.contains(character);
+        let is_known = |character: char| {
+            character.is_ascii_alphanumeric() || others.chars().any(|other| other == character)
+        };
         !text.is_empty() && text.chars().all(is_known)
     };
     let (tagged, digest) = match name.split_once('@') {
