@@ -7,6 +7,7 @@ use operators::hco::api_version::{ApiVersion, is_hyperconverged};
 use operators::hco::golden_image;
 use operators::hco::hyperconverged::{self, HyperConverged, Sent};
 use operators::hco::version::HcoVersion;
+use operators::kubevirt::virtual_machine::is_virtual_machine;
 
 use crate::cluster::Cluster;
 use crate::comparison::Comparison;
@@ -14,11 +15,12 @@ use crate::facts::Facts;
 use crate::images::Registries;
 use crate::judgement::{self, Policy};
 use crate::nodes::{Nodes, NodesError};
-use crate::render::{self, Detail, ObjectName};
+use crate::render::{self, Detail, HYPER_CONVERGED, ObjectName};
 use crate::repair::{self, Plan, Step};
 use crate::report::Report;
 use crate::settings::{GoldenImages, Settings};
 use crate::version::Version;
+use crate::virtual_machine;
 
 /// Judges the payload of waPC's `validate`: `{"request": …, "settings": …}`.
 ///
@@ -100,11 +102,15 @@ fn judge_request(
     let Some(kind) = &request.kind else {
         return render::no_request("the request has no kind");
     };
+    if is_virtual_machine(kind) {
+        return virtual_machine::judge(request, settings, cluster);
+    }
     if !is_hyperconverged(kind) {
         return Report::accepted();
     }
     let kind = kind.version.as_str();
     let name = ObjectName {
+        kind: HYPER_CONVERGED,
         namespace: &request.namespace,
         name: &request.name,
     };
@@ -135,14 +141,17 @@ fn judge_request(
     };
     let hco = match sent.read() {
         Ok(hco) => hco,
-        Err(error) => return render::undecodable(&name, version, &error.to_string(), &settings),
+        Err(error) => {
+            let types = [
+                "hyperconvergeds --recursive --api-version=hco.kubevirt.io/",
+                version.name(),
+            ];
+            return render::undecodable(&name, &types.concat(), &error.to_string(), &settings);
+        }
     };
     // If the old object cannot be read, the new one is still judged.
     let old = old.and_then(|old| old.read().ok());
-    let name = ObjectName {
-        namespace: first_non_empty(&request.namespace, &hco.namespace),
-        name: first_non_empty(&request.name, &hco.name),
-    };
+    let name = name.or(&hco.namespace, &hco.name);
     let version_of = |given: Option<&String>| {
         let given = given.map(String::as_str);
         Version::of(given, &hco, old.as_ref(), &settings)
@@ -292,8 +301,4 @@ impl Case<'_> {
         let shown = before.or(hco.deploys_ssp);
         shown.unwrap_or(self.settings.golden_images != GoldenImages::Absent)
     }
-}
-
-fn first_non_empty<'a>(one: &'a str, other: &'a str) -> &'a str {
-    if one.is_empty() { other } else { one }
 }

@@ -6,5 +6,6 @@ pub mod golden_image;
 pub mod hyperconverged;
 pub mod import;
 pub mod node;
+pub mod node_info;
 pub mod template;
 pub mod version;
