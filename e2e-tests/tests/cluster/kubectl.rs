@@ -62,6 +62,11 @@ impl Kubectl {
         self.run_with(arguments, &[])
     }
 
+    /// Runs its plugin, hco-preflight.
+    pub(crate) fn preflight(&self, arguments: &[&str]) -> KubectlOutput {
+        self.run(&[&["hco-preflight"], arguments].concat())
+    }
+
     /// Runs it with additional environment variables.
     pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> KubectlOutput {
         let output = Command::new(&self.program)

@@ -1,6 +1,7 @@
 //! The scenarios, in the order in which they run.
 
 mod audit_log;
+mod boot_sources;
 mod broken_webhook;
 pub(crate) mod chaos;
 mod combinations;

@@ -3,15 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::status::{GOLDEN, preflight, serve, spec, template};
+use super::boot_sources::{BootSources, GOLDEN, template};
 use crate::crd::together;
-use crate::kubectl::KubectlOutput;
 use crate::world::{NAMESPACE, World};
 
 pub(crate) fn run(world: &World<'_>) {
-    world.set_nodes("mixed");
-    serve(world);
-    let cluster = Cluster { world };
+    let cluster = BootSources::new(world);
     world.creates(&cluster.hyperconverged(&[template()], false, &json!({})));
     cluster.imports("mine", None);
     cluster.enables();
@@ -23,91 +20,11 @@ pub(crate) fn run(world: &World<'_>) {
     cluster.rejects();
 }
 
-/// A cluster on which SSP and CDI have done their work.
-struct Cluster<'w> {
-    world: &'w World<'w>,
-}
-
-impl Cluster<'_> {
-    fn hyperconverged(&self, templates: &[Value], is_on: bool, more: &Value) -> Value {
-        let crd = self.world.crd;
-        let import = if is_on { crd.import.clone() } else { json!({}) };
-        let templates = crd.templates(templates);
-        let own = json!({"enableCommonBootImageImport": false});
-        together([&import, &templates, &own, more])
-    }
-
-    fn create(&self, resource: &str, mut object: Value) {
-        object["apiVersion"] = json!("cdi.kubevirt.io/v1beta1");
-        object["metadata"]["namespace"] = json!(GOLDEN);
-        let path = format!("/apis/cdi.kubevirt.io/v1beta1/namespaces/{GOLDEN}/{resource}");
-        self.world.api().must("POST", &path, Some(&object));
-    }
-
-    /// The DataImportCron of the template for an architecture, its DataSource, and its disk.
-    fn imports(&self, name: &str, architecture: Option<&str>) {
-        let owner = json!({"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"});
-        let suffix = architecture.map_or_else(String::new, |it| format!("-{it}"));
-        let (cron, disk) = (format!("mine-cron{suffix}"), format!("{name}-01"));
-        let condition = json!({
-            "type": "UpToDate", "status": "True", "reason": "UpToDate",
-            "message": "Latest import is up to date", "lastTransitionTime": "2026-11-20T08:00:00Z",
-        });
-        self.create(
-            "dataimportcrons",
-            json!({
-                "kind": "DataImportCron",
-                "metadata": {"name": cron, "annotations": owner},
-                "spec": spec(name, architecture),
-                "status": {"conditions": [condition], "lastImportedPVC": {"name": disk, "namespace": GOLDEN}},
-            }),
-        );
-        let labels = json!({
-            "cdi.kubevirt.io/dataImportCron": cron,
-            "cdi.kubevirt.io/dataImportCron.cleanup": "true",
-        });
-        let claim = json!({
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": disk, "namespace": GOLDEN, "labels": labels},
-            "spec": {
-                "accessModes": ["ReadWriteOnce"],
-                "storageClassName": "fast",
-                "resources": {"requests": {"storage": "30Gi"}},
-            },
-        });
-        let claims = format!("/api/v1/namespaces/{GOLDEN}/persistentvolumeclaims");
-        self.world.api().must("POST", &claims, Some(&claim));
-        self.create(
-            "datasources",
-            json!({
-                "kind": "DataSource",
-                "metadata": {"name": name, "labels": labels},
-                "spec": {"source": {"pvc": {"name": disk, "namespace": GOLDEN}}},
-            }),
-        );
-    }
-
+impl BootSources<'_> {
     fn delete(&self, path: &str) {
         let api = self.world.api();
         let path = format!("{path}?propagationPolicy=Background");
         api.must("DELETE", &path, None);
-    }
-
-    /// What the command prints, of the cluster and of its snapshot alike.
-    #[track_caller]
-    fn sees(&self, words: &[&str]) -> KubectlOutput {
-        let admin = &self.world.admin;
-        let taken = preflight(admin, &["snapshot", "--cluster", "-o", "snapshot.json"]);
-        assert_eq!(taken.code, Some(0), "{taken:?}");
-        let live = preflight(admin, &[words, &["-q", "--cluster"]].concat());
-        let from = preflight(admin, &[words, &["-q", "--from", "snapshot.json"]].concat());
-        assert_eq!(
-            (&from.stdout, from.code),
-            (&live.stdout, live.code),
-            "{words:?}"
-        );
-        live
     }
 
     /// The plan has these lines, and ends with this code.
@@ -115,9 +32,6 @@ impl Cluster<'_> {
     fn plans(&self, words: &[&str], code: i32, lines: &[&str]) {
         let plan = self.sees(&[&["plan"], words].concat());
         assert_eq!(plan.code, Some(code), "{plan:?}");
-        if std::env::var_os("SHOW").is_some() {
-            println!("plan {words:?}\n{}", plan.stdout);
-        }
         for line in lines {
             let is_there = plan.stdout.lines().any(|it| it.trim() == *line);
             assert!(is_there, "{line}\n\n{}", plan.stdout);
@@ -156,15 +70,7 @@ impl Cluster<'_> {
         self.delete(&claim);
         self.imports("mine-amd64", Some("amd64"));
         self.imports("mine-arm64", Some("arm64"));
-        let owner = json!({"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"});
-        self.create(
-            "datasources",
-            json!({
-                "kind": "DataSource",
-                "metadata": {"name": "mine", "annotations": owner},
-                "spec": {"source": {"dataSource": {"name": "mine-amd64", "namespace": GOLDEN}}},
-            }),
-        );
+        self.points("mine", "mine-amd64");
         self.plans(
             &[],
             0,
@@ -197,22 +103,7 @@ impl Cluster<'_> {
             0,
             &["32 DataSources without a disk are created for VM templates"],
         );
-        let source = json!({"kind": "DataSource", "name": "mine-arm64", "namespace": GOLDEN});
-        let machine = json!({
-            "apiVersion": "kubevirt.io/v1",
-            "kind": "VirtualMachine",
-            "metadata": {"name": "web", "namespace": NAMESPACE},
-            "spec": {
-                "runStrategy": "Halted",
-                "dataVolumeTemplates": [{
-                    "metadata": {"name": "web"},
-                    "spec": {"sourceRef": source, "storage": {"resources": {"requests": {"storage": "30Gi"}}}},
-                }],
-                "template": {"spec": {"architecture": "arm64", "domain": {"devices": {}}}},
-            },
-        });
-        let path = format!("/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachines");
-        self.world.api().must("POST", &path, Some(&machine));
+        self.creates_a_machine("web", "mine-arm64");
         self.plans(
             &["--what-if", "arm64=-2"],
             1,
@@ -304,9 +195,6 @@ impl Cluster<'_> {
         api.must("PUT", &format!("{ssps}/ssp/status"), Some(&ssp));
         let status = self.sees(&["status"]);
         assert_eq!(status.code, Some(1), "{status:?}");
-        if std::env::var_os("SHOW").is_some() {
-            println!("status\n{}", status.stdout);
-        }
         for part in [
             "cause template `wrong-cron`",
             ".schedule",
@@ -327,7 +215,7 @@ impl Cluster<'_> {
             "json",
             "-q",
         ];
-        let plan = preflight(&self.world.developer, &words);
+        let plan = self.world.developer.preflight(&words);
         assert_eq!(plan.code, Some(1), "{plan:?}");
         let plan: Value = serde_json::from_str(&plan.stdout).expect("a plan");
         let unread = plan["unread"].as_array().expect("a list");
@@ -344,6 +232,6 @@ impl Cluster<'_> {
         assert_eq!(plan["virtualMachines"], json!([]));
         assert_eq!(plan["lostImage"], json!([format!("{GOLDEN}/mine-arm64")]));
         let required = [&words[..], &["--require-all"]].concat();
-        assert_eq!(preflight(&self.world.developer, &required).code, Some(2));
+        assert_eq!(self.world.developer.preflight(&required).code, Some(2));
     }
 }

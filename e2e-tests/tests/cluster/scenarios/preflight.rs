@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::crd::{template, together};
-use crate::kubectl::{Kubectl, KubectlOutput};
+use crate::kubectl::KubectlOutput;
 use crate::waiting::until;
 use crate::world::World;
 
@@ -60,17 +60,14 @@ fn merges_as_kubectl(world: &World<'_>) {
         "json",
     ]);
     let applied: Value = serde_json::from_str(&applied).expect("an object");
-    let recorded = preflight(
-        developer,
-        &[
-            "record",
-            "-f",
-            "second.yaml",
-            "--cluster",
-            "--to",
-            "recorded",
-        ],
-    );
+    let recorded = developer.preflight(&[
+        "record",
+        "-f",
+        "second.yaml",
+        "--cluster",
+        "--to",
+        "recorded",
+    ]);
     assert_eq!(recorded.code, Some(0), "{recorded:?}");
     let request: Value =
         serde_json::from_str(&developer.read("recorded/request.json")).expect("a request");
@@ -97,7 +94,7 @@ fn what_is_there(world: &World<'_>) {
             "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  in the cluster · hco.kubevirt.io/{version} · checked as a new object\n\n"
         )
     };
-    let now = preflight(&world.developer, &["check", "--cluster"]);
+    let now = world.developer.preflight(&["check", "--cluster"]);
     let note = format!(
         "{}note: live objects are checked as new objects; in the cluster, updates are not denied because of existing problems\n{DEFAULTS}",
         cluster(world)
@@ -109,10 +106,9 @@ fn what_is_there(world: &World<'_>) {
         begins("✔ accepted")
     );
     now.prints_and_warns(&accepted, &note);
-    let then = preflight(
-        &world.developer,
-        &["check", "--cluster", "--what-if", "arm64=2"],
-    );
+    let then = world
+        .developer
+        .preflight(&["check", "--cluster", "--what-if", "arm64=2"]);
     assert_eq!((then.code, &*then.stderr), (Some(1), &*note), "{then:?}");
     let wanted = format!(
         "{}  workload nodes             amd64 (3), arm64 (2)\n",
@@ -130,7 +126,9 @@ fn what_comes(world: &World<'_>) {
         let templates = crd.templates(&[template("mine", architectures)]);
         let object = world.hyperconverged(&together([&crd.import, &templates]));
         world.developer.file("new.yaml", &object.to_string());
-        preflight(&world.developer, &["check", "-f", "new.yaml", "--cluster"])
+        world
+            .developer
+            .preflight(&["check", "-f", "new.yaml", "--cluster"])
     };
     let version = crd.version;
     let output = |verdict: &str, mine: &str| {
@@ -171,7 +169,7 @@ fn what_comes(world: &World<'_>) {
 
 /// The missing permissions of the policy-server's account, and the manifest that adds them.
 fn grants(world: &World<'_>) {
-    preflight(&world.developer, &["rbac"]).is(&KubectlOutput {
+    world.developer.preflight(&["rbac"]).is(&KubectlOutput {
         stdout: String::new(),
         stderr: cluster(world) + "error: you are not allowed to create subjectaccessreviews.authorization.k8s.io: subjectaccessreviews.authorization.k8s.io is forbidden: \
                  User \"developer\" cannot create resource \"subjectaccessreviews\" in API group \"authorization.k8s.io\" at the cluster scope; \
@@ -215,15 +213,13 @@ pub(super) fn lacks_nothing(world: &World<'_>) {
 fn rbac(world: &World<'_>, code: i32) -> KubectlOutput {
     until("the grants are in effect", || {
         let account = "kubewarden/policy-server";
-        let output = preflight(&world.admin, &["rbac", "--service-account", account]);
+        let output = world
+            .admin
+            .preflight(&["rbac", "--service-account", account]);
         if output.code == Some(code) {
             Ok(output)
         } else {
             Err(format!("{output:?}"))
         }
     })
-}
-
-fn preflight(user: &Kubectl, arguments: &[&str]) -> KubectlOutput {
-    user.run(&[&["hco-preflight"], arguments].concat())
 }
