@@ -395,6 +395,18 @@ impl<'a> Forecast<'a> {
             .collect()
     }
 
+    /// The DataSource of the bundle that points to this one: this one is for the default architecture.
+    fn default_of(&self, key: &Key) -> Option<&Key> {
+        Architecture::ALL.into_iter().find_map(|architecture| {
+            let name = key.name.strip_suffix(architecture.name())?;
+            let pointer = key.beside(name.strip_suffix('-')?);
+            let (pointer, source) = self.data_sources.get_key_value(&pointer)?;
+            let is_default =
+                source.by == CreatedBy::Bundle && source.points_to.as_deref() == Some(&*key.name);
+            is_default.then_some(pointer)
+        })
+    }
+
     /// A DataSource of the cluster.
     pub fn source(&self, namespace: &str, name: &str) -> Option<&DataSource> {
         self.data_sources.get(&Key::new(namespace, name))

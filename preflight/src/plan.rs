@@ -2,15 +2,15 @@
 //! are compared with what is in the cluster.
 
 mod boot_sources;
-mod documents;
 mod machines;
+mod references;
 mod storage;
 mod text;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
@@ -22,8 +22,8 @@ use crate::stage::{self, Compared, UnreadKind};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSources, Crons, DataSources};
-use self::documents::Document;
 use self::machines::Machine;
+use self::references::Reference;
 use self::storage::Storage;
 
 /// A plan. Its JSON is a contract: docs/plan.md.
@@ -36,7 +36,10 @@ pub(crate) struct Plan {
     denied: Option<String>,
     multi_arch_import: Change<Option<Foreign>>,
     default_architecture: Change<Option<Foreign>>,
+    #[serde(serialize_with = "without_origin")]
     hco_version: Change<Option<Foreign>>,
+    /// The architectures of the control plane.
+    control_plane: Change<Vec<Foreign>>,
     nodes: Change<BTreeMap<Foreign, usize>>,
     /// The names of the nodes that leave.
     leaving_nodes: Vec<Foreign>,
@@ -49,8 +52,7 @@ pub(crate) struct Plan {
     /// DataSources without a disk from then on.
     lost_image: Vec<Foreign>,
     virtual_machines: Vec<Machine>,
-    /// The other documents of `-f`.
-    documents: Vec<Document>,
+    references: Vec<Reference>,
     leftovers: Vec<Leftover>,
     storage: Storage,
     unread: Vec<UnreadKind>,
@@ -66,6 +68,19 @@ pub(crate) struct Plan {
 struct Change<T> {
     before: T,
     after: T,
+}
+
+/// The versions of HCO, which are followed by where they come from.
+fn without_origin<S: Serializer>(
+    Change { before, after }: &Change<Option<Foreign>>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    let version = |it: &Option<Foreign>| {
+        let version = it.as_ref()?.raw().split(' ').next()?;
+        Some(Foreign::from(version))
+    };
+    let (before, after) = (version(before), version(after));
+    Change { before, after }.serialize(serializer)
 }
 
 /// Prints the plan.
@@ -117,6 +132,10 @@ impl Plan {
             after: of(report).clone(),
         };
         let nodes = |report: Option<&Report>| report.and_then(|it| it.nodes.clone());
+        let control_plane = |report: Option<&Report>| {
+            let architectures = report.and_then(|it| it.control_plane_architectures.clone());
+            architectures.unwrap_or_default()
+        };
         let sources = BootSources::of(compared);
         let changes = report.changes.clone().unwrap_or_default();
         Ok(Self {
@@ -125,6 +144,10 @@ impl Plan {
             multi_arch_import: change(|report| &report.multi_arch_import),
             default_architecture: change(|report| &report.default_architecture),
             hco_version: change(|report| &report.hco_version),
+            control_plane: Change {
+                before: control_plane(is),
+                after: control_plane(Some(report)),
+            },
             nodes: Change {
                 before: nodes(is).unwrap_or_default(),
                 after: nodes(Some(report)).unwrap_or_default(),
@@ -138,7 +161,7 @@ impl Plan {
             crons: sources.crons(),
             data_sources: sources.data_sources(),
             virtual_machines: machines::affected(compared)?,
-            documents: documents::affected(compared),
+            references: references::affected(compared),
             leftovers: leftovers::of(compared),
             storage: Storage::of(compared),
             unread: compared.snapshot.unread.clone(),
@@ -155,7 +178,9 @@ impl Plan {
             || !self.empty_meanwhile.is_empty()
             || !self.lost_image.is_empty()
             || !self.virtual_machines.is_empty()
-            || !self.documents.is_empty()
+            || !self.references.is_empty()
+            || self.stopped.is_some()
+            || self.crons.is_none()
     }
 
     /// Whether anything changes.

@@ -30,14 +30,14 @@ pub struct Objects<'a> {
 pub(super) enum Kind {
     Cron,
     Source,
-    /// A `PersistentVolumeClaim` or a `VolumeSnapshot`.
-    Disk,
+    Claim,
+    Snapshot,
 }
 
 /// An object that is really there.
 #[derive(Debug)]
 pub(super) struct Real<'a> {
-    kind: Kind,
+    pub(super) kind: Kind,
     pub(super) key: Key,
     /// The spec of a cron.
     pub(super) spec: Option<Spec<'a>>,
@@ -119,7 +119,7 @@ impl<'a> Objects<'a> {
                     claim.or(name(&source.object("snapshot"), "name")),
                 )
             }
-            Kind::Disk => (None, None),
+            Kind::Claim | Kind::Snapshot => (None, None),
         };
         let labels = metadata.object("labels");
         let mut entry = |object: &Object<'a>, key| reading.take(object.entry(key));
@@ -135,7 +135,7 @@ impl<'a> Objects<'a> {
             is_cleaned_up: entry(&labels, CLEAN_UP).as_deref() == Some("true"),
             spec: match kind {
                 Kind::Cron => Some(Spec::read(&object.object("spec"))?),
-                Kind::Source | Kind::Disk => None,
+                Kind::Source | Kind::Claim | Kind::Snapshot => None,
             },
         };
         self.note(kind);
@@ -149,7 +149,8 @@ impl Kind {
         match kind {
             "DataImportCron" => Some(Self::Cron),
             "DataSource" => Some(Self::Source),
-            "PersistentVolumeClaim" | "VolumeSnapshot" => Some(Self::Disk),
+            "PersistentVolumeClaim" => Some(Self::Claim),
+            "VolumeSnapshot" => Some(Self::Snapshot),
             _ => None,
         }
     }

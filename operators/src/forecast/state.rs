@@ -19,7 +19,7 @@ pub struct State<'a> {
     uses: usize,
     /// Whether two crons with one name replace each other without end.
     pub(super) never_settles: bool,
-    /// The disks that no cron has imported, by their names.
+    /// The `PersistentVolumeClaim`s that no cron has imported, by their names.
     uploaded: Map<Key, Disk>,
 }
 
@@ -113,18 +113,18 @@ impl<'a> State<'a> {
                 self.crons.insert(real.key.clone(), cron);
             }
         }
-        let disks = objects.of(Kind::Disk);
-        let are_disks_known = disks.is_some();
-        if are_disks_known {
+        let kinds = [Kind::Claim, Kind::Snapshot].map(|kind| objects.of(kind));
+        let are_disks_known = kinds.iter().all(Option::is_some);
+        if kinds.iter().any(Option::is_some) {
             self.disks = Map::new();
         }
-        for real in disks.into_iter().flatten() {
+        for real in kinds.into_iter().flatten().flatten() {
             let key = &real.key;
             let disk = names.get(key).cloned().unwrap_or_else(|| Disk {
                 data_source: key.clone(),
                 origin: Rc::default(),
             });
-            if real.cron.is_none() {
+            if real.kind == Kind::Claim && real.cron.is_none() {
                 self.uploaded.insert(key.clone(), disk.clone());
             }
             names.insert(key.clone(), disk.clone());
@@ -156,7 +156,7 @@ impl<'a> State<'a> {
         self
     }
 
-    /// Where the disks were not read: each cron that has imported one still has it.
+    /// Where not all disks were read: each cron that has imported one still has it.
     fn assume_disks(&mut self) {
         for (key, cron) in &self.crons {
             if let Some(disk) = &cron.disk {
@@ -218,11 +218,11 @@ impl<'a> State<'a> {
                 continue;
             }
             let cron = source.cron.and_then(|index| forecast.crons.get(index));
-            self.put_source(
-                key,
-                source.points_to.as_deref(),
-                cron.filter(|cron| !self.is_uploaded(cron)),
-            );
+            let uploaded = self.uploaded_for(forecast, key);
+            let cron = cron.filter(|_| uploaded.is_none());
+            // A DataSource without a cron is for a claim of its own name.
+            let disk = uploaded.or_else(|| self.uploaded.get(key)).cloned();
+            self.put_source(key, source.points_to.as_deref(), cron, disk);
         }
         for name in &forecast.pointers {
             let entry = forecast
@@ -230,7 +230,7 @@ impl<'a> State<'a> {
                 .get_key_value(&golden.beside(name.as_str()));
             match entry {
                 Some((key, source)) if is_accepted && source.refused.is_none() => {
-                    self.put_source(key, source.points_to.as_deref(), None);
+                    self.put_source(key, source.points_to.as_deref(), None, None);
                 }
                 _ => is_accepted = false,
             }
@@ -238,27 +238,37 @@ impl<'a> State<'a> {
         is_accepted
     }
 
-    /// Whether a disk with the name of a cron's DataSource was uploaded. SSP then makes no cron, unless the DataSource
-    /// already has one.
+    /// The uploaded disk that a DataSource of the bundle is for: the one with its name or, for the default architecture, the
+    /// one with the name before the suffix. SSP then makes no cron, unless the DataSource already has one.
     ///
-    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, dataSourceAutoUpdateEnabled.
-    fn is_uploaded(&self, cron: &Cron) -> bool {
-        let source = self.sources.get(&cron.source);
-        self.uploaded.contains_key(&cron.source)
-            && source.is_none_or(|source| source.cron.is_none())
+    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, dataSourceAutoUpdateEnabled,
+    /// handleDefaultDataSource.
+    fn uploaded_for(&self, forecast: &Forecast<'_>, key: &Key) -> Option<&Disk> {
+        let source = self.sources.get(key);
+        if self.uploaded.is_empty() || source.is_some_and(|source| source.cron.is_some()) {
+            return None;
+        }
+        let unsuffixed = forecast.default_of(key);
+        let unsuffixed = unsuffixed.and_then(|key| self.uploaded.get(key));
+        // A DataSource that is there stays with the disk that it has.
+        let is_kept = |disk: &&Disk| source.is_none_or(|source| source.disk.as_ref() == Some(disk));
+        let unsuffixed = unsuffixed.filter(is_kept);
+        unsuffixed.or_else(|| self.uploaded.get(key))
     }
 
-    fn put_source(&mut self, key: &Key, points_to: Option<&str>, cron: Option<&Cron>) {
+    fn put_source(
+        &mut self,
+        key: &Key,
+        points_to: Option<&str>,
+        cron: Option<&Cron>,
+        disk: Option<Disk>,
+    ) {
         let source = self.sources.or_default(key.clone());
         source.is_of_ssp = true;
         source.cron = cron.map(|cron| Rc::clone(&cron.key.name));
         if cron.is_none() {
-            // A DataSource without a cron is for a PVC of its own name.
             source.points_to = points_to.map(str::to_owned);
-            source.disk = match points_to {
-                Some(_) => None,
-                None => self.uploaded.get(key).cloned(),
-            };
+            source.disk = disk.filter(|_| points_to.is_none());
         }
     }
 
@@ -320,12 +330,11 @@ impl<'a> State<'a> {
 
     /// Whether SSP makes no cron because its disk was uploaded.
     fn is_dropped(&self, forecast: &Forecast<'_>, cron: &Cron) -> bool {
-        !self.uploaded.is_empty()
-            && forecast
-                .data_sources
-                .get(&cron.source)
-                .is_some_and(|source| source.by == CreatedBy::Bundle)
-            && self.is_uploaded(cron)
+        forecast
+            .data_sources
+            .get(&cron.source)
+            .is_some_and(|source| source.by == CreatedBy::Bundle)
+            && self.uploaded_for(forecast, &cron.source).is_some()
     }
 
     /// Creates the crons that were deleted because of their spec.

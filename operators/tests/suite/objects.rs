@@ -87,6 +87,76 @@ fn a_disk_that_was_uploaded_keeps_ssp_from_importing_it() {
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
 }
 
+/// SSP takes it for the DataSource of the default architecture, `fedora-amd64`, whether that one is there or not.
+#[test]
+fn a_disk_that_was_uploaded_without_suffix_is_for_the_default_architecture() {
+    let empty = |kind| json!({"kind": format!("{kind}List"), "items": []});
+    let nothing = [empty("DataImportCron"), empty("DataSource")];
+    let uploaded = [disk("fedora", None)];
+    let golden = |name| {
+        let claim = json!({"pvc": {"name": name, "namespace": "kubevirt-os-images"}});
+        [source("fedora-amd64", &claim, None)]
+    };
+    let mut template = template("@daily");
+    template["spec"]["managedDataSource"] = json!("fedora");
+    template["metadata"]["annotations"] = json!({"ssp.kubevirt.io/dict.architectures": "amd64"});
+    let import = |hco: &mut Value| {
+        hco["spec"]["featureGates"] = json!([{"name": "enableMultiArchBootImageImport"}]);
+    };
+    let (before, after) = (texts(&[], import), texts(&[template], import));
+    for (objects, imported) in [
+        ([&nothing[..], &uploaded].concat(), &[][..]),
+        ([&nothing[..], &uploaded, &golden("fedora")].concat(), &[]),
+        // It had a disk of another name, which is away.
+        (
+            [&nothing[..], &uploaded, &golden("other")].concat(),
+            &["golden-cron-amd64"],
+        ),
+        (nothing.to_vec(), &["golden-cron-amd64"]),
+    ] {
+        let changes = between(&json!(objects), [&before, &after]);
+        let created = changes.crons.unwrap().created;
+        assert_eq!(names(&created), imported, "{objects:?}");
+        assert!(changes.lost_image.is_empty(), "{objects:?}");
+    }
+}
+
+#[test]
+fn a_disk_that_could_not_be_read_is_still_there() {
+    let spec = &template("@daily")["spec"];
+    let snapshot = json!({"snapshot": {"name": "golden-1", "namespace": "kubevirt-os-images"}});
+    let there = [
+        cron("golden-cron", spec, "golden-1", true),
+        source("golden", &snapshot, Some("golden-cron")),
+    ];
+    let claims = json!({"kind": "PersistentVolumeClaimList", "items": []});
+    let snapshots = json!({"kind": "VolumeSnapshotList", "items": []});
+    let lost = |more: &[&Value]| {
+        let more = more.iter().map(|list| (*list).clone());
+        let objects: Vec<Value> = there.iter().cloned().chain(more).collect();
+        names(&from(&objects, &[]).lost_image).join(" ")
+    };
+    assert_eq!(lost(&[]), "golden");
+    assert_eq!(lost(&[&claims]), "golden", "VolumeSnapshots were not read");
+    assert_eq!(lost(&[&snapshots]), "golden", "claims were not read");
+    assert_eq!(lost(&[&claims, &snapshots]), "", "there was no disk");
+}
+
+/// Only a `PersistentVolumeClaim` keeps SSP from importing.
+#[test]
+fn a_volume_snapshot_does_not_keep_ssp_from_importing() {
+    let mut template = template("@daily");
+    template["spec"]["managedDataSource"] = json!("win11");
+    let snapshot = json!({
+        "kind": "VolumeSnapshot",
+        "metadata": {"name": "win11", "namespace": "kubevirt-os-images"},
+    });
+    let crons = json!({"kind": "DataImportCronList", "items": []});
+    let claims = json!({"kind": "PersistentVolumeClaimList", "items": []});
+    let changes = from(&[crons, claims, snapshot], &[template]);
+    assert_eq!(names(&changes.crons.unwrap().created), ["golden-cron"]);
+}
+
 #[test]
 fn a_disk_is_away_with_a_template_that_is_removed() {
     let objects = json!({"kind": "DataImportCronList", "items": [
@@ -129,10 +199,15 @@ fn updated(version: HcoVersion, edit: impl Fn(&mut Value)) -> Changes {
 
 /// What changes in a cluster with these objects if its HyperConverged has these templates.
 fn from(objects: &[Value], templates: &[Value]) -> Changes {
-    let (before, after) = (texts(&[], |_| {}), texts(templates, |_| {}));
-    let (before, after) = (before.cluster().unwrap(), after.cluster().unwrap());
+    let texts = [texts(&[], |_| {}), texts(templates, |_| {})];
+    between(&json!(objects), texts.each_ref())
+}
+
+/// What changes in a cluster with these objects from one HyperConverged to another.
+fn between(objects: &Value, texts: [&Texts; 2]) -> Changes {
+    let [before, after] = texts.map(|texts| texts.cluster().unwrap());
     let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());
-    let objects = json!(objects).to_string();
+    let objects = objects.to_string();
     let objects = Field::root(Json::parse(objects.as_bytes()).unwrap());
     let objects = Objects::read(&objects).unwrap();
     changes(&state(&before, &objects), Ok(&after))

@@ -1,5 +1,4 @@
-//! The virtual machines that a change affects. A disk that exists is not made again: a machine is affected by a boot source
-//! that goes if its disk is still to be made.
+//! The virtual machines that a change affects. A disk that exists is not made again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,9 +71,9 @@ impl Going {
         }
     }
 
-    /// What happens to a disk that is made from one, and why; nothing if it stays.
-    pub(super) fn effect(&self, source: &str) -> Option<(Effect, String)> {
-        let (effect, why) = if self.deleted.contains(source) {
+    /// What happens to a disk that is made from one, and why; nothing if the DataSource keeps its disk.
+    pub(super) fn effect(&self, source: &str) -> Option<(Effect, &'static str)> {
+        Some(if self.deleted.contains(source) {
             (Effect::DiskSourceDeleted, "which is deleted")
         } else if self.lost.contains(source) {
             (Effect::DiskSourceDeleted, "which has no disk any more")
@@ -83,8 +82,20 @@ impl Going {
             (Effect::DiskSourceReplaced, why)
         } else {
             return None;
-        };
-        Some((effect, format!("its disk is made from {source}, {why}")))
+        })
+    }
+}
+
+/// Whether the disks of a virtual machine are made; nothing if its status does not say so.
+///
+/// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus.
+fn has_disks(machine: &Value) -> Option<bool> {
+    match machine.pointer("/status/printableStatus")?.as_str()? {
+        "" | "Unknown" => None,
+        status => Some(!matches!(
+            status,
+            "Provisioning" | "WaitingForVolumeBinding" | "DataVolumeError" | "ErrorPvcNotFound"
+        )),
     }
 }
 
@@ -93,7 +104,16 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     let going = Going::of(compared);
     for machine in compared.snapshot.of("VirtualMachine") {
         for source in sources(&machine) {
-            if let Some((effect, detail)) = going.effect(&source) {
+            if let Some((effect, why)) = going.effect(&source) {
+                let detail = match has_disks(&machine) {
+                    Some(true) => {
+                        format!("its disk was made from {source}, {why}; the disk stays")
+                    }
+                    Some(false) => format!("its disk is still to be made from {source}, {why}"),
+                    None => format!(
+                        "its disk is made from {source}, {why}; a disk that is already made stays"
+                    ),
+                };
                 add(machines, &key(&machine), effect, &detail);
             }
         }

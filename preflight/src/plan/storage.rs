@@ -15,7 +15,8 @@ use crate::stage::Compared;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Storage {
     pub(super) requested: Vec<Disks>,
-    pub(super) released: Vec<Disks>,
+    /// Nothing if the disks were not read.
+    pub(super) released: Option<Vec<Disks>>,
 }
 
 /// Disks of a storage class.
@@ -59,6 +60,7 @@ impl Storage {
             add(&mut requested, field("/storageClassName"), size);
         }
         let deleted: BTreeSet<&str> = changes.deleted.iter().map(Foreign::raw).collect();
+        let is_read = compared.snapshot.has("PersistentVolumeClaim");
         let mut released = Sum::new();
         for claim in compared.snapshot.of("PersistentVolumeClaim") {
             let cron = owner::cron(&claim).unwrap_or_default();
@@ -71,7 +73,7 @@ impl Storage {
         }
         Self {
             requested: listed(requested),
-            released: listed(released),
+            released: is_read.then(|| listed(released)),
         }
     }
 }

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::documents::Document;
+use super::boot_sources::BootSources;
 use super::machines::{Effect, Machine};
-use super::storage::{Disks, readable};
+use super::references::Reference;
+use super::storage::{Disks, Storage, readable};
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
 use crate::leftovers;
@@ -36,7 +37,7 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", plan.object);
     if let Some(denied) = &plan.denied {
-        let _ = writeln!(text, "{RED}denied{RED:#} The policy denies it:");
+        let _ = writeln!(text, "{RED}denied{RED:#} by the policy:");
         for line in lines(denied).lines() {
             let _ = writeln!(text, "  {line}");
         }
@@ -45,7 +46,7 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     head(&mut text, plan);
     boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
-    documents(&mut text, &plan.documents);
+    references(&mut text, &plan.references);
     leftovers::render(&mut text, &plan.leftovers);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
@@ -116,12 +117,21 @@ fn head(text: &mut String, plan: &Plan) {
             Some(names.join(", ")),
         );
     }
+    let Change { before, after } = &plan.control_plane;
+    if before != after {
+        let listed = |architectures: &[Foreign]| {
+            let names: Vec<String> = architectures.iter().map(Foreign::to_string).collect();
+            (!names.is_empty()).then(|| names.join(", "))
+        };
+        row(text, "control plane", listed(before), listed(after));
+    }
     let Change { before, after } = &plan.default_architecture;
+    let architecture = |value| shown(value).unwrap_or_else(|| "KubeVirt's default".to_owned());
     row(
         text,
         "new VMs without an architecture",
-        shown(before),
-        shown(after),
+        Some(architecture(before)),
+        Some(architecture(after)),
     );
 }
 
@@ -191,7 +201,17 @@ fn boot_sources(text: &mut String, plan: &Plan) {
         }
     }
     if rows.is_empty() && created + deleted == 0 {
-        let _ = writeln!(text, "  nothing changes");
+        let unread = ["DataImportCron", "DataSource"];
+        let is_known = !plan.unread.iter().any(|it| unread.contains(&it.kind));
+        let _ = writeln!(
+            text,
+            "  {}",
+            if is_known {
+                "nothing changes"
+            } else {
+                "no change is known: not all boot sources of the cluster were read"
+            }
+        );
     }
 }
 
@@ -265,7 +285,6 @@ fn rows(plan: &Plan) -> (BTreeMap<String, Row>, usize, usize) {
         };
         put(key.raw(), Sign::Disturbed, what.to_owned());
     }
-    let mut without_disk = (0, 0);
     for key in &changes.lost_image {
         let what = match sources.pointed_to.get(key.raw()) {
             _ if !is_in(&changes.data_sources.deleted, key.raw()) => {
@@ -276,14 +295,44 @@ fn rows(plan: &Plan) -> (BTreeMap<String, Row>, usize, usize) {
         };
         put(key.raw(), Sign::Gone, what);
     }
+    let (created, deleted) = without_disk(sources, &mut rows);
+    (rows, created, deleted)
+}
+
+/// Adds what becomes of the DataSources of templates that have no disk of their own. Returns how many other ones are
+/// created and deleted: those belong to VM templates.
+fn without_disk(sources: &BootSources, rows: &mut BTreeMap<String, Row>) -> (usize, usize) {
+    let changes = &sources.changes.data_sources;
+    let (mut created, mut deleted) = (0, 0);
     let shown = |rows: &BTreeMap<String, Row>, key: &Foreign| rows.contains_key(key.raw());
-    for key in &changes.data_sources.created {
-        without_disk.0 += usize::from(!shown(&rows, key));
+    for key in &changes.created {
+        let what = match sources.points_to.get(key.raw()) {
+            _ if shown(rows, key) => continue,
+            Some(Some(other)) => format!("points to {other}"),
+            Some(None) => "created without a disk".to_owned(),
+            None => {
+                created += 1;
+                continue;
+            }
+        };
+        rows.insert(key.raw().to_owned(), (Sign::New, what));
     }
-    for key in &changes.data_sources.deleted {
-        without_disk.1 += usize::from(!shown(&rows, key));
+    for key in &changes.deleted {
+        let pointed_to = sources.pointed_to.get(key.raw());
+        let what = match (pointed_to, sources.points_to.get(key.raw())) {
+            _ if shown(rows, key) => continue,
+            (Some(other), Some(_)) | (None, Some(Some(other))) => {
+                format!("deleted; it pointed to {other}")
+            }
+            (None, Some(None)) => "deleted; it had no disk".to_owned(),
+            (_, None) => {
+                deleted += 1;
+                continue;
+            }
+        };
+        rows.insert(key.raw().to_owned(), (Sign::Gone, what));
     }
-    (rows, without_disk.0, without_disk.1)
+    (created, deleted)
 }
 
 impl Sign {
@@ -317,38 +366,29 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
         }
         let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {names}: {detail}");
     }
-    let is_source = |it: &Machine| {
-        matches!(
-            it.effect,
-            Effect::DiskSourceDeleted | Effect::DiskSourceReplaced
-        )
-    };
-    if machines.iter().any(is_source) {
-        let _ = writeln!(
-            text,
-            "    {DIM}disks that VMs already have stay; new disks wait until the boot source has a disk{DIM:#}"
-        );
-    }
 }
 
-fn documents(text: &mut String, documents: &[Document]) {
-    if documents.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "\n{BOLD}other documents of -f{BOLD:#}");
-    for document in documents {
-        let Document {
-            file,
-            line,
-            kind,
-            name,
-            detail,
-            ..
-        } = document;
-        let _ = writeln!(
-            text,
-            "  {YELLOW}!{YELLOW:#} {file}:{line}: {kind} {name}: {detail}"
-        );
+fn references(text: &mut String, references: &[Reference]) {
+    for (heading, is_in_file) in [
+        ("DataVolumes and VM templates", false),
+        ("other documents of -f", true),
+    ] {
+        let of_heading = |it: &&Reference| it.file.is_some() == is_in_file;
+        let mut references = references.iter().filter(of_heading).peekable();
+        if references.peek().is_some() {
+            let _ = writeln!(text, "\n{BOLD}{heading}{BOLD:#}");
+        }
+        for reference in references {
+            let Reference {
+                kind, name, detail, ..
+            } = reference;
+            let _ = write!(text, "  {YELLOW}!{YELLOW:#} ");
+            let _ = match (&reference.file, reference.line) {
+                (Some(file), Some(line)) => write!(text, "{file}:{line}: {kind} {name}"),
+                _ => write!(text, "{kind} {}/{name}", reference.namespace),
+            };
+            let _ = writeln!(text, ": {detail}");
+        }
     }
 }
 
@@ -363,14 +403,22 @@ fn storage(text: &mut String, plan: &Plan) {
         (number, size)
     };
     let mut parts = Vec::new();
+    let Storage {
+        requested,
+        released,
+    } = &plan.storage;
     for (disks, what) in [
-        (&plan.storage.requested, "requested"),
-        (&plan.storage.released, "released"),
+        (Some(requested), "requested"),
+        (released.as_ref(), "released"),
     ] {
-        let (number, size) = sum(disks);
+        let (number, size) = sum(disks.map_or(&[], Vec::as_slice));
         if number > 0 {
             parts.push(format!("{} with {size} {what}", count(number, "disk")));
         }
+    }
+    let crons = plan.crons.as_ref();
+    if released.is_none() && crons.is_some_and(|crons| !crons.deleted.is_empty()) {
+        parts.push("what is released is not known".to_owned());
     }
     if !parts.is_empty() {
         let _ = writeln!(text, "\n{BOLD}storage{BOLD:#}\n  {}", parts.join(", "));

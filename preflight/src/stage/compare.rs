@@ -1,5 +1,6 @@
 //! From the command line of `plan` and of `status` to two reports: of what is, and of what will be.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -77,7 +78,11 @@ pub(crate) fn compare<'s>(
     };
     let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
     let (nodes, leaving) = match (&args.nodes, &args.what_if) {
-        (Some(path), _) => (nodes_of(path, &question)?.into(), Vec::new()),
+        (Some(path), _) => {
+            let nodes = nodes_of(path, &question)?;
+            let leaving = leaving(&is_nodes, &nodes);
+            (nodes.into(), leaving)
+        }
         (None, Some(what_if)) => {
             let (nodes, leaving) = what_if.apply(&is_nodes)?;
             (nodes.into(), leaving)
@@ -374,6 +379,13 @@ fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Value>> {
         bail!("--nodes {}: there are no nodes", path.display());
     }
     Ok(nodes)
+}
+
+/// The names of the nodes that there will not be any more.
+fn leaving(before: &[Value], after: &[Value]) -> Vec<String> {
+    let after: BTreeSet<&str> = after.iter().map(name).collect();
+    let leaving = before.iter().map(name).filter(|name| !after.contains(name));
+    leaving.map(str::to_owned).collect()
 }
 
 /// What the module compares with.

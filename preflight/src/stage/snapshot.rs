@@ -61,7 +61,7 @@ const POLICY: &[&str] = &[
 ];
 
 /// They are in the order of a snapshot. Disks are behind what names them.
-pub(crate) const KINDS: [Kind; 13] = [
+pub(crate) const KINDS: [Kind; 14] = [
     Kind {
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
@@ -118,6 +118,7 @@ pub(crate) const KINDS: [Kind; 13] = [
         fields: &[
             "/spec/template/spec/architecture",
             "/spec/dataVolumeTemplates",
+            "/status/printableStatus",
         ],
     },
     Kind {
@@ -131,14 +132,23 @@ pub(crate) const KINDS: [Kind; 13] = [
         name: DATA_VOLUME,
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/datavolumes",
-        readers: OF_STATUS,
+        readers: BOTH,
         fields: &[
             CRON,
+            CREATED_BY,
+            "/spec/sourceRef",
             "/status/phase",
             "/status/progress",
             "/status/restartCount",
             CONDITIONS,
         ],
+    },
+    Kind {
+        name: TEMPLATE,
+        api_version: "template.openshift.io/v1",
+        path: "/apis/template.openshift.io/v1/templates",
+        readers: OF_PLAN,
+        fields: &["/objects", "/parameters"],
     },
     Kind {
         name: "SSP",
@@ -201,8 +211,14 @@ const NAMESPACE: &str = "Namespace";
 /// The group of HyperConvergeds.
 const GROUP: &str = "hco.kubevirt.io";
 
-/// Those of virtual machines are not read.
+/// Those of DataImportCrons are read, and those that are still to be made from a DataSource.
 const DATA_VOLUME: &str = "DataVolume";
+
+/// The label of a `DataVolume` of a virtual machine, which names the DataSource itself.
+const CREATED_BY: &str = "/metadata/labels/kubevirt.io~1created-by";
+
+/// VM templates of OpenShift.
+const TEMPLATE: &str = "Template";
 
 /// The annotations of a HyperConverged that are read.
 const READ: [&str; 5] = [
@@ -416,17 +432,9 @@ impl Snapshot {
 
     /// The lists that the module compares with: a kind that was not read is as the module forecasts it.
     pub(crate) fn before(&self) -> Vec<Value> {
-        // With VolumeSnapshots alone, all other disks would be missing: each DataImportCron is then taken to have the disk
-        // that it has imported.
-        let are_disks_read = self.has("PersistentVolumeClaim");
-        let kinds = KINDS.iter().filter(|kind| {
-            let is_read = if DISKS.contains(&kind.name) {
-                are_disks_read
-            } else {
-                self.has(kind.name)
-            };
-            BOOT_SOURCES.contains(&kind.name) && is_read
-        });
+        let kinds = KINDS
+            .iter()
+            .filter(|kind| BOOT_SOURCES.contains(&kind.name) && self.has(kind.name));
         let lists = kinds.filter_map(|kind| {
             let items: Vec<Value> = self.of(kind.name).collect();
             serde_json::to_value(kind.list(&items)).ok()
@@ -462,8 +470,8 @@ impl Snapshot {
         Ok(serde_json::to_string_pretty(&list)? + "\n")
     }
 
-    /// Replaces the names of virtual machines: the n-th one is `vm-n`. A disk that no boot source names can have the name of
-    /// one, so it is left out.
+    /// Replaces the names of virtual machines: the n-th one is `vm-n`. A disk or a `DataVolume` that belongs to no boot source
+    /// can have the name of one, so it is left out.
     pub(crate) fn redact(&mut self) {
         let mut names = BTreeMap::new();
         for kind in ["VirtualMachine", "VirtualMachineInstance"] {
@@ -477,6 +485,9 @@ impl Snapshot {
                 *name = json!(format!("vm-{number}"));
                 *text = to_text(&object);
             }
+        }
+        if let Some(volumes) = self.objects.get_mut(DATA_VOLUME) {
+            volumes.retain(|text| of_text(text).pointer(CRON).is_some());
         }
         let mut disks = Disks::of(self);
         disks.namespaces = BTreeSet::new();
@@ -589,7 +600,14 @@ impl Kind {
     fn keeps(&self, object: &Value, disks: Option<&Disks>) -> bool {
         let group = object.pointer("/spec/policies").and_then(Value::as_object);
         match self.name {
-            DATA_VOLUME => object.pointer(CRON).is_some(),
+            DATA_VOLUME => {
+                let phase = object.pointer("/status/phase").and_then(Value::as_str);
+                let is_to_be_made = object.pointer("/spec/sourceRef").is_some()
+                    && object.pointer(CREATED_BY).is_none()
+                    && phase != Some("Succeeded");
+                object.pointer(CRON).is_some() || is_to_be_made
+            }
+            TEMPLATE => object.get("objects").is_some(),
             kind if DISKS.contains(&kind) => disks.is_none_or(|disks| disks.has(object)),
             "ClusterAdmissionPolicy" | "AdmissionPolicy" => {
                 object.get("spec").is_some_and(policy::is_ours)
@@ -619,12 +637,8 @@ impl Kind {
                 put(&mut reduced, pointer, value.clone());
             }
         }
-        // Of the disks of a virtual machine, only what they are made from.
-        if let Some(disks) = reduced.pointer_mut("/spec/dataVolumeTemplates") {
-            for disk in disks.as_array_mut().into_iter().flatten() {
-                *disk = json!({"spec": {"sourceRef": disk.pointer("/spec/sourceRef")}});
-            }
-        }
+        reduce_disks(&mut reduced);
+        reduce_template(&mut reduced);
         // Of the members of a policy group, only which module they run.
         let members = reduced.pointer_mut("/spec/policies");
         for member in members.and_then(Value::as_object_mut).into_iter().flatten() {
@@ -632,6 +646,54 @@ impl Kind {
         }
         mask(&mut reduced);
         reduced
+    }
+}
+
+/// Of the disks of a virtual machine, only what they are made from is kept.
+fn reduce_disks(machine: &mut Value) {
+    let disks = machine.pointer_mut("/spec/dataVolumeTemplates");
+    for disk in disks.and_then(Value::as_array_mut).into_iter().flatten() {
+        *disk = json!({"spec": {"sourceRef": disk.pointer("/spec/sourceRef")}});
+    }
+}
+
+/// Of a VM template, only the virtual machines whose disks are made from something are kept, and the parameters that stand
+/// there.
+fn reduce_template(template: &mut Value) {
+    let mut machines = Vec::new();
+    for machine in template
+        .get("objects")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let mut reduced = json!({});
+        for pointer in ["/metadata/namespace", "/spec/dataVolumeTemplates"] {
+            if let Some(value) = machine.pointer(pointer) {
+                put(&mut reduced, pointer, value.clone());
+            }
+        }
+        reduce_disks(&mut reduced);
+        machines.extend(reduced.get("spec").is_some().then_some(reduced));
+    }
+    let Some(fields) = template.as_object_mut() else {
+        return;
+    };
+    if machines.is_empty() {
+        fields.remove("objects");
+        fields.remove("parameters");
+        return;
+    }
+    let machines = Value::Array(machines);
+    let text = machines.to_string();
+    fields.insert("objects".to_owned(), machines);
+    if let Some(parameters) = fields.get_mut("parameters").and_then(Value::as_array_mut) {
+        parameters.retain_mut(|parameter| {
+            let name = parameter.get("name").and_then(Value::as_str);
+            let is_named = name.is_some_and(|name| text.contains(&format!("${{{name}}}")));
+            *parameter = json!({"name": parameter.get("name"), "value": parameter.get("value")});
+            is_named
+        });
     }
 }
 

@@ -39,22 +39,60 @@ impl<'w> BootSources<'w> {
     /// Without any.
     pub(super) fn new(world: &'w World<'w>) -> Self {
         world.set_nodes("mixed");
-        let api = world.api();
+        let cluster = Self { world };
         for (name, path) in SERVED {
             let object: Value = yaml_serde::from_str(&crd(name)).expect("a manifest");
-            let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-            api.must("POST", crds, Some(&object));
-            until("the objects are served", || {
-                match api.text(&format!("/apis/{path}"))? {
-                    (status, _) if status.is_success() => Ok(()),
-                    (status, body) => Err(format!("{status}: {body}")),
-                }
-            });
+            cluster.serves(&object, path);
         }
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": GOLDEN}});
-        api.must("POST", "/api/v1/namespaces", Some(&namespace));
-        Self { world }
+        let namespaces = "/api/v1/namespaces";
+        world.api().must("POST", namespaces, Some(&namespace));
+        cluster
+    }
+
+    /// Adds a kind of object.
+    fn serves(&self, crd: &Value, path: &str) {
+        let api = self.world.api();
+        let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        api.must("POST", crds, Some(crd));
+        until("the objects are served", || {
+            match api.text(&format!("/apis/{path}"))? {
+                (status, _) if status.is_success() => Ok(()),
+                (status, body) => Err(format!("{status}: {body}")),
+            }
+        });
+    }
+
+    /// A VM template of OpenShift, whose CRD is not one of the operators'. The DataSource is a parameter.
+    pub(super) fn creates_a_vm_template(&self, name: &str, source: &str) {
+        const GROUP: &str = "template.openshift.io";
+        let names = json!({"kind": "Template", "plural": "templates", "singular": "template"});
+        let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let version = json!({
+            "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any},
+        });
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("templates.{GROUP}")},
+            "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
+        });
+        self.serves(&crd, &format!("{GROUP}/v1/templates"));
+        let source_ref =
+            json!({"kind": "DataSource", "name": "${DATA_SOURCE}", "namespace": GOLDEN});
+        let template = json!({
+            "apiVersion": format!("{GROUP}/v1"),
+            "kind": "Template",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "objects": [{
+                "kind": "VirtualMachine",
+                "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source_ref}}]},
+            }],
+            "parameters": [{"name": "DATA_SOURCE", "value": source}],
+        });
+        let path = format!("/apis/{GROUP}/v1/namespaces/{NAMESPACE}/templates");
+        self.world.api().must("POST", &path, Some(&template));
     }
 
     /// The spec of a HyperConverged with these templates alone.

@@ -104,6 +104,7 @@ impl BootSources<'_> {
             &["32 DataSources without a disk are created for VM templates"],
         );
         self.creates_a_machine("web", "mine-arm64");
+        self.creates_a_vm_template("server", "mine-arm64");
         self.plans(
             &["--what-if", "arm64=-2"],
             1,
@@ -112,7 +113,10 @@ impl BootSources<'_> {
                 "- mine-arm64  deleted with its disk",
                 &format!("! {NAMESPACE}/web: no workload node has its architecture arm64 any more: it cannot be scheduled"),
                 &format!(
-                    "! {NAMESPACE}/web: its disk is made from {GOLDEN}/mine-arm64, which is deleted"
+                    "! {NAMESPACE}/web: its disk is made from {GOLDEN}/mine-arm64, which is deleted; a disk that is already made stays"
+                ),
+                &format!(
+                    "! Template {NAMESPACE}/server: its disk is made from {GOLDEN}/mine-arm64, which is deleted"
                 ),
             ],
         );

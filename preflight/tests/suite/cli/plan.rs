@@ -17,6 +17,12 @@ use e2e_tests::{ApiServer, recorded};
 #[case::node_joins("plan --from plan-cluster.yaml --what-if s390x=1", 0)]
 #[case::nodes_stated("plan --from plan-cluster.yaml --nodes nodes.yaml", 1)]
 #[case::upgraded("plan --from plan-cluster.yaml --hco-version 4.23", 0)]
+#[case::older("plan --from plan-objects.yaml --hco-version 1.17 -q", 0)]
+#[case::control_plane_joins("plan --from plan-objects.yaml --what-if control-plane:arm64=1 -q", 0)]
+#[case::stopped(
+    "plan -f plan-stopped.yaml --settings settings-stopped.yaml --from plan-objects.yaml -q",
+    1
+)]
 #[case::documents("plan -f plan-documents.yaml --from plan-cluster.yaml -q", 1)]
 #[case::documents_in_json("plan -f plan-documents.yaml --from plan-cluster.yaml -q -o json", 1)]
 #[case::denied("plan -f plan-denied.yaml --from plan-cluster.yaml", 1)]
@@ -58,6 +64,8 @@ fn lists(answer: impl Fn(&str) -> Value) -> Vec<Value> {
         "/apis/snapshot.storage.k8s.io/v1/volumesnapshots",
         "/apis/kubevirt.io/v1/virtualmachines",
         "/apis/kubevirt.io/v1/virtualmachineinstances",
+        "/apis/cdi.kubevirt.io/v1beta1/datavolumes",
+        "/apis/template.openshift.io/v1/templates",
     ] {
         let mut answer = answer(path);
         answer["as"] = json!("admin");
@@ -85,6 +93,27 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
                 "volumes": [{"cloudInitNoCloud": {"userData": "hunter2"}}],
             }}},
         }])),
+        Some("datavolumes") => items(&json!([{
+            "metadata": {"name": "secret-name-disk", "namespace": "default"},
+            "spec": {"sourceRef": {"kind": "DataSource", "name": "fedora"}},
+        }])),
+        Some("templates") => items(&json!([{
+            "metadata": {"name": "my-server", "namespace": "default"},
+            "objects": [
+                {"kind": "Secret", "data": {"password": "hunter2"}},
+                {
+                    "kind": "VirtualMachine",
+                    "spec": {
+                        "dataVolumeTemplates": [{"spec": {"sourceRef": {"kind": "DataSource", "name": "${FROM}"}}}],
+                        "template": {"spec": {"volumes": [{"cloudInitNoCloud": {"userData": "hunter2"}}]}},
+                    },
+                },
+            ],
+            "parameters": [
+                {"name": "FROM", "value": "fedora"},
+                {"name": "PASSWORD", "value": "hunter2"},
+            ],
+        }])),
         // A kind that is not served has no objects.
         Some("volumesnapshots") => json!({"status": 404, "body": {"kind": "Status", "code": 404}}),
         _ => items(&json!([])),
@@ -100,7 +129,9 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
     let taken = on(&format!("snapshot --cluster -o {}", file.display()));
     assert_eq!(taken.status.code(), Some(0), "{taken:?}");
     let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.contains("secret-name"));
+    assert!(
+        text.contains("secret-name") && text.contains("secret-name-disk") && text.contains("FROM")
+    );
     assert!(!text.contains("hunter2"), "{text}");
     let from = run(&format!("plan --from {} {words}", file.display()));
     assert_eq!(

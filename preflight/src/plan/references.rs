@@ -1,4 +1,5 @@
-//! The other documents of `-f`: virtual machines, their disks, and VM templates that name a boot source that goes.
+//! What names a boot source that goes: `DataVolumes` and VM templates of the cluster, and other documents of `-f`. The
+//! virtual machines of the cluster are apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +7,17 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::machines::{Effect, Going, source, sources};
+use crate::failure::Place;
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::stage::Compared;
 
-/// A document whose disk is made from a boot source that goes.
+/// An object whose disk is made from a boot source that goes.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(super) struct Document {
-    pub(super) file: Foreign,
-    pub(super) line: usize,
+pub(super) struct Reference {
+    /// Nothing of one in the cluster.
+    pub(super) file: Option<Foreign>,
+    pub(super) line: Option<usize>,
     pub(super) kind: Foreign,
     pub(super) namespace: Foreign,
     pub(super) name: Foreign,
@@ -22,33 +25,46 @@ pub(super) struct Document {
     pub(super) detail: Foreign,
 }
 
-/// Those that are affected, in the order of the files.
-pub(super) fn affected(compared: &Compared<'_>) -> Vec<Document> {
+/// Those that are affected: of the cluster, then in the order of the files.
+pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
     let going = Going::of(compared);
     let mut affected = BTreeSet::new();
-    for (place, written) in &compared.documents {
-        let object = &written.object.value;
+    let mut add = |object: &Value, place: Option<&Place>| {
         let kind = object.get("kind").and_then(Value::as_str);
         for source in named(object, kind.unwrap_or_default()) {
-            let Some((effect, detail)) = going.effect(&source) else {
+            let Some((effect, why)) = going.effect(&source) else {
                 continue;
             };
             let (namespace, name) = parts(&key(object));
-            affected.insert(Document {
-                file: Foreign::from(&*place.file),
-                line: place.line,
+            affected.insert(Reference {
+                file: place.map(|place| Foreign::from(&*place.file)),
+                line: place.map(|place| place.line),
                 kind: Foreign::from(kind.unwrap_or_default()),
                 namespace,
                 name,
                 effect,
-                detail: Foreign::from(&*detail),
+                detail: Foreign::from(&*format!("its disk is made from {source}, {why}")),
             });
         }
+    };
+    for kind in ["DataVolume", "Template"] {
+        let objects = compared.snapshot.of(kind);
+        for object in objects.filter(|object| !is_made(object)) {
+            add(&object, None);
+        }
+    }
+    for (place, written) in &compared.documents {
+        add(&written.object.value, Some(place));
     }
     affected.into_iter().collect()
 }
 
-/// The DataSources that a document names.
+/// Whether the disk of a `DataVolume` is made.
+fn is_made(object: &Value) -> bool {
+    object.pointer("/status/phase").and_then(Value::as_str) == Some("Succeeded")
+}
+
+/// The DataSources that an object names.
 fn named(object: &Value, kind: &str) -> Vec<String> {
     let own = object.pointer("/metadata/namespace");
     match kind {
