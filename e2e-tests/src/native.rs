@@ -57,7 +57,12 @@ impl<'c> Judged<'c> {
         let wanted = self.case.expect.sorted();
         let object = &self.case.request()["object"];
         let came_to = self.case.expect.of(object, &self.verdict, asked > 0);
-        (came_to != wanted || asked > 1)
-            .then(|| format!("  wanted  {wanted:?}\n  came to {came_to:?}\n  asked {asked} times"))
+        if came_to != wanted || asked > 1 {
+            return Some(format!(
+                "  wanted  {wanted:?}\n  came to {came_to:?}\n  asked {asked} times"
+            ));
+        }
+        let [verdict, report] = [&self.verdict, &self.report].map(|it| (it.allowed, it.code));
+        (verdict != report).then(|| format!("  validate {verdict:?}\n  report {report:?}"))
     }
 }

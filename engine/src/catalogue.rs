@@ -1,6 +1,6 @@
 //! The rules: their names, their default levels, and what each one is about.
 //!
-//! The order is that of the paragraphs of a message, and decides nothing else.
+//! The order is that of the paragraphs of a message, of its patches and warnings, and of repairs.
 
 use crate::rule::{Level, Reads, Repairs, Rule};
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kubernetes::json::{Json, Kind, with_whole_characters};
+use kubernetes::json::{Json, Kind};
 
 /// The fields of SSP that HCO sets from the templates and the nodes.
 pub(crate) const IN_SSP: [&str; 3] = [
@@ -14,8 +14,7 @@ pub(crate) const IN_SSP: [&str; 3] = [
 /// Whether a patch changes one of these fields, or cannot be applied at all.
 pub(crate) fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
     let Some(patch) = patch else { return false };
-    let text = with_whole_characters(patch);
-    operations(&text).is_none_or(|operations| {
+    operations(patch).is_none_or(|operations| {
         let mut operations = operations.iter();
         operations.any(|it| !it.is_applicable() || it.touched(fields).is_some())
     })

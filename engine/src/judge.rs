@@ -12,12 +12,12 @@ use crate::cluster::Cluster;
 use crate::comparison::Comparison;
 use crate::facts::Facts;
 use crate::images::Registries;
-use crate::judgement::{self, Policy};
 use crate::nodes::{Nodes, NodesError};
 use crate::render::{self, Detail, ObjectName};
 use crate::repair::{self, Plan, Step};
 use crate::report::Report;
 use crate::settings::{GoldenImages, Settings};
+use crate::stages::{self, Policy};
 use crate::version::Version;
 
 /// Judges the payload of waPC's `validate`: `{"request": …, "settings": …}`.
@@ -254,8 +254,8 @@ impl Case<'_> {
             is_complete: self.detail == Detail::Everything,
             objects: self.comparison.map(|it| &it.objects),
         };
-        judgement::judge(&facts, object, policy, |facts, judged| {
-            let report = render::judged(
+        stages::run(&facts, object, policy, |facts, judged| {
+            let report = render::report(
                 &self.name,
                 facts,
                 settings,

@@ -17,6 +17,7 @@
 
 mod architecture;
 mod catalogue;
+mod checked_rule;
 mod cluster;
 mod comparison;
 mod facts;
@@ -25,8 +26,6 @@ mod fix;
 mod images;
 mod jsonpatch;
 mod judge;
-mod judged;
-mod judgement;
 mod look_up;
 mod nodes;
 mod remedies;
@@ -37,6 +36,7 @@ mod report;
 mod rule;
 mod rules;
 mod settings;
+mod stages;
 mod version;
 mod words;
 

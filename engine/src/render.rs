@@ -20,9 +20,9 @@ use operators::kubevirt::default_architecture::default_architecture;
 use operators::ssp::architecture::is_known;
 
 use crate::catalogue::NODES_UNREADABLE;
+use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
 use crate::finding::{Outcome, Shown};
-use crate::judged::Judged;
 use crate::remedy::Remedy;
 use crate::repair::Step;
 use crate::report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
@@ -142,27 +142,27 @@ pub(crate) fn placement_too_long(
 }
 
 /// What the rules found.
-pub(crate) fn judged(
+pub(crate) fn report(
     object: &ObjectName<'_>,
     facts: &Facts<'_>,
     settings: &Settings,
-    judged: &[Judged<'_>],
+    checked: &[CheckedRule<'_>],
     repairs: &[Step],
     obstacle: Option<&str>,
     detail: Detail,
 ) -> Report {
-    let denies = |judged: &&Judged<'_>| judged.found.count(Outcome::Deny) > 0;
-    let denying: Vec<_> = judged.iter().filter(denies).collect();
+    let denies = |checked: &&CheckedRule<'_>| checked.found.count(Outcome::Deny) > 0;
+    let denying: Vec<_> = checked.iter().filter(denies).collect();
     let code = match denying.as_slice() {
         [] => None,
-        [judged] if judged.rule.id == NODES_UNREADABLE.id => Some(INTERNAL_ERROR),
+        [checked] if checked.rule.id == NODES_UNREADABLE.id => Some(INTERNAL_ERROR),
         _ => Some(FORBIDDEN),
     };
     let is_report = detail == Detail::Everything;
     let census = facts.census_if_read();
     let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
     let mut done = Vec::new();
-    let rules: Vec<Written<'_>> = judged
+    let rules: Vec<Written<'_>> = checked
         .iter()
         .map(|it| Written::new(it, &mut done))
         .collect();
@@ -201,41 +201,41 @@ pub(crate) fn judged(
     }
     report.message = message;
     report.warnings = warnings::warnings(&report, &rules, settings.denials_as_warnings, obstacle);
-    report.audit_annotations = audit::annotations(&report, judged, repairs);
+    report.audit_annotations = audit::annotations(&report, checked, repairs);
     report.findings = rules.into_iter().flat_map(|rule| rule.findings).collect();
     report
 }
 
 /// The findings of one rule, as the report shows them.
 struct Written<'j> {
-    judged: &'j Judged<'j>,
+    checked: &'j CheckedRule<'j>,
     findings: Vec<FindingReport>,
 }
 
 impl<'j> Written<'j> {
     /// `done` are the edits of recommended remedies that several rules share. They are made once.
-    fn new(judged: &'j Judged<'_>, done: &mut Vec<Edit>) -> Self {
+    fn new(checked: &'j CheckedRule<'_>, done: &mut Vec<Edit>) -> Self {
         let mut findings = Vec::new();
-        for (shown, remedies) in judged.found.shown.iter().zip(&judged.remedies) {
+        for (shown, remedies) in checked.found.shown.iter().zip(&checked.remedies) {
             if shown.is_reported {
-                findings.push(finding(judged.rule, shown, remedies, done));
+                findings.push(finding(checked.rule, shown, remedies, done));
             }
         }
-        Self { judged, findings }
+        Self { checked, findings }
     }
 
     /// The findings with this outcome that are shown, and the number of the others.
     fn with(&self, outcome: Outcome) -> (Vec<&FindingReport>, usize) {
         let shown = self.findings.iter();
         let shown: Vec<_> = shown.filter(|finding| finding.level == outcome).collect();
-        let more = self.judged.found.count(outcome) - shown.len();
+        let more = self.checked.found.count(outcome) - shown.len();
         (shown, more)
     }
 
     /// The number of findings that are not shown.
     fn omitted(&self) -> usize {
         let outcomes = [Outcome::Deny, Outcome::Warn, Outcome::Carried];
-        let all: usize = outcomes.map(|it| self.judged.found.count(it)).iter().sum();
+        let all: usize = outcomes.map(|it| self.checked.found.count(it)).iter().sum();
         all - self.findings.len()
     }
 }

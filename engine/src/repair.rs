@@ -7,10 +7,11 @@ use kubernetes::json::Json;
 use kubernetes::text::{cut, quote};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::hyperconverged::{HyperConverged, Sent};
+use operators::ssp::architecture::knows_all;
 
+use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
 use crate::finding::Outcome;
-use crate::judged::Judged;
 use crate::remedies::set_import;
 use crate::remedy::Repair;
 use crate::report::Report;
@@ -57,11 +58,11 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// The repairs of the findings that are not carried over from the old object.
-    pub(crate) fn new(facts: &Facts<'_>, settings: &Settings, judged: &[Judged<'_>]) -> Self {
+    pub(crate) fn new(facts: &Facts<'_>, settings: &Settings, checked: &[CheckedRule<'_>]) -> Self {
         let mut plan = Self::default();
-        for rule in judged {
+        for rule in checked {
             if let Some(wanted) = settings.repair(rule.rule) {
-                plan.add(rule, facts, wanted, &untouchable(settings, judged, wanted));
+                plan.add(rule, facts, wanted, &untouchable(settings, checked, wanted));
             }
         }
         plan
@@ -69,14 +70,14 @@ impl Plan {
 
     fn add(
         &mut self,
-        judged: &Judged<'_>,
+        checked: &CheckedRule<'_>,
         facts: &Facts<'_>,
         wanted: &Repair,
         untouchable: &Set<&str>,
     ) {
-        let rule = judged.rule;
+        let rule = checked.rule;
         let mut last = None;
-        for (shown, remedies) in judged.found.shown.iter().zip(&judged.remedies) {
+        for (shown, remedies) in checked.found.shown.iter().zip(&checked.remedies) {
             // The findings about a template have one remedy and are adjacent. Compared by address, because two
             // templates can have the same name.
             let address = shown.template.map(str::as_ptr);
@@ -119,17 +120,21 @@ impl Plan {
 }
 
 /// The templates whose annotation has an entry that no repair may change: it is carried over, or its rule has no repair.
-fn untouchable<'a>(settings: &Settings, judged: &[Judged<'a>], wanted: &Repair) -> Set<&'a str> {
+fn untouchable<'a>(
+    settings: &Settings,
+    checked: &[CheckedRule<'a>],
+    wanted: &Repair,
+) -> Set<&'a str> {
     let mut kept = Set::new();
     if !matches!(wanted, Repair::Normalise | Repair::FromImage) {
         return kept;
     }
-    for judged in judged
+    for checked in checked
         .iter()
         .filter(|it| it.rule.repairs == Repairs::Normalise)
     {
-        let is_repaired = settings.repair(judged.rule).is_some();
-        let templates = judged.found.templates.iter();
+        let is_repaired = settings.repair(checked.rule).is_some();
+        let templates = checked.found.templates.iter();
         let templates = templates.filter(|(_, outcomes)| !is_repaired || outcomes.is_any_carried);
         kept.extend(templates.map(|(name, _)| *name));
     }
@@ -145,6 +150,9 @@ fn obstacle(
     repair: &Repair,
 ) -> Option<String> {
     let why = match repair {
+        Repair::EnableImport if facts.census_if_read().is_some_and(knows_all) => {
+            "the fix cannot be applied automatically".to_owned()
+        }
         Repair::EnableImport => {
             "the SSP operator does not support the architectures of the cluster".to_owned()
         }
@@ -212,8 +220,8 @@ pub(crate) fn repair(
         let read = sent.and_then(|json| Some((json, Sent::new(json, version).read().ok()?)));
         let (json, hco) =
             read.ok_or("No repair was applied: the repaired object cannot be read.")?;
-        let (judged, next) = judge(json, &hco, &made);
-        (report, plan) = (Some(judged), next);
+        let (new, next) = judge(json, &hco, &made);
+        (report, plan) = (Some(new), next);
     }
     Err("No repair was applied: each repair made another repair necessary.".to_owned())
 }

@@ -52,9 +52,13 @@ pub(crate) fn refusal(refusal: &Refusal) -> String {
             "the registry must have either a URL or an image stream".to_owned()
         }
         Refusal::UrlInvalid(url) => format!("the URL {} is not valid", quote(url)),
-        Refusal::UrlScheme(scheme) => {
-            format!("the scheme {} of the URL is not docker", quote(scheme))
+        Refusal::UrlScheme(scheme) if scheme.is_empty() => {
+            "the URL has no scheme, such as docker://".to_owned()
         }
+        Refusal::UrlScheme(scheme) => format!(
+            "the scheme {} of the URL is not docker or oci-archive",
+            quote(scheme)
+        ),
         Refusal::PullMethodUnknown(method) => {
             format!("the pull method {} is neither pod nor node", quote(method))
         }

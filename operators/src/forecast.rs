@@ -84,7 +84,7 @@ enum Yield {
 /// A cron that is missing because of another template.
 #[derive(Debug, Clone)]
 pub struct Lost {
-    /// The cron. Its verdict is not known.
+    /// The index of its template.
     pub template: usize,
     /// Its namespace and name.
     pub key: Key,
@@ -182,7 +182,7 @@ impl<'a> Forecast<'a> {
     ///
     /// HCO or SSP refuses the whole object. Then everything stays as it was.
     pub fn new(given: &Given<'a>) -> Result<Self, Refused<'a>> {
-        if is_refused_by_hco(given.hco, given.common) {
+        if is_refused_by_hco(given.hco, given.common, given.version) {
             return Err(Refused::ByHco);
         }
         Self::despite_hco(given)
@@ -380,11 +380,31 @@ impl<'a> Forecast<'a> {
         self.data_sources.iter().filter(move |(key, source)| {
             let names = [Some(&*key.name), source.points_to.as_deref()];
             names.into_iter().flatten().any(|name| {
-                let unsuffixed = Architecture::ALL.into_iter().filter_map(|architecture| {
-                    name.strip_suffix(architecture.name())?.strip_suffix('-')
-                });
-                unsuffixed.chain([name]).any(|name| managed.contains(name))
+                let mut names = unsuffixed(name).chain([name]);
+                names.any(|name| managed.contains(name))
             })
+        })
+    }
+
+    /// The managedDataSource of a template.
+    pub fn managed_data_source(&self, template: &str) -> Option<&str> {
+        let mut templates = self.templates.iter();
+        let template = templates.find(|it| it.name == template)?;
+        Some(&template.spec.managed_data_source)
+    }
+
+    /// The first cron of each template of the spec for which there is something to say, with the index of its template. A
+    /// template has a cron for each architecture, one after the other; nobody can correct a template that HCO ships.
+    pub fn first_of_templates<'f, R>(
+        &'f self,
+        of: impl Fn(&'f Cron) -> Option<R>,
+    ) -> impl Iterator<Item = (&'f HandedOver<'a>, usize, R)> {
+        let mut last = None;
+        self.crons.iter().filter_map(move |cron| {
+            let said = of(cron)?;
+            let is_first = last.replace(cron.template) != Some(cron.template);
+            let template = self.templates.get(cron.template).filter(|_| is_first)?;
+            Some((template, template.index?, said))
         })
     }
 
@@ -436,14 +456,25 @@ impl<'a> Forecast<'a> {
     }
 }
 
+/// What the name of a DataSource is without the suffix of an architecture, if it has one.
+pub fn unsuffixed(name: &str) -> impl Iterator<Item = &str> {
+    Architecture::ALL
+        .into_iter()
+        .filter_map(move |architecture| name.strip_suffix(architecture.name())?.strip_suffix('-'))
+}
+
 /// Whether HCO's webhook refuses an object, or its reconcile fails.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateHyperConverged.
-fn is_refused_by_hco(hco: &HyperConverged<'_>, common: &CommonTemplates) -> bool {
+fn is_refused_by_hco(
+    hco: &HyperConverged<'_>,
+    common: &CommonTemplates,
+    version: HcoVersion,
+) -> bool {
     let mut names = Set::new();
     !hco.placement.errors().is_empty()
         || !hco.infra_errors.is_empty()
-        || hco.import.v1_only.is_err()
+        || version.reads_v1_only_fields() && hco.import.v1_only.is_err()
         || hco.templates.iter().any(|template| {
             invalid(template, hco, common).is_some() || !names.insert(template.name.as_str())
         })

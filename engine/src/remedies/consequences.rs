@@ -4,15 +4,14 @@ use kubernetes::sorted::Set;
 
 use kubernetes::edit::{self, Edit};
 use kubernetes::json::Json;
-use operators::forecast::{self, State};
+use operators::forecast::{self, State, unsuffixed};
 use operators::hco::hyperconverged::Sent;
 use operators::ssp::data_sources::Key;
 
 use super::Remedies;
+use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
 use crate::finding::Identities;
-use crate::images::Images;
-use crate::judged::Judged;
 use crate::rules::CHECKS;
 
 /// What follows from edits.
@@ -28,10 +27,10 @@ pub(super) struct Consequences {
 impl Remedies<'_, '_> {
     /// Takes back that remedies are complete if the object is denied for another reason once all of them are applied, or if
     /// a boot source has no disk any more.
-    pub(crate) fn confirm(&self, judged: &mut [Judged<'_>]) {
+    pub(crate) fn confirm(&self, checked: &mut [CheckedRule<'_>]) {
         let mut edits: Vec<Edit> = Vec::new();
-        for judged in judged.iter() {
-            for (shown, remedies) in judged.found.shown.iter().zip(&judged.remedies) {
+        for checked in checked.iter() {
+            for (shown, remedies) in checked.found.shown.iter().zip(&checked.remedies) {
                 let recommended = remedies
                     .first()
                     .filter(|it| it.complete && shown.is_reported);
@@ -46,7 +45,7 @@ impl Remedies<'_, '_> {
             return;
         }
         if !self.can_judge_again() {
-            let remedies = judged
+            let remedies = checked
                 .iter_mut()
                 .flat_map(|it| it.remedies.iter_mut().flatten());
             for remedy in remedies {
@@ -60,19 +59,15 @@ impl Remedies<'_, '_> {
         else {
             return;
         };
-        // A disk that the image does not support is not there, although the forecast takes it to be.
-        let lost = match self.facts.images {
-            Images::LookedUp(_) => Set::new(),
-            Images::NotWanted | Images::Skipped => lost,
-        };
+        let lost = self.without_impossible_disks(lost);
         let is_any = |template: &str| !lost.is_empty() || templates.contains(template);
         let is_known = |template: &str| {
-            let mut found = judged.iter().flat_map(|judged| &judged.found.shown);
+            let mut found = checked.iter().flat_map(|checked| &checked.found.shown);
             found.any(|shown| shown.template == Some(template))
         };
         let is_all = !lost.is_empty() || !templates.iter().all(|template| is_known(template));
-        for judged in judged {
-            for (shown, remedies) in judged.found.shown.iter().zip(&mut judged.remedies) {
+        for checked in checked {
+            for (shown, remedies) in checked.found.shown.iter().zip(&mut checked.remedies) {
                 if is_all || is_any(shown.template.unwrap_or_default()) {
                     for remedy in remedies {
                         remedy.complete = false;
@@ -80,6 +75,21 @@ impl Remedies<'_, '_> {
                 }
             }
         }
+    }
+
+    /// A disk of an architecture that the image does not support is not there, although the forecast takes it to be.
+    fn without_impossible_disks(&self, lost: Set<Key>) -> Set<Key> {
+        let known = self.facts.golden_images.iter().filter_map(|image| {
+            let contents = self.facts.contents_of(image)?;
+            contents.ok()?;
+            self.facts.forecast?.managed_data_source(image.name)
+        });
+        let known: Set<&str> = known.collect();
+        let is_possible = |key: &Key| {
+            let mut names = unsuffixed(&key.name).chain([&*key.name]);
+            !names.any(|name| known.contains(name))
+        };
+        lost.into_iter().filter(is_possible).collect()
     }
 
     /// Whether the object is small enough to be judged a second time. Anything that somebody wrote for a cluster is.

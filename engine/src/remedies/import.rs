@@ -94,10 +94,14 @@ impl Remedies<'_, '_> {
         }
         let command = (is_flag_alone && is_field_alone)
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
-        Remedy::edits(summary, edits)
+        let remedy = Remedy::edits(summary, edits)
             .complete_if(is_all && revealed.is_empty() && !self.skips_images())
-            .with_command(command)
-            .with_repair(Repair::EnableImport)
+            .with_command(command);
+        if lost.is_empty() {
+            remedy.with_repair(Repair::EnableImport)
+        } else {
+            remedy
+        }
     }
 
     /// The annotations that HCO reads or ignores with the import on, and their new values: corrected if the intended

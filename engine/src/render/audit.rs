@@ -5,8 +5,8 @@ use kubernetes::sorted::Map;
 use kubernetes::text::{cut, percent_encode};
 
 use super::NAME;
+use crate::checked_rule::CheckedRule;
 use crate::finding::Outcome;
-use crate::judged::Judged;
 use crate::repair::Step;
 use crate::report::Report;
 use crate::rule::Rule;
@@ -16,11 +16,11 @@ const LIMIT: usize = 16 * 1024;
 
 pub(super) fn annotations(
     report: &Report,
-    judged: &[Judged<'_>],
+    checked: &[CheckedRule<'_>],
     repairs: &[Step],
 ) -> Map<String, String> {
     let pairs = [
-        ("findings", findings(judged)),
+        ("findings", findings(checked)),
         ("repairs", made(repairs)),
         (
             "workload-architectures",
@@ -63,14 +63,14 @@ fn architectures(names: Option<&[String]>) -> Option<String> {
 }
 
 /// `rule-id/template=deny rule-id=warn`: sorted, one word for each rule and template, with its most severe outcome.
-fn findings(judged: &[Judged<'_>]) -> Option<String> {
+fn findings(checked: &[CheckedRule<'_>]) -> Option<String> {
     let mut words = Map::new();
     // The most severe outcome is written last.
     for wanted in [Outcome::Carried, Outcome::Warn, Outcome::Deny] {
-        for judged in judged {
-            let templates = judged.found.templates.iter();
+        for checked in checked {
+            let templates = checked.found.templates.iter();
             for (template, _) in templates.filter(|(_, outcomes)| outcomes.worst == wanted) {
-                words.insert(word(judged.rule, template), wanted.name().to_owned());
+                words.insert(word(checked.rule, template), wanted.name().to_owned());
             }
         }
     }

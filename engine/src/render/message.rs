@@ -23,11 +23,11 @@ pub(super) fn message(object: &ObjectName<'_>, rules: &[Written<'_>]) -> String 
     let count = |rules: &[&Written<'_>]| -> usize {
         let rules = rules.iter();
         rules
-            .map(|rule| rule.judged.found.count(Outcome::Deny))
+            .map(|rule| rule.checked.found.count(Outcome::Deny))
             .sum()
     };
     let denying = rules.iter();
-    let denying = denying.filter(|rule| rule.judged.found.count(Outcome::Deny) > 0);
+    let denying = denying.filter(|rule| rule.checked.found.count(Outcome::Deny) > 0);
     let denying: Vec<&Written<'_>> = denying.collect();
     let all = count(&denying);
     let s = if all == 1 { "" } else { "s" };
@@ -51,7 +51,7 @@ fn paragraph(rule: &Written<'_>) -> String {
     };
     let mut text = format!(
         "\n\n[{}] {}\n{}",
-        rule.judged.rule.id, first.path, first.fact
+        rule.checked.rule.id, first.path, first.fact
     );
     text.push_str(&also(first, others, more));
     let mut fixes = vec![first.fix.as_str()];
@@ -117,8 +117,8 @@ mod tests {
 
     use super::*;
     use crate::catalogue::ARCHITECTURES_UNTIDY;
+    use crate::checked_rule::CheckedRule;
     use crate::finding::Found;
-    use crate::judged::Judged;
 
     #[test]
     fn a_message_is_whole_as_long_as_there_is_room_to_count_the_rest() {
@@ -126,13 +126,13 @@ mod tests {
             namespace: "",
             name: "x",
         };
-        let judged = Judged {
+        let checked = CheckedRule {
             rule: &ARCHITECTURES_UNTIDY,
             found: Found::denying(1),
             remedies: Vec::new(),
         };
         let written = |fact: usize| Written {
-            judged: &judged,
+            checked: &checked,
             findings: vec![FindingReport {
                 rule: "a",
                 level: Outcome::Deny,

@@ -3,6 +3,7 @@
 use kubernetes::path::FieldPath;
 use kubernetes::text::quote;
 use operators::cdi::data_import_cron::{Cause, Refusal};
+use operators::forecast::Cron;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
@@ -18,22 +19,8 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(forecast) = facts.forecast else {
         return;
     };
-    let mut last = None;
-    for cron in &forecast.crons {
-        let Some(reason) = cron.refused().filter(|it| it.cause() == Cause::Other) else {
-            continue;
-        };
-        // A template has a cron for each architecture, one after the other.
-        if last.replace(cron.template) == Some(cron.template) {
-            continue;
-        }
-        let Some(template) = forecast.templates.get(cron.template) else {
-            continue;
-        };
-        // Nobody can correct a template that HCO ships.
-        let Some(index) = template.index else {
-            continue;
-        };
+    let reason = |cron: &'a Cron| cron.refused().filter(|it| it.cause() == Cause::Other);
+    for (template, index, reason) in forecast.first_of_templates(reason) {
         findings.add(Identity::template(template.name), || Finding {
             path: path(&facts.path_of_index(Some(index)), reason),
             fact: format!(

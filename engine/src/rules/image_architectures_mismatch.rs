@@ -85,8 +85,11 @@ fn describe<'a>(
         match contents.availability.get(*name) {
             Some(Availability::ListedButMissing) => missing.push((*name).to_owned()),
             Some(Availability::Contradicts(other)) => {
-                let is_other = " is listed, but its configuration says ".to_owned() + &quote(other);
-                differences.push(escape(name, 32) + &is_other);
+                let says = match other.as_str() {
+                    "" => "names no architecture".to_owned(),
+                    other => "says ".to_owned() + &quote(other),
+                };
+                differences.push(escape(name, 32) + " is listed, but its configuration " + &says);
             }
             _ => {}
         }

@@ -1,6 +1,5 @@
 //! See `jsonpatch-overrides-architectures.md`.
 
-use kubernetes::json::with_whole_characters;
 use kubernetes::path::FieldPath;
 use kubernetes::text::quote;
 
@@ -44,8 +43,7 @@ fn check_patch(
         fact,
         fixes: vec![Fix::advice(advice)],
     };
-    let text = with_whole_characters(patch);
-    let Some(operations) = operations(&text) else {
+    let Some(operations) = operations(patch) else {
         findings.add(Identity::value(format!("{resource} {patch}")), || {
             finding(
                 format!("The {resource} patch is not a valid JSON Patch: HCO rejects it."),

@@ -2,6 +2,7 @@
 
 use kubernetes::text::quote;
 use operators::cdi::data_import_cron::NeverRuns;
+use operators::forecast::Cron;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
@@ -15,21 +16,11 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(forecast) = facts.forecast else {
         return;
     };
-    let mut last = None;
-    for cron in &forecast.crons {
+    let reason = |cron: &'a Cron| {
         let mut reasons = cron.verdict.never_runs.iter();
-        let Some(reason) = reasons.find(|reason| **reason != NeverRuns::NameTooLong) else {
-            continue;
-        };
-        if last.replace(cron.template) == Some(cron.template) {
-            continue;
-        }
-        let Some(template) = forecast.templates.get(cron.template) else {
-            continue;
-        };
-        let Some(index) = template.index else {
-            continue;
-        };
+        reasons.find(|reason| **reason != NeverRuns::NameTooLong)
+    };
+    for (template, index, reason) in forecast.first_of_templates(reason) {
         let is_empty = *reason == NeverRuns::ScheduleEmpty;
         findings.add(Identity::template(template.name), || {
             let name = quote(template.name);

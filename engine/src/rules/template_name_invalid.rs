@@ -52,25 +52,19 @@ fn without_forecast<'a>(
 }
 
 fn in_forecast<'a>(facts: &Facts<'a>, forecast: &Forecast<'a>, findings: &mut Findings<'a, '_>) {
-    let mut last = None;
-    for cron in &forecast.crons {
-        let Some((field, fact)) = problem(forecast, cron) else {
-            continue;
-        };
-        let Some(template) = forecast.templates.get(cron.template) else {
-            continue;
-        };
-        if last.replace(cron.template) == Some(cron.template) || template.index.is_none() {
-            continue;
-        }
+    let problem = |cron: &Cron| {
+        let has_suffix = cron.architecture.is_some();
+        problem(forecast, cron).map(|(field, fact)| (field, fact, has_suffix))
+    };
+    for (template, index, (field, fact, has_suffix)) in forecast.first_of_templates(problem) {
         findings.add(Identity::template(template.name), || Finding {
-            path: facts.path_of_index(template.index).keys(field.path()),
+            path: facts.path_of_index(Some(index)).keys(field.path()),
             fact: format!("{} of template {} {fact}", field.name(), quote(template.name)),
             fixes: vec![match field {
-                Field::Name => rename(longest_name(cron.architecture.is_some())),
+                Field::Name => rename(longest_name(has_suffix)),
                 Field::ManagedDataSource => Fix::advice(format!(
                     "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
-                    if cron.architecture.is_some() { NAME_MAX - "-amd64".len() } else { NAME_MAX }
+                    if has_suffix { NAME_MAX - "-amd64".len() } else { NAME_MAX }
                 )),
             }],
         });

@@ -71,18 +71,6 @@ fn platform_architecture(cron: &Cron<'_>) -> Option<String> {
     }
 }
 
-/// Whether two `DataImportCron`s import into the same disk, as long as the image has not changed: after
-/// [`Retention::All`], the new one finds the disk of the old one, and imports nothing.
-///
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume and
-/// createDvName: the name of the disk consists of the managedDataSource and the digest of the image, whatever its
-/// architecture is.
-pub fn is_same_disk(one: &Cron<'_>, other: &Cron<'_>) -> bool {
-    one.namespace == other.namespace
-        && one.managed_data_source == other.managed_data_source
-        && one.spec.origin() == other.spec.origin()
-}
-
 #[cfg(test)]
 mod tests {
     use kubernetes::json::{Json, Object};
@@ -274,38 +262,5 @@ mod tests {
         assert!(!are_same(url, None, arm64));
         assert!(!are_same(url, None, empty));
         assert!(are_same(pvc, Some("arm64"), pvc));
-    }
-
-    #[test]
-    fn a_disk_is_found_again_by_its_data_source_and_its_image() {
-        let url = of_volume(r#"{"source": {"registry": {"url": "a"}}}"#);
-        let other_url = of_volume(r#"{"source": {"registry": {"url": "b"}}}"#);
-        let node_pull =
-            of_volume(r#"{"source": {"registry": {"url": "a", "pullMethod": "node"}}}"#);
-        let stream = of_volume(r#"{"source": {"registry": {"imageStream": "a"}}}"#);
-        let pvc = of_volume(r#"{"source": {"pvc": {"name": "a", "namespace": "b"}}}"#);
-        let [url, other_url, node_pull, stream, pvc] =
-            [&url, &other_url, &node_pull, &stream, &pvc].map(|text| spec(text));
-        let first = cron(&url);
-        assert!(is_same_disk(&first, &cron(&node_pull)));
-        for other in [&other_url, &stream, &pvc] {
-            assert!(!is_same_disk(&first, &cron(other)));
-        }
-        let arm64 = Cron {
-            platform_architecture: Some("arm64"),
-            name: "other",
-            ..first
-        };
-        assert!(is_same_disk(&first, &arm64));
-        let suffixed = Cron {
-            managed_data_source: "x-arm64",
-            ..first
-        };
-        assert!(!is_same_disk(&first, &suffixed));
-        let elsewhere = Cron {
-            namespace: "other",
-            ..first
-        };
-        assert!(!is_same_disk(&first, &elsewhere));
     }
 }

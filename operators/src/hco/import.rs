@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use kubernetes::json::{Field, Json, Kind, Object, WrongType, with_whole_characters};
+use kubernetes::json::{Field, Json, Kind, Object, WrongType};
 use kubernetes::text::is_same_in_lower_case;
 
 use crate::hco::api_version::ApiVersion;
@@ -220,7 +220,6 @@ impl V1Only {
         let Some(annotation) = annotation.filter(|annotation| !annotation.is_empty()) else {
             return Ok(Self::default());
         };
-        let annotation = with_whole_characters(annotation);
         let json = Json::parse(annotation.as_bytes())
             .map_err(|_| UnreadableV1Only("it is not valid JSON".to_owned()))?;
         Self::read(json).map_err(|error| UnreadableV1Only(error.to_string()))

@@ -61,7 +61,7 @@ impl<'a> Template<'a> {
         let enable = annotations.entry(ENABLE)?;
         Ok(Self {
             index,
-            json: item.text(),
+            json: item.json_or_null(),
             name: metadata.field("name").string()?.unwrap_or_default(),
             architectures: annotations.entry(ARCHITECTURES)?,
             enable: match enable {

@@ -11,8 +11,8 @@ use operators::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use super::cluster::Texts;
-use super::forecast::{self, UNREADABLE};
-use super::{Difference, all_agree, corpus, strings};
+use super::forecast;
+use super::{Difference, all_agree, corpus, strings, unreadable};
 
 const SAMPLE: &[u8] = include_bytes!("data/chain-pairs-sample.jsonl.gz");
 
@@ -30,7 +30,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let before = Texts::new(&row["before"], &row["nodesBefore"]);
     let after = Texts::new(&row["after"], &row["nodesAfter"]);
     let (Some(before), Some(after)) = (before.cluster(), after.cluster()) else {
-        return Ok(Some(UNREADABLE));
+        return unreadable(row, &["schemaErrorBefore", "schemaErrorAfter"]);
     };
     let expected = &row["expected"];
     for (cluster, side) in [(&before, "before"), (&after, "after")] {

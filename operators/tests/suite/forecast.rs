@@ -12,7 +12,7 @@ use operators::ssp::bundle;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Texts};
-use super::{Difference, all_agree, corpus, string, strings};
+use super::{Difference, all_agree, corpus, string, strings, unreadable};
 
 const SAMPLE: &[u8] = include_bytes!("data/chain-sample.jsonl.gz");
 
@@ -27,13 +27,10 @@ fn agree(compressed: impl Read) -> (usize, BTreeMap<&'static str, usize>) {
         let texts = Texts::new(&row["hco"], &row["nodes"]);
         match texts.cluster() {
             Some(cluster) => compare(&cluster, &row["expected"]),
-            None => Ok(Some(UNREADABLE)),
+            None => unreadable(row, &["schemaError"]),
         }
     })
 }
-
-/// Rows that are left out.
-pub(super) const UNREADABLE: &str = "a type that HCO's schema refuses";
 
 /// Compares a forecast with the columns of a row.
 pub(super) fn compare<'a>(

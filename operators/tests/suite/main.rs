@@ -1,7 +1,7 @@
 //! The operators, against what their own Go code does.
 //!
 //! Samples of the corpora are committed, because the project builds without `../shared`; the whole corpora are read from
-//! there if they are there, and from the directory `HCO_ROWS` if that is set. What the columns mean is told in
+//! there if they are there, and from the directory `HCO_ROWS` if that is set. What the columns mean is explained in
 //! `../shared/conformance/README.md`.
 
 #![expect(
@@ -77,6 +77,15 @@ fn corpus(name: &str, check: impl Fn(std::fs::File) -> (usize, BTreeMap<&'static
         let (count, classes) = check(file);
         eprintln!("conformance {name}: {count} rows agree, left out: {classes:?}");
     }
+}
+
+/// The class of a row whose object cannot be read. HCO's schema has to refuse it as well.
+#[cfg(not(target_arch = "wasm32"))]
+fn unreadable(row: &Value, columns: &[&str]) -> Result<Option<&'static str>, Difference> {
+    if columns.iter().all(|column| row[*column].is_null()) {
+        return Err(("schemaError", "the object cannot be read".to_owned()));
+    }
+    Ok(Some("a type that HCO's schema refuses"))
 }
 
 fn strings(value: &Value) -> Vec<&str> {

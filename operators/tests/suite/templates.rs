@@ -6,7 +6,7 @@ use operators::ssp::architecture::Architecture;
 use serde_json::Value;
 
 use super::cluster::Texts;
-use super::{Difference, all_agree, corpus, string};
+use super::{Difference, all_agree, corpus, string, unreadable};
 
 /// The templates by name, each with the architectures of its annotation.
 type Templates = Vec<(String, Option<String>)>;
@@ -20,7 +20,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let expected = &row["expected"];
     let texts = Texts::new(&row["hco"], &row["nodes"]);
     let Some(cluster) = texts.cluster() else {
-        return Ok(Some("a type that HCO's schema refuses"));
+        return unreadable(row, &["schemaError"]);
     };
     if !expected["mutatorDenied"].is_null() {
         return Ok(Some(

@@ -101,7 +101,7 @@ impl Registry {
             match url::scheme(url).as_deref() {
                 None => return Some(Refusal::UrlInvalid(url.clone())),
                 Some("docker" | "oci-archive") => {}
-                Some(_) => return Some(Refusal::UrlScheme(url.clone())),
+                Some(other) => return Some(Refusal::UrlScheme(other.to_owned())),
             }
         }
         let pull_method = self.pull_method.as_deref();

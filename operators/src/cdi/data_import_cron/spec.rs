@@ -209,6 +209,6 @@ fn is_empty(field: &Field<'_>) -> bool {
 fn quantities<'a>(map: &Field<'a>) -> Map<Cow<'a, str>, Option<Quantity>> {
     let entries = map.object().fields().unwrap_or_default().into_iter();
     entries
-        .map(|(key, field)| (key, field.text().and_then(Quantity::read)))
+        .map(|(key, field)| (key, field.json_or_null().and_then(Quantity::read)))
         .collect()
 }

@@ -31,7 +31,7 @@ pub(super) fn examine<'a>(
         .object("resources")
         .object("requests")
         .field("storage");
-    match size.text().map(Quantity::read) {
+    match size.json_or_null().map(Quantity::read) {
         Some(size) => {
             if let Some(refusal) = examine_size(size) {
                 return Ok(Some(refusal));

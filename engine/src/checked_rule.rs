@@ -5,7 +5,7 @@ use crate::remedy::Remedy;
 use crate::rule::Rule;
 
 /// The findings of one rule, with the remedies of those that are kept in full.
-pub(crate) struct Judged<'a> {
+pub(crate) struct CheckedRule<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) found: Found<'a>,
     /// For each finding that is shown.

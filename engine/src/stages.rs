@@ -11,11 +11,11 @@ use operators::hco::template::Template;
 use operators::ssp::architecture::Architecture;
 
 use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
+use crate::checked_rule::CheckedRule;
 use crate::facts::{Facts, Prediction};
 use crate::finding::{Findings, Identities, Outcome};
 use crate::fix::Fix;
 use crate::images::{Images, Registries};
-use crate::judged::Judged;
 use crate::look_up;
 use crate::remedies::Remedies;
 use crate::remedy::Remedy;
@@ -40,22 +40,24 @@ pub(crate) struct Policy<'p> {
 /// Checks the rules about an object, in their stages, and hands the result on, in the order of the catalogue.
 ///
 /// The forecasts and the images that are read on the way live only as long as this function runs.
-pub(crate) fn judge<R>(
+pub(crate) fn run<R>(
     facts: &Facts<'_>,
     object: Json<'_>,
     policy: Policy<'_>,
-    then: impl FnOnce(&Facts<'_>, &[Judged<'_>]) -> R,
+    then: impl FnOnce(&Facts<'_>, &[CheckedRule<'_>]) -> R,
 ) -> R {
     let settings = policy.settings;
     let mut stages = Stages {
         policy,
-        judged: Map::new(),
+        checked: Map::new(),
     };
     stages.check(facts, Reads::Object);
     let wants_forecast = stages.wants_forecast(facts);
-    if (wants_forecast || stages.wants_changes(facts)) && facts.try_census().is_none() {
+    let wants_changes = stages.wants_changes(facts, &[Level::Deny, Level::Warn]);
+    if (wants_forecast || wants_changes) && facts.try_census().is_none() {
         // Nodes that cannot be read deny the request only if some nodes would.
-        if wants_forecast && stages.could_deny(facts) {
+        let could_deny = wants_forecast && stages.could_deny(facts);
+        if could_deny || stages.wants_changes(facts, &[Level::Deny]) {
             facts.census();
         }
     }
@@ -93,22 +95,22 @@ pub(crate) fn judge<R>(
     stages.check(&facts, Reads::Images);
     // What follows is about words. The nodes are never read for words alone.
     facts.nodes.close();
-    let judged = stages.finish(&facts, object);
+    let checked = stages.finish(&facts, object);
     let facts = Facts {
         old: old_really.as_ref(),
         ..facts
     };
     if !policy.is_complete || facts.census_if_read().is_some() || facts.nodes.is_needed() {
-        return then(&facts, &judged);
+        return then(&facts, &checked);
     }
     // A report contains the forecast, even if no rule needed the nodes.
     facts.nodes.open();
-    facts.census();
+    facts.try_census();
     let outlook = Outlook::new(&facts, policy);
     let old = facts
         .old
         .map(|old| old.with_forecast(outlook.before_really()));
-    then(&outlook.add_to(&facts, old.as_ref()), &judged)
+    then(&outlook.add_to(&facts, old.as_ref()), &checked)
 }
 
 /// What the operators make of the object, and of the one before the update.
@@ -164,7 +166,7 @@ impl<'a> Outlook<'a> {
 /// The rules that were checked, with their positions in the catalogue.
 struct Stages<'a, 'p> {
     policy: Policy<'p>,
-    judged: Map<usize, Judged<'a>>,
+    checked: Map<usize, CheckedRule<'a>>,
 }
 
 impl<'a> Stages<'a, '_> {
@@ -173,17 +175,17 @@ impl<'a> Stages<'a, '_> {
         for (place, (rule, check)) in CHECKS.iter().enumerate() {
             let is_asked = self.policy.has_golden_images || !rule.is_about_golden_images;
             if rule.reads == reads && is_asked {
-                let judged = Judged {
+                let checked = CheckedRule {
                     rule,
                     found: Findings::of(rule, *check, facts, self.policy.settings),
                     remedies: Vec::new(),
                 };
-                self.judged.insert(place, judged);
+                self.checked.insert(place, checked);
             }
         }
     }
 
-    /// Whether a rule needs the forecast: it has something to say about a golden image, or about an update.
+    /// Whether a rule needs the forecast: it has something to say about a golden image.
     fn wants_forecast(&self, facts: &Facts<'_>) -> bool {
         let settings = self.policy.settings;
         // With the import off, the rules are silent about the templates that HCO adds by itself.
@@ -227,9 +229,9 @@ impl<'a> Stages<'a, '_> {
         })
     }
 
-    /// Whether a rule about the update alone could warn: HCO creates a golden image, or did before. These rules only warn,
-    /// so it does not matter to them if the nodes cannot be read.
-    fn wants_changes(&self, facts: &Facts<'_>) -> bool {
+    /// Whether a rule about the update alone has something to say at one of these levels: HCO creates a golden image, or
+    /// did before.
+    fn wants_changes(&self, facts: &Facts<'_>, levels: &[Level]) -> bool {
         let has_images =
             |old: &Facts<'_>| !(facts.golden_images.is_empty() && old.golden_images.is_empty());
         let settings = self.policy.settings;
@@ -239,14 +241,14 @@ impl<'a> Stages<'a, '_> {
             && rules.any(|rule| {
                 rule.reads == Reads::Forecast
                     && rule.subject == Subject::Object
-                    && settings.is_checked(rule)
+                    && settings.has_level(rule, levels)
             })
     }
 
     /// Whether a rule denies the object for a reason that does not depend on images.
     fn is_denied_anyway(&self) -> bool {
-        let mut judged = self.judged.values();
-        judged.any(|it| !it.rule.is_fixed_by_images && it.found.count(Outcome::Deny) > 0)
+        let mut checked = self.checked.values();
+        checked.any(|it| !it.rule.is_fixed_by_images && it.found.count(Outcome::Deny) > 0)
     }
 
     /// With the import off, images matter only for the fix that enables it, and not for an existing problem.
@@ -257,23 +259,23 @@ impl<'a> Stages<'a, '_> {
         let ratchet = self.policy.settings.updates == Updates::Ratchet;
         let old = facts.old.filter(|_| ratchet);
         let is_existing = old.is_some_and(|old| old.import == Import::Disabled);
-        let mut judged = self.judged.values();
-        let is_disabled = judged.any(|judged| {
-            judged.rule.id == MULTI_ARCH_IMPORT_DISABLED.id && !judged.found.shown.is_empty()
+        let mut checked = self.checked.values();
+        let is_disabled = checked.any(|checked| {
+            checked.rule.id == MULTI_ARCH_IMPORT_DISABLED.id && !checked.found.shown.is_empty()
         });
         is_disabled && !is_existing
     }
 
     /// Works out the remedies of the findings that are shown.
-    fn finish(self, facts: &Facts<'_>, object: Json<'_>) -> Vec<Judged<'a>> {
-        let mut judged: Vec<_> = self.judged.into_values().collect();
-        let found = judged.iter().filter(|it| !it.found.shown.is_empty());
-        let found: Vec<&str> = found.map(|judged| judged.rule.id).collect();
+    fn finish(self, facts: &Facts<'_>, object: Json<'_>) -> Vec<CheckedRule<'a>> {
+        let mut checked: Vec<_> = self.checked.into_values().collect();
+        let found = checked.iter().filter(|it| !it.found.shown.is_empty());
+        let found: Vec<&str> = found.map(|checked| checked.rule.id).collect();
         let worked_out = Remedies::new(facts, object, self.policy.settings, &found);
-        for judged in &mut judged {
+        for checked in &mut checked {
             // An annotation can have thousands of entries, which have one remedy.
             let mut last: Option<(&Template<'_>, Vec<Remedy>)> = None;
-            for shown in &judged.found.shown {
+            for shown in &checked.found.shown {
                 let fixes = shown.finding.fixes.as_slice();
                 let corrected = match fixes {
                     [Fix::Correct(template)] => Some(*template),
@@ -284,10 +286,10 @@ impl<'a> Stages<'a, '_> {
                 });
                 let remedies = known.map_or_else(|| worked_out.of(fixes), |(_, remedies)| remedies);
                 last = corrected.map(|template| (template, remedies.clone()));
-                judged.remedies.push(remedies);
+                checked.remedies.push(remedies);
             }
         }
-        worked_out.confirm(&mut judged);
-        judged
+        worked_out.confirm(&mut checked);
+        checked
     }
 }
