@@ -17,6 +17,7 @@ mod plans;
 mod preflight;
 mod procedures;
 mod repair;
+mod rules;
 mod signals;
 mod status;
 
@@ -131,5 +132,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "what plan says of the changes that administrators make",
         crds: Crds::V1beta1,
         run: plans::run,
+    },
+    Scenario {
+        number: 16,
+        about: "kubectl shows what each rule says",
+        crds: Crds::OfHco,
+        run: rules::run,
     },
 ];

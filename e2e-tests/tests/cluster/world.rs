@@ -217,7 +217,10 @@ impl<'w> World<'w> {
                 .filter_map(|node| node["status"]["nodeInfo"]["architecture"].as_str())
                 .collect();
             let architectures: Vec<&str> = architectures.into_iter().collect();
-            json!(architectures.join(","))
+            match architectures.join(",").as_str() {
+                "" => json!("none"),
+                architectures => json!(architectures),
+            }
         };
         let wanted = (of(&["worker"]), of(&["control-plane", "master"]));
         let probe = self.hyperconverged(&json!({}));

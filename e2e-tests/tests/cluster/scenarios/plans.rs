@@ -231,6 +231,8 @@ impl BootSources<'_> {
             "VolumeSnapshot",
             "VirtualMachine",
             "VirtualMachineInstance",
+            "DataVolume",
+            "Template",
         ];
         assert_eq!(kinds, all);
         assert_eq!(plan["virtualMachines"], json!([]));
