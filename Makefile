@@ -22,7 +22,7 @@ policy.wasm: $(SOURCES) | setup $(TARGET)/CACHEDIR.TAG ## Build the policy
 	$(CARGO) build $(OF_MODULE) --target-dir $(MODULE_TARGET)
 	cp $(MODULE) $@
 
-# By this file, preflight/build.rs finds the directory of the module. cargo writes it if it creates the directory, but the
+# By this file, host/build.rs finds the directory of the module. cargo writes it if it creates the directory, but the
 # build of the module can be earlier; without it, the module would be built twice.
 $(TARGET)/CACHEDIR.TAG:
 	@mkdir -p $(TARGET)

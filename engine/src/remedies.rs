@@ -6,10 +6,12 @@ mod consequences;
 mod import;
 mod placement;
 
+use kubernetes::edit::Edit;
 use kubernetes::json::Json;
 use operators::ssp::architecture::knows_all;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
+use self::consequences::Consequences;
 pub(crate) use self::import::set_import;
 
 use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
@@ -28,6 +30,8 @@ pub(crate) struct Remedies<'r, 'a> {
     enable_import: OnceCell<Remedy>,
     /// Whether another finding needs the import.
     needs_import: bool,
+    /// The edits that were judged last: the remedy that enables the import often stands alone.
+    judged_last: Cell<Option<(Vec<Edit>, Option<Consequences>)>>,
 }
 
 impl<'r, 'a> Remedies<'r, 'a> {
@@ -46,6 +50,7 @@ impl<'r, 'a> Remedies<'r, 'a> {
             settings,
             enable_import: OnceCell::new(),
             needs_import: is_import_disabled && census.is_some_and(knows_all),
+            judged_last: Cell::new(None),
         }
     }
 

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::foreign::one_line;
+
 /// The type and the name of a manifest; empty where they are missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -29,6 +31,15 @@ impl Identity {
             namespace: text("/metadata/namespace"),
             name: text("/metadata/name"),
         }
+    }
+
+    /// `NAMESPACE/NAME`, without the parts that are missing.
+    pub(crate) fn unique_name(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("(without a name)");
+        one_line(&match &self.namespace {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name.to_owned(),
+        })
     }
 
     /// Whether the policy judges such an object, in whatever version.

@@ -18,7 +18,8 @@ pub(crate) use self::tree::Pattern;
 use self::tree::{Skipped, Tree};
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
-use crate::foreign::{one_line, shell_word};
+use crate::foreign::{chain, one_line, shell_word};
+use crate::notes::Notes;
 use crate::prose::count;
 
 /// The name of the standard files.
@@ -100,7 +101,7 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
             .context("standard input cannot be read")?;
         return Ok(text);
     }
-    std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+    std::fs::read(path).with_context(|| format!("{} cannot be read", name(path)))
 }
 
 /// Reads files and directories. What cannot be read is a failure beside what can.
@@ -129,8 +130,9 @@ pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, kinds: &'static [&'static
 }
 
 /// Hands over each object of a file, or of a directory and everything below it, when it is read: a must-gather is larger
-/// than what is read of it. What is not a manifest is passed over: it also has logs.
-pub(crate) fn each_object(path: &Path, mut of: impl FnMut(Value)) -> Result<()> {
+/// than what is read of it. What is not a manifest is passed over: it also has logs. A note names a file of a directory that
+/// cannot be read.
+pub(crate) fn each_object(path: &Path, notes: &mut Notes, mut of: impl FnMut(Value)) -> Result<()> {
     let walk = Walk {
         recursive: true,
         include_ignored: true,
@@ -147,7 +149,14 @@ pub(crate) fn each_object(path: &Path, mut of: impl FnMut(Value)) -> Result<()> 
             each_in_json(BufReader::new(text?), &mut of)?;
             continue;
         }
-        let text = text(&file)?;
+        let text = match text(&file) {
+            Ok(text) => text,
+            Err(error) if root.is_some() => {
+                notes.push(&chain(&error));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         match objects(&text) {
             Ok(objects) => objects.into_iter().for_each(|object| of(object.value)),
             Err(_) if root.is_some() => {}

@@ -185,6 +185,15 @@ impl Plan {
 
     /// Whether anything changes.
     fn changes(&self) -> bool {
+        let values = [
+            &self.multi_arch_import,
+            &self.default_architecture,
+            &self.hco_version,
+        ];
+        self.change_boot_sources() || values.iter().any(|it| it.before != it.after)
+    }
+
+    fn change_boot_sources(&self) -> bool {
         let sources = &self.data_sources;
         let crons = self.crons.as_ref();
         crons.is_none_or(|crons| {

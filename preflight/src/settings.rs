@@ -1,11 +1,11 @@
 //! `settings`: those of a file, validated by the module, with the defaults.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
 use engine::RULES;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::exit::Exit;
@@ -20,65 +20,54 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let settings = validated(args.file(), &module, &mut notes)?;
     terminal.notes(&notes);
-    terminal.print(&Effective::of(&settings).to_yaml()?)?;
+    terminal.print(&to_yaml(&with_defaults(&settings))?)?;
     Ok(Exit::Accepted)
 }
 
-/// The settings as they hold.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Effective {
-    levels: BTreeMap<String, String>,
-    updates: String,
-    images: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    registries: Option<Vec<Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    templates: Option<Map<String, Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repair: Option<Map<String, Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    service_account: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    common_templates: Option<Map<String, Value>>,
+/// Settings that are valid, with the defaults. The module validates them; this only knows the defaults.
+fn with_defaults(settings: &Value) -> Value {
+    let levels = RULES.iter().map(|rule| (rule.id, rule.level.name()));
+    let levels: BTreeMap<&str, &str> = levels.collect();
+    let defaults = json!({
+        "levels": levels,
+        "updates": "ratchet",
+        "images": "ignore",
+        "goldenImages": "auto",
+        "denialsAsWarnings": false,
+    });
+    let mut all = Map::new();
+    all.extend(defaults.as_object().cloned().into_iter().flatten());
+    for (key, value) in settings.as_object().into_iter().flatten() {
+        match (all.get_mut(key), value) {
+            // A level replaces the default of its rule alone.
+            (Some(Value::Object(known)), Value::Object(own)) => known.extend(own.clone()),
+            _ => _ = all.insert(key.clone(), value.clone()),
+        }
+    }
+    Value::Object(all)
 }
 
-impl Effective {
-    /// Adds the defaults to settings that are valid. The module validates them; this only knows their names.
-    fn of(settings: &Value) -> Self {
-        let text = |key: &str| settings.get(key).and_then(Value::as_str).map(str::to_owned);
-        let mut levels: BTreeMap<String, String> = BTreeMap::new();
-        for rule in RULES {
-            levels.insert(rule.id.to_owned(), rule.level.name().to_owned());
-        }
-        let set = settings.get("levels").and_then(Value::as_object);
-        for (rule, level) in set.into_iter().flatten() {
-            levels.insert(rule.clone(), level.as_str().unwrap_or_default().to_owned());
-        }
-        let object = |key: &str| settings.get(key).and_then(Value::as_object).cloned();
-        Self {
-            levels,
-            updates: text("updates").unwrap_or_else(|| "ratchet".to_owned()),
-            images: text("images").unwrap_or_else(|| "ignore".to_owned()),
-            registries: settings
-                .get("registries")
-                .and_then(Value::as_array)
-                .cloned(),
-            service_account: text("serviceAccount"),
-            templates: object("templates"),
-            repair: object("repair"),
-            common_templates: object("commonTemplates"),
-        }
-    }
+/// What holds for a setting without a value.
+const NOT_SET: [(&str, &str); 4] = [
+    ("serviceAccount", "a missing permission is not reported"),
+    ("commonTemplates", "the templates that HCO ships apply"),
+    (
+        "hcoVersion",
+        "where the status does not contain the version, the newest one is assumed",
+    ),
+    (
+        "goldenImagesNamespace",
+        "the version of HCO shows the namespace",
+    ),
+];
 
-    fn to_yaml(&self) -> Result<String> {
-        let mut yaml = yaml_serde::to_string(self).context("the settings cannot be written")?;
-        if self.service_account.is_none() {
-            yaml.push_str("# serviceAccount: not set; a missing permission is not reported\n");
+fn to_yaml(settings: &Value) -> Result<String> {
+    let mut yaml = yaml_serde::to_string(settings).context("the settings cannot be written")?;
+    for (key, what) in NOT_SET {
+        if settings.get(key).is_none() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(yaml, "# {key}: not set; {what}");
         }
-        if self.common_templates.is_none() {
-            yaml.push_str("# commonTemplates: not set; the templates that HCO ships apply\n");
-        }
-        Ok(yaml)
     }
+    Ok(yaml)
 }

@@ -51,6 +51,14 @@ pub(crate) struct Status {
     unread: Vec<UnreadKind>,
 }
 
+impl Status {
+    /// Whether SSP does not get to the end of its reconcile, by the forecast or by what SSP says.
+    fn stops_ssp(&self) -> bool {
+        let of_ssp = |it: &Condition| it.kind == "SSP" || it.cause.is_some();
+        self.stopped.is_some() || self.conditions.iter().any(of_ssp)
+    }
+}
+
 /// The first pause between two looks at the cluster, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 

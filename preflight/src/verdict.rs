@@ -91,11 +91,7 @@ impl Judged {
 
     /// `NAMESPACE/NAME`, without the parts that are missing.
     pub(crate) fn name(&self) -> String {
-        let name = self.identity.name.as_deref().unwrap_or("(without a name)");
-        one_line(&match &self.identity.namespace {
-            Some(namespace) => format!("{namespace}/{name}"),
-            None => name.to_owned(),
-        })
+        self.identity.unique_name()
     }
 
     /// The same with the policy, where several judge the object.

@@ -15,6 +15,7 @@ use crate::finding::Identities;
 use crate::rules::CHECKS;
 
 /// What follows from edits.
+#[derive(Clone)]
 pub(super) struct Consequences {
     /// The rules that deny the object then for a reason that they do not deny it for now.
     pub(super) revealed: Set<&'static str>,
@@ -33,7 +34,9 @@ impl Remedies<'_, '_> {
             for (shown, remedies) in checked.found.shown.iter().zip(&checked.remedies) {
                 let recommended = remedies
                     .first()
-                    .filter(|it| it.complete && shown.is_reported);
+                    .filter(|it| it.complete && shown.is_reported)
+                    // Many findings can have one remedy.
+                    .filter(|it| !edits.ends_with(&it.edits));
                 for edit in recommended.into_iter().flat_map(|it| &it.edits) {
                     if !edit.is_once_only() || !edits.contains(edit) {
                         edits.push(edit.clone());
@@ -102,6 +105,14 @@ impl Remedies<'_, '_> {
 
     /// What happens to the object with these edits, judged a second time; `None` if they cannot be applied.
     pub(super) fn consequences(&self, edits: &[Edit]) -> Option<Consequences> {
+        let known = self.judged_last.take().filter(|(known, _)| known == edits);
+        let (edits, consequences) =
+            known.unwrap_or_else(|| (edits.to_vec(), self.judge_again(edits)));
+        self.judged_last.set(Some((edits, consequences.clone())));
+        consequences
+    }
+
+    fn judge_again(&self, edits: &[Edit]) -> Option<Consequences> {
         let facts = self.facts;
         let object = edit::apply(self.object, edits)?;
         let object = Json::parse(object.as_bytes()).ok()?;

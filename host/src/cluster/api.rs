@@ -212,8 +212,9 @@ impl Cluster {
 
     fn deadline(&self, patience: Duration) -> Deadline {
         let limit = self.timeout.unwrap_or(patience);
-        // Zero is no limit.
-        let at = (!limit.is_zero()).then(|| Instant::now() + limit);
+        // Zero is no limit, as is a time that no clock shows.
+        let at = Instant::now().checked_add(limit);
+        let at = at.filter(|_| !limit.is_zero());
         Deadline { at, limit }
     }
 

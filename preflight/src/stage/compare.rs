@@ -21,7 +21,6 @@ use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
 use crate::failure::Place;
 use crate::files::{self, Found, InFile};
-use crate::foreign::one_line;
 use crate::notes::Notes;
 use crate::object_name::{name, namespace};
 use crate::progress::Progress;
@@ -258,13 +257,8 @@ impl<'s> Compared<'s> {
 impl Compared<'_> {
     /// The name of the object.
     pub(crate) fn object(&self) -> String {
-        let identity = self.prepared.questions().first().map(|it| &it.identity);
-        let part = |part: Option<&String>| part.map(String::as_str).unwrap_or_default().to_owned();
-        one_line(&format!(
-            "{}/{}",
-            part(identity.and_then(|it| it.namespace.as_ref())),
-            part(identity.and_then(|it| it.name.as_ref()))
-        ))
+        let question = self.prepared.questions().first();
+        question.map_or_else(String::new, |it| it.identity.unique_name())
     }
 
     /// The object as it will be.

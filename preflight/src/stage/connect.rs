@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::live::Live;
 use super::objects::{Objects, Purpose, Unread};
 use super::question::{Question, Written};
-use super::snapshot::{Reader, Snapshot};
+use super::snapshot::{Reader, Snapshot, not_listed};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{self, Subject};
@@ -127,13 +127,8 @@ const LIVE: &str = "live objects are checked as new objects; in the cluster, upd
 fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Question>> {
     let _progress = Progress::start("reading the HyperConverged objects in the cluster");
     let there = live.context("no cluster is specified to read HyperConverged objects from")?;
-    let live = match there.hyperconvergeds(namespace) {
-        Err(error @ ClusterError::Forbidden { .. }) if namespace.is_none() => bail!(
-            "{}; if you may read only one namespace, specify it with -n",
-            one_line(&error.to_string())
-        ),
-        live => live?,
-    };
+    let live = there.hyperconvergeds(namespace);
+    let live = live.map_err(|error| not_listed(error, namespace))?;
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
         let what = format!(

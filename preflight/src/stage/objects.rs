@@ -136,7 +136,7 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     // clap does not require --cluster where --arch or --nodes is given.
     let has_as_if = matches!(purpose, Purpose::Check(Some(_)));
     if has_as_if && !is_live {
-        bail!("--as-if requires --cluster");
+        bail!("--as-if requires --cluster or --from");
     }
     if has_as_if && subject.filename.is_empty() {
         bail!("--as-if requires a file: add -f FILE");

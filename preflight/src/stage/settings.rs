@@ -76,8 +76,14 @@ pub(crate) fn validated(path: Option<&Path>, module: &Module, notes: &mut Notes)
 /// Reads settings as kwctl takes them, or as they stand in the policy that is deployed.
 fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
     let text = files::text(path)?;
-    let documents = objects(&text)
-        .map_err(|error| anyhow!("{}:{}: {}", path.display(), error.line, error.what))?;
+    let documents = objects(&text).map_err(|error| {
+        anyhow!(
+            "{}:{}: {}",
+            path.display(),
+            error.line,
+            one_line(&error.what)
+        )
+    })?;
     let policy = policy(&documents).map_err(|what| anyhow!("{}: {what}", path.display()))?;
     let settings = match (policy, documents.first()) {
         (Some(policy), _) => policy.value.pointer("/spec/settings").cloned(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result, anyhow};
 use host::{Cluster, ClusterError, HostCalls as _, Labels, NodeList};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -262,7 +262,8 @@ impl Snapshot {
     ) -> Result<Self> {
         let live = match cluster.hyperconvergeds(own) {
             Err(ClusterError::NotServed) => Vec::new(),
-            live => live?,
+            Err(error) => return Err(not_listed(error, own)),
+            Ok(live) => live,
         };
         let labels = labels(reader, live.iter().chain(object));
         let mut snapshot = Self {
@@ -322,7 +323,7 @@ impl Snapshot {
         let mut nodes: Vec<String> = Vec::new();
         // A must-gather can have an object twice.
         let mut seen = BTreeSet::new();
-        files::each_object(path, |object| {
+        files::each_object(path, notes, |object| {
             let Identity {
                 api_version, kind, ..
             } = Identity::of(&object);
@@ -551,6 +552,16 @@ fn to_text(object: &Value) -> Box<RawValue> {
 
 fn of_text(text: &RawValue) -> Value {
     serde_json::from_str(text.get()).unwrap_or_default()
+}
+
+/// Why HyperConvergeds cannot be listed, and what helps somebody who may read one namespace alone.
+pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error {
+    let is_forbidden = matches!(error, ClusterError::Forbidden { .. });
+    if is_forbidden && namespace.is_none() {
+        let error = one_line(&error.to_string());
+        return anyhow!("{error}; if you may read only one namespace, specify it with -n");
+    }
+    error.into()
 }
 
 /// The labels of nodes that are read.

@@ -60,7 +60,7 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
     if conditions.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{BOLD}what stops SSP{BOLD:#}");
+    let _ = writeln!(text, "\n{BOLD}conditions{BOLD:#}");
     // One problem shows in several conditions.
     let mut by_message: Vec<(&Condition, Vec<String>)> = Vec::new();
     for condition in conditions {
@@ -114,7 +114,7 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
             continue;
         };
         if shown.contains(&cause) {
-            let _ = writeln!(text, "    {BOLD}cause{BOLD:#} the same");
+            let _ = writeln!(text, "    {BOLD}cause{BOLD:#} the one above");
             continue;
         }
         shown.push(cause);
@@ -201,7 +201,7 @@ fn words(image: &GoldenImage, status: &Status) -> String {
         ),
         State::Rejected => format!("its DataImportCron {} is rejected{message}", image.cron),
         State::NeverImported => format!("never imported{message}"),
-        State::LeftOver if status.stopped.is_some() || !status.conditions.is_empty() => format!(
+        State::LeftOver if status.stops_ssp() => format!(
             "left over: SSP deletes the DataImportCron {} only when nothing stops SSP",
             image.cron
         ),
@@ -299,7 +299,7 @@ pub(super) fn outstanding(status: &Status) -> String {
         }
     }
     if status.stopped.is_some() {
-        parts.push("what stops SSP".to_owned());
+        parts.push("the problem that stops SSP".to_owned());
     }
     parts.join(", ")
 }

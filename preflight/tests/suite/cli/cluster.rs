@@ -268,6 +268,16 @@ fn a_request_that_takes_too_long_is_an_error() {
 }
 
 #[test]
+fn a_deadline_that_no_clock_shows_is_none() {
+    let server = ApiServer::start(recorded());
+    let without = run(&server, "check --cluster -q");
+    let words = "check --cluster -q --request-timeout 9223372036854775807";
+    let (shown, code) = run(&server, words);
+    let lines = |shown: &str| shown.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!((lines(&shown), code), (lines(&without.0), without.1));
+}
+
+#[test]
 fn a_namespace_limits_what_is_listed() {
     let mut answers = recorded();
     let all = "GET /apis/hco.kubevirt.io/v1/hyperconvergeds";

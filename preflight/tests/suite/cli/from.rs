@@ -232,6 +232,26 @@ fn lists_of_kubectl_are_read_from_a_stream() {
     }
 }
 
+/// A must-gather can have links that lead nowhere, with any name.
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_read_is_a_note() {
+    let directory = scratch("dangling");
+    let good = super::files().join("status-ready.yaml");
+    std::fs::copy(good, directory.join("good.yaml")).unwrap();
+    let name = directory.join("bad\u{1b}[2J\n::error::.yaml");
+    std::os::unix::fs::symlink("nowhere", name).unwrap();
+    let words = format!("check --from {}", directory.display());
+    let output = run(&words);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(notes.contains("::error::.yaml cannot be read"), "{notes}");
+    assert!(
+        !notes.contains(['\u{1b}']) && !notes.contains("\n::error::"),
+        "{notes}"
+    );
+}
+
 /// Without a registry, the images are named and not read.
 #[test]
 fn images_are_found_in_all_files() {

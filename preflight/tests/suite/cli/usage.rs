@@ -56,6 +56,7 @@ use super::{check, command, compare, run, run_with, scratch, shown};
 #[case::settings("settings --settings settings.yaml", 0)]
 #[case::settings_of_the_policy("settings --settings policy.yaml", 0)]
 #[case::settings_default("settings", 0)]
+#[case::settings_all("settings --settings settings-all.yaml", 0)]
 #[case::settings_wrong("settings --settings settings-wrong.yaml", 2)]
 fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
@@ -216,4 +217,20 @@ fn rules_are_explained_to_programs() {
             .unwrap()
             .starts_with("# architectures-missing")
     );
+}
+
+/// Settings that are printed can be used in their place.
+#[test]
+fn printed_settings_are_the_settings() {
+    let printed = run("settings --settings settings-all.yaml").stdout;
+    let file = super::files().join("settings-all.yaml");
+    let [given, printed] = [std::fs::read(file).unwrap(), printed]
+        .map(|text| yaml_serde::from_slice::<serde_json::Value>(&text).unwrap());
+    for (key, value) in given.as_object().unwrap() {
+        if key != "levels" {
+            assert_eq!(&printed[key], value, "{key}");
+        }
+    }
+    assert_eq!(printed["levels"]["architectures-missing"], "warn");
+    assert_eq!(printed["levels"]["architectures-malformed"], "deny");
 }
