@@ -15,9 +15,28 @@ export interface Report {
   controlPlaneArchitectures: string[] | null;
   multiArchImport: "enabled" | "disabled" | null;
   templates: { name: string; architectures: Record<string, "boots" | "doesNotBoot" | "unknown"> }[] | null;
+  forecast: Forecast | null;
+  /** Of an update: what the operators made of the old object. */
+  forecastBefore: Forecast | null;
+  changes: { emptyMeanwhile: string[]; lostImage: string[] } | null;
   findings: Finding[];
   moreFindings: number;
   repairs: string[];
+}
+
+/** What the operators make of an object. */
+export interface Forecast {
+  dataSources: DataSource[];
+  stopped: string | null;
+}
+
+export interface DataSource {
+  namespace: string;
+  name: string;
+  pointsTo: string | null;
+  architectureLabel: string;
+  /** Whether it has a disk; null if that is unknown. */
+  filled: boolean | null;
 }
 
 export interface Finding {

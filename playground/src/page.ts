@@ -4,7 +4,7 @@ import { diffLines } from "diff";
 import { kubectlOutput, kwctlCommand, preflightCommand } from "./commands";
 import { createEditor, type Editor } from "./editor";
 import { Evaluator } from "./evaluator";
-import type { Finding, Judgement, Remedy, Report, Unread, Verdict } from "./judge";
+import type { DataSource, Finding, Forecast, Judgement, Remedy, Report, Unread, Verdict } from "./judge";
 import type { Operation, Range } from "./manifest";
 import {
   ARCHITECTURES,
@@ -231,6 +231,7 @@ function details(verdict: Verdict): HTMLElement[] {
     ...notes.map((note) => element("p", { className: "hint" }, note)),
     ...matrix(report),
     ...findings(verdict),
+    ...bootSources(report),
     ...(mutatedObject === null
       ? []
       : section(
@@ -290,6 +291,53 @@ function matrix({ templates, nodes }: Report): HTMLElement[] {
     "Golden images",
     element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Golden images" }, table),
   );
+}
+
+/** What the operators make of the object: its DataSources, of an update before and after. */
+function bootSources({ forecast, forecastBefore, changes }: Report): HTMLElement[] {
+  if (!forecast) return [];
+  const byName = ({ dataSources }: Forecast) =>
+    new Map(dataSources.map((source) => [`${source.namespace}/${source.name}`, source]));
+  const after = byName(forecast);
+  const before = forecastBefore && byName(forecastBefore);
+  const names = [...new Set([...(before?.keys() ?? []), ...after.keys()])].sort();
+  if (names.length === 0) return [];
+  const cell = (source: DataSource | undefined, note: string) => {
+    const isEmpty = note !== "" || !source?.filled;
+    return element("td", { className: isEmpty ? "doesNotBoot" : "boots" }, disk(source) + note);
+  };
+  const rows = names.map((name) => {
+    const meanwhile = changes?.emptyMeanwhile.includes(name) ? "; none until the import is done" : "";
+    return element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, name),
+      before !== null && cell(before.get(name), ""),
+      cell(after.get(name), meanwhile),
+    );
+  });
+  const columns = before ? ["Boot source", "Before", "After"] : ["Boot source", "Disk"];
+  const head = columns.map((name) => element("th", { scope: "col" }, name));
+  const table = element(
+    "table",
+    {},
+    element("caption", {}, "What HCO, SSP, and CDI make of the object, if each import succeeds"),
+    element("thead", {}, element("tr", {}, ...head)),
+    element("tbody", {}, ...rows),
+  );
+  const scroll = element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Boot sources" }, table);
+  const stopped = forecast.stopped === null ? [] : [element("p", {}, STOPPED)];
+  return section("Boot sources", ...stopped, scroll);
+}
+
+const STOPPED = "SSP stops before its end: it removes nothing unwanted, and updates no VM template.";
+
+function disk(source: DataSource | undefined): string {
+  if (!source) return "none";
+  if (source.pointsTo !== null) return `points to ${source.pointsTo}${source.filled ? "" : ", which has no disk"}`;
+  if (source.filled === null) return "unknown";
+  if (!source.filled) return "no disk";
+  return source.architectureLabel === "" ? "a disk" : `a disk for ${source.architectureLabel}`;
 }
 
 function findings({ report, places }: Verdict): HTMLElement[] {

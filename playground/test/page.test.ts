@@ -169,6 +169,53 @@ describe("the page in Chromium", () => {
     };
   }
 
+  test("shows which boot sources come of an object, before and after an update", { skip }, async () => {
+    const template = {
+      metadata: { name: "my-image", annotations: { "ssp.kubevirt.io/dict.architectures": "amd64,arm64" } },
+      spec: {
+        managedDataSource: "my-image",
+        schedule: "0 */12 * * *",
+        template: {
+          spec: {
+            source: { registry: { url: "docker://registry.example.com/my-image" } },
+            storage: { resources: { requests: { storage: "10Gi" } } },
+          },
+        },
+      },
+    };
+    const hyperconverged = (isOn: boolean) =>
+      stringify({
+        apiVersion: "hco.kubevirt.io/v1beta1",
+        kind: "HyperConverged",
+        metadata: { name: "kubevirt-hyperconverged", namespace: "kubevirt-hyperconverged" },
+        spec: {
+          enableCommonBootImageImport: false,
+          featureGates: { enableMultiArchBootImageImport: isOn },
+          dataImportCronTemplates: [template],
+        },
+      });
+    const { page, context } = await open();
+    const rows = async () => {
+      const rows = page.getByRole("region", { name: "Boot sources" }).getByRole("row");
+      return (await rows.allInnerTexts()).map((row) => row.split("\t"));
+    };
+    await restore(page, { object: hyperconverged(true) });
+    const golden = "kubevirt-os-images";
+    assert.deepEqual(await rows(), [
+      ["Boot source", "Disk"],
+      [`${golden}/my-image`, "points to my-image-amd64"],
+      [`${golden}/my-image-amd64`, "a disk for amd64"],
+      [`${golden}/my-image-arm64`, "a disk for arm64"],
+    ]);
+    await restore(page, { object: hyperconverged(true), oldObject: hyperconverged(false) });
+    assert.deepEqual((await rows())[1], [
+      `${golden}/my-image`,
+      "a disk",
+      "points to my-image-amd64; none until the import is done",
+    ]);
+    await context.close();
+  });
+
   test("a fix that is complete resolves its finding, and denies nothing new", { skip }, async (t) => {
     const { page, context } = await open();
     let fixed = 0;
