@@ -5,7 +5,7 @@ use kubernetes::placement::REQUIRED;
 use kubernetes::request::{Operation, Request};
 use operators::hco::api_version::{ApiVersion, is_hyperconverged};
 use operators::hco::golden_image;
-use operators::hco::hyperconverged::{self, HyperConverged, Sent};
+use operators::hco::hyperconverged::{self, HyperConverged, LocatedFields};
 use operators::hco::version::HcoVersion;
 
 use crate::cluster::Cluster;
@@ -116,24 +116,24 @@ fn judge_request(
         let version = api_version.as_deref().unwrap_or(kind);
         return render::unknown_version(&name, version);
     };
-    let sent = Sent::new(object, version);
+    let fields = LocatedFields::new(object, version);
     let old = request
         .old_object
         .json()
         .filter(|_| request.operation == Operation::Update)
         .and_then(|old| {
             let version = ApiVersion::of(hyperconverged::api_version(old).as_deref(), kind)?;
-            Some(Sent::new(old, version))
+            Some(LocatedFields::new(old, version))
         });
-    let is_same = old.as_ref().is_some_and(|old| sent.is_judged_like(old));
-    if sent.is_being_deleted() || is_same && comparison.is_none() {
+    let is_same = old.as_ref().is_some_and(|old| fields.is_judged_like(old));
+    if fields.is_being_deleted() || is_same && comparison.is_none() {
         return Report::accepted();
     }
     let settings = match Settings::read(settings.json()) {
         Ok(settings) => settings,
         Err(problems) => return render::invalid_settings(&name, &problems),
     };
-    let hco = match sent.read() {
+    let hco = match fields.read() {
         Ok(hco) => hco,
         Err(error) => return render::undecodable(&name, version, &error.to_string(), &settings),
     };

@@ -6,7 +6,7 @@ use kubernetes::edit::{self, Edit};
 use kubernetes::json::Json;
 use kubernetes::text::{cut, quote};
 use operators::hco::api_version::ApiVersion;
-use operators::hco::hyperconverged::{HyperConverged, Sent};
+use operators::hco::hyperconverged::{HyperConverged, LocatedFields};
 use operators::ssp::architecture::knows_all;
 
 use crate::checked_rule::CheckedRule;
@@ -216,8 +216,9 @@ pub(crate) fn repair(
         object = repaired
             .ok_or("No repair was applied: the changes cannot be applied to the object.")?;
         made.extend(plan.steps);
-        let sent = Json::parse(object.as_bytes()).ok();
-        let read = sent.and_then(|json| Some((json, Sent::new(json, version).read().ok()?)));
+        let parsed = Json::parse(object.as_bytes()).ok();
+        let read =
+            parsed.and_then(|json| Some((json, LocatedFields::new(json, version).read().ok()?)));
         let (json, hco) =
             read.ok_or("No repair was applied: the repaired object cannot be read.")?;
         let (new, next) = judge(json, &hco, &made);

@@ -111,7 +111,7 @@ pub enum CreatedBy {
 #[derive(Debug, Clone)]
 pub struct DataSource {
     /// Who creates it.
-    pub by: CreatedBy,
+    pub creator: CreatedBy,
     /// The DataSource that it points to, in the same namespace.
     pub points_to: Option<String>,
     /// Its label with an architecture, empty if it has none.
@@ -274,7 +274,7 @@ impl<'a> Forecast<'a> {
             sources.insert(
                 key,
                 DataSource {
-                    by: CreatedBy::Bundle,
+                    creator: CreatedBy::Bundle,
                     points_to,
                     architecture_label: label_of_cron.or(label).unwrap_or_default(),
                     cron,
@@ -287,7 +287,7 @@ impl<'a> Forecast<'a> {
             sources.insert(
                 golden.beside(name.as_str()),
                 DataSource {
-                    by: CreatedBy::Pointer,
+                    creator: CreatedBy::Pointer,
                     points_to: Some(to.clone()),
                     architecture_label: Cow::Borrowed(""),
                     cron: None,
@@ -307,7 +307,7 @@ impl<'a> Forecast<'a> {
                     && !sources.contains_key(&cron.source)
                 {
                     let source = DataSource {
-                        by: CreatedBy::Cdi,
+                        creator: CreatedBy::Cdi,
                         points_to: None,
                         architecture_label: self.label_of(cron).unwrap_or_default(),
                         cron: Some(index),
@@ -421,8 +421,8 @@ impl<'a> Forecast<'a> {
             let name = key.name.strip_suffix(architecture.name())?;
             let pointer = key.beside(name.strip_suffix('-')?);
             let (pointer, source) = self.data_sources.get_key_value(&pointer)?;
-            let is_default =
-                source.by == CreatedBy::Bundle && source.points_to.as_deref() == Some(&*key.name);
+            let is_default = source.creator == CreatedBy::Bundle
+                && source.points_to.as_deref() == Some(&*key.name);
             is_default.then_some(pointer)
         })
     }

@@ -125,12 +125,12 @@ mod tests {
     fn what_is_not_released_is_of_no_version() {
         let changelog = Changelog::parse(TEXT).unwrap();
         assert_eq!(changelog.release("0.2.0"), None);
-        let told: Vec<&str> = changelog.releases[0]
+        let changes: Vec<&str> = changelog.releases[0]
             .changes
             .iter()
             .map(|change| change.description.as_str())
             .collect();
-        assert_eq!(told, ["A thing on two lines.", "Another."]);
+        assert_eq!(changes, ["A thing on two lines.", "Another."]);
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl Registry {
             let client = Client::new(self.sources.config(&way));
             match runtime.block_on(act(client)) {
                 Ok(done) => return Ok(done),
-                Err(error) => failures.push(format!("{}: {}", way.name(), told(error))),
+                Err(error) => failures.push(format!("{}: {}", way.name(), words(error))),
             }
         }
         bail!("{}", failures.join("; "))
@@ -183,7 +183,7 @@ impl Registry {
 }
 
 /// The error, and a hint if there is one.
-fn told(error: OciDistributionError) -> String {
+fn words(error: OciDistributionError) -> String {
     let hint = match error {
         OciDistributionError::AuthenticationFailure(_)
         | OciDistributionError::UnauthorizedError { .. }

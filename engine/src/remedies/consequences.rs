@@ -5,7 +5,7 @@ use kubernetes::sorted::Set;
 use kubernetes::edit::{self, Edit};
 use kubernetes::json::Json;
 use operators::forecast::{self, State, unsuffixed};
-use operators::hco::hyperconverged::Sent;
+use operators::hco::hyperconverged::LocatedFields;
 use operators::ssp::data_sources::Key;
 
 use super::Remedies;
@@ -116,7 +116,7 @@ impl Remedies<'_, '_> {
         let facts = self.facts;
         let object = edit::apply(self.object, edits)?;
         let object = Json::parse(object.as_bytes()).ok()?;
-        let hco = Sent::new(object, facts.hco.version).read().ok()?;
+        let hco = LocatedFields::new(object, facts.hco.version).read().ok()?;
         let after = Facts {
             images: facts.images,
             ..Facts::new(

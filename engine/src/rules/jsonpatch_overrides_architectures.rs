@@ -18,12 +18,17 @@ const IN_CDI: [&str; 1] = ["/spec/workload"];
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let sent = &facts.hco.fields.patches;
+    let fields = &facts.hco.fields.patches;
     let patches = &facts.hco.patches;
     for (field, patch, resource, fields) in [
-        (&sent.ssp, &patches.ssp, "SSP", &IN_SSP[..]),
-        (&sent.kubevirt, &patches.kubevirt, "KubeVirt", &IN_KUBEVIRT),
-        (&sent.cdi, &patches.cdi, "CDI", &IN_CDI),
+        (&fields.ssp, &patches.ssp, "SSP", &IN_SSP[..]),
+        (
+            &fields.kubevirt,
+            &patches.kubevirt,
+            "KubeVirt",
+            &IN_KUBEVIRT,
+        ),
+        (&fields.cdi, &patches.cdi, "CDI", &IN_CDI),
     ] {
         if let Some(patch) = patch {
             check_patch(findings, &field.path(), patch, resource, fields);

@@ -140,7 +140,7 @@ fn refused_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::R
     let golden = forecast.golden_namespace;
     let own = forecast.source(golden, &cron.source.name);
     let pointer = forecast.source(golden, &template.spec.managed_data_source);
-    let own = own.filter(|source| source.by != CreatedBy::Cdi);
+    let own = own.filter(|source| source.creator != CreatedBy::Cdi);
     own.into_iter()
         .chain(pointer)
         .find_map(|source| source.refused)

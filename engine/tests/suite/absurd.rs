@@ -77,9 +77,9 @@ fn a_hundred_thousand_templates_are_judged_and_counted() {
     // Each template is unsupported and malformed: a word for each, cut off with their number.
     let words = &report.audit_annotations.get("findings").unwrap();
     let words: Vec<&str> = words.split(' ').collect();
-    let (last, told) = words.split_last().unwrap();
-    assert_eq!(*last, format!("truncated={}", 200_000 - told.len()));
-    assert!(told.is_sorted());
+    let (last, rest) = words.split_last().unwrap();
+    assert_eq!(*last, format!("truncated={}", 200_000 - rest.len()));
+    assert!(rest.is_sorted());
 }
 
 #[test]
@@ -300,8 +300,8 @@ fn a_message_that_does_not_fit_counts_what_it_leaves_out() {
     }
     let report = create(&Value::from(templates));
     let message = report.message.unwrap();
-    let told = message.lines().filter(|line| line.starts_with('[')).count();
-    assert!(told >= 2, "{message}");
+    let paragraphs = message.lines().filter(|line| line.starts_with('[')).count();
+    assert!(paragraphs >= 2, "{message}");
     assert!(
         message.lines().last().unwrap().starts_with("and "),
         "{message}"

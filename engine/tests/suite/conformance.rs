@@ -1,7 +1,7 @@
 //! What HCO's own Go code computed for generated objects, against what we say of them.
 //!
 //! A sample is committed, because the project builds without `../shared`; the whole corpus is read from there
-//! if it is there. How the columns map to our answer is told in `../shared/conformance/README.md`. `make hco-drift` reads
+//! if it is there. How the columns map to our answer is explained in `../shared/conformance/README.md`. `make hco-drift` reads
 //! the rows that `engine/tests/oracle` makes instead of the corpus.
 
 use std::collections::BTreeSet;
@@ -259,9 +259,9 @@ fn compare_alerts(expected: &Value, report: &Report) -> Result<(), Difference> {
     let workload = expected["workloadsArchitectures"].as_array();
     let none = workload.map_or_else(|| fired_at_all(report, "no-workload-nodes"), Vec::is_empty);
     if none && !unsupported.is_empty() {
-        let told = !fired_at_all(report, "architectures-unsupported")
+        let is_reported = !fired_at_all(report, "architectures-unsupported")
             && fired_at_all(report, "no-workload-nodes");
-        return if told {
+        return if is_reported {
             Ok(())
         } else {
             Err(Difference::new(

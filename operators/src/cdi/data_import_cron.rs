@@ -586,8 +586,8 @@ mod tests {
             Cause::ManagedDataSource
         );
         assert_eq!(Refusal::StorageClassTooLong.cause(), Cause::Other);
-        assert_eq!(Refusal::NameTooLong.by(), RefusedBy::Webhook);
-        assert_eq!(Refusal::NameInvalid.by(), RefusedBy::ApiServer);
+        assert_eq!(Refusal::NameTooLong.rejecter(), RefusedBy::Webhook);
+        assert_eq!(Refusal::NameInvalid.rejecter(), RefusedBy::ApiServer);
     }
 
     #[test]

@@ -212,7 +212,7 @@ impl<'a> State<'a> {
         let golden = Key::new(forecast.golden_namespace, "");
         let sources = forecast.data_sources.iter();
         let mut is_accepted = true;
-        for (key, source) in sources.filter(|(_, source)| source.by == CreatedBy::Bundle) {
+        for (key, source) in sources.filter(|(_, source)| source.creator == CreatedBy::Bundle) {
             if source.refused.is_some() {
                 is_accepted = false;
                 continue;
@@ -277,7 +277,7 @@ impl<'a> State<'a> {
         self.sources.retain(|key, source| {
             let wanted = forecast.data_sources.get(key);
             let is_kept =
-                !source.is_of_ssp || wanted.is_some_and(|wanted| wanted.by != CreatedBy::Cdi);
+                !source.is_of_ssp || wanted.is_some_and(|wanted| wanted.creator != CreatedBy::Cdi);
             if !is_kept {
                 removed.insert(key.clone());
             }
@@ -333,7 +333,7 @@ impl<'a> State<'a> {
         forecast
             .data_sources
             .get(&cron.source)
-            .is_some_and(|source| source.by == CreatedBy::Bundle)
+            .is_some_and(|source| source.creator == CreatedBy::Bundle)
             && self.uploaded_for(forecast, &cron.source).is_some()
     }
 

@@ -106,13 +106,13 @@ impl<'a> JudgedFields<'a> {
 
 /// A HyperConverged as it was sent: its fields are located, but no value is read.
 #[derive(Debug)]
-pub struct Sent<'a> {
+pub struct LocatedFields<'a> {
     version: ApiVersion,
     object: Object<'a>,
     judged: JudgedFields<'a>,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> LocatedFields<'a> {
     /// Locates the fields of an object.
     pub fn new(json: Json<'a>, version: ApiVersion) -> Self {
         let object = Object::root(json);

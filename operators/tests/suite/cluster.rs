@@ -4,7 +4,7 @@ use kubernetes::json::Json;
 use operators::forecast::{Forecast, Given, Refused};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::golden_image::{CommonTemplates, common_templates};
-use operators::hco::hyperconverged::{HyperConverged, Sent};
+use operators::hco::hyperconverged::{HyperConverged, LocatedFields};
 use operators::hco::import::Import;
 use operators::hco::node::{Census, census};
 use operators::hco::version::HcoVersion;
@@ -33,7 +33,7 @@ impl Texts {
 
     pub(super) fn cluster(&self) -> Option<Cluster<'_>> {
         let json = Json::parse(self.hco.as_bytes()).unwrap();
-        let hco = Sent::new(json, self.version).read().ok()?;
+        let hco = LocatedFields::new(json, self.version).read().ok()?;
         let census = census(self.nodes.as_bytes(), &[&hco.placement])
             .unwrap()
             .remove(0);

@@ -99,7 +99,7 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
         },
         &verdict,
     );
-    let refused_by = match verdict.refused.as_ref().map(Refusal::by) {
+    let refused_by = match verdict.refused.as_ref().map(Refusal::rejecter) {
         None => None,
         Some(RefusedBy::ApiServer) => Some("api-server"),
         Some(RefusedBy::Webhook) => Some("cdi-webhook"),

@@ -98,7 +98,7 @@ fn compare_forecast(forecast: &Forecast<'_>, expected: &Value) -> Result<(), Dif
                 forecast
                     .data_sources
                     .values()
-                    .filter(|source| source.by != CreatedBy::Cdi)
+                    .filter(|source| source.creator != CreatedBy::Cdi)
                     .count()
             ),
         ),
@@ -157,7 +157,7 @@ fn crons(forecast: &Forecast<'_>) -> Value {
         && !sources.any(|source| source.refused == Some(data_source::Refusal::NameMissing));
     let crons = forecast.crons.iter().map(|cron| {
         let verdict = &cron.verdict;
-        let refused_by = cron.refused().map(|refusal| match refusal.by() {
+        let refused_by = cron.refused().map(|refusal| match refusal.rejecter() {
             RefusedBy::ApiServer => "api-server",
             RefusedBy::Webhook => "cdi-webhook",
         });
@@ -225,7 +225,7 @@ fn data_sources(forecast: &Forecast<'_>, expected: &Value) -> Value {
         let mut row = json!({
             "name": &*key.name,
             "namespace": &*key.namespace,
-            "by": if source.by == CreatedBy::Cdi { "cdi" } else { "ssp" },
+            "by": if source.creator == CreatedBy::Cdi { "cdi" } else { "ssp" },
             "pointsTo": source.points_to,
             "architectureLabel": source.architecture_label,
             "cron": source.cron.map_or("", |index| &*forecast.crons[index].key.name),

@@ -9,7 +9,7 @@ use operators::hco::api_version::ApiVersion;
 use operators::hco::golden_image::{
     CommonTemplates, GoldenImage, common_templates, golden_images, invalid,
 };
-use operators::hco::hyperconverged::{HyperConverged, Sent};
+use operators::hco::hyperconverged::{HyperConverged, LocatedFields};
 use operators::hco::import::{GATE, Import};
 use operators::hco::node::{Census, census};
 use operators::hco::version::HcoVersion;
@@ -42,7 +42,7 @@ fn agree(compressed: impl Read) -> Counted {
         let text = row["hco"].to_string();
         let version = ApiVersion::of(row["hco"]["apiVersion"].as_str(), "").unwrap();
         let json = Json::parse(text.as_bytes()).unwrap();
-        let hco = Sent::new(json, version).read().unwrap();
+        let hco = LocatedFields::new(json, version).read().unwrap();
         compare(row, &hco)
     })
 }

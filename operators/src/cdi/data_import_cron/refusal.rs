@@ -99,7 +99,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Who rejects the `DataImportCron`.
-    pub fn by(&self) -> RefusedBy {
+    pub fn rejecter(&self) -> RefusedBy {
         match self {
             Self::NameMissing
             | Self::NameInvalid
