@@ -373,7 +373,7 @@ mod tests {
             (Refusal::UrlOrImageStream, r#", "imageStream": """#, ""),
             (Refusal::UrlInvalid(":".to_owned()), r#"":""#, r#""x""#),
             (
-                Refusal::UrlScheme("x".to_owned()),
+                Refusal::UrlScheme(String::new()),
                 r#""url": "x""#,
                 r#""url": "OCI-archive:x""#,
             ),

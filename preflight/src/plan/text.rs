@@ -393,34 +393,30 @@ fn references(text: &mut String, references: &[Reference]) {
 }
 
 fn storage(text: &mut String, plan: &Plan) {
-    let sum = |disks: &[Disks]| {
-        let number = disks.iter().map(|it| it.number).sum();
-        let bytes = disks
-            .iter()
-            .try_fold(0_u128, |sum, it| sum.checked_add(it.bytes?));
-        let size = bytes.map(readable);
-        let size = size.unwrap_or_else(|| "a size that is not known".to_owned());
-        (number, size)
-    };
-    let mut parts = Vec::new();
     let Storage {
         requested,
         released,
     } = &plan.storage;
-    for (disks, what) in [
-        (Some(requested), "requested"),
-        (released.as_ref(), "released"),
-    ] {
-        let (number, size) = sum(disks.map_or(&[], Vec::as_slice));
-        if number > 0 {
-            parts.push(format!("{} with {size} {what}", count(number, "disk")));
-        }
-    }
+    let line = |disks: &Disks, what: &str| {
+        let size = disks.bytes.map(readable);
+        let size = size.unwrap_or_else(|| "a size that is not known".to_owned());
+        let class = disks.storage_class.as_ref();
+        let class = class.map_or_else(
+            || "the default storage class".to_owned(),
+            |class| format!("the storage class {class}"),
+        );
+        let disks = count(disks.number, "disk");
+        format!("{disks} with {size} of {class} {what}")
+    };
+    let released_disks = released.iter().flatten();
+    let mut lines: Vec<String> = requested.iter().map(|it| line(it, "requested")).collect();
+    lines.extend(released_disks.map(|it| line(it, "released")));
     let crons = plan.crons.as_ref();
     if released.is_none() && crons.is_some_and(|crons| !crons.deleted.is_empty()) {
-        parts.push("what is released is not known".to_owned());
+        lines
+            .push("what is released is not known: PersistentVolumeClaims were not read".to_owned());
     }
-    if !parts.is_empty() {
-        let _ = writeln!(text, "\n{BOLD}storage{BOLD:#}\n  {}", parts.join(", "));
+    if !lines.is_empty() {
+        let _ = writeln!(text, "\n{BOLD}storage{BOLD:#}\n  {}", lines.join("\n  "));
     }
 }
