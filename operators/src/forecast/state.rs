@@ -244,8 +244,11 @@ impl<'a> State<'a> {
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, dataSourceAutoUpdateEnabled,
     /// handleDefaultDataSource.
     fn uploaded_for(&self, forecast: &Forecast<'_>, key: &Key) -> Option<&Disk> {
+        if self.uploaded.is_empty() {
+            return None;
+        }
         let source = self.sources.get(key);
-        if self.uploaded.is_empty() || source.is_some_and(|source| source.cron.is_some()) {
+        if source.is_some_and(|source| source.cron.is_some()) {
             return None;
         }
         let unsuffixed = forecast.default_of(key);
@@ -330,10 +333,11 @@ impl<'a> State<'a> {
 
     /// Whether SSP makes no cron because its disk was uploaded.
     fn is_dropped(&self, forecast: &Forecast<'_>, cron: &Cron) -> bool {
-        forecast
-            .data_sources
-            .get(&cron.source)
-            .is_some_and(|source| source.creator == CreatedBy::Bundle)
+        !self.uploaded.is_empty()
+            && forecast
+                .data_sources
+                .get(&cron.source)
+                .is_some_and(|source| source.creator == CreatedBy::Bundle)
             && self.uploaded_for(forecast, &cron.source).is_some()
     }
 
