@@ -56,7 +56,8 @@ impl BootSources<'_> {
                 "! mine        points to mine-amd64 from now on; no disk until the import is done",
                 "+ mine-amd64  imported from docker://registry.example.com/mine:1 for amd64",
                 "+ mine-arm64  imported from docker://registry.example.com/mine:1 for arm64",
-                "2 disks with 60 GiB requested, 1 disk with 30 GiB released",
+                "2 disks with 60 GiB of the default storage class requested",
+                "1 disk with 30 GiB of the storage class fast released",
             ],
         );
         // SSP and CDI do what the plan said.
