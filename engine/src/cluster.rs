@@ -11,8 +11,13 @@ pub struct ServiceAccount {
     pub name: String,
 }
 
-/// What the policy can ask about the cluster, and with [`Registry`] about images.
-pub trait Cluster: Registry {
+/// What the policy can ask its host.
+pub trait Host: Cluster + Registry {}
+
+impl<T: Cluster + Registry> Host for T {}
+
+/// What the policy can ask about the cluster.
+pub trait Cluster {
     /// The nodes, as JSON of a `v1` `NodeList`, masked to `status.nodeInfo.architecture`.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 //! nodes, and what is really in the cluster.
 
 use kubernetes::json::Object;
-use operators::cdi::image::Registry;
 use operators::forecast::Objects;
 use operators::hco::version::HcoVersion;
 
@@ -58,8 +57,6 @@ fn version(object: &Object<'_>) -> Result<Option<String>, String> {
         version => version.map_err(|error| error.to_string()),
     }
 }
-
-impl Registry for NodesBefore<'_> {}
 
 impl Cluster for NodesBefore<'_> {
     fn nodes(&self) -> Result<Vec<u8>, String> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use kubernetes::path::FieldPath;
 use kubernetes::sorted::Set;
-use operators::cdi::image::Contents;
+use operators::cdi::image::{Contents, Unknown};
 use operators::forecast::{Changes, Forecast, Given, Refused};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
@@ -16,9 +16,9 @@ use operators::hco::node::Census;
 use operators::hco::template::{ARCHITECTURES, Template};
 
 use crate::images::{self, Images};
-use crate::jsonpatch;
 use crate::nodes::{Nodes, NodesError, Slot};
 use crate::version::Version;
+use operators::hco::jsonpatch;
 
 /// One object, as the rules see it.
 pub(crate) struct Facts<'a> {
@@ -211,7 +211,10 @@ impl<'a> Facts<'a> {
     }
 
     /// What an image has, or why that is unknown; `None` if it is not looked up.
-    pub(crate) fn contents_of(&self, image: &GoldenImage<'_>) -> Option<Result<&Contents, &str>> {
+    pub(crate) fn contents_of(
+        &self,
+        image: &GoldenImage<'_>,
+    ) -> Option<Result<&Contents, &Unknown>> {
         self.images.of(image.name, images::url(self.common, image)?)
     }
 
@@ -219,7 +222,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn architectures_of(
         &self,
         image: &GoldenImage<'_>,
-    ) -> Option<Result<&Set<String>, &str>> {
+    ) -> Option<Result<&Set<String>, &Unknown>> {
         let contents = self.contents_of(image)?;
         Some(
             contents.and_then(|contents| match contents.unreadable().next() {

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use kubernetes::text;
-use operators::cdi::image::{Contents, Image, Registry};
+use operators::cdi::image::{Contents, Image, Registry, Unknown};
 use operators::hco::golden_image::{CommonTemplates, GoldenImage};
 
 /// What is known about the images of an object.
@@ -19,7 +19,7 @@ pub(crate) enum Images<'a> {
 }
 
 /// What an image has, or why that is unknown. Thousands of templates can have the same image.
-pub(crate) type Answer = Rc<Result<Contents, String>>;
+pub(crate) type Answer = Rc<Result<Contents, Unknown>>;
 
 /// The most look-ups of a request. The host makes one after the other while the API server waits.
 const LIMIT: usize = 20;
@@ -39,12 +39,12 @@ pub(crate) struct Lookups {
 
 impl Images<'_> {
     /// What the image of a template has, or why that is unknown; `None` if it was not looked up.
-    pub(crate) fn of(&self, name: &str, url: &str) -> Option<Result<&Contents, &str>> {
+    pub(crate) fn of(&self, name: &str, url: &str) -> Option<Result<&Contents, &Unknown>> {
         let Self::LookedUp(lookups) = self else {
             return None;
         };
         let answer = lookups.answers.get(&(name.to_owned(), url.to_owned()))?;
-        Some(answer.as_ref().as_ref().map_err(String::as_str))
+        Some(answer.as_ref().as_ref())
     }
 
     /// Why images were not checked, one sentence for each reason.
@@ -84,21 +84,9 @@ impl<'a> Registries<'a> {
         let left = self.left.get();
         self.left
             .set(left.checked_sub(Image::look_ups(architectures.len()))?);
-        let answer = image.contents(architectures, self.registry);
-        let answer = Rc::new(answer.and_then(plausible));
+        let answer = Rc::new(image.contents(architectures, self.registry));
         self.answers.borrow_mut().insert(image, answer.clone());
         Some(answer)
-    }
-}
-
-/// The contents, if no more architectures than an image can have: they are compared with each template that uses the image.
-fn plausible(contents: Contents) -> Result<Contents, String> {
-    const MOST: usize = 100;
-    match contents.supported.len() {
-        ..=MOST => Ok(contents),
-        count => Err(format!(
-            "the manifest lists {count} architectures, expected at most {MOST}"
-        )),
     }
 }
 

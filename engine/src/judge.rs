@@ -6,9 +6,9 @@ use kubernetes::request::{Operation, Request};
 use operators::hco::api_version::{ApiVersion, is_hyperconverged};
 use operators::hco::golden_image;
 use operators::hco::hyperconverged::{self, HyperConverged, LocatedFields};
-use operators::hco::version::HcoVersion;
+use operators::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
-use crate::cluster::Cluster;
+use crate::cluster::Host;
 use crate::comparison::Comparison;
 use crate::facts::Facts;
 use crate::images::Registries;
@@ -35,7 +35,7 @@ use crate::version::Version;
 /// let pod = r#"{"request": {"kind": {"group": "", "version": "v1", "kind": "Pod"}}, "settings": {}}"#;
 /// assert!(engine::judge(pod.as_bytes(), &Unreachable).allowed);
 /// ```
-pub fn judge(payload: &[u8], cluster: &dyn Cluster) -> Report {
+pub fn judge(payload: &[u8], cluster: &dyn Host) -> Report {
     judge_payload(payload, cluster, Detail::Verdict)
 }
 
@@ -43,7 +43,7 @@ pub fn judge(payload: &[u8], cluster: &dyn Cluster) -> Report {
 ///
 /// Beside the request and the settings the payload may hold `hcoVersion`, the version that HCO will have, and
 /// `before: {nodes, hcoVersion, objects}`, what is in the cluster before.
-pub fn report(payload: &[u8], cluster: &dyn Cluster) -> Report {
+pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
     judge_payload(payload, cluster, Detail::Everything)
 }
 
@@ -58,7 +58,7 @@ pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
     Settings::read(Some(settings)).map(drop)
 }
 
-fn judge_payload(payload: &[u8], cluster: &dyn Cluster, detail: Detail) -> Report {
+fn judge_payload(payload: &[u8], cluster: &dyn Host, detail: Detail) -> Report {
     let payload = match Json::parse(payload) {
         Ok(payload) => Object::root(payload),
         Err(error) => return render::no_request(&format!("it is not valid JSON: {error}")),
@@ -91,7 +91,7 @@ fn judge_request(
     request: &Request<'_>,
     settings: &Field<'_>,
     comparison: Option<&Comparison<'_>>,
-    cluster: &dyn Cluster,
+    cluster: &dyn Host,
     detail: Detail,
 ) -> Report {
     if request.operation == Operation::Other || !request.sub_resource.is_empty() {
@@ -171,7 +171,7 @@ struct Case<'a> {
     comparison: Option<&'a Comparison<'a>>,
     old: Option<&'a HyperConverged<'a>>,
     settings: &'a Settings,
-    cluster: &'a dyn Cluster,
+    cluster: &'a dyn Host,
     detail: Detail,
 }
 
@@ -268,21 +268,13 @@ impl Case<'_> {
         })
     }
 
-    /// The namespace of golden images.
-    ///
-    /// MIRRORS: ssp-operator internal/constants.go, `GoldenImagesNamespace`, which OpenShift Virtualization changes.
+    /// The namespace of golden images, as the status shows it; without a status, that of the settings.
     fn golden_namespace(&self, hco: &HyperConverged<'_>) -> &str {
-        const UPSTREAM: &str = "kubevirt-os-images";
-        const OPENSHIFT: &str = "openshift-virtualization-os-images";
         let old = self.old.and_then(|old| old.status_version.as_deref());
+        let stated = self.settings.golden_images_namespace.as_deref();
         match old.or(hco.status_version.as_deref()) {
-            Some(version) if HcoVersion::is_openshift_virtualization(version) => OPENSHIFT,
-            Some(_) => UPSTREAM,
-            None => self
-                .settings
-                .golden_images_namespace
-                .as_deref()
-                .unwrap_or(UPSTREAM),
+            Some(version) => golden_images_namespace(version),
+            None => stated.unwrap_or(GOLDEN_IMAGES_NAMESPACE),
         }
     }
 

@@ -24,7 +24,6 @@ mod facts;
 mod finding;
 mod fix;
 mod images;
-mod jsonpatch;
 mod judge;
 mod look_up;
 mod nodes;
@@ -42,7 +41,7 @@ mod words;
 
 pub use architecture::is_architecture;
 pub use catalogue::RULES;
-pub use cluster::{Cluster, ServiceAccount};
+pub use cluster::{Cluster, Host, ServiceAccount};
 pub use finding::Outcome;
 pub use judge::{judge, report, validate_settings};
 pub use kubernetes::edit::Operation;
@@ -50,8 +49,11 @@ pub use kubernetes::placement;
 pub use kubernetes::sorted::{Map, Set};
 pub use kubernetes::text::{escape, is_invisible};
 pub use kubernetes::value::Value;
-pub use operators::cdi::image::{Availability, Contents, Image, ImageKind, Registry};
+pub use operators::cdi::image::{
+    Availability, Contents, Image, ImageKind, Registry, Unimportable, Unknown,
+};
 pub use operators::hco::import::Import;
 pub use operators::hco::node;
 pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
 pub use rule::{Level, Ratchet, Reads, Repairs, Rule, Subject};
+pub use words::{why_unimportable, why_unknown};

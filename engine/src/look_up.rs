@@ -5,7 +5,7 @@ use kubernetes::sorted::{Map, Set};
 use std::rc::Rc;
 
 use kubernetes::text;
-use operators::cdi::image::Image;
+use operators::cdi::image::{Image, Unknown};
 use operators::hco::golden_image::{Annotation, GoldenImage};
 use operators::hco::import::Import;
 
@@ -37,19 +37,11 @@ pub(crate) fn look_up(
         }
         let url = url(facts.common, image);
         let key = || (image.name.to_owned(), url.unwrap_or_default().to_owned());
-        match url.and_then(Image::at) {
+        match url.and_then(Image::of_cron) {
             None => drop(lookups.other_sources.insert(text::quote(image.name))),
-            Some(Err(mistake)) => {
-                lookups
-                    .answers
-                    .insert(key(), Rc::new(Err(mistake.to_owned())));
-            }
-            // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newSourceDataVolume.
-            Some(Ok(image)) if image.has_digest() => {
-                let mistake = "the URL has a digest, but CDI adds the digest itself: use a tag";
-                lookups
-                    .answers
-                    .insert(key(), Rc::new(Err(mistake.to_owned())));
+            Some(Err(why)) => {
+                let answer = Rc::new(Err(Unknown::Url(why)));
+                lookups.answers.insert(key(), answer);
             }
             Some(Ok(image)) if !settings.allows(image.host()) => {
                 lookups.unlisted_hosts.insert(text::quote(image.host()));

@@ -5,12 +5,38 @@ use kubernetes::sorted::Set;
 use kubernetes::text::{self, escape, quote};
 use operators::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Refusal};
 use operators::cdi::data_source;
+use operators::cdi::image::{MOST_ARCHITECTURES, Unimportable, Unknown};
 use operators::ssp::data_sources::Key;
 
 /// Names of architectures for users: at most six, each shortened.
 pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| escape(name, 32)).collect();
     text::list(&names, 6)
+}
+
+/// Why it is not known what an image has. It can contain a text from an external source.
+pub fn why_unknown(unknown: &Unknown) -> String {
+    match unknown {
+        Unknown::Url(why) => why_unimportable(*why).to_owned(),
+        Unknown::Host(why) | Unknown::Schema(why) => why.clone(),
+        Unknown::TooLarge => "the manifest is larger than 1 MiB".to_owned(),
+        Unknown::Json(why) => format!("the manifest is not valid JSON: {why}"),
+        Unknown::TooManyArchitectures(count) => format!(
+            "the manifest lists {count} architectures, expected at most {MOST_ARCHITECTURES}"
+        ),
+        Unknown::NoLinux => "the manifest lists no Linux image".to_owned(),
+        Unknown::NoPlatform => "an entry of the index has no platform".to_owned(),
+        Unknown::Digest => "the digest of an entry of the index is not valid".to_owned(),
+    }
+}
+
+/// Why CDI cannot import from a URL.
+pub fn why_unimportable(why: Unimportable) -> &'static str {
+    match why {
+        Unimportable::Invalid => "the URL is not a valid image reference",
+        Unimportable::TagAndDigest => "CDI does not support a URL with both a tag and a digest",
+        Unimportable::Digest => "the URL has a digest, but CDI adds the digest itself: use a tag",
+    }
 }
 
 /// Why the API server or CDI's webhook rejects a DataImportCron.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use engine::{Contents, Image, Set, is_architecture};
+use engine::{Contents, Image, Set, Unknown, is_architecture};
 use oci_client::Reference;
 use sources::{Deadline, Logins, Sources};
 
@@ -76,7 +76,7 @@ impl Registries {
         &self,
         images: BTreeSet<Image>,
         architectures: &[&str],
-    ) -> BTreeMap<Image, Result<Contents, String>> {
+    ) -> BTreeMap<Image, Result<Contents, Unknown>> {
         let read = Mutex::new(BTreeMap::new());
         for_each(images, |image| {
             let contents = self.all_contents(&image, architectures);
@@ -85,7 +85,7 @@ impl Registries {
         read.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn all_contents(&self, image: &Image, architectures: &[&str]) -> Result<Contents, String> {
+    fn all_contents(&self, image: &Image, architectures: &[&str]) -> Result<Contents, Unknown> {
         let names = architectures.iter().map(|name| (*name).to_owned());
         let mut asked: Set<String> = names.collect();
         let listed = image.contents(&asked, self)?.supported.into_iter();

@@ -4,6 +4,7 @@
 
 pub mod edit;
 pub mod json;
+pub mod label;
 pub mod name;
 pub mod node_list;
 pub mod path;

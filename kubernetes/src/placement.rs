@@ -1,7 +1,6 @@
 //! A node placement: which nodes it selects, and what Kubernetes rejects in it.
 
 mod affinity;
-mod label;
 mod label_values;
 mod matcher;
 mod requirement;
@@ -102,12 +101,8 @@ impl Placement {
         placement
     }
 
-    /// Whether the placement replaces the worker label as the condition for a workload node. A required
-    /// affinity does, even without terms; a preferred affinity does not.
-    ///
-    /// MIRRORS: hyperconverged-cluster-operator,
-    /// pkg/internal/nodeinfo/architectures.go, `hasWorkloadRequirements`.
-    pub fn restricts(&self) -> bool {
+    /// Whether the placement has requirements. A required affinity is one, even without terms; a preferred affinity is not.
+    pub fn has_requirements(&self) -> bool {
         !self.node_selector.is_empty() || self.required.is_some()
     }
 
@@ -271,7 +266,7 @@ mod tests {
         #[case] affinity: Value,
         #[case] restricts: bool,
     ) {
-        assert_eq!(placement(selector, affinity).restricts(), restricts);
+        assert_eq!(placement(selector, affinity).has_requirements(), restricts);
     }
 
     #[rstest]

@@ -417,10 +417,8 @@ impl<'a> Forecast<'a> {
 
     /// The DataSource of the bundle that points to this one: this one is for the default architecture.
     fn default_of(&self, key: &Key) -> Option<&Key> {
-        Architecture::ALL.into_iter().find_map(|architecture| {
-            let name = key.name.strip_suffix(architecture.name())?;
-            let pointer = key.beside(name.strip_suffix('-')?);
-            let (pointer, source) = self.data_sources.get_key_value(&pointer)?;
+        unsuffixed(&key.name).find_map(|name| {
+            let (pointer, source) = self.data_sources.get_key_value(&key.beside(name))?;
             let is_default = source.creator == CreatedBy::Bundle
                 && source.points_to.as_deref() == Some(&*key.name);
             is_default.then_some(pointer)

@@ -5,6 +5,7 @@ pub mod architectures;
 pub mod golden_image;
 pub mod hyperconverged;
 pub mod import;
+pub mod jsonpatch;
 pub mod node;
 pub mod template;
 pub mod version;

@@ -280,17 +280,21 @@ function matrix({ templates, nodes }: Report): HTMLElement[] {
     });
     return element("tr", {}, element("th", { scope: "row" }, template.name), ...cells);
   });
-  const table = element(
+  const caption = "Whether VMs boot from a golden image, by architecture of the workload nodes";
+  const first = element("th", { scope: "col" }, "Golden image");
+  return section("Golden images", table("Golden images", caption, [first, ...head], rows));
+}
+
+/** A table that scrolls by itself where it is wider than the page. */
+function table(label: string, caption: string, head: HTMLElement[], rows: HTMLElement[]): HTMLElement {
+  const all = element(
     "table",
     {},
-    element("caption", {}, "Whether VMs boot from a golden image, by architecture of the workload nodes"),
-    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Golden image"), ...head)),
+    element("caption", {}, caption),
+    element("thead", {}, element("tr", {}, ...head)),
     element("tbody", {}, ...rows),
   );
-  return section(
-    "Golden images",
-    element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Golden images" }, table),
-  );
+  return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: label }, all);
 }
 
 /** What the operators make of the object: its DataSources, of an update before and after. */
@@ -318,19 +322,12 @@ function bootSources({ forecast, forecastBefore, changes }: Report): HTMLElement
   });
   const columns = before ? ["Boot source", "Before", "After"] : ["Boot source", "Disk"];
   const head = columns.map((name) => element("th", { scope: "col" }, name));
-  const table = element(
-    "table",
-    {},
-    element("caption", {}, "What HCO, SSP, and CDI make of the object, if each import succeeds"),
-    element("thead", {}, element("tr", {}, ...head)),
-    element("tbody", {}, ...rows),
-  );
-  const scroll = element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Boot sources" }, table);
+  const caption = "What HCO, SSP, and CDI make of the object, if each import succeeds";
   const stopped = forecast.stopped === null ? [] : [element("p", {}, STOPPED)];
-  return section("Boot sources", ...stopped, scroll);
+  return section("Boot sources", ...stopped, table("Boot sources", caption, head, rows));
 }
 
-const STOPPED = "SSP stops before its end: it removes nothing unwanted, and updates no VM template.";
+const STOPPED = "SSP stops before its end: it deletes no DataImportCron, and updates no VM template.";
 
 function disk(source: DataSource | undefined): string {
   if (!source) return "none";

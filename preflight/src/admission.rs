@@ -34,7 +34,7 @@ impl Identity {
     }
 
     /// `NAMESPACE/NAME`, without the parts that are missing.
-    pub(crate) fn unique_name(&self) -> String {
+    pub(crate) fn namespaced_name(&self) -> String {
         let name = self.name.as_deref().unwrap_or("(without a name)");
         one_line(&match &self.namespace {
             Some(namespace) => format!("{namespace}/{name}"),

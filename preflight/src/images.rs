@@ -12,7 +12,10 @@ use crate::mirrors::Mirrors;
 use crate::registries;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_raw};
 use anyhow::{Result, bail};
-use engine::{Availability, Contents, Image, ImageKind, is_architecture};
+use engine::{
+    Availability, Contents, Image, ImageKind, Unimportable, is_architecture, why_unimportable,
+    why_unknown,
+};
 use host::Registries;
 use serde::Serialize;
 use serde_json::Value;
@@ -37,8 +40,8 @@ struct Template<'o> {
     url: &'o str,
     /// Whether the source is an image stream of OpenShift.
     is_stream: bool,
-    /// As [`Image::at`] reads the URL.
-    image: Option<Result<Image, &'static str>>,
+    /// As [`Image::of_cron`] reads the URL.
+    image: Option<Result<Image, Unimportable>>,
 }
 
 /// An image that is asked for.
@@ -101,8 +104,12 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             match template.image {
                 Some(Ok(image)) => ask(image, Some(place)),
                 Some(Err(why)) => failures.push(one_line(&format!(
-                    "{}:{}: template `{}`: {}: {why}",
-                    place.file, place.line, place.name, template.url
+                    "{}:{}: template `{}`: {}: {}",
+                    place.file,
+                    place.line,
+                    place.name,
+                    template.url,
+                    why_unimportable(why)
                 ))),
                 None if template.is_stream => {
                     streams.insert(one_line(&format!("`{}`", template.name)));
@@ -134,11 +141,9 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let rows = look_up(asked, &mirrors, &registries);
     for row in &rows {
         match &row.contents {
-            Ok(contents) => failures.extend(
-                contents
-                    .unreadable()
-                    .map(|(name, why)| one_line(&format!("{}: {name}: {why}", row.image))),
-            ),
+            Ok(contents) => failures.extend(contents.unreadable().map(|(name, why)| {
+                one_line(&format!("{}: {name}: {}", row.image, why_unknown(why)))
+            })),
             Err(why) => failures.push(one_line(&format!("{}: {why}", row.image))),
         }
     }
@@ -272,7 +277,9 @@ impl Row {
                 Availability::Contradicts(other) => {
                     Some(format!("listed, but its configuration says `{other}`"))
                 }
-                Availability::Unreadable(why) => Some(format!("listed, but cannot be read: {why}")),
+                Availability::Unreadable(why) => {
+                    Some(format!("listed, but cannot be read: {}", why_unknown(why)))
+                }
             };
             Some((name.as_str(), note?))
         });
@@ -300,7 +307,7 @@ fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
                 is_stream: registry
                     .get("imageStream")
                     .is_some_and(|name| !name.is_null()),
-                image: Image::at(url),
+                image: Image::of_cron(url),
             })
         })
     })

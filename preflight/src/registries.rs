@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use engine::{Contents, Image};
+use engine::{Contents, Image, why_unknown};
 use host::Registries;
 use sources::Sources;
 
@@ -25,5 +25,7 @@ pub(crate) fn contents(
     architectures: &[&str],
 ) -> BTreeMap<Image, Result<Contents, String>> {
     let _progress = Progress::start(format!("reading {}", count(images.len(), "image")));
-    registries.contents(images, architectures)
+    let read = registries.contents(images, architectures).into_iter();
+    read.map(|(image, contents)| (image, contents.map_err(|why| why_unknown(&why))))
+        .collect()
 }

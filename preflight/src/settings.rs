@@ -1,11 +1,10 @@
 //! `settings`: those of a file, validated by the module, with the defaults.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
 use engine::RULES;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::args;
 use crate::exit::Exit;
@@ -26,17 +25,20 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
 
 /// Settings that are valid, with the defaults. The module validates them; this only knows the defaults.
 fn with_defaults(settings: &Value) -> Value {
-    let levels = RULES.iter().map(|rule| (rule.id, rule.level.name()));
-    let levels: BTreeMap<&str, &str> = levels.collect();
-    let defaults = json!({
-        "levels": levels,
-        "updates": "ratchet",
-        "images": "ignore",
-        "goldenImages": "auto",
-        "denialsAsWarnings": false,
-    });
-    let mut all = Map::new();
-    all.extend(defaults.as_object().cloned().into_iter().flatten());
+    let levels = RULES
+        .iter()
+        .map(|rule| (rule.id.to_owned(), rule.level.name().into()));
+    let defaults = [
+        ("levels", Value::Object(levels.collect())),
+        ("updates", "ratchet".into()),
+        ("images", "ignore".into()),
+        ("goldenImages", "auto".into()),
+        ("denialsAsWarnings", false.into()),
+    ];
+    let defaults = defaults
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value));
+    let mut all: Map<String, Value> = defaults.collect();
     for (key, value) in settings.as_object().into_iter().flatten() {
         match (all.get_mut(key), value) {
             // A level replaces the default of its rule alone.

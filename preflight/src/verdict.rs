@@ -91,7 +91,7 @@ impl Judged {
 
     /// `NAMESPACE/NAME`, without the parts that are missing.
     pub(crate) fn name(&self) -> String {
-        self.identity.unique_name()
+        self.identity.namespaced_name()
     }
 
     /// The same with the policy, where several judge the object.

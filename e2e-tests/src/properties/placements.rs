@@ -57,7 +57,7 @@ pub fn placement(input: &[u8]) {
         placement.errors()
     );
     assert_eq!(
-        placement.restricts(),
+        placement.has_requirements(),
         !input.node_selector.is_empty() || selector.is_some()
     );
 
@@ -74,7 +74,12 @@ pub fn placement(input: &[u8]) {
             "{:?}",
             node.labels
         );
-        count(&mut expected, node, placement.restricts(), is_selected);
+        count(
+            &mut expected,
+            node,
+            placement.has_requirements(),
+            is_selected,
+        );
     }
     let items = input.nodes.iter().map(|node| {
         json!({

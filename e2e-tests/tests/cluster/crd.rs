@@ -46,14 +46,13 @@ pub(crate) fn of(wanted: Crds) -> Vec<Crd> {
     let gates = json!({"featureGates": [{"name": "enableMultiArchBootImageImport"}]});
     let field = json!({"workloadSources": {"enableMultiArchBootImageImport": true}});
     let ours: Value = yaml_serde::from_str(OURS).expect("a manifest");
-    let mut crds = vec![Crd::new("v1beta1", V1BETA1, &gate, ours.clone())];
-    if wanted == Crds::V1beta1 {
-        return crds;
-    }
-    crds.push(Crd::new("v1", V1, &field, ours));
-    if wanted == Crds::OfHco {
-        crds.clear();
-    }
+    let v1beta1 = Crd::new("v1beta1", V1BETA1, &gate, ours.clone());
+    let v1 = Crd::new("v1", V1, &field, ours);
+    let mut crds = match wanted {
+        Crds::V1beta1 => return vec![v1beta1],
+        Crds::OfHco => Vec::new(),
+        Crds::Each | Crds::EachAndBoth => vec![v1beta1, v1],
+    };
     let real = [
         ("HCO 1.17", V1BETA1, &gate, "hco-v1.17.0"),
         ("HCO 1.18, v1 alone", V1, &gates, "hco-v1.18.0"),

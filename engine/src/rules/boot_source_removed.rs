@@ -2,6 +2,8 @@
 
 use kubernetes::sorted::Set;
 
+use operators::forecast::unsuffixed;
+use operators::ssp::bundle;
 use operators::ssp::data_sources::Key;
 
 use crate::facts::Facts;
@@ -22,11 +24,23 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     findings.add(Identity::only(), || Finding {
         path: facts.changed_path(),
         fact: format!(
-            "After the update, new VMs cannot use {}, unless a PVC of that name exists: no disk is left.",
-            boot_sources(&removed)
+            "After the update, new VMs cannot use {}{}: no disk is left.",
+            boot_sources(&removed),
+            // SSP uses such a PVC only for the DataSources of its VM templates.
+            if removed.iter().any(|key| is_of_bundle(&key.name)) {
+                ", unless a PVC of that name exists"
+            } else {
+                ""
+            }
         ),
         fixes: vec![Fix::advice(
             "before the update, change the VM templates and VM manifests that use these boot sources",
         )],
     });
+}
+
+/// Whether a DataSource is one of SSP's VM templates, with or without the suffix of an architecture.
+fn is_of_bundle(name: &str) -> bool {
+    let mut names = unsuffixed(name).chain([name]);
+    names.any(|name| bundle::source(name).is_some())
 }

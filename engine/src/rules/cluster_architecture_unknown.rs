@@ -30,13 +30,16 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     });
 }
 
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, updateOperatorCr, and
+/// controllers/handlers/ssp.go, `NewSSP`: on UPDATE, HCO's webhook sends SSP the architectures of the status in a dry run.
+/// They are those before the update, so it denies every change while an unknown one is among them.
 fn ways_out(census: &Census) -> Vec<Fix<'_>> {
     const OTHERWISE: &str = "no change to this object fixes this; if you do not need golden images, set the level of this rule to warn";
     // A placement does not affect which nodes are control-plane nodes.
     let is_placement_enough = census.control_plane.iter().all(|name| is_known(name));
     if is_placement_enough {
         vec![Fix::Place {
-            summary: "keep the workloads off these nodes, if no VM runs there",
+            summary: "keep the workloads off these nodes, if no VM runs there (HCO accepts this only while its status.nodeInfo does not list their architecture)",
             otherwise: Some(OTHERWISE),
         }]
     } else {

@@ -24,7 +24,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(template.name), || Finding {
             path: path(&facts.path_of_index(Some(index)), reason),
             fact: format!(
-                "The image of template {} is not imported, and SSP stops for all golden images: the DataImportCron is rejected ({}).",
+                "The image of template {} is not imported, and SSP stops there, before its VM templates: the DataImportCron is rejected ({}).",
                 quote(template.name),
                 refusal(reason)
             ),

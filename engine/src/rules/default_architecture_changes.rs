@@ -6,7 +6,7 @@ use operators::kubevirt::default_architecture::default_architecture;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
-use crate::jsonpatch;
+use operators::hco::jsonpatch;
 
 /// The field that HCO sets in the KubeVirt object.
 const DEFAULT: &str = "/spec/configuration/architectureConfiguration/defaultArchitecture";

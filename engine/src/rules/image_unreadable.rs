@@ -7,6 +7,7 @@ use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
 use crate::images;
+use crate::words;
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if facts.import == Import::Disabled {
@@ -24,9 +25,9 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             .contents_of(image)
             .and_then(|contents| match contents {
                 Ok(contents) => contents.unreadable().find(|it| is_listed(it.0)),
-                Err(reason) => Some(("", reason)),
+                Err(why) => Some(("", why)),
             });
-        let Some((architecture, reason)) = unreadable else {
+        let Some((architecture, why)) = unreadable else {
             continue;
         };
         let identity = images::identity(facts.common, image);
@@ -39,7 +40,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 "The {}image of template {} cannot be read ({}): its architectures were not checked.",
                 blank_after(architecture),
                 quote(image.name),
-                in_one_line(reason)
+                in_one_line(&words::why_unknown(why))
             ),
             fixes: vec![Fix::advice(
                 "correct the URL, or give the policy-server access to the registry",

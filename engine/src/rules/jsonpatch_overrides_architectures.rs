@@ -6,7 +6,7 @@ use kubernetes::text::quote;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
-use crate::jsonpatch::{IN_SSP, operations};
+use operators::hco::jsonpatch::{IN_SSP, operations};
 
 const IN_KUBEVIRT: [&str; 2] = [
     "/spec/workloads",

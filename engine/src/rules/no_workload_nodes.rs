@@ -12,7 +12,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         return;
     }
     findings.add(Identity::only(), || {
-        let (fact, summary, command) = if facts.hco.placement.restricts() {
+        let (fact, summary, command) = if facts.hco.placement.has_requirements() {
             (
                 "No node that matches the workloads' placement reports an architecture: HCO finds no workload architecture.",
                 "correct the placement to match the labels of your nodes",

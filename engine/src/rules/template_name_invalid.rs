@@ -42,7 +42,7 @@ fn without_forecast<'a>(
                 "The template has no name: SSP rejects every change from HCO.".to_owned()
             } else {
                 format!(
-                    "Template name {} is not a valid name of a DataImportCron: the image is not imported, and SSP stops for all golden images.",
+                    "Template name {} is not a valid name of a DataImportCron: {STOPS_AT_CRON}",
                     quote(name)
                 )
             },
@@ -94,9 +94,10 @@ impl Field {
     }
 }
 
+const STOPS_AT_CRON: &str = "the image is not imported, and SSP stops there.";
+
 /// What is wrong with one of the two names, because of a cron: the end of a sentence.
 fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
-    let stops = "the image is not imported, and SSP stops for all golden images.";
     let of_cron = cron.refused().and_then(|reason| match reason.cause() {
         Cause::Name => Some((Field::Name, reason)),
         Cause::ManagedDataSource => Some((Field::ManagedDataSource, reason)),
@@ -106,7 +107,7 @@ fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
         let reason = refusal(reason);
         return Some((
             field,
-            format!("makes the DataImportCron invalid ({reason}): {stops}"),
+            format!("makes the DataImportCron invalid ({reason}): {STOPS_AT_CRON}"),
         ));
     }
     if let Some(reason) = refused_source(forecast, cron) {
@@ -119,7 +120,9 @@ fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
         let reason = data_source_refusal(reason);
         return Some((
             field,
-            format!("makes a DataSource invalid ({reason}): {stops}"),
+            format!(
+                "makes a DataSource invalid ({reason}): SSP stops before the DataImportCrons, so no golden image is imported."
+            ),
         ));
     }
     if cron.verdict.never_runs.contains(&NeverRuns::NameTooLong) {

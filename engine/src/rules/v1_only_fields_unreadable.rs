@@ -2,6 +2,7 @@
 
 use kubernetes::edit::Edits;
 use kubernetes::text::escape;
+use operators::hco::import::UnreadableV1Only;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
@@ -17,12 +18,16 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     };
     let path = &facts.hco.fields.v1_only.path();
     findings.add(Identity::only(), || {
+        let why = match error {
+            UnreadableV1Only::Json => "it is not valid JSON",
+            UnreadableV1Only::Type(why) => why,
+        };
         let removed = Edits::default().remove(path.clone()).finish();
         Finding {
             path: path.clone(),
             fact: format!(
                 "The annotation is not valid ({}): HCO cannot convert the object to v1.",
-                escape(&error.0, 120)
+                escape(why, 120)
             ),
             // The values in the annotation are lost.
             fixes: vec![Fix::edits(

@@ -60,7 +60,15 @@ fn any_other_answer_is_ignored() {
 #[test]
 fn a_host_that_knows_no_permissions_is_asked_for_the_nodes() {
     struct Host;
-    impl engine::Registry for Host {}
+    impl engine::Registry for Host {
+        fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
+            Err("images are not read".to_owned())
+        }
+
+        fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
+            self.manifest(image)
+        }
+    }
     impl engine::Cluster for Host {
         fn nodes(&self) -> Result<Vec<u8>, String> {
             Err("no route to host".to_owned())

@@ -254,6 +254,25 @@ fn what_the_image_supports_decides_how_an_annotation_is_corrected() {
     assert!(!partial(&["amd64", "arm64", "s390x"]).1);
 }
 
+/// There are too many annotations to correct them with the import: until somebody does, HCO imports nothing.
+#[test]
+fn a_repair_does_not_enable_an_import_that_leaves_a_boot_source_without_a_disk() {
+    let names = (0..33).map(|number| format!("t{number}"));
+    let templates = names.map(|name| template(&name, "ARM64", "docker://registry.example.com/a:1"));
+    let request = json!({
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"metadata": {"name": "x"}, "spec": {
+            "dataImportCronTemplates": templates.collect::<Vec<_>>(),
+        }},
+    });
+    let settings =
+        json!({"repair": {IMPORT: "enable-import", "architectures-malformed": "normalise"}});
+    let cluster = FakeCluster::with_workers(&["amd64", "arm64"]);
+    let report = engine::judge(&payload(&request, &settings), &cluster);
+    assert_eq!(report.repaired_object, None);
+}
+
 /// The SSP operator rejects the import of such a cluster.
 #[test]
 fn the_import_is_not_enabled_on_an_unknown_architecture() {

@@ -35,7 +35,8 @@ fn image(name: &str) -> Image {
 /// The architectures of one image, as in the annotation.
 fn architectures(registries: &Registries, name: &str) -> Result<String, String> {
     let mut read = registries.contents(BTreeSet::from([image(name)]), &[]);
-    let contents = read.remove(&image(name)).unwrap()?;
+    let contents = read.remove(&image(name)).unwrap();
+    let contents = contents.map_err(|why| engine::why_unknown(&why))?;
     assert_eq!(contents.unreadable().next(), None);
     Ok(contents.supported.into_iter().collect::<Vec<_>>().join(","))
 }

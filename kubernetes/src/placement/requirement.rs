@@ -1,12 +1,12 @@
 //! One requirement of a node selector term, parsed once and matched against many nodes. A requirement that
 //! cannot be parsed becomes a [`SelectorError`].
 
+use crate::label::{key_error, value_error};
 use crate::sorted::Set;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 
-use super::label::{key_error, value_error};
 use super::{Part, Place, SelectorError};
 
 /// The maximum number of errors of one requirement that are reported. All of them repeat the requirement, whose list of

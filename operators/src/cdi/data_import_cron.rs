@@ -12,7 +12,8 @@ mod time_zone;
 mod url;
 
 use kubernetes::json::{Object, WrongType};
-use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain, is_label_value, is_qualified_name};
+use kubernetes::label::{is_label_key, is_label_value};
+use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
 
 pub use crate::cdi::data_import_cron::refusal::{Cause, Refusal, RefusedBy};
 use crate::cdi::data_import_cron::schedule::Schedule;
@@ -175,13 +176,13 @@ pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Refusal>, Wr
     /// The size of all annotations.
     const ANNOTATIONS_MAX: usize = 256 << 10;
     for (key, value) in metadata.object("labels").fields()? {
-        if !is_qualified_name(&key) || !is_label_value(&value.string()?.unwrap_or_default()) {
+        if !is_label_key(&key) || !is_label_value(&value.string()?.unwrap_or_default()) {
             return Ok(Some(Refusal::LabelInvalid(key.into_owned())));
         }
     }
     let mut size = 0;
     for (key, value) in metadata.object("annotations").fields()? {
-        if !is_qualified_name(&key.to_ascii_lowercase()) {
+        if !is_label_key(&key.to_ascii_lowercase()) {
             return Ok(Some(Refusal::AnnotationInvalid(key.into_owned())));
         }
         size += key.len() + value.string()?.unwrap_or_default().len();

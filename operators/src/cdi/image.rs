@@ -10,26 +10,59 @@ use kubernetes::text::{ascii_lower, behind};
 
 use crate::cdi::image::index::Index;
 
-/// What the policy can ask about images. The default methods are for a host that does not read images.
+/// The most architectures that an index may list, because they are compared with each template that uses the image. Go
+/// knows fewer.
+pub const MOST_ARCHITECTURES: usize = 100;
+
+/// What can be asked about images.
 pub trait Registry {
     /// The manifest of an image as JSON: of a single image, or an index of several images.
     ///
     /// # Errors
     ///
     /// The host's error, unchanged.
-    fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
-        let _ = image;
-        Err("images are not read here".to_owned())
-    }
+    fn manifest(&self, image: &str) -> Result<Vec<u8>, String>;
 
     /// The manifest of a single image with its configuration, as JSON.
     ///
     /// # Errors
     ///
     /// The host's error, unchanged.
-    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
-        self.manifest(image)
-    }
+    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String>;
+}
+
+/// Why CDI cannot import from a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unimportable {
+    /// It is not a valid image reference.
+    Invalid,
+    /// It has both a tag and a digest.
+    TagAndDigest,
+    /// It has a digest, which CDI adds itself.
+    Digest,
+}
+
+/// Why it is not known what an image has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unknown {
+    /// CDI cannot import from its URL.
+    Url(Unimportable),
+    /// The host's error: a text from an external source.
+    Host(String),
+    /// The manifest has more than 1 MiB.
+    TooLarge,
+    /// The manifest is not JSON, for this reason.
+    Json(String),
+    /// A field of the manifest has another type than its specification says.
+    Schema(String),
+    /// The manifest lists this many architectures.
+    TooManyArchitectures(usize),
+    /// The manifest lists no image for Linux.
+    NoLinux,
+    /// An entry of the index has no platform, and so its architecture is not known.
+    NoPlatform,
+    /// The digest of an entry of the index is not valid.
+    Digest,
 }
 
 /// An image in a registry.
@@ -53,7 +86,7 @@ impl Image {
     /// # Errors
     ///
     /// Why CDI cannot import the image.
-    pub fn at(url: &str) -> Option<Result<Self, &'static str>> {
+    pub fn at(url: &str) -> Option<Result<Self, Unimportable>> {
         let image = url.strip_prefix("docker://")?;
         let (host, name) = match image.split_once('/') {
             Some((host, name)) if host.contains(['.', ':']) || host == "localhost" => (host, name),
@@ -73,6 +106,25 @@ impl Image {
         let has_version = name.contains([':', '@']);
         let name = if has_version { name } else { name + ":latest" };
         Some(Ok(Self { host, name }))
+    }
+
+    /// The image that a DataImportCron imports from a URL; `None` if the URL does not name a registry.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newSourceDataVolume: CDI adds the
+    /// digest of the image to the URL.
+    ///
+    /// # Errors
+    ///
+    /// Why CDI cannot import the image.
+    pub fn of_cron(url: &str) -> Option<Result<Self, Unimportable>> {
+        let image = Self::at(url)?;
+        Some(image.and_then(|image| {
+            if image.has_digest() {
+                Err(Unimportable::Digest)
+            } else {
+                Ok(image)
+            }
+        }))
     }
 
     /// Whether the image is named by its digest.
@@ -101,13 +153,14 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// Why nothing is known about the image: a text from an external source.
+    /// Why it is not known what the image has.
     pub fn contents(
         &self,
         architectures: &Set<String>,
         registry: &dyn Registry,
-    ) -> Result<Contents, String> {
-        let answer = registry.manifest(&self.to_string())?;
+    ) -> Result<Contents, Unknown> {
+        let answer = registry.manifest(&self.to_string());
+        let answer = answer.map_err(Unknown::Host)?;
         let Some(index) = read(&answer, Index::read)? else {
             let single = self.read_single(registry)?;
             return Contents::of_single(single, architectures);
@@ -116,9 +169,13 @@ impl Image {
             supported: index.architectures(),
             availability: Map::new(),
         };
+        let listed = contents.supported.len();
+        if listed > MOST_ARCHITECTURES {
+            return Err(Unknown::TooManyArchitectures(listed));
+        }
         let default = index.default();
         if contents.supported.is_empty() && default.is_none() {
-            return Err(NO_LINUX_IMAGE.to_owned());
+            return Err(Unknown::NoLinux);
         }
         let mut is_default_known = default.is_none();
         for architecture in architectures {
@@ -136,7 +193,9 @@ impl Image {
                             Availability::Contradicts(single.architecture)
                         }
                     }
-                    Err(error) if is_missing(&error) => Availability::ListedButMissing,
+                    Err(Unknown::Host(error)) if is_missing(&error) => {
+                        Availability::ListedButMissing
+                    }
                     Err(error) => Availability::Unreadable(error),
                 },
             };
@@ -144,13 +203,13 @@ impl Image {
         }
         // Every other architecture gets the default entry.
         if !is_default_known {
-            return Err("an entry of the index has no platform".to_owned());
+            return Err(Unknown::NoPlatform);
         }
         Ok(contents)
     }
 
     /// The same repository, with the digest of an entry, which is not trusted.
-    fn with_digest(&self, digest: &str) -> Result<Self, String> {
+    fn with_digest(&self, digest: &str) -> Result<Self, Unknown> {
         let repository = self.name.split([':', '@']).next().unwrap_or_default();
         let name = format!("{repository}@{digest}");
         match mistake(&self.host, &name) {
@@ -158,17 +217,17 @@ impl Image {
                 host: self.host.clone(),
                 name,
             }),
-            _ => Err("the digest of an entry of the index is not valid".to_owned()),
+            _ => Err(Unknown::Digest),
         }
     }
 
-    fn read_entry(&self, digest: &str, registry: &dyn Registry) -> Result<Single, String> {
+    fn read_entry(&self, digest: &str, registry: &dyn Registry) -> Result<Single, Unknown> {
         self.with_digest(digest)?.read_single(registry)
     }
 
-    fn read_single(&self, registry: &dyn Registry) -> Result<Single, String> {
-        let answer = registry.manifest_and_config(&self.to_string())?;
-        read(&answer, Single::read)
+    fn read_single(&self, registry: &dyn Registry) -> Result<Single, Unknown> {
+        let answer = registry.manifest_and_config(&self.to_string());
+        read(&answer.map_err(Unknown::Host)?, Single::read)
     }
 }
 
@@ -184,18 +243,18 @@ pub struct Contents {
 
 impl Contents {
     /// The architectures whose image cannot be read, and why.
-    pub fn unreadable(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn unreadable(&self) -> impl Iterator<Item = (&str, &Unknown)> {
         self.availability
             .iter()
             .filter_map(|(name, found)| match found {
-                Availability::Unreadable(why) => Some((name.as_str(), why.as_str())),
+                Availability::Unreadable(why) => Some((name.as_str(), why)),
                 _ => None,
             })
     }
 
-    fn of_single(single: Single, architectures: &Set<String>) -> Result<Self, String> {
+    fn of_single(single: Single, architectures: &Set<String>) -> Result<Self, Unknown> {
         if single.architecture.is_empty() {
-            return Err(NO_LINUX_IMAGE.to_owned());
+            return Err(Unknown::NoLinux);
         }
         let mut contents = Self {
             supported: Set::new(),
@@ -236,8 +295,8 @@ pub enum Availability {
     ListedButMissing,
     /// The index lists an image whose configuration has this other architecture.
     Contradicts(String),
-    /// An image that cannot be read: a text from an external source.
-    Unreadable(String),
+    /// An image that cannot be read.
+    Unreadable(Unknown),
 }
 
 /// Whether CDI imports an image.
@@ -276,8 +335,6 @@ impl Single {
     }
 }
 
-const NO_LINUX_IMAGE: &str = "the manifest lists no Linux image";
-
 /// Whether an error of the host is a registry's response that something is not there.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/errors.rs; oci-client 0.18 src/errors.rs: the code
@@ -306,7 +363,7 @@ impl fmt::Display for Image {
 }
 
 /// Why CDI cannot import this image.
-fn mistake(host: &str, name: &str) -> Option<&'static str> {
+fn mistake(host: &str, name: &str) -> Option<Unimportable> {
     let is_in = |text: &str, others: &str| {
         let is_known = |character: char| {
             character.is_ascii_alphanumeric() || others.chars().any(|other| other == character)
@@ -322,31 +379,30 @@ fn mistake(host: &str, name: &str) -> Option<&'static str> {
         None => (tagged, None),
     };
     if tag.is_some() && digest.is_some() {
-        return Some("CDI does not support a URL with both a tag and a digest");
+        return Some(Unimportable::TagAndDigest);
     }
     let is_valid = is_in(host, ".-:[]")
         && repository.split('/').all(|part| is_in(part, "._-"))
         && !repository.contains(|character: char| character.is_ascii_uppercase())
         && tag.is_none_or(|tag| is_in(tag, "._-"))
         && digest.is_none_or(|digest| is_in(digest, ":"));
-    (!is_valid).then_some("the URL is not a valid image reference")
+    (!is_valid).then_some(Unimportable::Invalid)
 }
 
 /// Reads the response of a registry, which is not trusted.
 fn read<T>(
     answer: &[u8],
     read: impl for<'a> FnOnce(&Object<'a>) -> Result<T, WrongType<'a>>,
-) -> Result<T, String> {
+) -> Result<T, Unknown> {
     /// A manifest usually has a few kilobytes. Twenty of this size are read in a fraction of a second.
     ///
     /// DIVERGES: containers/image reads manifests of up to 4 MiB.
     const LIMIT: usize = 1 << 20;
     if answer.len() > LIMIT {
-        return Err("the manifest is larger than 1 MiB".to_owned());
+        return Err(Unknown::TooLarge);
     }
-    let answer = Json::parse(answer);
-    let answer = answer.map_err(|error| format!("the manifest is not valid JSON: {error}"))?;
-    read(&Object::root(answer)).map_err(|error| error.to_string())
+    let answer = Json::parse(answer).map_err(|error| Unknown::Json(error.to_string()))?;
+    read(&Object::root(answer)).map_err(|error| Unknown::Schema(error.to_string()))
 }
 
 #[cfg(test)]
@@ -365,17 +421,7 @@ mod tests {
             Ok(single.architecture)
         };
         assert_eq!(architectures(1 << 20), Ok("amd64".to_owned()));
-        let error = Err("the manifest is larger than 1 MiB".to_owned());
-        assert_eq!(architectures((1 << 20) + 1), error);
-    }
-
-    #[test]
-    fn a_host_without_registries_says_so() {
-        struct Offline;
-        impl Registry for Offline {}
-        let error = Err("images are not read here".to_owned());
-        assert_eq!(Offline.manifest("quay.io/a:1"), error);
-        assert_eq!(Offline.manifest_and_config("quay.io/a:1"), error);
+        assert_eq!(architectures((1 << 20) + 1), Err(Unknown::TooLarge));
     }
 
     #[test]
@@ -465,7 +511,7 @@ mod tests {
         }
     }
 
-    fn architectures(manifest: &'static str, config: &'static str) -> Result<String, String> {
+    fn architectures(manifest: &'static str, config: &'static str) -> Result<String, Unknown> {
         let image = Image::at("docker://quay.io/a").unwrap().unwrap();
         let read = image.contents(&Set::new(), &Answers(manifest, config))?;
         Ok(read.supported.into_iter().collect::<Vec<_>>().join(","))
@@ -496,43 +542,42 @@ mod tests {
             (
                 "",
                 "",
-                "the manifest is not valid JSON: EOF while parsing a value at line 1 column 0",
+                Unknown::Json("EOF while parsing a value at line 1 column 0".to_owned()),
             ),
             (
                 r#"{"manifests": 1}"#,
                 "",
-                "manifests must be a list, but it is a number",
+                Unknown::Schema("manifests must be a list, but it is a number".to_owned()),
             ),
             (
                 r#"{"manifests": [{"platform": 1}]}"#,
                 "",
-                "manifests[0].platform must be an object, but it is a number",
+                Unknown::Schema(
+                    "manifests[0].platform must be an object, but it is a number".to_owned(),
+                ),
             ),
             (
                 r#"{"manifests": [{"platform": {"os": "linux", "architecture": "arm64"}}, {"digest": "sha256:00"}]}"#,
                 "",
-                "an entry of the index has no platform",
+                Unknown::NoPlatform,
             ),
             (
                 r#"{"manifests": [{"platform": {"os": "linux", "architecture": ""}}]}"#,
                 "",
-                "the manifest lists no Linux image",
+                Unknown::NoLinux,
             ),
+            (r#"{"manifests": []}"#, "", Unknown::NoLinux),
+            ("{}", "{}", Unknown::NoLinux),
             (
-                r#"{"manifests": []}"#,
+                "[]",
                 "",
-                "the manifest lists no Linux image",
+                Unknown::Schema("the document must be an object, but it is a list".to_owned()),
             ),
-            ("{}", "{}", "the manifest lists no Linux image"),
-            ("[]", "", "the document must be an object, but it is a list"),
         ] {
             assert_eq!(architectures(manifest, config).unwrap_err(), error);
         }
         let large: &'static str = " ".repeat((1 << 20) + 1).leak();
-        assert_eq!(
-            architectures(large, "").unwrap_err(),
-            "the manifest is larger than 1 MiB"
-        );
+        assert_eq!(architectures(large, "").unwrap_err(), Unknown::TooLarge);
     }
 
     /// A registry that has these images, and records the questions.
@@ -564,7 +609,7 @@ mod tests {
             answer.map(String::into_bytes).map_err(str::to_owned)
         }
 
-        fn contents(&self, architectures: &[&str]) -> Result<Contents, String> {
+        fn contents(&self, architectures: &[&str]) -> Result<Contents, Unknown> {
             let architectures = architectures.iter().map(|name| (*name).to_owned());
             let image = Image::at("docker://quay.io/a:1").unwrap().unwrap();
             image.contents(&architectures.collect(), self)
@@ -626,7 +671,7 @@ mod tests {
                 ("amd64", &CONTAINER_DISK),
                 (
                     "arm",
-                    &Availability::Unreadable("connection refused".to_owned())
+                    &Availability::Unreadable(Unknown::Host("connection refused".to_owned()))
                 ),
                 ("arm64", &Availability::ListedButMissing),
                 ("riscv64", &Availability::Absent),
@@ -635,7 +680,7 @@ mod tests {
         );
         assert_eq!(
             contents.unreadable().next(),
-            Some(("arm", "connection refused"))
+            Some(("arm", &Unknown::Host("connection refused".to_owned())))
         );
         // Nobody has asked for ppc64le, so only the index is known.
         let supported = ["amd64", "arm", "ppc64le"];
@@ -675,7 +720,7 @@ mod tests {
         assert_eq!(contents.availability.get("arm64"), Some(&CONTAINER_DISK));
         assert_eq!(contents.supported, ["arm64".to_owned()].into());
         // What is not read for any architecture is unknown.
-        let error = "an entry of the index has no platform";
+        let error = Unknown::NoPlatform;
         assert_eq!(registry.contents(&[]).unwrap_err(), error);
         for config in [Ok("{}"), Err("connection refused")] {
             let registry = Repository::with(&[(":1", Ok(index)), ("@sha256:1", config)]);
@@ -726,12 +771,15 @@ mod tests {
     #[test]
     fn of_an_image_that_cannot_be_read_nothing_is_known() {
         for (answer, error) in [
-            (Err("manifest unknown"), "manifest unknown"),
-            (Ok(r#"{"manifests": []}"#), NO_LINUX_IMAGE),
-            (Ok("{}"), NO_LINUX_IMAGE),
+            (
+                Err("manifest unknown"),
+                Unknown::Host("manifest unknown".to_owned()),
+            ),
+            (Ok(r#"{"manifests": []}"#), Unknown::NoLinux),
+            (Ok("{}"), Unknown::NoLinux),
             (
                 Ok(r#"{"mediaType": 1}"#),
-                "mediaType must be a string, but it is a number",
+                Unknown::Schema("mediaType must be a string, but it is a number".to_owned()),
             ),
         ] {
             let registry = Repository::with(&[(":1", answer)]);
@@ -745,7 +793,7 @@ mod tests {
             let index = entries(&[("amd64", digest)]);
             let registry = Repository::with(&[(":1", Ok(&index))]);
             let contents = registry.contents(&["amd64"]).unwrap();
-            let error = "the digest of an entry of the index is not valid".to_owned();
+            let error = Unknown::Digest;
             let expected = Availability::Unreadable(error);
             assert_eq!(
                 contents.availability.get("amd64"),

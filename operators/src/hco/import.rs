@@ -211,7 +211,12 @@ pub struct V1Only {
 
 /// Why HCO's conversion cannot read the annotation.
 #[derive(Debug)]
-pub struct UnreadableV1Only(pub String);
+pub enum UnreadableV1Only {
+    /// It is not JSON.
+    Json,
+    /// A value has another type than HCO expects: which one, and what it is.
+    Type(String),
+}
 
 impl V1Only {
     /// MIRRORS: hyperconverged-cluster-operator api/v1beta1/conversion.go, restoreV1OnlyFields and
@@ -220,9 +225,8 @@ impl V1Only {
         let Some(annotation) = annotation.filter(|annotation| !annotation.is_empty()) else {
             return Ok(Self::default());
         };
-        let json = Json::parse(annotation.as_bytes())
-            .map_err(|_| UnreadableV1Only("it is not valid JSON".to_owned()))?;
-        Self::read(json).map_err(|error| UnreadableV1Only(error.to_string()))
+        let json = Json::parse(annotation.as_bytes()).map_err(|_| UnreadableV1Only::Json)?;
+        Self::read(json).map_err(|error| UnreadableV1Only::Type(error.to_string()))
     }
 
     fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {

@@ -12,6 +12,21 @@ use std::rc::Rc;
 
 use super::architecture::Architecture;
 use super::bundle;
+use crate::hco::version::HcoVersion;
+
+/// The namespace of golden images, except in OpenShift Virtualization.
+pub const GOLDEN_IMAGES_NAMESPACE: &str = "kubevirt-os-images";
+
+/// The namespace of golden images of this version, in HCO's or in OpenShift Virtualization's numbering.
+///
+/// MIRRORS: ssp-operator internal/constants.go, `GoldenImagesNamespace`, which OpenShift Virtualization changes.
+pub fn golden_images_namespace(version: &str) -> &'static str {
+    if HcoVersion::is_openshift_virtualization(version) {
+        "openshift-virtualization-os-images"
+    } else {
+        GOLDEN_IMAGES_NAMESPACE
+    }
+}
 
 /// A template as SSP gets it from HCO, which sorts them by name.
 #[derive(Debug, Clone)]

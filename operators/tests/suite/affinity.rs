@@ -91,7 +91,7 @@ fn disagreement(row: &Row) -> Option<String> {
         .status
         .and_then(|it| it.node_info)
         .map(|it| it.architecture);
-    if placement.restricts() && architecture.is_some_and(|it| !it.is_empty()) {
+    if placement.has_requirements() && architecture.is_some_and(|it| !it.is_empty()) {
         let list = format!(r#"{{"items":[{}]}}"#, row.node);
         let counted = census(list.as_bytes(), &[&placement]).unwrap();
         if counted.iter().all(|it| it.workload.is_empty()) == row.matches {

@@ -258,7 +258,7 @@ impl Compared<'_> {
     /// The name of the object.
     pub(crate) fn object(&self) -> String {
         let question = self.prepared.questions().first();
-        question.map_or_else(String::new, |it| it.identity.unique_name())
+        question.map_or_else(String::new, |it| it.identity.namespaced_name())
     }
 
     /// The object as it will be.

@@ -126,7 +126,9 @@ impl Count<'_> {
         let is_match = self
             .matcher
             .matches(node.name.as_deref().unwrap_or_default(), &node.labels);
-        let is_workload = if self.placement.restricts() {
+        // MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/architectures.go, hasWorkloadRequirements: with
+        // requirements of its own, a placement replaces the worker label as the condition.
+        let is_workload = if self.placement.has_requirements() {
             is_match
         } else {
             has(slots.worker)

@@ -1,14 +1,24 @@
-//! The syntax of label keys and values, as Kubernetes validates it in selectors.
+//! The syntax of label keys and values.
 
-use crate::name::{is_dns1123_subdomain, is_qualified_name_of_any_length as is_name};
+use crate::name::is_dns1123_subdomain;
 
 /// The longest name part of a key, and the longest value, in bytes.
 const NAME_MAX: usize = 63;
 
+/// Whether a string can be the key of a label, or of an annotation in lowercase.
+pub fn is_label_key(key: &str) -> bool {
+    key_error(key).is_none()
+}
+
+/// Whether a string can be the value of a label.
+pub fn is_label_value(value: &str) -> bool {
+    value_error(value).is_none()
+}
+
 /// Why a string is not a valid label key; `None` if it is valid.
 ///
 /// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelKey`.
-pub(super) fn key_error(key: &str) -> Option<&'static str> {
+pub(crate) fn key_error(key: &str) -> Option<&'static str> {
     let name = match key.split_once('/') {
         None => key,
         Some((_, name)) if name.contains('/') => {
@@ -39,7 +49,7 @@ pub(super) fn key_error(key: &str) -> Option<&'static str> {
 /// Why a string is not a valid label value; `None` if it is valid. The empty string is valid.
 ///
 /// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelValue`.
-pub(super) fn value_error(value: &str) -> Option<&'static str> {
+pub(crate) fn value_error(value: &str) -> Option<&'static str> {
     if value.len() > NAME_MAX {
         Some("a label value can have at most 63 characters")
     } else if !value.is_empty() && !is_name(value) {
@@ -50,6 +60,16 @@ pub(super) fn value_error(value: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Whether a string has only letters and digits, and `-`, `_`, and `.` between them.
+fn is_name(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
 // rstest and wasm-bindgen-test cannot be combined. In wasm, the conformance samples test this.

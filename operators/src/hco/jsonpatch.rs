@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use kubernetes::json::{Json, Kind};
 
 /// The fields of SSP that HCO sets from the templates and the nodes.
-pub(crate) const IN_SSP: [&str; 3] = [
+pub const IN_SSP: [&str; 3] = [
     "/spec/enableMultipleArchitectures",
     "/spec/cluster",
     "/spec/commonTemplates/dataImportCronTemplates",
 ];
 
 /// Whether a patch changes one of these fields, or cannot be applied at all.
-pub(crate) fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
+pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
     let Some(patch) = patch else { return false };
     operations(patch).is_none_or(|operations| {
         let mut operations = operations.iter();
@@ -21,15 +21,17 @@ pub(crate) fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
 }
 
 /// An operation of a JSON Patch.
-pub(crate) struct Operation<'a> {
-    pub(crate) text: &'a str,
+pub struct Operation<'a> {
+    /// The operation as it was written.
+    pub text: &'a str,
     op: Option<Cow<'a, str>>,
-    pub(crate) path: Option<Cow<'a, str>>,
+    /// What it changes.
+    pub path: Option<Cow<'a, str>>,
     from: Option<Cow<'a, str>>,
 }
 
 /// The operations of a patch; `None` if it is not a patch.
-pub(crate) fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
+pub fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
     let patch = Json::parse(patch.as_bytes()).ok()?;
     if patch.kind() == Kind::Null {
         return Some(Vec::new());
@@ -55,14 +57,14 @@ pub(crate) fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
 
 impl Operation<'_> {
     /// Whether HCO accepts the path.
-    pub(crate) fn is_applicable(&self) -> bool {
+    pub fn is_applicable(&self) -> bool {
         self.path
             .as_ref()
             .is_some_and(|path| path.starts_with("/spec/"))
     }
 
     /// The pointer to one of these fields, to a parent, or to a child, if the operation changes anything.
-    pub(crate) fn touched(&self, fields: &[&str]) -> Option<&str> {
+    pub fn touched(&self, fields: &[&str]) -> Option<&str> {
         if self.op.as_deref() == Some("test") {
             return None;
         }
