@@ -569,7 +569,8 @@ pub(crate) struct Fix {
     #[arg(long, help_heading = "Which changes")]
     pub(crate) r#unsafe: bool,
 
-    /// How to fix multi-arch-import-disabled, for example multi-arch-import-disabled=place-on:amd64
+    /// How to fix multi-arch-import-disabled, for example multi-arch-import-disabled=place-on:amd64. KubeVirt stops
+    /// managing the VMs that run on the other nodes
     #[arg(
         long,
         value_name = "RULE=enable-import|place-on:ARCH",
@@ -577,8 +578,8 @@ pub(crate) struct Fix {
     )]
     prefer: Option<Prefer>,
 
-    /// Fix multi-arch-import-disabled by placing the workloads on this architecture: short for
-    /// --prefer multi-arch-import-disabled=place-on:ARCH
+    /// Fix multi-arch-import-disabled by placing the workloads on this architecture, if no VM runs on the other nodes:
+    /// short for --prefer multi-arch-import-disabled=place-on:ARCH
     #[arg(
         long,
         value_name = "ARCH",
