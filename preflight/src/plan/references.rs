@@ -10,6 +10,7 @@ use super::machines::{Effect, Going, source, sources};
 use crate::failure::Place;
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
+use crate::owner;
 use crate::stage::Compared;
 
 /// An object whose disk is made from a boot source that goes.
@@ -49,7 +50,7 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
     };
     for kind in ["DataVolume", "Template"] {
         let objects = compared.snapshot.of(kind);
-        for object in objects.filter(|object| !is_made(object)) {
+        for object in objects.filter(|it| !is_made(it) && !owner::is_template_of_ssp(it)) {
             add(&object, None);
         }
     }

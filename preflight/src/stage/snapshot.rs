@@ -14,7 +14,7 @@ use crate::files;
 use crate::foreign::{chain, masked, one_line};
 use crate::notes::Notes;
 use crate::object_name::{key, namespace};
-use crate::owner::{self, CLEAN_UP, CRON, OWNER};
+use crate::owner::{self, CLEAN_UP, CRON, DEPRECATED, OWNER};
 use crate::policy;
 
 /// A kind of object that is read beside the nodes and the HyperConverged.
@@ -148,7 +148,7 @@ pub(crate) const KINDS: [Kind; 14] = [
         api_version: "template.openshift.io/v1",
         path: "/apis/template.openshift.io/v1/templates",
         readers: OF_PLAN,
-        fields: &["/objects", "/parameters"],
+        fields: &[OWNER, DEPRECATED, "/objects", "/parameters"],
     },
     Kind {
         name: "SSP",

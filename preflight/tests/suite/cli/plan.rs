@@ -98,7 +98,14 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
             "spec": {"sourceRef": {"kind": "DataSource", "name": "fedora"}},
         }])),
         Some("templates") => items(&json!([{
-            "metadata": {"name": "my-server", "namespace": "default"},
+            "metadata": {
+                "name": "my-server", "namespace": "default",
+                "annotations": {
+                    "operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io",
+                    "template.kubevirt.io/deprecated": "true",
+                    "description": "hunter2",
+                },
+            },
             "objects": [
                 {"kind": "Secret", "data": {"password": "hunter2"}},
                 {
@@ -131,6 +138,10 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(
         text.contains("secret-name") && text.contains("secret-name-disk") && text.contains("FROM")
+    );
+    // They say whether SSP writes a VM template anew.
+    assert!(
+        text.contains("SSP.ssp.kubevirt.io") && text.contains("template.kubevirt.io/deprecated")
     );
     assert!(!text.contains("hunter2"), "{text}");
     let from = run(&format!("plan --from {} {words}", file.display()));
