@@ -36,6 +36,9 @@ pub(crate) struct Plan {
     denied: Option<String>,
     multi_arch_import: Change<Option<Foreign>>,
     default_architecture: Change<Option<Foreign>>,
+    /// Whether HCO sets no default, so that KubeVirt keeps the one that it has.
+    #[serde(skip)]
+    keeps_default: bool,
     #[serde(serialize_with = "without_origin")]
     hco_version: Change<Option<Foreign>>,
     /// The architectures of the control plane.
@@ -136,13 +139,20 @@ impl Plan {
             let architectures = report.and_then(|it| it.control_plane_architectures.clone());
             architectures.unwrap_or_default()
         };
+        let default = before(|report| &report.default_architecture);
         let sources = BootSources::of(compared);
         let changes = report.changes.clone().unwrap_or_default();
         Ok(Self {
             object: compared.object(),
             denied: denied(compared),
             multi_arch_import: change(|report| &report.multi_arch_import),
-            default_architecture: change(|report| &report.default_architecture),
+            // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without one in the spec, the
+            // status keeps its own. HCO before 1.18 removes it from the spec.
+            default_architecture: Change {
+                before: default.clone(),
+                after: report.default_architecture.clone().or(default),
+            },
+            keeps_default: report.default_architecture.is_none(),
             hco_version: change(|report| &report.hco_version),
             control_plane: Change {
                 before: control_plane(is),

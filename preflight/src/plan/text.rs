@@ -75,6 +75,9 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     text
 }
 
+/// The row of the default architecture.
+const DEFAULT: &str = "new VMs without an architecture";
+
 fn head(text: &mut String, plan: &Plan) {
     let state = |import: &Option<Foreign>| {
         import.as_ref().map(|import| match import.raw() {
@@ -126,13 +129,15 @@ fn head(text: &mut String, plan: &Plan) {
         row(text, "control plane", listed(before), listed(after));
     }
     let Change { before, after } = &plan.default_architecture;
-    let architecture = |value| shown(value).unwrap_or_else(|| "KubeVirt's default".to_owned());
-    row(
-        text,
-        "new VMs without an architecture",
-        Some(architecture(before)),
-        Some(architecture(after)),
-    );
+    let none = "KubeVirt's own default: HCO sets none";
+    let architecture = |value| shown(value).unwrap_or_else(|| none.to_owned());
+    let (before, mut after) = (architecture(before), architecture(after));
+    if plan.keeps_default && after != none {
+        after.push_str(" (KubeVirt keeps it: HCO sets none)");
+        row(text, DEFAULT, Some(after.clone()), Some(after));
+    } else {
+        row(text, DEFAULT, Some(before), Some(after));
+    }
 }
 
 fn boot_sources(text: &mut String, plan: &Plan) {
