@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use self::alerts::Alert;
 use self::conditions::Condition;
-use self::golden_images::{DataSource, GoldenImage, State};
+use self::golden_images::{DataSource, GoldenImage, NotImported, State};
 use crate::args::{self, StatusFormat};
 use crate::exit::Exit;
 use crate::foreign::{self, Foreign};
@@ -44,6 +44,7 @@ pub(crate) struct Status {
     /// Conditions that stop HCO or SSP.
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
+    not_imported: Vec<NotImported>,
     /// DataSources that are not as SSP wants them.
     data_sources: Vec<DataSource>,
     leftovers: Vec<Leftover>,
@@ -138,6 +139,7 @@ impl Status {
             stopped,
             conditions: conditions::of(observed),
             golden_images,
+            not_imported: golden_images::not_imported(report),
             data_sources,
             leftovers: leftovers::of(observed),
             alerts: alerts::of(observed),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::owner;
-use crate::report::{self, Changes, Cron};
+use crate::report::{self, Changes, Cron, Report, listed};
 use crate::stage::Compared;
 
 /// A template for an architecture, and what has become of it.
@@ -61,6 +61,13 @@ impl State {
     pub(super) fn is_there(self) -> bool {
         matches!(self, Self::Ready | Self::Uploaded)
     }
+}
+
+/// A template that no operator imports. Nothing is outstanding.
+#[derive(Debug, Serialize)]
+pub(super) struct NotImported {
+    pub(super) template: Foreign,
+    pub(super) why: String,
 }
 
 /// What SSP has not done yet with a DataSource.
@@ -147,6 +154,27 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
         });
     }
     images
+}
+
+/// The templates without a DataImportCron.
+pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
+    let Some(forecast) = &report.forecast else {
+        return Vec::new();
+    };
+    let workload = listed(report.workload_architectures.as_deref().unwrap_or_default());
+    let left_out = format!(
+        "the annotation ssp.kubevirt.io/dict.architectures lists no architecture of the workload nodes ({workload})"
+    );
+    let lost = "another template or DataSource has its managedDataSource, so SSP creates no DataImportCron for it";
+    let is_lost = |template: &&Foreign| !forecast.crons.iter().any(|it| it.template == **template);
+    let lost = forecast.lost.iter().filter(is_lost).map(|it| (it, lost));
+    let left_out = forecast.left_out.iter().map(|it| (it, left_out.as_str()));
+    let all = left_out.chain(lost);
+    all.map(|(template, why)| NotImported {
+        template: template.clone(),
+        why: why.to_owned(),
+    })
+    .collect()
 }
 
 /// Those of templates that SSP or CDI still creates, changes, or deletes. The others depend on the VM templates of SSP's

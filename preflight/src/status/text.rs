@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::conditions::{Cause, Condition};
-use super::golden_images::{GoldenImage, SourceState, State};
+use super::golden_images::{GoldenImage, NotImported, SourceState, State};
 use super::{Status, alerts};
 use crate::foreign::{Foreign, one_line};
 use crate::leftovers;
@@ -24,6 +24,7 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     head(&mut text, status);
     conditions(&mut text, &status.conditions, program);
     golden_images(&mut text, status);
+    not_imported(&mut text, status);
     data_sources(&mut text, status);
     leftovers::render(&mut text, &status.leftovers);
     alerts(&mut text, status, program);
@@ -169,6 +170,15 @@ fn golden_images(text: &mut String, status: &Status) {
                 words(image, status)
             );
         }
+    }
+}
+
+fn not_imported(text: &mut String, status: &Status) {
+    if !status.not_imported.is_empty() {
+        let _ = writeln!(text, "\n{BOLD}templates that are not imported{BOLD:#}");
+    }
+    for NotImported { template, why } in &status.not_imported {
+        let _ = writeln!(text, "  {DIM}·{DIM:#} {template}: {why}");
     }
 }
 
