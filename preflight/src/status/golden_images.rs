@@ -15,7 +15,7 @@ use crate::stage::Compared;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GoldenImage {
-    /// Unknown of one that is left over.
+    /// Unknown of one that is no longer wanted.
     pub(super) template: Option<Foreign>,
     /// Empty if the DataImportCron is for no architecture in particular.
     pub(super) architecture: Option<Foreign>,
@@ -36,8 +36,8 @@ pub(super) struct GoldenImage {
 pub(super) enum State {
     /// The last import is done, and the image has not changed since.
     Ready,
-    /// A PVC of its name keeps SSP from importing it.
-    Uploaded,
+    /// A PVC of its name that no DataImportCron created keeps SSP from importing it.
+    ExistingDisk,
     Importing,
     /// The DataImportCron is there, and no import runs.
     Waiting,
@@ -50,16 +50,16 @@ pub(super) enum State {
     Rejected,
     /// The DataImportCron never starts an import.
     NeverImported,
-    /// Nothing asks for it any more.
-    LeftOver,
-    /// DataImportCrons were not read, or whether a disk was uploaded.
+    /// Nothing asks for it any more, and SSP deletes it.
+    Unwanted,
+    /// DataImportCrons were not read, or whether it has a disk of its own.
     Unknown,
 }
 
 impl State {
     /// Whether nothing is outstanding.
     pub(super) fn is_there(self) -> bool {
-        matches!(self, Self::Ready | Self::Uploaded)
+        matches!(self, Self::Ready | Self::ExistingDisk)
     }
 }
 
@@ -87,10 +87,10 @@ pub(super) struct DataSource {
 pub(super) enum SourceState {
     NotCreated,
     PointsElsewhere,
-    LeftOver,
+    Unwanted,
 }
 
-/// Those that are forecast, and those that are left over.
+/// Those that are forecast, and those that are no longer wanted.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let report = &observed.will_be;
     let Some(forecast) = &report.forecast else {
@@ -126,10 +126,10 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             }
             (Some(real), _) => Seen::of(real, &volumes),
             (None, Some(changes)) if reaches_crons && !has(&changes.created, &key) => {
-                Seen::just(State::Uploaded)
+                Seen::just(State::ExistingDisk)
             }
             (None, _) if !are_claims_read => {
-                let why = "PersistentVolumeClaims were not read, and SSP does not import an image whose disk was uploaded";
+                let why = "PersistentVolumeClaims were not read, and SSP does not import an image that has a disk of its own";
                 Seen::because(State::Unknown, Some(&Foreign::from(why)))
             }
             (None, _) => Seen::just(State::NotCreated),
@@ -148,7 +148,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             namespace,
             cron,
             data_source: text(Some(real), "/spec/managedDataSource").map(Foreign::from),
-            state: State::LeftOver,
+            state: State::Unwanted,
             since: None,
             message: None,
         });
@@ -202,7 +202,7 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let created = changes.created.iter();
     let created = created.filter_map(|key| source(key, SourceState::NotCreated, None, None));
     let deleted = changes.deleted.iter();
-    let deleted = deleted.filter_map(|key| source(key, SourceState::LeftOver, None, None));
+    let deleted = deleted.filter_map(|key| source(key, SourceState::Unwanted, None, None));
     let retargeted = changes.retargeted.iter().filter_map(|it| {
         let (from, to) = (it.from.as_ref(), it.to.as_ref());
         source(&it.name, SourceState::PointsElsewhere, from, to)
