@@ -156,6 +156,7 @@ pub struct ChangesReport {
 
 /// What becomes of the DataImportCrons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CronChangesReport {
     /// New ones.
     pub created: Vec<String>,

@@ -17,6 +17,14 @@ const SSP: &str = "SSP.ssp.kubevirt.io";
 /// The annotation of a VM template of an older version of SSP.
 pub(crate) const DEPRECATED: &str = "/metadata/annotations/template.kubevirt.io~1deprecated";
 
+/// The label of a `DataVolume` of a virtual machine, with the UID of that.
+pub(crate) const CREATED_BY: &str = "/metadata/labels/kubevirt.io~1created-by";
+
+/// The UID of the virtual machine that a `DataVolume` belongs to.
+pub(crate) fn machine(volume: &Value) -> Option<&str> {
+    volume.pointer(CREATED_BY)?.as_str()
+}
+
 /// The name of the DataImportCron that an object belongs to.
 pub(crate) fn cron(object: &Value) -> Option<&str> {
     let name = object.pointer(CRON).and_then(Value::as_str);

@@ -125,7 +125,7 @@ impl Status {
         let is_missing = |image: &GoldenImage| !image.state.is_there() && !is_unknown(image);
         let reached =
             !golden_images.iter().any(is_missing) && data_sources.is_empty() && stopped.is_none();
-        let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may be an uploaded disk";
+        let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may have a disk of its own";
         let is_uncertain = reached && golden_images.iter().any(is_unknown);
         let unknown = unknown.or_else(|| is_uncertain.then(|| claims.to_owned()));
         Self {
@@ -141,7 +141,7 @@ impl Status {
             golden_images,
             not_imported: golden_images::not_imported(report),
             data_sources,
-            leftovers: leftovers::of(observed),
+            leftovers: leftovers::of(observed, false),
             alerts: alerts::of(observed),
             unread: observed.snapshot.unread.clone(),
         }

@@ -241,3 +241,122 @@ fn a_name_from_outside_cannot_draw_on_the_terminal() {
         );
     }
 }
+
+/// The plan of a file with these objects beside the nodes and the boot sources of `plan-objects.yaml`.
+fn plan_beside(name: &str, beside: &[Value], words: &str) -> (Value, Option<i32>) {
+    let objects = std::fs::read_to_string(super::files().join("plan-objects.yaml")).unwrap();
+    // Its own virtual machines, DataVolumes, and VM templates stay out.
+    let kept = objects.lines().filter(|line| {
+        !["VirtualMachine", "DataVolume,"]
+            .iter()
+            .any(|it| line.contains(it))
+    });
+    let mut text: String = kept.map(|line| format!("{line}\n")).collect();
+    text.truncate(text.find("  - apiVersion: template.openshift.io").unwrap());
+    for object in beside {
+        text.push_str(&format!("  - {object}\n"));
+    }
+    let file = scratch(name).join("objects.yaml");
+    std::fs::write(&file, text).unwrap();
+    let output = run(&format!(
+        "plan -q -o json --from {} {words}",
+        file.display()
+    ));
+    let plan = serde_json::from_slice(&output.stdout);
+    (
+        plan.unwrap_or_else(|_| panic!("{output:?}")),
+        output.status.code(),
+    )
+}
+
+fn machine(source: &str, status: &str) -> Value {
+    json!({
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "vm", "namespace": "default", "uid": "0c4e"},
+        "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": {
+            "kind": "DataSource", "name": source, "namespace": "kubevirt-os-images",
+        }}}], "template": {"spec": {}}},
+        "status": {"printableStatus": status},
+    })
+}
+
+/// The disk of a stopped virtual machine with WaitForFirstConsumer is made when it starts first.
+#[rstest]
+#[case::running("Running", Some("WaitForFirstConsumer"), "disk-stays")]
+#[case::stopped_with_a_disk("Stopped", Some("Succeeded"), "disk-stays")]
+#[case::stopped_without_a_disk("Stopped", Some("WaitForFirstConsumer"), "disk-source-replaced")]
+#[case::volumes_not_read("Stopped", None, "disk-source-replaced")]
+#[case::provisioning("Provisioning", Some("Succeeded"), "disk-source-replaced")]
+fn a_disk_that_is_made_stays(
+    #[case] status: &str,
+    #[case] phase: Option<&str>,
+    #[case] effect: &str,
+    #[context] context: Context,
+) {
+    let volume = phase.map(|phase| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1",
+            "kind": "DataVolume",
+            "metadata": {"name": "disk", "namespace": "default", "labels": {"kubevirt.io/created-by": "0c4e"}},
+            "status": {"phase": phase},
+        })
+    });
+    let mut objects = vec![machine("my-image-amd64", status)];
+    objects.extend(volume);
+    let name = format!("plan-disk-{}", context.description.unwrap());
+    let (plan, _) = plan_beside(&name, &objects, "-f plan.yaml");
+    assert_eq!(plan["virtualMachines"][0]["effect"], effect, "{plan:#}");
+    assert_eq!(plan["virtualMachines"].as_array().unwrap().len(), 1);
+}
+
+/// KubeVirt reads the label of the DataSource that a virtual machine names, and then its default.
+#[rstest]
+#[case::label("arm", "no-node", "arm64")]
+#[case::pointer("pointer", "no-node", "arm64")]
+#[case::default("other", "", "")]
+fn the_architecture_of_a_virtual_machine_is_that_of_its_data_source(
+    #[case] source: &str,
+    #[case] effect: &str,
+    #[case] detail: &str,
+) {
+    let golden = "kubevirt-os-images";
+    let labelled = |name: &str, labels: Value, source: Value| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1",
+            "kind": "DataSource",
+            "metadata": {"name": name, "namespace": golden, "labels": labels},
+            "spec": {"source": source},
+        })
+    };
+    let disk = json!({"pvc": {"name": "disk", "namespace": golden}});
+    let objects = [
+        machine(source, "Running"),
+        labelled(
+            "arm",
+            json!({"template.kubevirt.io/architecture": "arm64"}),
+            disk.clone(),
+        ),
+        labelled("other", json!({}), disk),
+        labelled(
+            "pointer",
+            json!({}),
+            json!({"dataSource": {"name": "arm", "namespace": golden}}),
+        ),
+    ];
+    let name = format!("plan-label-{source}");
+    let (plan, _) = plan_beside(&name, &objects, "--what-if arm64=-1");
+    let machine = &plan["virtualMachines"][0];
+    assert_eq!(machine["effect"].as_str().unwrap_or_default(), effect);
+    let text = machine["detail"].as_str().unwrap_or_default();
+    assert!(text.contains(detail), "{text}");
+    let all = |version: &str| {
+        let words = format!("--what-if arm64=-1 --hco-version {version}");
+        plan_beside(&name, &objects, &words).0["virtualMachines"].clone()
+    };
+    assert_eq!(all("1.17"), plan["virtualMachines"]);
+    // The KubeVirt of HCO 1.16 reads no label: the virtual machine gets the default.
+    if source != "other" {
+        assert_eq!(all("1.16")[0]["effect"], "architecture-changes");
+    }
+}
