@@ -2,6 +2,7 @@
 //! are compared with what is in the cluster.
 
 mod boot_sources;
+mod fields;
 mod machines;
 mod references;
 mod storage;
@@ -22,6 +23,7 @@ use crate::stage::{self, Compared, UnreadKind};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSources, Crons, DataSources};
+use self::fields::Field;
 use self::machines::{Effect, Machine};
 use self::references::Reference;
 use self::storage::Storage;
@@ -43,6 +45,8 @@ pub(crate) struct Plan {
     #[serde(skip)]
     keeps_default: bool,
     hco_version: Change<Option<Foreign>>,
+    /// The field that the version of HCO after the change does not read under its name.
+    field: Option<Field>,
     /// The architectures of the control plane.
     control_plane: Change<Vec<Foreign>>,
     nodes: Change<BTreeMap<Foreign, usize>>,
@@ -169,6 +173,7 @@ impl Plan {
             },
             keeps_default: report.default_architecture.is_none(),
             hco_version: change(|report| &report.hco_version),
+            field: fields::changed(compared),
             control_plane: Change {
                 before: control_plane(is),
                 after: control_plane(Some(report)),

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::boot_sources::BootSources;
+use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
 use super::storage::{Disks, Storage, readable};
@@ -125,6 +126,19 @@ fn head(text: &mut String, plan: &Plan) {
     );
     let Change { before, after } = &plan.hco_version;
     row(text, "HCO", shown(before), shown(after));
+    if let Some(Field { path, to, .. }) = &plan.field {
+        let (what, value) = match to {
+            Some(to) => (
+                "renamed field",
+                format!("{path} → {to}; HCO still reads the old name"),
+            ),
+            None => (
+                "ignored field",
+                format!("{path}: this version of HCO does not have it"),
+            ),
+        };
+        row(text, what, Some(value.clone()), Some(value));
+    }
     let Change { before, after } = &plan.nodes;
     row(text, "workload nodes", nodes(before), nodes(after));
     if !plan.leaving_nodes.is_empty() {

@@ -218,13 +218,16 @@ const DATA_VOLUME: &str = "DataVolume";
 /// VM templates of OpenShift.
 const TEMPLATE: &str = "Template";
 
-/// The annotations of a HyperConverged that are read.
+/// What was applied last: the fields that a manifest does not have any more are deleted.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The annotations of a HyperConverged that are read: without one, an answer can differ.
 const READ: [&str; 5] = [
     "hco.kubevirt.io/v1-only-fields",
     "ssp.kubevirt.io/jsonpatch",
     "kubevirt.kubevirt.io/jsonpatch",
     "containerizeddataimporter.kubevirt.io/jsonpatch",
-    "kubectl.kubernetes.io/last-applied-configuration",
+    LAST_APPLIED,
 ];
 
 /// The objects of a cluster, reduced to what is read of them. Each is kept as text: there can be many thousands.
@@ -777,6 +780,10 @@ pub(super) fn hyperconverged(object: &Value) -> Value {
     let annotations = reduced.pointer_mut("/metadata/annotations");
     if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
         annotations.retain(|name, _| READ.contains(&name.as_str()));
+        if let Some(Value::String(last)) = annotations.get_mut(LAST_APPLIED) {
+            let object: Value = serde_json::from_str(last).unwrap_or_default();
+            *last = hyperconverged(&object).to_string();
+        }
     }
     mask(&mut reduced);
     reduced

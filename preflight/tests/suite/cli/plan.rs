@@ -1,5 +1,7 @@
 //! `plan` and `snapshot`: from files, and on a cluster made of recorded answers.
 
+use std::fmt::Write as _;
+
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
@@ -251,10 +253,10 @@ fn plan_beside(name: &str, beside: &[Value], words: &str) -> (Value, Option<i32>
             .iter()
             .any(|it| line.contains(it))
     });
-    let mut text: String = kept.map(|line| format!("{line}\n")).collect();
+    let mut text = kept.collect::<Vec<_>>().join("\n");
     text.truncate(text.find("  - apiVersion: template.openshift.io").unwrap());
     for object in beside {
-        text.push_str(&format!("  - {object}\n"));
+        writeln!(text, "  - {object}").unwrap();
     }
     let file = scratch(name).join("objects.yaml");
     std::fs::write(&file, text).unwrap();
@@ -263,10 +265,7 @@ fn plan_beside(name: &str, beside: &[Value], words: &str) -> (Value, Option<i32>
         file.display()
     ));
     let plan = serde_json::from_slice(&output.stdout);
-    (
-        plan.unwrap_or_else(|_| panic!("{output:?}")),
-        output.status.code(),
-    )
+    (plan.unwrap_or_default(), output.status.code())
 }
 
 fn machine(source: &str, status: &str) -> Value {
@@ -281,7 +280,7 @@ fn machine(source: &str, status: &str) -> Value {
     })
 }
 
-/// The disk of a stopped virtual machine with WaitForFirstConsumer is made when it starts first.
+/// The disk of a stopped virtual machine with `WaitForFirstConsumer` is made when it starts first.
 #[rstest]
 #[case::running("Running", Some("WaitForFirstConsumer"), "disk-stays")]
 #[case::stopped_with_a_disk("Stopped", Some("Succeeded"), "disk-stays")]
@@ -359,4 +358,34 @@ fn the_architecture_of_a_virtual_machine_is_that_of_its_data_source(
     if source != "other" {
         assert_eq!(all("1.16")[0]["effect"], "architecture-changes");
     }
+}
+
+/// HCO 1.18 does not have the field that replaces the feature gate.
+#[test]
+fn a_field_that_an_older_version_does_not_have_is_ignored() {
+    let nodes = std::fs::read_to_string(super::files().join("plan-cluster.yaml")).unwrap();
+    let nodes = nodes.lines().filter(|line| line.contains("kind: Node"));
+    let mut text = "kind: List\napiVersion: v1\nitems:\n".to_owned();
+    text.extend(nodes.map(|line| format!("{line}\n")));
+    let object = json!({
+        "apiVersion": "hco.kubevirt.io/v1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+        "spec": {"workloadSources": {"enableMultiArchBootImageImport": true}},
+        "status": {"versions": [{"name": "operator", "version": "1.19.0"}]},
+    });
+    writeln!(text, "  - {object}").unwrap();
+    let file = scratch("plan-field").join("objects.yaml");
+    std::fs::write(&file, text).unwrap();
+    let plan = |version: &str| -> Value {
+        let words = format!(
+            "plan -q -o json --from {} --hco-version {version}",
+            file.display()
+        );
+        serde_json::from_slice(&run(&words).stdout).unwrap()
+    };
+    let ignored = plan("1.18");
+    assert_eq!(ignored["field"]["effect"], "dropped", "{ignored:#}");
+    assert_eq!(ignored["multiArchImport"]["after"], "disabled");
+    assert_eq!(plan("1.20")["field"], Value::Null);
 }
