@@ -164,9 +164,9 @@ pub struct CronChangesReport {
     pub deleted: Vec<String>,
     /// Those that are deleted and created again.
     pub recreated: Vec<String>,
-    /// The fields of the spec because of which one is deleted and created again.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub changed_fields: Map<String, Vec<String>>,
+    /// For each of these, the fields of its spec because of which it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_fields: Vec<String>,
 }
 
 /// What becomes of the DataSources.

@@ -78,11 +78,7 @@ pub(super) fn changes(changes: &Changes) -> ChangesReport {
             created: names(&crons.created),
             deleted: names(&crons.deleted),
             recreated: names(&crons.recreated),
-            changed_fields: crons
-                .changed_fields
-                .iter()
-                .map(|(key, fields)| (key.to_string(), fields.clone()))
-                .collect(),
+            changed_fields: crons.changed_fields.clone(),
         }),
         data_sources: DataSourceChangesReport {
             created: names(&sources.created),

@@ -1,6 +1,6 @@
 //! What becomes of disks and `DataSource`s when a `DataImportCron` is deleted, or deleted and created again.
 
-use crate::cdi::data_import_cron::{Cron, Spec};
+use crate::cdi::data_import_cron::{Cron, Spec, list};
 
 /// What CDI does with the imports of a deleted `DataImportCron`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,18 +45,21 @@ impl HcoDefault {
     }
 }
 
-/// The fields in which the spec of a `DataImportCron` that is there differs from the spec that SSP wants. Without any, SSP
+/// The fields in which the spec of a `DataImportCron` that is there differs from the spec that SSP wants, as a list. Without any, SSP
 /// leaves it alone. It deletes every other one, and creates it again in its next pass.
 ///
 /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so that
 /// 10Gi equals 10240Mi; labels, annotations and the order of fields do not count.
-pub fn differences(one: &Cron<'_>, other: &Cron<'_>) -> Vec<String> {
+pub fn differences(one: &Cron<'_>, other: &Cron<'_>) -> String {
     let mut found = one.spec.differences(other.spec);
     if one.managed_data_source != other.managed_data_source {
-        found.push("managedDataSource".to_owned());
+        list("managedDataSource", &mut found);
     }
     if !is_written_alike(one, other) && platform_architecture(one) != platform_architecture(other) {
-        found.push("template.spec.source.registry.platform.architecture".to_owned());
+        list(
+            "template.spec.source.registry.platform.architecture",
+            &mut found,
+        );
     }
     found
 }
@@ -256,11 +259,7 @@ mod tests {
         );
         assert_eq!(
             differences(&cron(&spec(&one)), &cron(&spec(&other))),
-            [
-                "schedule",
-                "template.spec.source.registry.url",
-                "template.spec.storage.resources.requests"
-            ]
+            "schedule, template.spec.source.registry.url, template.spec.storage.resources.requests"
         );
     }
 

@@ -1,6 +1,6 @@
 //! What changes in a cluster from one object, or one set of nodes, to another.
 
-use kubernetes::sorted::{Map, Set};
+use kubernetes::sorted::Set;
 
 use super::state::{Disk, State};
 use super::{Forecast, Refused};
@@ -30,8 +30,8 @@ pub struct CronChanges {
     pub deleted: Set<Key>,
     /// Those that were deleted and created again.
     pub recreated: Set<Key>,
-    /// The fields of their specs because of which crons are deleted and created again.
-    pub changed_fields: Map<Key, Vec<String>>,
+    /// For each of these, a list of the fields of its spec because of which it is.
+    pub changed_fields: Vec<String>,
     /// All others.
     pub unchanged: Set<Key>,
 }
@@ -83,14 +83,13 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Refused<
         filled_meanwhile: before.filled(),
         ..super::state::Way::default()
     });
-    let mut crons = CronChanges {
-        changed_fields: way.changed_fields,
-        ..CronChanges::default()
-    };
+    let mut crons = CronChanges::default();
     for key in state.crons.keys() {
         let set = if !before.crons.contains_key(key) {
             &mut crons.created
         } else if way.deleted_crons.contains(key) {
+            let fields = way.changed_fields.get(key).cloned();
+            crons.changed_fields.push(fields.unwrap_or_default());
             &mut crons.recreated
         } else {
             &mut crons.unchanged

@@ -61,7 +61,7 @@ pub(super) struct CronOf {
     /// The field because of which it is rejected.
     rejected_path: Option<Foreign>,
     /// The fields because of which it is deleted and created again.
-    changed_fields: Vec<Foreign>,
+    changed_fields: Option<Foreign>,
 }
 
 #[derive(Debug, Serialize)]
@@ -180,10 +180,10 @@ impl BootSources {
     }
 
     /// The fields because of which a DataImportCron is deleted and created again.
-    pub(super) fn changed_fields(&self, key: &str) -> &[Foreign] {
-        let fields = self.changes.crons.as_ref();
-        let fields = fields.and_then(|crons| crons.changed_fields.get(key));
-        fields.map_or(&[], Vec::as_slice)
+    pub(super) fn changed_fields(&self, key: &str) -> Option<&Foreign> {
+        let crons = self.changes.crons.as_ref()?;
+        let index = crons.recreated.iter().position(|it| it.raw() == key)?;
+        crons.changed_fields.get(index)
     }
 
     fn cron(&self, key: &str) -> CronOf {
@@ -196,7 +196,7 @@ impl BootSources {
             architecture: cron.map(|cron| cron.architecture.clone()),
             rejected: cron.and_then(|cron| cron.rejected.clone()),
             rejected_path: cron.and_then(|cron| cron.rejected_path.clone()),
-            changed_fields: self.changed_fields(key).to_vec(),
+            changed_fields: self.changed_fields(key).cloned(),
         }
     }
 

@@ -393,11 +393,10 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
 
 /// Why a DataImportCron is deleted and created again.
 fn because(sources: &BootSources, cron: &str) -> String {
-    let fields = sources.changed_fields(cron);
-    match fields.len() {
-        0 => String::new(),
-        1 => format!(", because {} changes", listed(fields)),
-        _ => format!(", because {} change", listed(fields)),
+    match sources.changed_fields(cron) {
+        None => String::new(),
+        Some(fields) if fields.raw().contains(", ") => format!(", because {fields} change"),
+        Some(field) => format!(", because {field} changes"),
     }
 }
 

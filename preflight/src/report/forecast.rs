@@ -1,7 +1,5 @@
 //! The boot sources of a report. Names in changes are `NAMESPACE/NAME`.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
 use crate::foreign::Foreign;
@@ -73,9 +71,9 @@ pub(crate) struct CronChanges {
     pub(crate) created: Vec<Foreign>,
     pub(crate) deleted: Vec<Foreign>,
     pub(crate) recreated: Vec<Foreign>,
-    /// The fields of the spec because of which one is deleted and created again.
+    /// For each of these, the fields of its spec because of which it is.
     #[serde(default)]
-    pub(crate) changed_fields: BTreeMap<Foreign, Vec<Foreign>>,
+    pub(crate) changed_fields: Vec<Foreign>,
 }
 
 /// What becomes of DataSources.

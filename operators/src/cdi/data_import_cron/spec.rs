@@ -51,7 +51,7 @@ impl<'a> Spec<'a> {
         self.template.object().object("spec")
     }
 
-    /// The fields in which two specs differ, except for their managedDataSource and the platform of a registry source, which
+    /// The fields in which two specs differ, as a list with commas, except for their managedDataSource and the platform of a registry source, which
     /// SSP changes.
     ///
     /// MIRRORS: k8s.io/apimachinery pkg/api/equality/semantic.go, `Semantic`: equal quantities can be written
@@ -59,7 +59,8 @@ impl<'a> Spec<'a> {
     ///
     /// DIVERGES: fields that CDI does not support in a `DataImportCron`, and label selectors, are equal if they are
     /// written alike. The metadata of the template do not count, because CDI's schema removes them.
-    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+    pub(crate) fn differences(&self, other: &Self) -> String {
+        let mut found = String::new();
         let equal = [
             ("schedule", self.schedule == other.schedule),
             (
@@ -79,8 +80,11 @@ impl<'a> Spec<'a> {
                 self.service_account_name == other.service_account_name,
             ),
         ];
-        let differ = equal.into_iter().filter(|(_, is_equal)| !is_equal);
-        let mut found = differ.map(|(field, _)| field.to_owned()).collect();
+        for (field, is_equal) in equal {
+            if !is_equal {
+                list(field, &mut found);
+            }
+        }
         if self.template.json() != other.template.json() {
             let (one, other) = (self.template.object(), other.template.object());
             differences("template", TEMPLATE, &one, &other, &mut found);
@@ -198,13 +202,21 @@ const CLAIM: &[(&str, Shape)] = &[
     ("volumeAttributesClassName", Pointer),
 ];
 
+/// Adds a field to a list.
+pub(crate) fn list(field: &str, list: &mut String) {
+    if !list.is_empty() {
+        list.push_str(", ");
+    }
+    list.push_str(field);
+}
+
 /// Adds the fields in which two objects differ, behind the path of the objects.
 fn differences(
     path: &str,
     shapes: &'static [(&'static str, Shape)],
     one: &Object<'_>,
     other: &Object<'_>,
-    found: &mut Vec<String>,
+    found: &mut String,
 ) {
     for (key, shape) in shapes {
         let path = [path, ".", key].concat();
@@ -220,7 +232,7 @@ fn differences(
             }
         };
         if !is_equal {
-            found.push(path);
+            list(&path, found);
         }
     }
 }
