@@ -94,6 +94,9 @@ pub struct ForecastReport {
     pub data_sources: Vec<DataSourceReport>,
     /// The templates of which SSP drops or overwrites a DataImportCron.
     pub lost: Vec<String>,
+    /// The templates that SSP does not get, because their annotation lists no workload architecture.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// What stops SSP: `data-source`, `data-import-cron`, or `same-name`.
     pub stopped: Option<&'static str>,
 }
@@ -114,6 +117,9 @@ pub struct CronReport {
     pub managed_data_source: String,
     /// Why it is rejected.
     pub rejected: Option<String>,
+    /// The field because of which it is rejected; `None` for a template that HCO ships.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rejected_path: Option<String>,
     /// Why it never imports an image although it is accepted.
     pub never_runs: Option<&'static str>,
 }
@@ -150,6 +156,7 @@ pub struct ChangesReport {
 
 /// What becomes of the DataImportCrons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CronChangesReport {
     /// New ones.
     pub created: Vec<String>,
@@ -157,6 +164,9 @@ pub struct CronChangesReport {
     pub deleted: Vec<String>,
     /// Those that are deleted and created again.
     pub recreated: Vec<String>,
+    /// For each of these, the fields of its spec because of which it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_fields: Vec<String>,
 }
 
 /// What becomes of the DataSources.

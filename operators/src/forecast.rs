@@ -159,6 +159,8 @@ pub struct Forecast<'a> {
     pub golden_namespace: &'a str,
     /// The templates that HCO hands over to SSP, by name.
     pub templates: Vec<HandedOver<'a>>,
+    /// The names of the templates that SSP does not get, because their annotation lists no workload architecture.
+    pub left_out: Vec<&'a str>,
     /// The crons that SSP wants, by template and name.
     pub crons: Vec<Cron>,
     /// All DataSources of the cluster.
@@ -195,7 +197,7 @@ impl<'a> Forecast<'a> {
     ///
     /// SSP refuses the whole object.
     pub fn despite_hco(given: &Given<'a>) -> Result<Self, Refused<'a>> {
-        let templates = handed_over::handed_over(given).map_err(|_| Refused::ByHco)?;
+        let (templates, left_out) = handed_over::handed_over(given).map_err(|_| Refused::ByHco)?;
         let mut verdicts = Vec::with_capacity(templates.len());
         for template in &templates {
             let mut verdict = examine_spec(&template.spec).map_err(|_| Refused::ByHco)?;
@@ -239,6 +241,7 @@ impl<'a> Forecast<'a> {
             golden_namespace: given.golden_namespace,
             same_name: same_names(&crons),
             templates,
+            left_out,
             crons,
             data_sources: Map::new(),
             pointers: wanted

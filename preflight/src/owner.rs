@@ -11,6 +11,20 @@ pub(crate) const CLEAN_UP: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportC
 /// The annotation of what SSP creates.
 pub(crate) const OWNER: &str = "/metadata/annotations/operator-sdk~1primary-resource-type";
 
+/// SSP, in that annotation.
+const SSP: &str = "SSP.ssp.kubevirt.io";
+
+/// The annotation of a VM template of an older version of SSP.
+pub(crate) const DEPRECATED: &str = "/metadata/annotations/template.kubevirt.io~1deprecated";
+
+/// The label of a `DataVolume` of a virtual machine, with the UID of that.
+pub(crate) const CREATED_BY: &str = "/metadata/labels/kubevirt.io~1created-by";
+
+/// The UID of the virtual machine that a `DataVolume` belongs to.
+pub(crate) fn machine(volume: &Value) -> Option<&str> {
+    volume.pointer(CREATED_BY)?.as_str()
+}
+
 /// The name of the DataImportCron that an object belongs to.
 pub(crate) fn cron(object: &Value) -> Option<&str> {
     let name = object.pointer(CRON).and_then(Value::as_str);
@@ -24,5 +38,15 @@ pub(crate) fn is_cleaned_up(object: &Value) -> bool {
 
 /// Whether SSP created an object.
 pub(crate) fn is_of_ssp(object: &Value) -> bool {
-    object.pointer(OWNER).is_some()
+    object.pointer(OWNER).and_then(Value::as_str) == Some(SSP)
+}
+
+/// Whether SSP writes a VM template anew or deletes it, so that it always names a DataSource of SSP. An older one stays as
+/// it is.
+///
+/// MIRRORS: ssp-operator internal/operands/common-templates/reconcile.go, reconcileTemplatesFuncs,
+/// deprecateOrDeleteOldTemplates; internal/common/owner.go, `CheckOwnerAnnotation`.
+pub(crate) fn is_template_of_ssp(template: &Value) -> bool {
+    let deprecated = template.pointer(DEPRECATED).and_then(Value::as_str);
+    is_of_ssp(template) && deprecated != Some("true")
 }

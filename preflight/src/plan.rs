@@ -2,6 +2,7 @@
 //! are compared with what is in the cluster.
 
 mod boot_sources;
+mod fields;
 mod machines;
 mod references;
 mod storage;
@@ -10,7 +11,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
@@ -22,7 +23,8 @@ use crate::stage::{self, Compared, UnreadKind};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSources, Crons, DataSources};
-use self::machines::Machine;
+use self::fields::Field;
+use self::machines::{Effect, Machine};
 use self::references::Reference;
 use self::storage::Storage;
 
@@ -32,12 +34,19 @@ use self::storage::Storage;
 pub(crate) struct Plan {
     #[serde(skip)]
     object: String,
-    /// What the policy says of the object as it will be, if it denies it.
+    /// Whether a file changes the object.
+    #[serde(skip)]
+    is_sent: bool,
+    /// Why the policy denies the object as it will be, if it does.
     denied: Option<String>,
     multi_arch_import: Change<Option<Foreign>>,
     default_architecture: Change<Option<Foreign>>,
-    #[serde(serialize_with = "without_origin")]
+    /// Whether HCO sets no default, so that KubeVirt keeps the one that it has.
+    #[serde(skip)]
+    keeps_default: bool,
     hco_version: Change<Option<Foreign>>,
+    /// The field that the version of HCO after the change does not read under its name.
+    field: Option<Field>,
     /// The architectures of the control plane.
     control_plane: Change<Vec<Foreign>>,
     nodes: Change<BTreeMap<Foreign, usize>>,
@@ -45,12 +54,10 @@ pub(crate) struct Plan {
     leaving_nodes: Vec<Foreign>,
     /// What stops SSP.
     stopped: Option<Foreign>,
-    crons: Option<Crons>,
-    data_sources: DataSources,
-    /// DataSources without a disk until an import is done.
-    empty_meanwhile: Vec<Foreign>,
-    /// DataSources without a disk from then on.
-    lost_image: Vec<Foreign>,
+    #[serde(flatten)]
+    changes: Changed,
+    /// What the operators still change without what was asked.
+    pending: Option<Changed>,
     virtual_machines: Vec<Machine>,
     references: Vec<Reference>,
     leftovers: Vec<Leftover>,
@@ -61,6 +68,31 @@ pub(crate) struct Plan {
     has_forecast: bool,
     #[serde(skip)]
     sources: BootSources,
+    #[serde(skip)]
+    pending_sources: Option<BootSources>,
+}
+
+/// What becomes of boot sources.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Changed {
+    crons: Option<Crons>,
+    data_sources: DataSources,
+    /// DataSources without a disk until an import is done.
+    empty_meanwhile: Vec<Foreign>,
+    /// DataSources without a disk from then on.
+    lost_image: Vec<Foreign>,
+}
+
+impl Changed {
+    fn of(sources: &BootSources) -> Self {
+        Self {
+            crons: sources.crons(),
+            data_sources: sources.data_sources(),
+            empty_meanwhile: sources.changes.empty_meanwhile.clone(),
+            lost_image: sources.changes.lost_image.clone(),
+        }
+    }
 }
 
 /// A value before and after.
@@ -68,19 +100,6 @@ pub(crate) struct Plan {
 struct Change<T> {
     before: T,
     after: T,
-}
-
-/// The versions of HCO, which are followed by where they come from.
-fn without_origin<S: Serializer>(
-    Change { before, after }: &Change<Option<Foreign>>,
-    serializer: S,
-) -> std::result::Result<S::Ok, S::Error> {
-    let version = |it: &Option<Foreign>| {
-        let version = it.as_ref()?.raw().split(' ').next()?;
-        Some(Foreign::from(version))
-    };
-    let (before, after) = (version(before), version(after));
-    Change { before, after }.serialize(serializer)
 }
 
 /// Prints the plan.
@@ -136,14 +155,25 @@ impl Plan {
             let architectures = report.and_then(|it| it.control_plane_architectures.clone());
             architectures.unwrap_or_default()
         };
+        let default = before(|report| &report.default_architecture);
         let sources = BootSources::of(compared);
-        let changes = report.changes.clone().unwrap_or_default();
+        let pending_sources = BootSources::pending(compared);
+        let denied = denied(compared);
         Ok(Self {
             object: compared.object(),
-            denied: denied(compared),
+            is_sent: compared.is_sent(),
+            leftovers: leftovers::of(compared, denied.is_some()),
+            denied,
             multi_arch_import: change(|report| &report.multi_arch_import),
-            default_architecture: change(|report| &report.default_architecture),
+            // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without one in the spec, the
+            // status keeps its own. HCO before 1.18 removes it from the spec.
+            default_architecture: Change {
+                before: default.clone(),
+                after: report.default_architecture.clone().or(default),
+            },
+            keeps_default: report.default_architecture.is_none(),
             hco_version: change(|report| &report.hco_version),
+            field: fields::changed(compared),
             control_plane: Change {
                 before: control_plane(is),
                 after: control_plane(Some(report)),
@@ -158,29 +188,30 @@ impl Plan {
                 .map(|it| Foreign::from(&**it))
                 .collect(),
             stopped: report.forecast.as_ref().and_then(|it| it.stopped.clone()),
-            crons: sources.crons(),
-            data_sources: sources.data_sources(),
+            changes: Changed::of(&sources),
+            pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared)?,
             references: references::affected(compared),
-            leftovers: leftovers::of(compared),
             storage: Storage::of(compared),
             unread: compared.snapshot.unread.clone(),
             has_forecast: report.forecast.is_some(),
-            empty_meanwhile: changes.empty_meanwhile,
-            lost_image: changes.lost_image,
             sources,
+            pending_sources,
         })
     }
 
     /// Whether something is lost or disturbed, or the object is denied.
     fn loses(&self) -> bool {
         self.denied.is_some()
-            || !self.empty_meanwhile.is_empty()
-            || !self.lost_image.is_empty()
-            || !self.virtual_machines.is_empty()
+            || !self.changes.empty_meanwhile.is_empty()
+            || !self.changes.lost_image.is_empty()
+            || self
+                .virtual_machines
+                .iter()
+                .any(|it| it.effect != Effect::DiskStays)
             || !self.references.is_empty()
             || self.stopped.is_some()
-            || self.crons.is_none()
+            || self.changes.crons.is_none()
     }
 
     /// Whether anything changes.
@@ -194,8 +225,8 @@ impl Plan {
     }
 
     fn change_boot_sources(&self) -> bool {
-        let sources = &self.data_sources;
-        let crons = self.crons.as_ref();
+        let sources = &self.changes.data_sources;
+        let crons = self.changes.crons.as_ref();
         crons.is_none_or(|crons| {
             !(crons.created.is_empty() && crons.deleted.is_empty() && crons.recreated.is_empty())
         }) || !(sources.created.is_empty()
@@ -204,14 +235,11 @@ impl Plan {
     }
 }
 
-/// What the policy says if it denies the object: of one that is not sent, that it would.
+/// Why the policy denies the object. The fixes are not here: their commands change the object as it is.
 fn denied(compared: &Compared<'_>) -> Option<String> {
     let report = &compared.will_be;
     if report.allowed {
         return None;
-    }
-    if compared.is_sent() {
-        return report.message.clone();
     }
     let denies = report.findings.iter().filter(|it| it.level == Level::Deny);
     let facts: Vec<String> = denies

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use self::alerts::Alert;
 use self::conditions::Condition;
-use self::golden_images::{DataSource, GoldenImage, State};
+use self::golden_images::{DataSource, GoldenImage, NotImported, State};
 use crate::args::{self, StatusFormat};
 use crate::exit::Exit;
 use crate::foreign::{self, Foreign};
@@ -44,6 +44,7 @@ pub(crate) struct Status {
     /// Conditions that stop HCO or SSP.
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
+    not_imported: Vec<NotImported>,
     /// DataSources that are not as SSP wants them.
     data_sources: Vec<DataSource>,
     leftovers: Vec<Leftover>,
@@ -124,7 +125,7 @@ impl Status {
         let is_missing = |image: &GoldenImage| !image.state.is_there() && !is_unknown(image);
         let reached =
             !golden_images.iter().any(is_missing) && data_sources.is_empty() && stopped.is_none();
-        let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may be an uploaded disk";
+        let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may have a disk of its own";
         let is_uncertain = reached && golden_images.iter().any(is_unknown);
         let unknown = unknown.or_else(|| is_uncertain.then(|| claims.to_owned()));
         Self {
@@ -138,8 +139,9 @@ impl Status {
             stopped,
             conditions: conditions::of(observed),
             golden_images,
+            not_imported: golden_images::not_imported(report),
             data_sources,
-            leftovers: leftovers::of(observed),
+            leftovers: leftovers::of(observed, false),
             alerts: alerts::of(observed),
             unread: observed.snapshot.unread.clone(),
         }

@@ -11,6 +11,7 @@ use crate::report::{
     ChangesReport, CronChangesReport, CronReport, DataSourceChangesReport, DataSourceReport,
     ForecastReport, RetargetReport,
 };
+use crate::rules;
 use crate::words::refusal;
 
 /// The forecast of an object.
@@ -18,7 +19,11 @@ pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
     let forecast = facts.forecast?;
     let sources = forecast.of_templates();
     Some(ForecastReport {
-        crons: forecast.crons.iter().map(|it| cron(forecast, it)).collect(),
+        crons: forecast
+            .crons
+            .iter()
+            .map(|it| cron(facts, forecast, it))
+            .collect(),
         data_sources: sources
             .map(|(key, source)| DataSourceReport {
                 namespace: key.namespace.to_string(),
@@ -33,12 +38,18 @@ pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
             .into_iter()
             .map(str::to_owned)
             .collect(),
+        left_out: forecast
+            .left_out
+            .iter()
+            .map(|it| (*it).to_owned())
+            .collect(),
         stopped: forecast.stopped.map(Stopped::name),
     })
 }
 
-fn cron(forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
+fn cron(facts: &Facts<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
     let template = forecast.templates.get(cron.template);
+    let index = template.and_then(|template| template.index);
     CronReport {
         template: template.map_or_else(String::new, |template| template.name.to_owned()),
         namespace: cron.key.namespace.to_string(),
@@ -46,6 +57,10 @@ fn cron(forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
         architecture: cron.architecture.map_or("", Architecture::name).to_owned(),
         managed_data_source: cron.source.name.to_string(),
         rejected: cron.refused().map(|reason| cut(refusal(reason), 256)),
+        rejected_path: cron.refused().zip(index).map(|(reason, index)| {
+            let template = facts.path_of_index(Some(index));
+            rules::rejected_path(&template, reason).to_string()
+        }),
         never_runs: cron.verdict.never_runs.first().map(|reason| match reason {
             NeverRuns::ScheduleEmpty => "the schedule is empty",
             NeverRuns::TimeZone => "the schedule contains a time zone",
@@ -63,6 +78,7 @@ pub(super) fn changes(changes: &Changes) -> ChangesReport {
             created: names(&crons.created),
             deleted: names(&crons.deleted),
             recreated: names(&crons.recreated),
+            changed_fields: crons.changed_fields.clone(),
         }),
         data_sources: DataSourceChangesReport {
             created: names(&sources.created),

@@ -34,9 +34,13 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 }
 
 /// The field with the problem.
-fn path(template: &FieldPath, reason: &Refusal) -> FieldPath {
+pub(crate) fn path(template: &FieldPath, reason: &Refusal) -> FieldPath {
     let volume = template.keys(&["spec", "template", "spec"]);
     match reason {
+        _ if reason.cause() == Cause::Name => template.keys(&["metadata", "name"]),
+        _ if reason.cause() == Cause::ManagedDataSource => {
+            template.keys(&["spec", "managedDataSource"])
+        }
         Refusal::NamespaceInvalid => template.keys(&["metadata", "namespace"]),
         Refusal::LabelInvalid(_) => template.keys(&["metadata", "labels"]),
         Refusal::AnnotationInvalid(_) | Refusal::AnnotationsTooLong => {

@@ -19,6 +19,7 @@ pub use crate::cdi::data_import_cron::refusal::{Cause, Refusal, RefusedBy};
 use crate::cdi::data_import_cron::schedule::Schedule;
 use crate::cdi::data_import_cron::source::Source;
 pub use crate::cdi::data_import_cron::spec::Spec;
+pub(crate) use crate::cdi::data_import_cron::spec::list;
 
 /// The longest name of a `DataImportCron`, and of the `DataSource` that it manages.
 pub const NAME_MAX: usize = 63;

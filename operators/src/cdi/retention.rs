@@ -1,6 +1,6 @@
 //! What becomes of disks and `DataSource`s when a `DataImportCron` is deleted, or deleted and created again.
 
-use crate::cdi::data_import_cron::{Cron, Spec};
+use crate::cdi::data_import_cron::{Cron, Spec, list};
 
 /// What CDI does with the imports of a deleted `DataImportCron`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,16 +45,23 @@ impl HcoDefault {
     }
 }
 
-/// Whether SSP leaves a `DataImportCron` alone, because the spec that it wants is the spec that is there. It deletes
-/// every other one, and creates it again in its next pass.
+/// The fields in which the spec of a `DataImportCron` that is there differs from the spec that SSP wants, as a list. Without any, SSP
+/// leaves it alone. It deletes every other one, and creates it again in its next pass.
 ///
 /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so that
 /// 10Gi equals 10240Mi; labels, annotations and the order of fields do not count.
-pub fn is_same_spec(one: &Cron<'_>, other: &Cron<'_>) -> bool {
-    one.managed_data_source == other.managed_data_source
-        && one.spec.is_equal(other.spec)
-        && (is_written_alike(one, other)
-            || platform_architecture(one) == platform_architecture(other))
+pub fn differences(one: &Cron<'_>, other: &Cron<'_>) -> String {
+    let mut found = one.spec.differences(other.spec);
+    if one.managed_data_source != other.managed_data_source {
+        list("managedDataSource", &mut found);
+    }
+    if !is_written_alike(one, other) && platform_architecture(one) != platform_architecture(other) {
+        list(
+            "template.spec.source.registry.platform.architecture",
+            &mut found,
+        );
+    }
+    found
 }
 
 /// Whether two specs have the same template and the same suffix, which is cheaper to tell than what they mean.
@@ -95,7 +102,7 @@ mod tests {
     }
 
     fn are_same(one: &str, other: &str) -> bool {
-        is_same_spec(&cron(&spec(one)), &cron(&spec(other)))
+        differences(&cron(&spec(one)), &cron(&spec(other))).is_empty()
     }
 
     /// A spec with this `DataVolume`.
@@ -241,6 +248,22 @@ mod tests {
     }
 
     #[test]
+    fn the_fields_that_differ_are_named() {
+        let (one, other) = (
+            r#"{"source": {"registry": {"url": "a"}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}"#,
+            r#"{"source": {"registry": {"url": "b"}}, "storage": {"resources": {"requests": {"storage": "2Gi"}}}}"#,
+        );
+        let (one, other) = (
+            of_volume(one),
+            of_volume(other).replace("@daily", "@weekly"),
+        );
+        assert_eq!(
+            differences(&cron(&spec(&one)), &cron(&spec(&other))),
+            "schedule, template.spec.source.registry.url, template.spec.storage.resources.requests"
+        );
+    }
+
+    #[test]
     fn the_platform_is_that_of_ssp_or_that_of_the_template() {
         let url = r#"{"source": {"registry": {"url": "a"}}}"#;
         let arm64 =
@@ -254,7 +277,7 @@ mod tests {
                 platform_architecture: platform,
                 ..cron(&one)
             };
-            is_same_spec(&with_platform, &cron(&other))
+            differences(&with_platform, &cron(&other)).is_empty()
         };
         assert!(are_same(url, Some("arm64"), arm64));
         assert!(are_same(empty, Some("arm64"), arm64));

@@ -30,6 +30,8 @@ pub struct CronChanges {
     pub deleted: Set<Key>,
     /// Those that were deleted and created again.
     pub recreated: Set<Key>,
+    /// For each of these, a list of the fields of its spec because of which it is.
+    pub changed_fields: Vec<String>,
     /// All others.
     pub unchanged: Set<Key>,
 }
@@ -86,6 +88,8 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Refused<
         let set = if !before.crons.contains_key(key) {
             &mut crons.created
         } else if way.deleted_crons.contains(key) {
+            let fields = way.changed_fields.get(key).cloned();
+            crons.changed_fields.push(fields.unwrap_or_default());
             &mut crons.recreated
         } else {
             &mut crons.unchanged

@@ -37,7 +37,7 @@ pub struct HandedOver<'a> {
     pub has_unknown_schedule: bool,
 }
 
-/// The golden images that HCO hands over.
+/// The golden images that HCO hands over, and the names of those whose annotation lists no workload architecture.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.
@@ -45,14 +45,24 @@ pub struct HandedOver<'a> {
 /// # Errors
 ///
 /// A template has a field of another type, which HCO's schema rejects.
-pub(super) fn handed_over<'a>(given: &Given<'a>) -> Result<Vec<HandedOver<'a>>, WrongType<'a>> {
+pub(super) fn handed_over<'a>(
+    given: &Given<'a>,
+) -> Result<(Vec<HandedOver<'a>>, Vec<&'a str>), WrongType<'a>> {
     let mut sorted = Map::new();
+    let mut left_out = Vec::new();
     for image in golden_images(given.hco, given.common) {
-        if let Some(template) = HandedOver::new(&image, given)? {
+        let architectures = match given.import {
+            // HCO takes the annotation away.
+            Import::Disabled => None,
+            Import::Enabled => annotated(image.annotation, given),
+        };
+        if architectures.as_ref().is_some_and(Vec::is_empty) {
+            left_out.push(image.name);
+        } else if let Some(template) = HandedOver::new(&image, architectures, given)? {
             sorted.insert(template.name, template);
         }
     }
-    Ok(sorted.into_values().collect())
+    Ok((sorted.into_values().collect(), left_out))
 }
 
 impl<'a> HandedOver<'a> {
@@ -61,16 +71,11 @@ impl<'a> HandedOver<'a> {
         Rc::clone(self.origin.get_or_init(|| Rc::new(self.spec.origin())))
     }
 
-    fn new(image: &GoldenImage<'a>, given: &Given<'a>) -> Result<Option<Self>, WrongType<'a>> {
-        let architectures = match given.import {
-            // HCO takes the annotation away.
-            Import::Disabled => None,
-            Import::Enabled => match annotated(image.annotation, given) {
-                // SSP does not get it.
-                Some(architectures) if architectures.is_empty() => return Ok(None),
-                architectures => architectures,
-            },
-        };
+    fn new(
+        image: &GoldenImage<'a>,
+        architectures: Option<Vec<Architecture>>,
+        given: &Given<'a>,
+    ) -> Result<Option<Self>, WrongType<'a>> {
         let common = given.common.get(image.name).map(|common| &common.spec);
         let common_spec = match common.and_then(CommonSpec::text) {
             Some(text) => Json::parse(text.as_bytes()).ok().map(Object::root),

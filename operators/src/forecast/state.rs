@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::objects::{Kind, Objects, Real};
 use super::{CreatedBy, Cron, Forecast, Yield};
 use crate::cdi::data_import_cron as cdi;
-use crate::cdi::retention::{Retention, is_same_spec};
+use crate::cdi::retention::{Retention, differences};
 use crate::ssp::data_sources::Key;
 
 /// The crons, DataSources, and disks of golden images.
@@ -81,6 +81,8 @@ pub(super) struct DiskState {
 pub(super) struct Way {
     /// The crons that were deleted, and maybe created again.
     pub(super) deleted_crons: Set<Key>,
+    /// The fields of their specs because of which crons were created again.
+    pub(super) changed_fields: Map<Key, String>,
     /// The DataSources that were away, and maybe still are.
     pub(super) deleted_sources: Set<Key>,
     /// The disks that were imported.
@@ -176,7 +178,7 @@ impl<'a> State<'a> {
         let reaches_crons = self.put_sources(forecast);
         if reaches_crons {
             self.delete_sources(forecast, &mut removed);
-            self.replace_crons(forecast, &mut way.deleted_crons);
+            self.replace_crons(forecast, &mut way);
         }
         self.note_absent(&removed, &mut way.deleted_sources);
         self.clean_up(&way.deleted_crons, &mut removed);
@@ -293,7 +295,8 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataImportCrons;
     /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
-    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, deleted: &mut Set<Key>) {
+    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, way: &mut Way) {
+        let deleted = &mut way.deleted_crons;
         let mut is_stopped = false;
         let crons = forecast.crons.iter();
         let crons: Vec<&Cron> = crons
@@ -304,16 +307,21 @@ impl<'a> State<'a> {
             let Some(new) = CronState::of(forecast, cron) else {
                 continue;
             };
-            match self.crons.get(&cron.key) {
-                Some(old) if old.is_same(&new) => is_stopped |= is_rejected,
-                Some(_) => {
-                    self.crons.remove(&cron.key);
-                    deleted.insert(cron.key.clone());
-                }
-                None if is_rejected => is_stopped = true,
-                None => {
+            let Some(old) = self.crons.get(&cron.key) else {
+                if is_rejected {
+                    is_stopped = true;
+                } else {
                     self.crons.insert(cron.key.clone(), new);
                 }
+                continue;
+            };
+            let changed = old.differences(&new);
+            if changed.is_empty() {
+                is_stopped |= is_rejected;
+            } else {
+                self.crons.remove(&cron.key);
+                deleted.insert(cron.key.clone());
+                way.changed_fields.insert(cron.key.clone(), changed);
             }
         }
         if is_stopped {
@@ -572,10 +580,11 @@ impl<'a> CronState<'a> {
         }
     }
 
-    /// Whether SSP leaves it as it is. A schedule that is not known is taken to be the same.
-    fn is_same(&self, new: &Self) -> bool {
+    /// The fields in which it differs from what SSP wants; without any, SSP leaves it as it is. A schedule that is not known
+    /// is taken to be the same.
+    fn differences(&self, new: &Self) -> String {
         if self.has_unknown_schedule == new.has_unknown_schedule {
-            return is_same_spec(&self.cron, &new.cron);
+            return differences(&self.cron, &new.cron);
         }
         let mut spec = new.cron.spec.clone();
         spec.schedule.clone_from(&self.cron.spec.schedule);
@@ -583,7 +592,7 @@ impl<'a> CronState<'a> {
             spec: &spec,
             ..new.cron
         };
-        is_same_spec(&self.cron, &new)
+        differences(&self.cron, &new)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
-use crate::report::{Changes, Cron, DataSource, Forecast};
+use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast};
 use crate::stage::Compared;
 
 /// What a plan reads of both sides.
@@ -22,10 +22,22 @@ pub(super) struct BootSources {
     /// Those that a real DataSource points to.
     pub(super) pointed_to: BTreeMap<String, Foreign>,
     pub(super) changes: Changes,
-    /// The DataImportCrons that will be rejected, and why.
-    pub(super) rejected: Vec<(Foreign, Foreign)>,
-    /// The sources of the images, by template.
-    pub(super) urls: BTreeMap<String, Foreign>,
+    /// The names of the DataImportCrons that will be rejected.
+    pub(super) rejected: Vec<String>,
+    /// The DataSources of the forecast that never have a disk.
+    pub(super) empty: BTreeSet<String>,
+    /// The images, by template.
+    pub(super) images: BTreeMap<String, Image>,
+    /// The architectures of the workload nodes.
+    pub(super) architectures: Vec<Foreign>,
+}
+
+/// The image of a template.
+#[derive(Debug)]
+pub(super) struct Image {
+    pub(super) url: Foreign,
+    /// The architecture that the template itself requires.
+    pub(super) platform: Option<Foreign>,
 }
 
 #[derive(Debug, Serialize)]
@@ -34,9 +46,11 @@ pub(super) struct Crons {
     pub(super) deleted: Vec<CronOf>,
     pub(super) recreated: Vec<CronOf>,
     unchanged: Vec<CronOf>,
+    rejected: Vec<CronOf>,
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct CronOf {
     namespace: Foreign,
     name: Foreign,
@@ -44,6 +58,10 @@ pub(super) struct CronOf {
     template: Option<Foreign>,
     architecture: Option<Foreign>,
     rejected: Option<Foreign>,
+    /// The field because of which it is rejected.
+    rejected_path: Option<Foreign>,
+    /// The fields because of which it is deleted and created again.
+    changed_fields: Option<Foreign>,
 }
 
 #[derive(Debug, Serialize)]
@@ -71,11 +89,29 @@ pub(super) struct RetargetOf {
 }
 
 impl BootSources {
+    /// What changes from what is to what will be.
     pub(super) fn of(compared: &Compared<'_>) -> Self {
+        let report = &compared.will_be;
+        let after = report.forecast.as_ref();
+        Self::between(compared, after, report.changes.as_ref())
+    }
+
+    /// What the operators still change without what was asked; nothing if nothing was.
+    pub(super) fn pending(compared: &Compared<'_>) -> Option<Self> {
+        let changes = compared.pending.as_ref()?;
+        let before = compared.will_be.forecast_before.as_ref();
+        Some(Self::between(compared, before, Some(changes)))
+    }
+
+    fn between(
+        compared: &Compared<'_>,
+        after: Option<&Forecast>,
+        changes: Option<&Changes>,
+    ) -> Self {
         let report = &compared.will_be;
         let none = Forecast::default();
         let before = report.forecast_before.as_ref().unwrap_or(&none);
-        let after = report.forecast.as_ref().unwrap_or(&none);
+        let after = after.unwrap_or(&none);
         let snapshot = &compared.snapshot;
         let real = |kind| snapshot.of(kind).map(|it| key(&it)).collect();
         let crons = before.crons.iter().chain(&after.crons);
@@ -103,23 +139,26 @@ impl BootSources {
                     Some((key(&source), Foreign::from(other.as_str()?)))
                 })
                 .collect(),
-            changes: report.changes.clone().unwrap_or_default(),
+            // An object that is refused changes nothing.
+            changes: changes.cloned().unwrap_or_else(|| Changes {
+                crons: Some(CronChanges::default()),
+                ..Changes::default()
+            }),
             rejected: after
                 .crons
                 .iter()
-                .filter_map(|cron| Some((cron.name.clone(), cron.rejected.clone()?)))
+                .filter(|cron| cron.rejected.is_some())
+                .map(Cron::key)
                 .collect(),
-            urls: compared.after().map(urls).unwrap_or_default(),
+            empty: after
+                .data_sources
+                .iter()
+                .filter(|source| source.filled == Some(false))
+                .map(DataSource::key)
+                .collect(),
+            images: compared.after().map(images).unwrap_or_default(),
+            architectures: report.workload_architectures.clone().unwrap_or_default(),
         }
-        .settled(report.changes.is_none())
-    }
-
-    /// An object that is refused changes nothing.
-    fn settled(mut self, is_refused: bool) -> Self {
-        if is_refused {
-            self.changes.crons = Some(crate::report::CronChanges::default());
-        }
-        self
     }
 
     pub(super) fn crons(&self) -> Option<Crons> {
@@ -136,7 +175,15 @@ impl BootSources {
             deleted: all(&changes.deleted),
             recreated: all(&changes.recreated),
             unchanged: unchanged.map(|key| self.cron(key)).collect(),
+            rejected: self.rejected.iter().map(|key| self.cron(key)).collect(),
         })
+    }
+
+    /// The fields because of which a DataImportCron is deleted and created again.
+    pub(super) fn changed_fields(&self, key: &str) -> Option<&Foreign> {
+        let crons = self.changes.crons.as_ref()?;
+        let index = crons.recreated.iter().position(|it| it.raw() == key)?;
+        crons.changed_fields.get(index)
     }
 
     fn cron(&self, key: &str) -> CronOf {
@@ -148,6 +195,8 @@ impl BootSources {
             template: cron.map(|cron| cron.template.clone()),
             architecture: cron.map(|cron| cron.architecture.clone()),
             rejected: cron.and_then(|cron| cron.rejected.clone()),
+            rejected_path: cron.and_then(|cron| cron.rejected_path.clone()),
+            changed_fields: self.changed_fields(key).cloned(),
         }
     }
 
@@ -223,12 +272,17 @@ pub(super) fn templates(object: &Value) -> BTreeMap<&str, &Value> {
     named.collect()
 }
 
-fn urls(object: &Value) -> BTreeMap<String, Foreign> {
-    let urls = templates(object)
+fn images(object: &Value) -> BTreeMap<String, Image> {
+    let images = templates(object)
         .into_iter()
         .filter_map(|(name, template)| {
-            let url = template.pointer("/spec/template/spec/source/registry/url")?;
-            Some((name.to_owned(), Foreign::from(url.as_str()?)))
+            let registry = template.pointer("/spec/template/spec/source/registry")?;
+            let text = |pointer| Some(Foreign::from(registry.pointer(pointer)?.as_str()?));
+            let image = Image {
+                url: text("/url")?,
+                platform: text("/platform/architecture"),
+            };
+            Some((name.to_owned(), image))
         });
-    urls.collect()
+    images.collect()
 }

@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use kubernetes::json::Json;
+use operators::hco::version::HcoVersion;
+use operators::kubevirt::virtual_machine::{DataSource, VirtualMachine};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
-use crate::report::{Changes, Report};
+use crate::owner;
+use crate::report::{Changes, Forecast, Report};
 use crate::stage::Compared;
 
 /// A virtual machine, and what happens to it.
@@ -30,6 +34,8 @@ pub(super) enum Effect {
     DiskSourceDeleted,
     DiskSourceReplaced,
     ArchitectureChanges,
+    /// Its disk is made, and stays, although what it was made from goes. It loses nothing.
+    DiskStays,
 }
 
 /// Those that are affected, by what happens to them.
@@ -86,32 +92,50 @@ impl Going {
     }
 }
 
-/// Whether the disks of a virtual machine are made; nothing if its status does not say so.
+/// Whether the disks of a virtual machine are made; nothing if that is unknown. KubeVirt creates the `DataVolume`s of a
+/// stopped one as well, but with `WaitForFirstConsumer` their disks are made when it starts first.
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus.
-fn has_disks(machine: &Value) -> Option<bool> {
+fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) -> Option<bool> {
     match machine.pointer("/status/printableStatus")?.as_str()? {
         "" | "Unknown" => None,
-        status => Some(!matches!(
-            status,
-            "Provisioning" | "WaitingForVolumeBinding" | "DataVolumeError" | "ErrorPvcNotFound"
-        )),
+        "Running" | "Migrating" | "Paused" => Some(true),
+        "Provisioning" | "WaitingForVolumeBinding" | "DataVolumeError" | "ErrorPvcNotFound" => {
+            Some(false)
+        }
+        _ => {
+            let uid = machine.pointer("/metadata/uid")?.as_str()?;
+            Some(!unfinished?.contains(uid))
+        }
     }
 }
 
 /// Those whose disks are made from a boot source that goes.
 fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     let going = Going::of(compared);
+    // The UIDs of those with a disk that is not made yet.
+    let volumes = compared.snapshot.of("DataVolume");
+    let unfinished: BTreeSet<String> = volumes
+        .filter_map(|volume| owner::machine(&volume).map(str::to_owned))
+        .collect();
+    let unfinished = compared.snapshot.has("DataVolume").then_some(&unfinished);
     for machine in compared.snapshot.of("VirtualMachine") {
         for source in sources(&machine) {
             if let Some((effect, why)) = going.effect(&source) {
-                let detail = match has_disks(&machine) {
-                    Some(true) => {
-                        format!("its disk was made from {source}, {why}; the disk stays")
-                    }
-                    Some(false) => format!("its disk is still to be made from {source}, {why}"),
-                    None => format!(
-                        "its disk is made from {source}, {why}; a disk that is already made stays"
+                let (effect, detail) = match has_disks(&machine, unfinished) {
+                    Some(true) => (
+                        Effect::DiskStays,
+                        format!("its disk was made from {source}, {why}; the disk stays"),
+                    ),
+                    Some(false) => (
+                        effect,
+                        format!("its disk is still to be made from {source}, {why}"),
+                    ),
+                    None => (
+                        effect,
+                        format!(
+                            "its disk is made from {source}, {why}; a disk that is already made stays"
+                        ),
                     ),
                 };
                 add(machines, &key(&machine), effect, &detail);
@@ -149,41 +173,109 @@ fn gone(compared: &Compared<'_>) -> BTreeSet<String> {
     before.difference(&of(&compared.will_be)).cloned().collect()
 }
 
-/// Those without an architecture of their own if the default changes, and those of an architecture that no workload node
-/// has any more.
+/// What KubeVirt reads when it gives a virtual machine its architecture.
+struct Admission {
+    default: String,
+    sources: BTreeMap<String, DataSource>,
+}
+
+impl Admission {
+    /// As things are, and as they will be.
+    fn of(compared: &Compared<'_>) -> Option<[Self; 2]> {
+        let (is, will_be) = (compared.is.as_ref()?, &compared.will_be);
+        let text = |value: &Option<Foreign>| value.as_ref().map(|it| it.raw().to_owned());
+        let before = text(&is.default_architecture);
+        let after = text(&will_be.default_architecture).or_else(|| before.clone());
+        let mut sources = if compared.snapshot.has("DataSource") {
+            let real = compared.snapshot.of("DataSource");
+            real.map(|it| (key(&it), real_source(&it))).collect()
+        } else {
+            forecast_sources(will_be.forecast_before.as_ref()).collect()
+        };
+        let side = |report: &Report, default: Option<String>, sources| Self {
+            default: default.unwrap_or_default(),
+            sources: if reads_labels(report) {
+                sources
+            } else {
+                BTreeMap::new()
+            },
+        };
+        let is = side(is, before, BTreeMap::clone(&sources));
+        let none = Changes::default();
+        let changes = will_be.changes.as_ref().unwrap_or(&none);
+        for deleted in &changes.data_sources.deleted {
+            sources.remove(deleted.raw());
+        }
+        sources.extend(forecast_sources(will_be.forecast.as_ref()));
+        Some([is, side(will_be, after, sources)])
+    }
+
+    fn architecture(&self, machine: &VirtualMachine) -> String {
+        let source =
+            |namespace: &str, name: &str| self.sources.get(&format!("{namespace}/{name}")).cloned();
+        machine.resolve(&self.default, source).0
+    }
+}
+
+/// KubeVirt reads the labels of DataSources since 1.7, which HCO 1.17 deploys.
+fn reads_labels(report: &Report) -> bool {
+    let version = report.hco_version.as_ref();
+    let version = version.and_then(|it| HcoVersion::parse(it.raw()));
+    version != Some(HcoVersion::OLDEST)
+}
+
+fn real_source(object: &Value) -> DataSource {
+    let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
+    let namespace = text("/spec/source/dataSource/namespace").unwrap_or_default();
+    DataSource {
+        architecture_label: text("/metadata/labels/template.kubevirt.io~1architecture")
+            .map(str::to_owned),
+        points_to: text("/spec/source/dataSource/name")
+            .map(|name| (namespace.to_owned(), name.to_owned())),
+    }
+}
+
+fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String, DataSource)> {
+    let sources = forecast.into_iter().flat_map(|it| &it.data_sources);
+    sources.map(|source| {
+        let namespace = || source.namespace.raw().to_owned();
+        let points_to = source.points_to.as_ref();
+        let known = DataSource {
+            architecture_label: Some(source.architecture_label.raw().to_owned()),
+            points_to: points_to.map(|name| (namespace(), name.raw().to_owned())),
+        };
+        (source.key(), known)
+    })
+}
+
+/// Those that get another architecture, and those of an architecture that no workload node has any more.
 fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
-    let (Some(is), will_be) = (&compared.is, &compared.will_be) else {
+    let Some([is, will_be]) = Admission::of(compared) else {
         return;
     };
-    let (before, after) = (&is.default_architecture, &will_be.default_architecture);
     let gone = gone(compared);
     for machine in compared.snapshot.of("VirtualMachine") {
-        let architecture = machine.pointer("/spec/template/spec/architecture");
-        match architecture
-            .and_then(Value::as_str)
-            .filter(|it| !it.is_empty())
-        {
-            Some(architecture) if gone.contains(architecture) => {
-                let detail = format!(
-                    "no workload node has its architecture {architecture} any more: it cannot be scheduled"
-                );
-                add(machines, &key(&machine), Effect::NoNode, &detail);
-            }
-            // KubeVirt takes the DataSource's label first, which the plan does not read for all of them.
-            None if before != after && sources(&machine).is_empty() => {
-                if let (Some(before), Some(after)) = (before, after) {
-                    let detail = format!(
-                        "its architecture is not set, and the default changes from {before} to {after}"
-                    );
-                    add(
-                        machines,
-                        &key(&machine),
-                        Effect::ArchitectureChanges,
-                        &detail,
-                    );
-                }
-            }
-            _ => {}
+        let text = machine.to_string();
+        let read = Json::parse(text.as_bytes()).ok().map(VirtualMachine::read);
+        // Without an architecture of its own, it gets one by the DataSources that it names, or the default.
+        let Some(Ok(read)) = read else {
+            continue;
+        };
+        let (before, after) = (is.architecture(&read), will_be.architecture(&read));
+        if gone.contains(&after) {
+            let detail = format!(
+                "no workload node has its architecture {after} any more: once stopped, it cannot start"
+            );
+            add(machines, &key(&machine), Effect::NoNode, &detail);
+        } else if before != after && !before.is_empty() && !after.is_empty() {
+            let detail =
+                format!("it sets no architecture: KubeVirt gives it {after} instead of {before}");
+            add(
+                machines,
+                &key(&machine),
+                Effect::ArchitectureChanges,
+                &detail,
+            );
         }
     }
 }
@@ -205,8 +297,10 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
     let way_out = |node: &Value| {
         let architecture = node.pointer("/status/nodeInfo/architecture");
         match architecture.and_then(Value::as_str) {
-            Some(architecture) if gone.contains(architecture) => "stop it first",
-            _ => "migrate or stop it first",
+            Some(architecture) if gone.contains(architecture) => {
+                "before the change, shut it down: it cannot be migrated to a node of another architecture"
+            }
+            _ => "before the change, migrate it, or shut it down",
         }
     };
     // Nodes with the same labels are alike.
@@ -217,7 +311,10 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         };
         let Some(will_be) = after.get(&*node) else {
             for instance in &instances {
-                let detail = format!("its node {node} leaves: {}", way_out(is));
+                let detail = format!(
+                    "its node {node} leaves, and it ends with the node; {}",
+                    way_out(is)
+                );
                 add(machines, instance, Effect::Orphaned, &detail);
             }
             continue;
@@ -243,7 +340,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         };
         for instance in instances.iter().filter(|_| leaves) {
             let detail = format!(
-                "the placement excludes its node {node}: it keeps running, but without virt-handler it cannot be migrated; {}",
+                "the placement excludes its node {node}: it keeps running there without virt-handler, so KubeVirt can neither migrate it, nor open its console, nor shut it down; {}",
                 way_out(is)
             );
             add(machines, instance, Effect::Orphaned, &detail);

@@ -10,6 +10,7 @@ use super::machines::{Effect, Going, source, sources};
 use crate::failure::Place;
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
+use crate::owner;
 use crate::stage::Compared;
 
 /// An object whose disk is made from a boot source that goes.
@@ -49,7 +50,7 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
     };
     for kind in ["DataVolume", "Template"] {
         let objects = compared.snapshot.of(kind);
-        for object in objects.filter(|object| !is_made(object)) {
+        for object in objects.filter(|it| !is_elsewhere(it)) {
             add(&object, None);
         }
     }
@@ -59,9 +60,13 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
     affected.into_iter().collect()
 }
 
-/// Whether the disk of a `DataVolume` is made.
-fn is_made(object: &Value) -> bool {
-    object.pointer("/status/phase").and_then(Value::as_str) == Some("Succeeded")
+/// Whether an object names nothing that goes: the disk of a `DataVolume` is made, a virtual machine names it itself, or SSP
+/// writes a VM template anew.
+fn is_elsewhere(object: &Value) -> bool {
+    let phase = object.pointer("/status/phase").and_then(Value::as_str);
+    phase == Some("Succeeded")
+        || owner::machine(object).is_some()
+        || owner::is_template_of_ssp(object)
 }
 
 /// The DataSources that an object names.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kubernetes::quantity::Quantity;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -54,10 +55,11 @@ impl Storage {
             let volume = volume.and_then(|template| template.pointer("/spec/template/spec"));
             let field = |pointer: &str| {
                 let of = |kind: &str| volume?.pointer(&format!("/{kind}{pointer}"));
-                of("storage").or_else(|| of("pvc")).and_then(Value::as_str)
+                of("storage").or_else(|| of("pvc"))
             };
             let size = field("/resources/requests/storage").and_then(bytes);
-            add(&mut requested, field("/storageClassName"), size);
+            let class = field("/storageClassName").and_then(Value::as_str);
+            add(&mut requested, class, size);
         }
         let deleted: BTreeSet<&str> = changes.deleted.iter().map(Foreign::raw).collect();
         let is_read = compared.snapshot.has("PersistentVolumeClaim");
@@ -66,9 +68,10 @@ impl Storage {
             let cron = owner::cron(&claim).unwrap_or_default();
             let cron = format!("{}/{cron}", namespace(&claim));
             if deleted.contains(cron.as_str()) && owner::is_cleaned_up(&claim) {
-                let text = |pointer| claim.pointer(pointer).and_then(Value::as_str);
-                let size = text("/spec/resources/requests/storage").and_then(bytes);
-                add(&mut released, text("/spec/storageClassName"), size);
+                let size = claim.pointer("/spec/resources/requests/storage");
+                let class = claim.pointer("/spec/storageClassName");
+                let class = class.and_then(Value::as_str);
+                add(&mut released, class, size.and_then(bytes));
             }
         }
         Self {
@@ -96,25 +99,14 @@ fn listed(sum: Sum) -> Vec<Disks> {
     disks.collect()
 }
 
-/// A whole quantity of Kubernetes with or without a unit, in bytes. A fraction is not known.
-fn bytes(quantity: &str) -> Option<u128> {
-    let end = quantity
-        .find(|it: char| !it.is_ascii_digit())
-        .unwrap_or(quantity.len());
-    let (number, unit) = quantity.split_at_checked(end)?;
-    let unit: u128 = match unit {
-        "" => 1,
-        "k" => 1000,
-        "M" => 1000_u128.pow(2),
-        "G" => 1000_u128.pow(3),
-        "T" => 1000_u128.pow(4),
-        "Ki" => 1 << 10,
-        "Mi" => 1 << 20,
-        "Gi" => 1 << 30,
-        "Ti" => 1 << 40,
-        _ => return None,
+/// A quantity in bytes, as Kubernetes counts it. Nothing if it is not one.
+fn bytes(quantity: &Value) -> Option<u128> {
+    let quantity = match quantity {
+        Value::String(text) => Quantity::parse(text),
+        Value::Number(number) => Quantity::parse(&number.to_string()),
+        _ => None,
     };
-    number.parse::<u128>().ok()?.checked_mul(unit)
+    u128::try_from(quantity?.value()?).ok()
 }
 
 /// Bytes as they are typed in a manifest.
@@ -138,31 +130,26 @@ pub(super) fn readable(bytes: u128) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn sizes_are_summed_and_written_in_units() {
         for (quantity, size) in [
-            ("30Gi", "30 GiB"),
-            ("1500Mi", "1.4 GiB"),
-            ("5", "5 B"),
-            ("2G", "1.8 GiB"),
+            (json!("30Gi"), 30 << 30),
+            (json!("1.5Gi"), 3 << 29),
+            (json!("1500M"), 1_500_000_000),
+            (json!("1e3"), 1000),
+            (json!(5), 5),
         ] {
-            assert_eq!(
-                bytes(quantity).map(readable).as_deref(),
-                Some(size),
-                "{quantity}"
-            );
+            assert_eq!(bytes(&quantity), Some(size), "{quantity}");
         }
-        for quantity in [
-            "",
-            "Gi",
-            "1.5Gi",
-            "-1",
-            "1e3",
-            "99999999999999999999999999999999999999Ti",
-        ] {
-            assert_eq!(bytes(quantity), None, "{quantity}");
+        for (size, text) in [(30 << 30, "30 GiB"), (1_500_000_000, "1.3 GiB"), (5, "5 B")] {
+            assert_eq!(readable(size), text);
+        }
+        for quantity in ["", "Gi", "-1", "9e18k"] {
+            assert_eq!(bytes(&json!(quantity)), None, "{quantity}");
         }
     }
 }

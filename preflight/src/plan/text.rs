@@ -1,11 +1,12 @@
 //! A plan for people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anstyle::Style;
 
 use super::boot_sources::BootSources;
+use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
 use super::storage::{Disks, Storage, readable};
@@ -13,7 +14,7 @@ use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
 use crate::leftovers;
 use crate::prose::count;
-use crate::report::counted;
+use crate::report::{Cron, CronChanges, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
 /// The most virtual machines that are named for one reason.
@@ -25,11 +26,22 @@ enum Sign {
     New,
     Changed,
     Disturbed,
+    Never,
     Gone,
 }
 
 /// What becomes of a DataSource, in words.
 type Row = (Sign, String);
+
+/// What becomes of DataSources.
+#[derive(Default)]
+struct Rows {
+    /// Those of templates, by `NAMESPACE/NAME`.
+    shown: BTreeMap<String, Row>,
+    /// Those without a disk that are created and deleted for VM templates.
+    created: BTreeSet<String>,
+    deleted: BTreeSet<String>,
+}
 
 /// The plan; all virtual machines are named if `all` is set.
 pub(super) fn render(plan: &Plan, all: bool) -> String {
@@ -41,7 +53,12 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
         for line in lines(denied).lines() {
             let _ = writeln!(text, "  {line}");
         }
-        let _ = writeln!(text, "\nWithout the policy:\n");
+        let with = if plan.is_sent {
+            "`check` with the same file prints how to fix it."
+        } else {
+            "The next change of the object can be denied."
+        };
+        let _ = writeln!(text, "  {with}\n\nWithout the policy:\n");
     }
     head(&mut text, plan);
     boot_sources(&mut text, plan);
@@ -75,6 +92,9 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     text
 }
 
+/// The row of the default architecture.
+const DEFAULT: &str = "new VMs without an architecture";
+
 fn head(text: &mut String, plan: &Plan) {
     let state = |import: &Option<Foreign>| {
         import.as_ref().map(|import| match import.raw() {
@@ -106,6 +126,19 @@ fn head(text: &mut String, plan: &Plan) {
     );
     let Change { before, after } = &plan.hco_version;
     row(text, "HCO", shown(before), shown(after));
+    if let Some(Field { path, to, .. }) = &plan.field {
+        let (what, value) = match to {
+            Some(to) => (
+                "renamed field",
+                format!("{path} → {to}; HCO still reads the old name"),
+            ),
+            None => (
+                "ignored field",
+                format!("{path}: this version of HCO does not have it"),
+            ),
+        };
+        row(text, what, Some(value.clone()), Some(value));
+    }
     let Change { before, after } = &plan.nodes;
     row(text, "workload nodes", nodes(before), nodes(after));
     if !plan.leaving_nodes.is_empty() {
@@ -126,13 +159,15 @@ fn head(text: &mut String, plan: &Plan) {
         row(text, "control plane", listed(before), listed(after));
     }
     let Change { before, after } = &plan.default_architecture;
-    let architecture = |value| shown(value).unwrap_or_else(|| "KubeVirt's default".to_owned());
-    row(
-        text,
-        "new VMs without an architecture",
-        Some(architecture(before)),
-        Some(architecture(after)),
-    );
+    let none = "KubeVirt's own default: HCO sets none";
+    let architecture = |value| shown(value).unwrap_or_else(|| none.to_owned());
+    let (before, mut after) = (architecture(before), architecture(after));
+    if plan.keeps_default && after != none {
+        after.push_str(" (KubeVirt keeps it: HCO sets none)");
+        row(text, DEFAULT, Some(after.clone()), Some(after));
+    } else {
+        row(text, DEFAULT, Some(before), Some(after));
+    }
 }
 
 fn boot_sources(text: &mut String, plan: &Plan) {
@@ -145,7 +180,7 @@ fn boot_sources(text: &mut String, plan: &Plan) {
         let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}\n  {why}");
         return;
     }
-    if plan.crons.is_none() {
+    if plan.changes.crons.is_none() {
         let _ = writeln!(
             text,
             "\n{YELLOW}!{YELLOW:#} Two DataImportCrons have one name: SSP deletes and creates them in turn, without end."
@@ -160,52 +195,17 @@ fn boot_sources(text: &mut String, plan: &Plan) {
             }
         };
         let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}");
-        for (name, why) in &plan.sources.rejected {
-            let _ = writeln!(text, "    {name}: {why}");
-        }
     }
-    let (rows, created, deleted) = rows(plan);
-    let mut by_namespace: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
-    for (key, row) in &rows {
-        let (namespace, name) = key.split_once('/').unwrap_or(("", key));
-        by_namespace.entry(namespace).or_default().push((name, row));
-    }
-    for (namespace, rows) in by_namespace {
-        let _ = writeln!(
-            text,
-            "\n{BOLD}boot sources in {}{BOLD:#}",
-            one_line(namespace)
-        );
-        let names = rows.iter().map(|(name, _)| one_line(name).chars().count());
-        let width = names.max().unwrap_or_default().min(40);
-        for (name, (sign, what)) in rows {
-            let (style, sign) = sign.shown();
-            let _ = writeln!(
-                text,
-                "  {style}{sign}{style:#} {:<width$}  {what}",
-                one_line(name)
-            );
-        }
-    }
-    if rows.is_empty() {
-        let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}");
-    }
-    for (number, what) in [(created, "created"), (deleted, "deleted")] {
-        if number > 0 {
-            let sources = count(number, "DataSource");
-            let _ = writeln!(
-                text,
-                "  {DIM}{sources} without a disk {} {what} for VM templates{DIM:#}",
-                if number == 1 { "is" } else { "are" }
-            );
-        }
-    }
-    if rows.is_empty() && created + deleted == 0 {
+    let mut asked = rows(&plan.sources);
+    let mut pending = plan.pending_sources.as_ref().map(rows).unwrap_or_default();
+    pending.retain_in(&asked);
+    asked.remove(&pending);
+    if asked.is_empty() {
         let unread = ["DataImportCron", "DataSource"];
         let is_known = !plan.unread.iter().any(|it| unread.contains(&it.kind));
         let _ = writeln!(
             text,
-            "  {}",
+            "\n{BOLD}boot sources{BOLD:#}\n  {}",
             if is_known {
                 "nothing changes"
             } else {
@@ -213,11 +213,71 @@ fn boot_sources(text: &mut String, plan: &Plan) {
             }
         );
     }
+    asked.render(text, "");
+    pending.render(text, ": still outstanding without this change");
 }
 
-/// What becomes of each DataSource, and how many without a disk are created and deleted.
-fn rows(plan: &Plan) -> (BTreeMap<String, Row>, usize, usize) {
-    let sources = &plan.sources;
+impl Rows {
+    fn is_empty(&self) -> bool {
+        self.shown.is_empty() && self.created.is_empty() && self.deleted.is_empty()
+    }
+
+    /// Keeps what others have as well.
+    fn retain_in(&mut self, others: &Self) {
+        self.shown
+            .retain(|key, row| others.shown.get(key) == Some(row));
+        self.created.retain(|key| others.created.contains(key));
+        self.deleted.retain(|key| others.deleted.contains(key));
+    }
+
+    /// Removes what others have.
+    fn remove(&mut self, others: &Self) {
+        self.shown.retain(|key, _| !others.shown.contains_key(key));
+        self.created.retain(|key| !others.created.contains(key));
+        self.deleted.retain(|key| !others.deleted.contains(key));
+    }
+
+    fn render(&self, text: &mut String, since: &str) {
+        let mut by_namespace: BTreeMap<&str, Vec<(&str, &Row)>> = BTreeMap::new();
+        for (key, row) in &self.shown {
+            let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+            by_namespace.entry(namespace).or_default().push((name, row));
+        }
+        for (namespace, rows) in by_namespace {
+            let _ = writeln!(
+                text,
+                "\n{BOLD}boot sources in {}{since}{BOLD:#}",
+                one_line(namespace)
+            );
+            let names = rows.iter().map(|(name, _)| one_line(name).chars().count());
+            let width = names.max().unwrap_or_default().min(40);
+            for (name, (sign, what)) in rows {
+                let (style, sign) = sign.shown();
+                let _ = writeln!(
+                    text,
+                    "  {style}{sign}{style:#} {:<width$}  {what}",
+                    one_line(name)
+                );
+            }
+        }
+        if self.shown.is_empty() && !self.is_empty() {
+            let _ = writeln!(text, "\n{BOLD}boot sources{since}{BOLD:#}");
+        }
+        for (names, what) in [(&self.created, "created"), (&self.deleted, "deleted")] {
+            if !names.is_empty() {
+                let sources = count(names.len(), "DataSource");
+                let _ = writeln!(
+                    text,
+                    "  {DIM}{sources} without a disk {} {what} for VM templates{DIM:#}",
+                    if names.len() == 1 { "is" } else { "are" }
+                );
+            }
+        }
+    }
+}
+
+/// What becomes of each DataSource.
+fn rows(sources: &BootSources) -> Rows {
     let changes = &sources.changes;
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     let mut put = |key: &str, sign: Sign, what: String| match rows.get_mut(key) {
@@ -228,7 +288,7 @@ fn rows(plan: &Plan) -> (BTreeMap<String, Row>, usize, usize) {
         }
         None => _ = rows.insert(key.to_owned(), (sign, what)),
     };
-    let none = crate::report::CronChanges::default();
+    let none = CronChanges::default();
     let crons = changes.crons.as_ref().unwrap_or(&none);
     let is_in = |names: &[Foreign], key: &str| names.iter().any(|name| name.raw() == key);
     for retarget in &changes.data_sources.retargeted {
@@ -243,47 +303,56 @@ fn rows(plan: &Plan) -> (BTreeMap<String, Row>, usize, usize) {
         };
         put(retarget.name.raw(), Sign::Changed, what);
     }
-    for key in &crons.created {
-        let Some(cron) = sources.crons.get(key.raw()) else {
-            continue;
+    let of = |keys: &[Foreign]| -> Vec<(String, &Cron)> {
+        let known = keys.iter().filter_map(|key| {
+            let cron = sources.crons.get(key.raw())?;
+            Some((key.raw().to_owned(), cron))
+        });
+        known.collect()
+    };
+    for (_, cron) in of(&crons.created) {
+        let (sign, what) = match &cron.never_runs {
+            Some(why) => (Sign::Never, format!("never imported: {why}")),
+            None => (Sign::New, format!("imported{}", origin(sources, cron))),
         };
-        let what = match (&cron.rejected, &cron.never_runs) {
-            (Some(why), _) => format!("not imported: its DataImportCron is rejected: {why}"),
-            (None, Some(why)) => format!("never imported: {why}"),
-            (None, None) => {
-                let url = sources.urls.get(cron.template.raw());
-                let from = url.map_or_else(String::new, |url| format!(" from {url}"));
-                match cron.architecture.raw() {
-                    "" => format!("imported{from}"),
-                    architecture => format!("imported{from} for {}", one_line(architecture)),
-                }
-            }
-        };
-        put(&cron.source(), Sign::New, what);
+        put(&cron.source(), sign, what);
     }
-    for key in &crons.recreated {
-        let Some(cron) = sources.crons.get(key.raw()) else {
-            continue;
-        };
+    for cron in sources
+        .rejected
+        .iter()
+        .filter_map(|key| sources.crons.get(key))
+    {
+        let why = cron.rejected.as_ref().map(Foreign::to_string);
+        let path = cron.rejected_path.as_ref();
+        let path = path.map_or_else(String::new, |path| format!(", {path}"));
+        let what = format!(
+            "not imported: its DataImportCron {} is rejected: {} (template {}{path})",
+            cron.name,
+            why.unwrap_or_default(),
+            cron.template
+        );
+        put(&cron.source(), Sign::Never, what);
+    }
+    for (key, cron) in of(&crons.recreated) {
         if !is_in(&changes.empty_meanwhile, &cron.source()) {
             let what = format!(
-                "its DataImportCron {} is deleted and created again; a disk that it has imported stays",
-                cron.name
+                "its DataImportCron {} is deleted and created again{}; a disk that it has imported stays",
+                cron.name,
+                because(sources, &key)
             );
             put(&cron.source(), Sign::Changed, what);
         }
     }
     for key in &changes.empty_meanwhile {
-        let is_recreated = crons.recreated.iter().any(|cron| {
-            let cron = sources.crons.get(cron.raw());
-            cron.is_some_and(|cron| cron.source() == key.raw())
-        });
-        let what = if is_recreated {
-            "deleted and imported again: no disk until the import is done"
-        } else {
-            "no disk until the import is done"
+        let mut recreated = of(&crons.recreated).into_iter();
+        let what = match recreated.find(|(_, cron)| cron.source() == key.raw()) {
+            Some((cron, _)) => format!(
+                "deleted and imported again{}: no disk until the import is done",
+                because(sources, &cron)
+            ),
+            None => "no disk until the import is done".to_owned(),
         };
-        put(key.raw(), Sign::Disturbed, what.to_owned());
+        put(key.raw(), Sign::Disturbed, what);
     }
     for key in &changes.lost_image {
         let what = match sources.pointed_to.get(key.raw()) {
@@ -295,44 +364,81 @@ fn rows(plan: &Plan) -> (BTreeMap<String, Row>, usize, usize) {
         };
         put(key.raw(), Sign::Gone, what);
     }
-    let (created, deleted) = without_disk(sources, &mut rows);
-    (rows, created, deleted)
+    without_disk(sources, rows)
 }
 
-/// Adds what becomes of the DataSources of templates that have no disk of their own. Returns how many other ones are
-/// created and deleted: those belong to VM templates.
-fn without_disk(sources: &BootSources, rows: &mut BTreeMap<String, Row>) -> (usize, usize) {
+/// Where the image of a DataImportCron comes from, and for which architecture.
+fn origin(sources: &BootSources, cron: &Cron) -> String {
+    let Some(image) = sources.images.get(cron.template.raw()) else {
+        return match cron.architecture.raw() {
+            "" => String::new(),
+            architecture => format!(" for {}", one_line(architecture)),
+        };
+    };
+    let own = match cron.architecture.raw() {
+        "" => image.platform.clone(),
+        _ => Some(cron.architecture.clone()),
+    };
+    // Without a platform, CDI takes the image for the architecture of its importer, a pod on a workload node.
+    let architecture = match (own, sources.architectures.as_slice()) {
+        (Some(own), _) => own.to_string(),
+        (None, [one]) => one.to_string(),
+        (None, several) => format!(
+            "one architecture, that of the node on which the importer runs ({})",
+            listed(several)
+        ),
+    };
+    format!(" from {} for {architecture}", image.url)
+}
+
+/// Why a DataImportCron is deleted and created again.
+fn because(sources: &BootSources, cron: &str) -> String {
+    match sources.changed_fields(cron) {
+        None => String::new(),
+        Some(fields) if fields.raw().contains(", ") => format!(", because {fields} change"),
+        Some(field) => format!(", because {field} changes"),
+    }
+}
+
+/// Adds what becomes of the DataSources of templates that have no disk of their own. The other ones belong to VM templates.
+fn without_disk(sources: &BootSources, shown: BTreeMap<String, Row>) -> Rows {
     let changes = &sources.changes.data_sources;
-    let (mut created, mut deleted) = (0, 0);
-    let shown = |rows: &BTreeMap<String, Row>, key: &Foreign| rows.contains_key(key.raw());
-    for key in &changes.created {
-        let what = match sources.points_to.get(key.raw()) {
-            _ if shown(rows, key) => continue,
-            Some(Some(other)) => format!("points to {other}"),
-            Some(None) => "created without a disk".to_owned(),
+    let mut rows = Rows {
+        shown,
+        ..Rows::default()
+    };
+    for key in changes.created.iter().map(Foreign::raw) {
+        let row = match sources.points_to.get(key) {
+            _ if rows.shown.contains_key(key) => continue,
+            Some(Some(other)) if sources.empty.contains(key) => (
+                Sign::Never,
+                format!("points to {other}, which will have no disk"),
+            ),
+            Some(Some(other)) => (Sign::New, format!("points to {other}")),
+            Some(None) => (Sign::New, "created without a disk".to_owned()),
             None => {
-                created += 1;
+                rows.created.insert(key.to_owned());
                 continue;
             }
         };
-        rows.insert(key.raw().to_owned(), (Sign::New, what));
+        rows.shown.insert(key.to_owned(), row);
     }
-    for key in &changes.deleted {
-        let pointed_to = sources.pointed_to.get(key.raw());
-        let what = match (pointed_to, sources.points_to.get(key.raw())) {
-            _ if shown(rows, key) => continue,
+    for key in changes.deleted.iter().map(Foreign::raw) {
+        let pointed_to = sources.pointed_to.get(key);
+        let what = match (pointed_to, sources.points_to.get(key)) {
+            _ if rows.shown.contains_key(key) => continue,
             (Some(other), Some(_)) | (None, Some(Some(other))) => {
                 format!("deleted; it pointed to {other}")
             }
             (None, Some(None)) => "deleted; it had no disk".to_owned(),
             (_, None) => {
-                deleted += 1;
+                rows.deleted.insert(key.to_owned());
                 continue;
             }
         };
-        rows.insert(key.raw().to_owned(), (Sign::Gone, what));
+        rows.shown.insert(key.to_owned(), (Sign::Gone, what));
     }
-    (created, deleted)
+    rows
 }
 
 impl Sign {
@@ -341,6 +447,7 @@ impl Sign {
             Self::New => (GREEN, '+'),
             Self::Changed => (YELLOW, '~'),
             Self::Disturbed => (YELLOW, '!'),
+            Self::Never => (RED, '✘'),
             Self::Gone => (RED, '-'),
         }
     }
@@ -356,7 +463,7 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
         let reason = (machine.effect, &machine.detail);
         by_reason.entry(reason).or_default().push(machine);
     }
-    for ((_, detail), machines) in by_reason {
+    for ((effect, detail), machines) in by_reason {
         let named = if all { machines.len() } else { NAMED };
         let names = machines.iter().take(named);
         let names = names.map(|it| format!("{}/{}", it.namespace, it.name));
@@ -364,7 +471,11 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
         if let Some(more @ 1..) = machines.len().checked_sub(named) {
             let _ = write!(names, " and {more} more (--all-vms names them)");
         }
-        let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {names}: {detail}");
+        let (style, sign) = match effect {
+            Effect::DiskStays => (DIM, '·'),
+            _ => (YELLOW, '!'),
+        };
+        let _ = writeln!(text, "  {style}{sign}{style:#} {names}: {detail}");
     }
 }
 
@@ -411,7 +522,7 @@ fn storage(text: &mut String, plan: &Plan) {
     let released_disks = released.iter().flatten();
     let mut lines: Vec<String> = requested.iter().map(|it| line(it, "requested")).collect();
     lines.extend(released_disks.map(|it| line(it, "released")));
-    let crons = plan.crons.as_ref();
+    let crons = plan.changes.crons.as_ref();
     if released.is_none() && crons.is_some_and(|crons| !crons.deleted.is_empty()) {
         lines
             .push("what is released is not known: PersistentVolumeClaims were not read".to_owned());

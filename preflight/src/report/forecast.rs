@@ -11,6 +11,11 @@ pub(crate) struct Forecast {
     pub(crate) crons: Vec<Cron>,
     /// Those that belong to a template.
     pub(crate) data_sources: Vec<DataSource>,
+    /// The templates of which SSP drops or overwrites a DataImportCron.
+    pub(crate) lost: Vec<Foreign>,
+    /// The templates that SSP does not get, because their annotation lists no workload architecture.
+    #[serde(default)]
+    pub(crate) left_out: Vec<Foreign>,
     /// What stops SSP.
     pub(crate) stopped: Option<Foreign>,
 }
@@ -27,6 +32,8 @@ pub(crate) struct Cron {
     pub(crate) managed_data_source: Foreign,
     /// Why it is rejected.
     pub(crate) rejected: Option<Foreign>,
+    /// The field because of which it is rejected.
+    pub(crate) rejected_path: Option<Foreign>,
     /// Why it never imports an image.
     pub(crate) never_runs: Option<Foreign>,
 }
@@ -38,6 +45,10 @@ pub(crate) struct DataSource {
     pub(crate) namespace: Foreign,
     pub(crate) name: Foreign,
     pub(crate) points_to: Option<Foreign>,
+    /// Its label; empty without one.
+    pub(crate) architecture_label: Foreign,
+    /// Whether a disk will be behind it.
+    pub(crate) filled: Option<bool>,
 }
 
 /// What changes in the cluster.
@@ -55,10 +66,14 @@ pub(crate) struct Changes {
 
 /// What becomes of DataImportCrons.
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct CronChanges {
     pub(crate) created: Vec<Foreign>,
     pub(crate) deleted: Vec<Foreign>,
     pub(crate) recreated: Vec<Foreign>,
+    /// For each of these, the fields of its spec because of which it is.
+    #[serde(default)]
+    pub(crate) changed_fields: Vec<Foreign>,
 }
 
 /// What becomes of DataSources.

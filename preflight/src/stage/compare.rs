@@ -24,7 +24,7 @@ use crate::files::{self, Found, InFile};
 use crate::notes::Notes;
 use crate::object_name::{name, namespace};
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{Changes, Report};
 use crate::verdict::Against;
 
 /// Documents of files.
@@ -45,6 +45,8 @@ pub(crate) struct Compared<'s> {
     pub(crate) is: Option<Report>,
     /// The object as it will be, compared with what is.
     pub(crate) will_be: Report,
+    /// What the operators still change without what was asked; nothing if nothing was asked, or if it is unknown.
+    pub(crate) pending: Option<Changes>,
     prepared: Prepared<'s>,
 }
 
@@ -224,19 +226,31 @@ impl<'s> Compared<'s> {
         let prepared = Prepared::new(connected.settle(notes)?, hosts);
         let _progress = Progress::start("comparing");
         let question = prepared.questions().first().context("there is no object")?;
-        let is = match &question.old {
-            Some(old) => {
-                let host = Hosts::of(NodeList::of_objects(&is_nodes));
-                let alone = Question::live(old.clone());
-                Some(prepared.report_beside(&alone, &json!({}), &host)?)
+        let objects = snapshot.before();
+        let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
+        let (mut is, mut pending) = (None, None);
+        if let Some(old) = &question.old {
+            let host = Hosts::of(NodeList::of_objects(&is_nodes));
+            let alone = Question::live(old.clone());
+            is = Some(prepared.report_beside(&alone, &json!({}), &host)?);
+            if is_asked && !objects.is_empty() {
+                let beside = Beside {
+                    hco_version: None,
+                    before: Before {
+                        nodes: None,
+                        objects: &objects,
+                    },
+                };
+                let unchanged = unchanged(old.clone());
+                let report = prepared.report_beside(&unchanged, &beside, &host)?;
+                pending = report.changes;
             }
-            None => None,
-        };
+        }
         let beside = Beside {
             hco_version: version,
             before: Before {
                 nodes: (nodes != is_nodes).then(|| NodesBefore { items: &is_nodes }),
-                objects: snapshot.before(),
+                objects: &objects,
             },
         };
         let will_be =
@@ -249,6 +263,7 @@ impl<'s> Compared<'s> {
             documents: Vec::new(),
             is,
             will_be,
+            pending,
             prepared,
         })
     }
@@ -394,7 +409,7 @@ struct Beside<'b> {
 struct Before<'b> {
     /// Nothing if they stay the same.
     nodes: Option<NodesBefore<'b>>,
-    objects: Vec<Value>,
+    objects: &'b [Value],
 }
 
 #[derive(Serialize)]

@@ -14,7 +14,7 @@ use crate::files;
 use crate::foreign::{chain, masked, one_line};
 use crate::notes::Notes;
 use crate::object_name::{key, namespace};
-use crate::owner::{self, CLEAN_UP, CRON, OWNER};
+use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, DEPRECATED, OWNER};
 use crate::policy;
 
 /// A kind of object that is read beside the nodes and the HyperConverged.
@@ -116,6 +116,7 @@ pub(crate) const KINDS: [Kind; 14] = [
         path: "/apis/kubevirt.io/v1/virtualmachines",
         readers: OF_PLAN,
         fields: &[
+            "/metadata/uid",
             "/spec/template/spec/architecture",
             "/spec/dataVolumeTemplates",
             "/status/printableStatus",
@@ -148,7 +149,7 @@ pub(crate) const KINDS: [Kind; 14] = [
         api_version: "template.openshift.io/v1",
         path: "/apis/template.openshift.io/v1/templates",
         readers: OF_PLAN,
-        fields: &["/objects", "/parameters"],
+        fields: &[OWNER, DEPRECATED, "/objects", "/parameters"],
     },
     Kind {
         name: "SSP",
@@ -211,22 +212,22 @@ const NAMESPACE: &str = "Namespace";
 /// The group of HyperConvergeds.
 const GROUP: &str = "hco.kubevirt.io";
 
-/// Those of DataImportCrons are read, and those that are still to be made from a DataSource.
+/// Those of DataImportCrons are read, and those whose disk is still to be made for a virtual machine or from a DataSource.
 const DATA_VOLUME: &str = "DataVolume";
-
-/// The label of a `DataVolume` of a virtual machine, which names the DataSource itself.
-const CREATED_BY: &str = "/metadata/labels/kubevirt.io~1created-by";
 
 /// VM templates of OpenShift.
 const TEMPLATE: &str = "Template";
 
-/// The annotations of a HyperConverged that are read.
+/// What was applied last: the fields that a manifest does not have any more are deleted.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The annotations of a HyperConverged that are read: without one, an answer can differ.
 const READ: [&str; 5] = [
     "hco.kubevirt.io/v1-only-fields",
     "ssp.kubevirt.io/jsonpatch",
     "kubevirt.kubevirt.io/jsonpatch",
     "containerizeddataimporter.kubevirt.io/jsonpatch",
-    "kubectl.kubernetes.io/last-applied-configuration",
+    LAST_APPLIED,
 ];
 
 /// The objects of a cluster, reduced to what is read of them. Each is kept as text: there can be many thousands.
@@ -488,7 +489,21 @@ impl Snapshot {
             }
         }
         if let Some(volumes) = self.objects.get_mut(DATA_VOLUME) {
-            volumes.retain(|text| of_text(text).pointer(CRON).is_some());
+            let mut number = 0;
+            volumes.retain_mut(|text| {
+                let mut volume = of_text(text);
+                if owner::machine(&volume).is_some() {
+                    number += 1;
+                    put(
+                        &mut volume,
+                        "/metadata/name",
+                        json!(format!("disk-{number}")),
+                    );
+                    *text = to_text(&volume);
+                    return true;
+                }
+                volume.pointer(CRON).is_some()
+            });
         }
         let mut disks = Disks::of(self);
         disks.namespaces = BTreeSet::new();
@@ -613,10 +628,9 @@ impl Kind {
         match self.name {
             DATA_VOLUME => {
                 let phase = object.pointer("/status/phase").and_then(Value::as_str);
-                let is_to_be_made = object.pointer("/spec/sourceRef").is_some()
-                    && object.pointer(CREATED_BY).is_none()
-                    && phase != Some("Succeeded");
-                object.pointer(CRON).is_some() || is_to_be_made
+                let is_to_be_made =
+                    object.pointer("/spec/sourceRef").is_some() || owner::machine(object).is_some();
+                object.pointer(CRON).is_some() || is_to_be_made && phase != Some("Succeeded")
             }
             TEMPLATE => object.get("objects").is_some(),
             kind if DISKS.contains(&kind) => disks.is_none_or(|disks| disks.has(object)),
@@ -766,6 +780,10 @@ pub(super) fn hyperconverged(object: &Value) -> Value {
     let annotations = reduced.pointer_mut("/metadata/annotations");
     if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
         annotations.retain(|name, _| READ.contains(&name.as_str()));
+        if let Some(Value::String(last)) = annotations.get_mut(LAST_APPLIED) {
+            let object: Value = serde_json::from_str(last).unwrap_or_default();
+            *last = hyperconverged(&object).to_string();
+        }
     }
     mask(&mut reduced);
     reduced

@@ -111,7 +111,7 @@ fn of_templates<'o>(
     templates: impl Iterator<Item = &'o Value>,
     what: &str,
 ) -> Alert {
-    const KEPT: &str = "HCO keeps the last value of each template until its pod is replaced";
+    const KEPT: &str = "HCO keeps the last value of each template until the hyperconverged-cluster-operator pod is replaced";
     let is_on = is_on(observed);
     let names = templates.filter_map(|it| it.pointer("/metadata/name")?.as_str());
     let names = names.map(Foreign::from);

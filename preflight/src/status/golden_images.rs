@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::owner;
-use crate::report::{self, Changes, Cron};
+use crate::report::{self, Changes, Cron, Report, listed};
 use crate::stage::Compared;
 
 /// A template for an architecture, and what has become of it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GoldenImage {
-    /// Unknown of one that is left over.
+    /// Unknown of one that is no longer wanted.
     pub(super) template: Option<Foreign>,
     /// Empty if the DataImportCron is for no architecture in particular.
     pub(super) architecture: Option<Foreign>,
@@ -36,8 +36,8 @@ pub(super) struct GoldenImage {
 pub(super) enum State {
     /// The last import is done, and the image has not changed since.
     Ready,
-    /// A PVC of its name keeps SSP from importing it.
-    Uploaded,
+    /// A PVC of its name that no DataImportCron created keeps SSP from importing it.
+    ExistingDisk,
     Importing,
     /// The DataImportCron is there, and no import runs.
     Waiting,
@@ -50,17 +50,24 @@ pub(super) enum State {
     Rejected,
     /// The DataImportCron never starts an import.
     NeverImported,
-    /// Nothing asks for it any more.
-    LeftOver,
-    /// DataImportCrons were not read, or whether a disk was uploaded.
+    /// Nothing asks for it any more, and SSP deletes it.
+    Unwanted,
+    /// DataImportCrons were not read, or whether it has a disk of its own.
     Unknown,
 }
 
 impl State {
     /// Whether nothing is outstanding.
     pub(super) fn is_there(self) -> bool {
-        matches!(self, Self::Ready | Self::Uploaded)
+        matches!(self, Self::Ready | Self::ExistingDisk)
     }
+}
+
+/// A template that no operator imports. Nothing is outstanding.
+#[derive(Debug, Serialize)]
+pub(super) struct NotImported {
+    pub(super) template: Foreign,
+    pub(super) why: String,
 }
 
 /// What SSP has not done yet with a DataSource.
@@ -80,10 +87,10 @@ pub(super) struct DataSource {
 pub(super) enum SourceState {
     NotCreated,
     PointsElsewhere,
-    LeftOver,
+    Unwanted,
 }
 
-/// Those that are forecast, and those that are left over.
+/// Those that are forecast, and those that are no longer wanted.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let report = &observed.will_be;
     let Some(forecast) = &report.forecast else {
@@ -119,10 +126,10 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             }
             (Some(real), _) => Seen::of(real, &volumes),
             (None, Some(changes)) if reaches_crons && !has(&changes.created, &key) => {
-                Seen::just(State::Uploaded)
+                Seen::just(State::ExistingDisk)
             }
             (None, _) if !are_claims_read => {
-                let why = "PersistentVolumeClaims were not read, and SSP does not import an image whose disk was uploaded";
+                let why = "PersistentVolumeClaims were not read, and SSP does not import an image that has a disk of its own";
                 Seen::because(State::Unknown, Some(&Foreign::from(why)))
             }
             (None, _) => Seen::just(State::NotCreated),
@@ -141,12 +148,33 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             namespace,
             cron,
             data_source: text(Some(real), "/spec/managedDataSource").map(Foreign::from),
-            state: State::LeftOver,
+            state: State::Unwanted,
             since: None,
             message: None,
         });
     }
     images
+}
+
+/// The templates without a DataImportCron.
+pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
+    let Some(forecast) = &report.forecast else {
+        return Vec::new();
+    };
+    let workload = listed(report.workload_architectures.as_deref().unwrap_or_default());
+    let left_out = format!(
+        "the annotation ssp.kubevirt.io/dict.architectures lists no architecture of the workload nodes ({workload})"
+    );
+    let lost = "another template or DataSource has its managedDataSource, so SSP creates no DataImportCron for it";
+    let is_lost = |template: &&Foreign| !forecast.crons.iter().any(|it| it.template == **template);
+    let lost = forecast.lost.iter().filter(is_lost).map(|it| (it, lost));
+    let left_out = forecast.left_out.iter().map(|it| (it, left_out.as_str()));
+    let all = left_out.chain(lost);
+    all.map(|(template, why)| NotImported {
+        template: template.clone(),
+        why: why.to_owned(),
+    })
+    .collect()
 }
 
 /// Those of templates that SSP or CDI still creates, changes, or deletes. The others depend on the VM templates of SSP's
@@ -174,7 +202,7 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let created = changes.created.iter();
     let created = created.filter_map(|key| source(key, SourceState::NotCreated, None, None));
     let deleted = changes.deleted.iter();
-    let deleted = deleted.filter_map(|key| source(key, SourceState::LeftOver, None, None));
+    let deleted = deleted.filter_map(|key| source(key, SourceState::Unwanted, None, None));
     let retargeted = changes.retargeted.iter().filter_map(|it| {
         let (from, to) = (it.from.as_ref(), it.to.as_ref());
         source(&it.name, SourceState::PointsElsewhere, from, to)

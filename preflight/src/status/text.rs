@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::conditions::{Cause, Condition};
-use super::golden_images::{GoldenImage, SourceState, State};
+use super::golden_images::{GoldenImage, NotImported, SourceState, State};
 use super::{Status, alerts};
 use crate::foreign::{Foreign, one_line};
 use crate::leftovers;
@@ -24,6 +24,7 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     head(&mut text, status);
     conditions(&mut text, &status.conditions, program);
     golden_images(&mut text, status);
+    not_imported(&mut text, status);
     data_sources(&mut text, status);
     leftovers::render(&mut text, &status.leftovers);
     alerts(&mut text, status, program);
@@ -172,14 +173,23 @@ fn golden_images(text: &mut String, status: &Status) {
     }
 }
 
+fn not_imported(text: &mut String, status: &Status) {
+    if !status.not_imported.is_empty() {
+        let _ = writeln!(text, "\n{BOLD}templates that are not imported{BOLD:#}");
+    }
+    for NotImported { template, why } in &status.not_imported {
+        let _ = writeln!(text, "  {DIM}·{DIM:#} {template}: {why}");
+    }
+}
+
 fn shown(state: State) -> (Style, char) {
     match state {
-        State::Ready | State::Uploaded => (GREEN, '✔'),
+        State::Ready | State::ExistingDisk => (GREEN, '✔'),
         State::Importing | State::Waiting => (YELLOW, '…'),
         State::NotCreated => (YELLOW, '+'),
         State::Outdated => (YELLOW, '~'),
         State::Failing | State::Rejected | State::NeverImported => (RED, '✘'),
-        State::LeftOver => (YELLOW, '-'),
+        State::Unwanted => (YELLOW, '-'),
         State::Unknown => (YELLOW, '?'),
     }
 }
@@ -190,7 +200,9 @@ fn words(image: &GoldenImage, status: &Status) -> String {
     let since = since(image.since.as_ref());
     match image.state {
         State::Ready => format!("ready{since}"),
-        State::Uploaded => "its disk was uploaded, so SSP does not import it".to_owned(),
+        State::ExistingDisk => {
+            "SSP does not import it: a PersistentVolumeClaim of its name is there, which no DataImportCron created".to_owned()
+        },
         State::Importing => format!("importing{message}"),
         State::Waiting => format!("not imported yet{message}"),
         State::Failing => format!("the import fails{message}"),
@@ -201,11 +213,14 @@ fn words(image: &GoldenImage, status: &Status) -> String {
         ),
         State::Rejected => format!("its DataImportCron {} is rejected{message}", image.cron),
         State::NeverImported => format!("never imported{message}"),
-        State::LeftOver if status.stops_ssp() => format!(
-            "left over: SSP deletes the DataImportCron {} only when nothing stops SSP",
+        State::Unwanted if status.stops_ssp() => format!(
+            "no longer wanted: SSP deletes the DataImportCron {} only when nothing stops SSP",
             image.cron
         ),
-        State::LeftOver => format!("left over: SSP deletes the DataImportCron {}", image.cron),
+        State::Unwanted => format!(
+            "no longer wanted: SSP deletes the DataImportCron {}",
+            image.cron
+        ),
         State::Unknown => format!("unknown{message}"),
     }
 }
@@ -218,7 +233,7 @@ fn data_sources(text: &mut String, status: &Status) {
     for source in &status.data_sources {
         let what = match (source.state, &source.from, &source.to) {
             (SourceState::NotCreated, ..) => "is not created yet".to_owned(),
-            (SourceState::LeftOver, ..) => "is left over; SSP deletes it".to_owned(),
+            (SourceState::Unwanted, ..) => "is no longer wanted; SSP deletes it".to_owned(),
             (SourceState::PointsElsewhere, Some(from), Some(to)) => {
                 format!("points to {from}; SSP points it to {to}")
             }
@@ -242,7 +257,7 @@ fn alerts(text: &mut String, status: &Status, program: &str) {
         any = true;
         let after = match alert.after {
             "0s" => String::new(),
-            after => format!(" after {after}"),
+            after => format!(" once this has lasted {after}"),
         };
         let objects = if alert.objects.is_empty() {
             String::new()
@@ -251,12 +266,12 @@ fn alerts(text: &mut String, status: &Status, program: &str) {
         };
         let _ = writeln!(
             text,
-            "  {YELLOW}!{YELLOW:#} {} fires{after}{objects}: {}\n      {DIM}{program} explain {}{DIM:#}",
+            "  {YELLOW}!{YELLOW:#} {} fires{objects}{after}: {}\n      {DIM}{program} explain {}{DIM:#}",
             alert.name, alert.why, alert.name
         );
     }
     if !any {
-        let _ = writeln!(text, "  none has a cause");
+        let _ = writeln!(text, "  no cause is known");
     }
     for alert in of(alerts::State::Stale) {
         let _ = writeln!(
@@ -283,7 +298,7 @@ fn result(text: &mut String, status: &Status) {
         }
         (None, why) => writeln!(
             text,
-            "\n{YELLOW}unknown{YELLOW:#} {}.",
+            "\n{YELLOW}unknown{YELLOW:#}\n  {}.",
             why.as_deref().unwrap_or_default()
         ),
     };

@@ -112,7 +112,7 @@ impl BootSources<'_> {
             &[
                 "nodes that leave                    worker-arm64-0, worker-arm64-1",
                 "- mine-arm64  deleted with its disk",
-                &format!("! {NAMESPACE}/web: no workload node has its architecture arm64 any more: it cannot be scheduled"),
+                &format!("! {NAMESPACE}/web: no workload node has its architecture arm64 any more: once stopped, it cannot start"),
                 &format!(
                     "! {NAMESPACE}/web: its disk is made from {GOLDEN}/mine-arm64, which is deleted; a disk that is already made stays"
                 ),
@@ -126,7 +126,7 @@ impl BootSources<'_> {
     fn changes_a_template(&self) {
         let mut weekly = template();
         weekly["spec"]["schedule"] = json!("@weekly");
-        let again = "deleted and imported again: no disk until the import is done";
+        let again = "deleted and imported again, because schedule changes: no disk until the import is done";
         self.plans_file(
             &self.hyperconverged(&[weekly], true, &json!({})),
             1,
@@ -164,7 +164,7 @@ impl BootSources<'_> {
             &self.hyperconverged(&[template()], true, &placed),
             1,
             &[&format!(
-                "! {NAMESPACE}/db: the placement excludes its node worker-amd64-0: it keeps running, but without virt-handler it cannot be migrated; migrate or stop it first"
+                "! {NAMESPACE}/db: the placement excludes its node worker-amd64-0: it keeps running there without virt-handler, so KubeVirt can neither migrate it, nor open its console, nor shut it down; before the change, migrate it, or shut it down"
             )],
         );
     }
@@ -179,7 +179,7 @@ impl BootSources<'_> {
         self.plans_file(
             &spec,
             1,
-            &["wrong-cron-amd64: the schedule is not a valid cron expression"],
+            &["! A DataImportCron is rejected: until this is fixed, SSP deletes no unwanted DataImportCron, and updates no VM template"],
         );
         self.world.replaces(&spec, &[]);
         let api = self.world.api();

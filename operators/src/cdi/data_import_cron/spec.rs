@@ -51,22 +51,45 @@ impl<'a> Spec<'a> {
         self.template.object().object("spec")
     }
 
-    /// Whether two specs are equal, except for their managedDataSource and the platform of a registry source, which SSP
-    /// changes.
+    /// The fields in which two specs differ, as a list with commas, except for their managedDataSource and the platform of a registry source, which
+    /// SSP changes.
     ///
     /// MIRRORS: k8s.io/apimachinery pkg/api/equality/semantic.go, `Semantic`: equal quantities can be written
     /// differently, and an empty list or map is the same as none.
     ///
     /// DIVERGES: fields that CDI does not support in a `DataImportCron`, and label selectors, are equal if they are
     /// written alike. The metadata of the template do not count, because CDI's schema removes them.
-    pub(crate) fn is_equal(&self, other: &Self) -> bool {
-        self.schedule == other.schedule
-            && self.retention_policy == other.retention_policy
-            && self.imports_to_keep == other.imports_to_keep
-            && self.garbage_collect == other.garbage_collect
-            && self.service_account_name == other.service_account_name
-            && (self.template.json() == other.template.json()
-                || are_equal(TEMPLATE, &self.template.object(), &other.template.object()))
+    pub(crate) fn differences(&self, other: &Self) -> String {
+        let mut found = String::new();
+        let equal = [
+            ("schedule", self.schedule == other.schedule),
+            (
+                "retentionPolicy",
+                self.retention_policy == other.retention_policy,
+            ),
+            (
+                "importsToKeep",
+                self.imports_to_keep == other.imports_to_keep,
+            ),
+            (
+                "garbageCollect",
+                self.garbage_collect == other.garbage_collect,
+            ),
+            (
+                "serviceAccountName",
+                self.service_account_name == other.service_account_name,
+            ),
+        ];
+        for (field, is_equal) in equal {
+            if !is_equal {
+                list(field, &mut found);
+            }
+        }
+        if self.template.json() != other.template.json() {
+            let (one, other) = (self.template.object(), other.template.object());
+            differences("template", TEMPLATE, &one, &other, &mut found);
+        }
+        found
     }
 
     /// The architecture of the platform that the template itself requires.
@@ -179,24 +202,39 @@ const CLAIM: &[(&str, Shape)] = &[
     ("volumeAttributesClassName", Pointer),
 ];
 
-fn are_equal(
+/// Adds a field to a list.
+pub(crate) fn list(field: &str, list: &mut String) {
+    if !list.is_empty() {
+        list.push_str(", ");
+    }
+    list.push_str(field);
+}
+
+/// Adds the fields in which two objects differ, behind the path of the objects.
+fn differences(
+    path: &str,
     shapes: &'static [(&'static str, Shape)],
     one: &Object<'_>,
     other: &Object<'_>,
-) -> bool {
-    shapes.iter().all(|(key, shape)| {
+    found: &mut String,
+) {
+    for (key, shape) in shapes {
+        let path = [path, ".", key].concat();
         let (one, other) = (one.field(key), other.field(key));
-        match shape {
+        let is_equal = match shape {
             Pointer => one == other,
             Plain => is_empty(&one) && is_empty(&other) || one == other,
             Quantities => quantities(&one) == quantities(&other),
-            Struct(shapes) => are_equal(shapes, &one.object(), &other.object()),
-            PointerTo(shapes) => {
-                one.is_present() == other.is_present()
-                    && are_equal(shapes, &one.object(), &other.object())
+            PointerTo(_) if one.is_present() != other.is_present() => false,
+            Struct(shapes) | PointerTo(shapes) => {
+                differences(&path, shapes, &one.object(), &other.object(), found);
+                true
             }
+        };
+        if !is_equal {
+            list(&path, found);
         }
-    })
+    }
 }
 
 fn is_empty(field: &Field<'_>) -> bool {

@@ -1,5 +1,7 @@
 //! `plan` and `snapshot`: from files, and on a cluster made of recorded answers.
 
+use std::fmt::Write as _;
+
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
@@ -98,7 +100,14 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
             "spec": {"sourceRef": {"kind": "DataSource", "name": "fedora"}},
         }])),
         Some("templates") => items(&json!([{
-            "metadata": {"name": "my-server", "namespace": "default"},
+            "metadata": {
+                "name": "my-server", "namespace": "default",
+                "annotations": {
+                    "operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io",
+                    "template.kubevirt.io/deprecated": "true",
+                    "description": "hunter2",
+                },
+            },
             "objects": [
                 {"kind": "Secret", "data": {"password": "hunter2"}},
                 {
@@ -131,6 +140,10 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(
         text.contains("secret-name") && text.contains("secret-name-disk") && text.contains("FROM")
+    );
+    // They say whether SSP writes a VM template anew.
+    assert!(
+        text.contains("SSP.ssp.kubevirt.io") && text.contains("template.kubevirt.io/deprecated")
     );
     assert!(!text.contains("hunter2"), "{text}");
     let from = run(&format!("plan --from {} {words}", file.display()));
@@ -229,4 +242,150 @@ fn a_name_from_outside_cannot_draw_on_the_terminal() {
             "{text}"
         );
     }
+}
+
+/// The plan of a file with these objects beside the nodes and the boot sources of `plan-objects.yaml`.
+fn plan_beside(name: &str, beside: &[Value], words: &str) -> (Value, Option<i32>) {
+    let objects = std::fs::read_to_string(super::files().join("plan-objects.yaml")).unwrap();
+    // Its own virtual machines, DataVolumes, and VM templates stay out.
+    let kept = objects.lines().filter(|line| {
+        !["VirtualMachine", "DataVolume,"]
+            .iter()
+            .any(|it| line.contains(it))
+    });
+    let mut text = kept.collect::<Vec<_>>().join("\n");
+    text.truncate(text.find("  - apiVersion: template.openshift.io").unwrap());
+    for object in beside {
+        writeln!(text, "  - {object}").unwrap();
+    }
+    let file = scratch(name).join("objects.yaml");
+    std::fs::write(&file, text).unwrap();
+    let output = run(&format!(
+        "plan -q -o json --from {} {words}",
+        file.display()
+    ));
+    let plan = serde_json::from_slice(&output.stdout);
+    (plan.unwrap_or_default(), output.status.code())
+}
+
+fn machine(source: &str, status: &str) -> Value {
+    json!({
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "vm", "namespace": "default", "uid": "0c4e"},
+        "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": {
+            "kind": "DataSource", "name": source, "namespace": "kubevirt-os-images",
+        }}}], "template": {"spec": {}}},
+        "status": {"printableStatus": status},
+    })
+}
+
+/// The disk of a stopped virtual machine with `WaitForFirstConsumer` is made when it starts first.
+#[rstest]
+#[case::running("Running", Some("WaitForFirstConsumer"), "disk-stays")]
+#[case::stopped_with_a_disk("Stopped", Some("Succeeded"), "disk-stays")]
+#[case::stopped_without_a_disk("Stopped", Some("WaitForFirstConsumer"), "disk-source-replaced")]
+#[case::volumes_not_read("Stopped", None, "disk-source-replaced")]
+#[case::provisioning("Provisioning", Some("Succeeded"), "disk-source-replaced")]
+fn a_disk_that_is_made_stays(
+    #[case] status: &str,
+    #[case] phase: Option<&str>,
+    #[case] effect: &str,
+    #[context] context: Context,
+) {
+    let volume = phase.map(|phase| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1",
+            "kind": "DataVolume",
+            "metadata": {"name": "disk", "namespace": "default", "labels": {"kubevirt.io/created-by": "0c4e"}},
+            "status": {"phase": phase},
+        })
+    });
+    let mut objects = vec![machine("my-image-amd64", status)];
+    objects.extend(volume);
+    let name = format!("plan-disk-{}", context.description.unwrap());
+    let (plan, _) = plan_beside(&name, &objects, "-f plan.yaml");
+    assert_eq!(plan["virtualMachines"][0]["effect"], effect, "{plan:#}");
+    assert_eq!(plan["virtualMachines"].as_array().unwrap().len(), 1);
+}
+
+/// KubeVirt reads the label of the DataSource that a virtual machine names, and then its default.
+#[rstest]
+#[case::label("arm", "no-node", "arm64")]
+#[case::pointer("pointer", "no-node", "arm64")]
+#[case::default("other", "", "")]
+fn the_architecture_of_a_virtual_machine_is_that_of_its_data_source(
+    #[case] source: &str,
+    #[case] effect: &str,
+    #[case] detail: &str,
+) {
+    let golden = "kubevirt-os-images";
+    let labelled = |name: &str, labels: Value, source: Value| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1",
+            "kind": "DataSource",
+            "metadata": {"name": name, "namespace": golden, "labels": labels},
+            "spec": {"source": source},
+        })
+    };
+    let disk = json!({"pvc": {"name": "disk", "namespace": golden}});
+    let objects = [
+        machine(source, "Running"),
+        labelled(
+            "arm",
+            json!({"template.kubevirt.io/architecture": "arm64"}),
+            disk.clone(),
+        ),
+        labelled("other", json!({}), disk),
+        labelled(
+            "pointer",
+            json!({}),
+            json!({"dataSource": {"name": "arm", "namespace": golden}}),
+        ),
+    ];
+    let name = format!("plan-label-{source}");
+    let (plan, _) = plan_beside(&name, &objects, "--what-if arm64=-1");
+    let machine = &plan["virtualMachines"][0];
+    assert_eq!(machine["effect"].as_str().unwrap_or_default(), effect);
+    let text = machine["detail"].as_str().unwrap_or_default();
+    assert!(text.contains(detail), "{text}");
+    let all = |version: &str| {
+        let words = format!("--what-if arm64=-1 --hco-version {version}");
+        plan_beside(&name, &objects, &words).0["virtualMachines"].clone()
+    };
+    assert_eq!(all("1.17"), plan["virtualMachines"]);
+    // The KubeVirt of HCO 1.16 reads no label: the virtual machine gets the default.
+    if source != "other" {
+        assert_eq!(all("1.16")[0]["effect"], "architecture-changes");
+    }
+}
+
+/// HCO 1.18 does not have the field that replaces the feature gate.
+#[test]
+fn a_field_that_an_older_version_does_not_have_is_ignored() {
+    let nodes = std::fs::read_to_string(super::files().join("plan-cluster.yaml")).unwrap();
+    let nodes = nodes.lines().filter(|line| line.contains("kind: Node"));
+    let mut text = "kind: List\napiVersion: v1\nitems:\n".to_owned();
+    text.extend(nodes.map(|line| format!("{line}\n")));
+    let object = json!({
+        "apiVersion": "hco.kubevirt.io/v1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+        "spec": {"workloadSources": {"enableMultiArchBootImageImport": true}},
+        "status": {"versions": [{"name": "operator", "version": "1.19.0"}]},
+    });
+    writeln!(text, "  - {object}").unwrap();
+    let file = scratch("plan-field").join("objects.yaml");
+    std::fs::write(&file, text).unwrap();
+    let plan = |version: &str| -> Value {
+        let words = format!(
+            "plan -q -o json --from {} --hco-version {version}",
+            file.display()
+        );
+        serde_json::from_slice(&run(&words).stdout).unwrap()
+    };
+    let ignored = plan("1.18");
+    assert_eq!(ignored["field"]["effect"], "dropped", "{ignored:#}");
+    assert_eq!(ignored["multiArchImport"]["after"], "disabled");
+    assert_eq!(plan("1.20")["field"], Value::Null);
 }
