@@ -26,7 +26,14 @@ use crate::version::Version;
 ///
 /// ```
 /// struct Unreachable;
-/// impl engine::Registry for Unreachable {}
+/// impl engine::Registry for Unreachable {
+///     fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
+///         Err("no route to host".to_owned())
+///     }
+///     fn manifest_and_config(&self, _: &str) -> Result<Vec<u8>, String> {
+///         Err("no route to host".to_owned())
+///     }
+/// }
 /// impl engine::Cluster for Unreachable {
 ///     fn nodes(&self) -> Result<Vec<u8>, String> {
 ///         Err("no route to host".to_owned())

@@ -221,10 +221,10 @@ impl Plan {
             &self.default_architecture,
             &self.hco_version,
         ];
-        self.change_boot_sources() || values.iter().any(|it| it.before != it.after)
+        self.changes_boot_sources() || values.iter().any(|it| it.before != it.after)
     }
 
-    fn change_boot_sources(&self) -> bool {
+    fn changes_boot_sources(&self) -> bool {
         let sources = &self.changes.data_sources;
         let crons = self.changes.crons.as_ref();
         crons.is_none_or(|crons| {

@@ -67,12 +67,12 @@ impl FromStr for WhatIf {
 }
 
 impl WhatIf {
-    /// The nodes afterwards, and the names of those that leave: the last ones by name.
+    /// The nodes afterwards. The last ones by name leave.
     ///
     /// # Errors
     ///
     /// Fewer nodes are there than leave.
-    pub(crate) fn apply(&self, nodes: &[Value]) -> Result<(Vec<Value>, Vec<String>)> {
+    pub(crate) fn apply(&self, nodes: &[Value]) -> Result<Vec<Value>> {
         let mut left = BTreeSet::new();
         let mut joined = Vec::new();
         for part in &self.0 {
@@ -103,8 +103,7 @@ impl WhatIf {
             left.extend(names.into_iter().skip(stay).map(str::to_owned));
         }
         let stay = nodes.iter().filter(|node| !left.contains(name(node)));
-        let after = stay.cloned().chain(joined).collect();
-        Ok((after, left.into_iter().collect()))
+        Ok(stay.cloned().chain(joined).collect())
     }
 }
 
@@ -153,7 +152,7 @@ mod tests {
         })
     }
 
-    fn after(text: &str) -> Result<(Vec<Value>, Vec<String>)> {
+    fn after(text: &str) -> Result<Vec<Value>> {
         let nodes = [
             node("b", "arm64", "worker"),
             node("a", "arm64", "worker"),
@@ -164,10 +163,19 @@ mod tests {
 
     #[test]
     fn the_last_nodes_by_name_leave() {
-        let (nodes, left) = after("arm64=-1").unwrap();
-        assert_eq!((nodes.len(), left), (2, vec!["b".to_owned()]));
-        let (nodes, left) = after("control-plane:arm64=-1,arm64=2").unwrap();
-        assert_eq!((nodes.len(), left), (4, vec!["c".to_owned()]));
+        let names = |text| {
+            let nodes = after(text).unwrap();
+            nodes
+                .iter()
+                .map(|it| name(it).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names("arm64=-1"), ["a", "c"]);
+        let names = names("control-plane:arm64=-1,arm64=2");
+        assert_eq!(
+            (names.len(), &names[..2]),
+            (4, &["b".to_owned(), "a".to_owned()][..])
+        );
     }
 
     #[test]
@@ -181,7 +189,7 @@ mod tests {
 
     #[test]
     fn control_plane_nodes_join_with_their_role() {
-        let (nodes, _) = after("control-plane:s390x=1").unwrap();
+        let nodes = after("control-plane:s390x=1").unwrap();
         let joined = nodes.last().unwrap();
         assert!(
             joined

@@ -78,17 +78,10 @@ pub(crate) fn compare<'s>(
         None => unchanged(reading.only(&snapshot)?),
     };
     let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
-    let (nodes, leaving) = match (&args.nodes, &args.what_if) {
-        (Some(path), _) => {
-            let nodes = nodes_of(path, &question)?;
-            let leaving = leaving(&is_nodes, &nodes);
-            (nodes.into(), leaving)
-        }
-        (None, Some(what_if)) => {
-            let (nodes, leaving) = what_if.apply(&is_nodes)?;
-            (nodes.into(), leaving)
-        }
-        (None, None) => (Arc::clone(&is_nodes), Vec::new()),
+    let nodes: Arc<[Value]> = match (&args.nodes, &args.what_if) {
+        (Some(path), _) => nodes_of(path, &question)?.into(),
+        (None, Some(what_if)) => what_if.apply(&is_nodes)?.into(),
+        (None, None) => Arc::clone(&is_nodes),
     };
     let connected = Connected {
         subject,
@@ -98,14 +91,7 @@ pub(crate) fn compare<'s>(
         failures: Vec::new(),
     };
     let version = args.hco_version.as_deref();
-    let compared = Compared::of(
-        connected,
-        snapshot,
-        [is_nodes, nodes],
-        leaving,
-        version,
-        notes,
-    )?;
+    let compared = Compared::of(connected, snapshot, [is_nodes, nodes], version, notes)?;
     Ok(Compared {
         documents,
         ..compared
@@ -135,7 +121,7 @@ pub(crate) fn observe<'s>(
     };
     let nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
     let both = [Arc::clone(&nodes), nodes];
-    Compared::of(connected, snapshot, both, Vec::new(), None, notes)
+    Compared::of(connected, snapshot, both, None, notes)
 }
 
 /// Where what is comes from.
@@ -218,7 +204,6 @@ impl<'s> Compared<'s> {
         connected: Connected<'s>,
         snapshot: Arc<Snapshot>,
         [is_nodes, nodes]: [Arc<[Value]>; 2],
-        leaving: Vec<String>,
         version: Option<&str>,
         notes: &mut Notes,
     ) -> Result<Self> {
@@ -256,10 +241,10 @@ impl<'s> Compared<'s> {
         let will_be =
             prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
         Ok(Self {
+            leaving: leaving(&is_nodes, &nodes),
             snapshot,
             nodes_before: is_nodes,
             nodes,
-            leaving,
             documents: Vec::new(),
             is,
             will_be,
@@ -390,11 +375,14 @@ fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Value>> {
     Ok(nodes)
 }
 
-/// The names of the nodes that there will not be any more.
+/// The names of the nodes that there will not be any more, sorted.
 fn leaving(before: &[Value], after: &[Value]) -> Vec<String> {
     let after: BTreeSet<&str> = after.iter().map(name).collect();
-    let leaving = before.iter().map(name).filter(|name| !after.contains(name));
-    leaving.map(str::to_owned).collect()
+    let before: BTreeSet<&str> = before.iter().map(name).collect();
+    before
+        .difference(&after)
+        .map(|name| (*name).to_owned())
+        .collect()
 }
 
 /// What the module compares with.
