@@ -66,7 +66,7 @@ pub(crate) fn run(world: &World<'_>) {
 
 /// The beginning of the warning that a boot source goes.
 fn removed(name: &str) -> String {
-    format!("[boot-source-removed] After the update, new VMs cannot use `{name}`, ")
+    format!("[boot-source-removed] After the update, new VMs cannot use `{name}`: ")
 }
 
 /// The limit that docs/images.md describes: policy-server waits while the registry is silent, and so does every other
