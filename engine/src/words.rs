@@ -150,4 +150,22 @@ mod tests {
             "{invalid}"
         );
     }
+
+    /// What the cases of images do not reach.
+    #[test]
+    fn every_reason_has_its_words() {
+        for (unknown, words) in [
+            (
+                Unknown::Url(Unimportable::Invalid),
+                "the URL is not a valid image reference",
+            ),
+            (
+                Unknown::Digest,
+                "the digest of an entry of the index is not valid",
+            ),
+            (Unknown::TooLarge, "the manifest is larger than 1 MiB"),
+        ] {
+            assert_eq!(why_unknown(&unknown), words);
+        }
+    }
 }
