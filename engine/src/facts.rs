@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use kubernetes::path::FieldPath;
 use kubernetes::sorted::Set;
+use operators::cdi::data_import_cron::{Cause, Refusal};
 use operators::cdi::image::{Contents, Unknown};
 use operators::forecast::{Changes, Forecast, Given, Refused};
 use operators::hco::api_version::ApiVersion;
@@ -12,13 +13,13 @@ use operators::hco::architectures::Architectures;
 use operators::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
 use operators::hco::hyperconverged::HyperConverged;
 use operators::hco::import::Import;
+use operators::hco::jsonpatch;
 use operators::hco::node::Census;
 use operators::hco::template::{ARCHITECTURES, Template};
 
 use crate::images::{self, Images};
 use crate::nodes::{Nodes, NodesError, Slot};
 use crate::version::Version;
-use operators::hco::jsonpatch;
 
 /// One object, as the rules see it.
 pub(crate) struct Facts<'a> {
@@ -267,6 +268,40 @@ impl<'a> Facts<'a> {
         match index {
             Some(index) => self.hco.fields.templates.path().index(index),
             None => self.hco.fields.common_import.path(),
+        }
+    }
+
+    /// The path of the field because of which the DataImportCron of the template at this index is rejected.
+    pub(crate) fn path_of_refusal(&self, index: usize, reason: &Refusal) -> FieldPath {
+        let template = self.path_of_index(Some(index));
+        let volume = template.keys(&["spec", "template", "spec"]);
+        match reason {
+            _ if reason.cause() == Cause::Name => template.keys(&["metadata", "name"]),
+            _ if reason.cause() == Cause::ManagedDataSource => {
+                template.keys(&["spec", "managedDataSource"])
+            }
+            Refusal::NamespaceInvalid => template.keys(&["metadata", "namespace"]),
+            Refusal::LabelInvalid(_) => template.keys(&["metadata", "labels"]),
+            Refusal::AnnotationInvalid(_) | Refusal::AnnotationsTooLong => {
+                template.keys(&["metadata", "annotations"])
+            }
+            Refusal::ScheduleInvalid => template.keys(&["spec", "schedule"]),
+            Refusal::ImportsToKeepNegative => template.keys(&["spec", "importsToKeep"]),
+            Refusal::GarbageCollectUnknown(_) => template.keys(&["spec", "garbageCollect"]),
+            Refusal::FieldUnsettable(field) => volume.key(*field),
+            Refusal::SourceMissing | Refusal::SourcesMultiple => volume.key("source"),
+            Refusal::UrlInvalid(_) | Refusal::UrlScheme(_) => {
+                volume.keys(&["source", "registry", "url"])
+            }
+            Refusal::PullMethodUnknown(_) | Refusal::ImageStreamWithoutNode => {
+                volume.keys(&["source", "registry", "pullMethod"])
+            }
+            Refusal::UrlOrImageStream | Refusal::ImageStreamEmpty => {
+                volume.keys(&["source", "registry"])
+            }
+            Refusal::PvcIncomplete => volume.keys(&["source", "pvc"]),
+            Refusal::StorageMissing => volume.key("storage"),
+            _ => volume,
         }
     }
 

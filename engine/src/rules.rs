@@ -34,8 +34,6 @@ mod template_invalid;
 mod template_name_invalid;
 mod v1_only_fields_unreadable;
 
-pub(crate) use self::data_import_cron_rejected::path as rejected_path;
-
 /// The rules and their checks, in the order of the catalogue.
 pub(crate) static CHECKS: &[(&Rule, Check)] = &[
     (

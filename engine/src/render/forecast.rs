@@ -11,7 +11,6 @@ use crate::report::{
     ChangesReport, CronChangesReport, CronReport, DataSourceChangesReport, DataSourceReport,
     ForecastReport, RetargetReport,
 };
-use crate::rules;
 use crate::words::refusal;
 
 /// The forecast of an object.
@@ -57,10 +56,10 @@ fn cron(facts: &Facts<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
         architecture: cron.architecture.map_or("", Architecture::name).to_owned(),
         managed_data_source: cron.source.name.to_string(),
         rejected: cron.refused().map(|reason| cut(refusal(reason), 256)),
-        rejected_path: cron.refused().zip(index).map(|(reason, index)| {
-            let template = facts.path_of_index(Some(index));
-            rules::rejected_path(&template, reason).to_string()
-        }),
+        rejected_path: cron
+            .refused()
+            .zip(index)
+            .map(|(reason, index)| facts.path_of_refusal(index, reason).to_string()),
         never_runs: cron.verdict.never_runs.first().map(|reason| match reason {
             NeverRuns::ScheduleEmpty => "the schedule is empty",
             NeverRuns::TimeZone => "the schedule contains a time zone",

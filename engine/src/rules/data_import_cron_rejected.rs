@@ -1,6 +1,5 @@
 //! See `data-import-cron-rejected.md`.
 
-use kubernetes::path::FieldPath;
 use kubernetes::text::quote;
 use operators::cdi::data_import_cron::{Cause, Refusal};
 use operators::forecast::Cron;
@@ -22,7 +21,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let reason = |cron: &'a Cron| cron.refused().filter(|it| it.cause() == Cause::Other);
     for (template, index, reason) in forecast.first_of_templates(reason) {
         findings.add(Identity::template(template.name), || Finding {
-            path: path(&facts.path_of_index(Some(index)), reason),
+            path: facts.path_of_refusal(index, reason),
             fact: format!(
                 "The image of template {} is not imported, and SSP stops there, before its VM templates: the DataImportCron is rejected ({}).",
                 quote(template.name),
@@ -30,39 +29,6 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             ),
             fixes: vec![Fix::advice(advice(reason))],
         });
-    }
-}
-
-/// The field with the problem.
-pub(crate) fn path(template: &FieldPath, reason: &Refusal) -> FieldPath {
-    let volume = template.keys(&["spec", "template", "spec"]);
-    match reason {
-        _ if reason.cause() == Cause::Name => template.keys(&["metadata", "name"]),
-        _ if reason.cause() == Cause::ManagedDataSource => {
-            template.keys(&["spec", "managedDataSource"])
-        }
-        Refusal::NamespaceInvalid => template.keys(&["metadata", "namespace"]),
-        Refusal::LabelInvalid(_) => template.keys(&["metadata", "labels"]),
-        Refusal::AnnotationInvalid(_) | Refusal::AnnotationsTooLong => {
-            template.keys(&["metadata", "annotations"])
-        }
-        Refusal::ScheduleInvalid => template.keys(&["spec", "schedule"]),
-        Refusal::ImportsToKeepNegative => template.keys(&["spec", "importsToKeep"]),
-        Refusal::GarbageCollectUnknown(_) => template.keys(&["spec", "garbageCollect"]),
-        Refusal::FieldUnsettable(field) => volume.key(*field),
-        Refusal::SourceMissing | Refusal::SourcesMultiple => volume.key("source"),
-        Refusal::UrlInvalid(_) | Refusal::UrlScheme(_) => {
-            volume.keys(&["source", "registry", "url"])
-        }
-        Refusal::PullMethodUnknown(_) | Refusal::ImageStreamWithoutNode => {
-            volume.keys(&["source", "registry", "pullMethod"])
-        }
-        Refusal::UrlOrImageStream | Refusal::ImageStreamEmpty => {
-            volume.keys(&["source", "registry"])
-        }
-        Refusal::PvcIncomplete => volume.keys(&["source", "pvc"]),
-        Refusal::StorageMissing => volume.key("storage"),
-        _ => volume,
     }
 }
 

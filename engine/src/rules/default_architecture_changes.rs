@@ -1,12 +1,12 @@
 //! See `default-architecture-changes.md`.
 
 use kubernetes::text::escape;
+use operators::hco::jsonpatch;
 use operators::kubevirt::default_architecture::default_architecture;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
-use operators::hco::jsonpatch;
 
 /// The field that HCO sets in the KubeVirt object.
 const DEFAULT: &str = "/spec/configuration/architectureConfiguration/defaultArchitecture";

@@ -2,11 +2,11 @@
 
 use kubernetes::path::FieldPath;
 use kubernetes::text::quote;
+use operators::hco::jsonpatch::{IN_SSP, operations};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
-use operators::hco::jsonpatch::{IN_SSP, operations};
 
 const IN_KUBEVIRT: [&str; 2] = [
     "/spec/workloads",

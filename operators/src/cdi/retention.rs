@@ -45,8 +45,8 @@ impl HcoDefault {
     }
 }
 
-/// The fields in which the spec of a `DataImportCron` that is there differs from the spec that SSP wants, as a list. Without any, SSP
-/// leaves it alone. It deletes every other one, and creates it again in its next pass.
+/// The fields in which the spec of a `DataImportCron` that is there differs from the spec that SSP wants, as a list.
+/// Without any, SSP leaves it alone. It deletes every other one, and creates it again in its next pass.
 ///
 /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so that
 /// 10Gi equals 10240Mi; labels, annotations and the order of fields do not count.

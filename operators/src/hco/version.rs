@@ -76,6 +76,11 @@ impl HcoVersion {
         self >= Self::V1_19
     }
 
+    /// Whether its KubeVirt, 1.7 or later, takes a VM's architecture from the label of a DataSource.
+    pub fn reads_data_source_labels(self) -> bool {
+        self > Self::OLDEST
+    }
+
     /// Whether HCO sets KubeVirt's default architecture, and defaults of templates in its webhook.
     pub fn sets_defaults(self) -> bool {
         self >= Self::V1_18

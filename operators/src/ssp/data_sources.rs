@@ -17,12 +17,15 @@ use crate::hco::version::HcoVersion;
 /// The namespace of golden images, except in OpenShift Virtualization.
 pub const GOLDEN_IMAGES_NAMESPACE: &str = "kubevirt-os-images";
 
+/// The namespace of golden images in OpenShift Virtualization.
+pub const OPENSHIFT_GOLDEN_IMAGES_NAMESPACE: &str = "openshift-virtualization-os-images";
+
 /// The namespace of golden images of this version, in HCO's or in OpenShift Virtualization's numbering.
 ///
 /// MIRRORS: ssp-operator internal/constants.go, `GoldenImagesNamespace`, which OpenShift Virtualization changes.
 pub fn golden_images_namespace(version: &str) -> &'static str {
     if HcoVersion::is_openshift_virtualization(version) {
-        "openshift-virtualization-os-images"
+        OPENSHIFT_GOLDEN_IMAGES_NAMESPACE
     } else {
         GOLDEN_IMAGES_NAMESPACE
     }

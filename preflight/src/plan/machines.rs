@@ -217,11 +217,11 @@ impl Admission {
     }
 }
 
-/// KubeVirt reads the labels of DataSources since 1.7, which HCO 1.17 deploys.
+/// Whether KubeVirt reads the labels of DataSources; it does if the version is not known.
 fn reads_labels(report: &Report) -> bool {
     let version = report.hco_version.as_ref();
     let version = version.and_then(|it| HcoVersion::parse(it.raw()));
-    version != Some(HcoVersion::OLDEST)
+    version.is_none_or(HcoVersion::reads_data_source_labels)
 }
 
 fn real_source(object: &Value) -> DataSource {

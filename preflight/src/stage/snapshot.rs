@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow};
 use host::{Cluster, ClusterError, HostCalls as _, Labels, NodeList};
+use operators::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -540,7 +541,7 @@ impl Disks {
         }
         Self {
             names,
-            namespaces: GOLDEN.into(),
+            namespaces: [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE].into(),
         }
     }
 
@@ -603,9 +604,6 @@ fn without_what_is_not_judged(mut node: Value) -> Value {
     }
     node
 }
-
-/// Where SSP makes boot sources, upstream and in OpenShift Virtualization.
-const GOLDEN: [&str; 2] = ["kubevirt-os-images", "openshift-virtualization-os-images"];
 
 impl Kind {
     /// Those that a command reads.

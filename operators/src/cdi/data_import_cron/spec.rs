@@ -51,8 +51,8 @@ impl<'a> Spec<'a> {
         self.template.object().object("spec")
     }
 
-    /// The fields in which two specs differ, as a list with commas, except for their managedDataSource and the platform of a registry source, which
-    /// SSP changes.
+    /// The fields in which two specs differ, as a list with commas, except for their managedDataSource and the platform
+    /// of a registry source, which SSP changes.
     ///
     /// MIRRORS: k8s.io/apimachinery pkg/api/equality/semantic.go, `Semantic`: equal quantities can be written
     /// differently, and an empty list or map is the same as none.
