@@ -32,8 +32,8 @@ enum When {
     After,
 }
 
-/// Those that are there now; what CDI has not made yet is none. A change that is denied leaves nothing over.
-pub(crate) fn of(compared: &Compared<'_>, is_denied: bool) -> Vec<Leftover> {
+/// Those that are there now; what CDI has not made yet is none.
+pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     let report = &compared.will_be;
     let (Some(after), Some(changes)) = (&report.forecast, &report.changes) else {
         return Vec::new();
@@ -102,7 +102,6 @@ pub(crate) fn of(compared: &Compared<'_>, is_denied: bool) -> Vec<Leftover> {
             }
         }
     }
-    left.retain(|it| !is_denied || it.when == When::Now);
     left
 }
 

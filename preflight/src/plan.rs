@@ -158,12 +158,11 @@ impl Plan {
         let default = before(|report| &report.default_architecture);
         let sources = BootSources::of(compared);
         let pending_sources = BootSources::pending(compared);
-        let denied = denied(compared);
         Ok(Self {
             object: compared.object(),
             is_sent: compared.is_sent(),
-            leftovers: leftovers::of(compared, denied.is_some()),
-            denied,
+            leftovers: leftovers::of(compared),
+            denied: denied(compared),
             multi_arch_import: change(|report| &report.multi_arch_import),
             // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without one in the spec, the
             // status keeps its own. HCO before 1.18 removes it from the spec.

@@ -141,7 +141,7 @@ impl Status {
             golden_images,
             not_imported: golden_images::not_imported(report),
             data_sources,
-            leftovers: leftovers::of(observed, false),
+            leftovers: leftovers::of(observed),
             alerts: alerts::of(observed),
             unread: observed.snapshot.unread.clone(),
         }

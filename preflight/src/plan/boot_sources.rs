@@ -21,6 +21,8 @@ pub(super) struct BootSources {
     pub(super) points_to: BTreeMap<String, Option<Foreign>>,
     /// Those that a real DataSource points to.
     pub(super) pointed_to: BTreeMap<String, Foreign>,
+    /// The PersistentVolumeClaims that are there.
+    claims: BTreeSet<String>,
     pub(super) changes: Changes,
     /// The names of the DataImportCrons that will be rejected.
     pub(super) rejected: Vec<String>,
@@ -61,7 +63,7 @@ pub(super) struct CronOf {
     /// The field because of which it is rejected.
     rejected_path: Option<Foreign>,
     /// The fields because of which it is deleted and created again.
-    changed_fields: Option<Foreign>,
+    changed_fields: Vec<Foreign>,
 }
 
 #[derive(Debug, Serialize)]
@@ -132,6 +134,7 @@ impl BootSources {
             points_to: sources
                 .map(|source| (source.key(), source.points_to.clone()))
                 .collect(),
+            claims: real("PersistentVolumeClaim"),
             pointed_to: snapshot
                 .of("DataSource")
                 .filter_map(|source| {
@@ -180,10 +183,21 @@ impl BootSources {
     }
 
     /// The fields because of which a DataImportCron is deleted and created again.
-    pub(super) fn changed_fields(&self, key: &str) -> Option<&Foreign> {
-        let crons = self.changes.crons.as_ref()?;
-        let index = crons.recreated.iter().position(|it| it.raw() == key)?;
-        crons.changed_fields.get(index)
+    pub(super) fn changed_fields(&self, key: &str) -> impl Iterator<Item = Foreign> {
+        let fields = self.changes.crons.as_ref().and_then(|crons| {
+            let index = crons.recreated.iter().position(|it| it.raw() == key)?;
+            crons.changed_fields.get(index)
+        });
+        let fields = fields.into_iter().flat_map(|it| it.raw().split(", "));
+        fields.map(Foreign::from)
+    }
+
+    /// Whether a DataSource for which SSP makes no DataImportCron has an uploaded disk: one with its name or, for the default
+    /// architecture, with the name before the suffix.
+    pub(super) fn is_uploaded(&self, key: &str) -> bool {
+        let known = |name: &&str| self.architectures.iter().any(|it| it.raw() == *name);
+        let unsuffixed = key.rsplit_once('-').filter(|(_, suffix)| known(&suffix));
+        self.claims.contains(key) || unsuffixed.is_some_and(|(name, _)| self.claims.contains(name))
     }
 
     fn cron(&self, key: &str) -> CronOf {
@@ -196,7 +210,7 @@ impl BootSources {
             architecture: cron.map(|cron| cron.architecture.clone()),
             rejected: cron.and_then(|cron| cron.rejected.clone()),
             rejected_path: cron.and_then(|cron| cron.rejected_path.clone()),
-            changed_fields: self.changed_fields(key).cloned(),
+            changed_fields: self.changed_fields(key).collect(),
         }
     }
 

@@ -129,8 +129,8 @@ fn head(text: &mut String, plan: &Plan) {
     if let Some(Field { path, to, .. }) = &plan.field {
         let (what, value) = match to {
             Some(to) => (
-                "renamed field",
-                format!("{path} → {to}; HCO still reads the old name"),
+                "deprecated field",
+                format!("{path}: HCO still reads it; in v1 it is {to} from now on"),
             ),
             None => (
                 "ignored field",
@@ -336,9 +336,18 @@ fn rows(sources: &BootSources) -> Rows {
     for (key, cron) in of(&crons.recreated) {
         if !is_in(&changes.empty_meanwhile, &cron.source()) {
             let what = format!(
-                "its DataImportCron {} is deleted and created again{}; a disk that it has imported stays",
+                "its DataImportCron {} is deleted and created again{}; {}",
                 cron.name,
-                because(sources, &key)
+                because(sources, &key),
+                // CDI keeps the newest imports, in the order of their last use.
+                if sources
+                    .changed_fields(&key)
+                    .any(|it| it.raw() == "importsToKeep")
+                {
+                    "the disk that it has imported last stays, and older ones as far as importsToKeep allows"
+                } else {
+                    "a disk that it has imported stays"
+                }
             );
             put(&cron.source(), Sign::Changed, what);
         }
@@ -393,10 +402,12 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
 
 /// Why a DataImportCron is deleted and created again.
 fn because(sources: &BootSources, cron: &str) -> String {
-    match sources.changed_fields(cron) {
-        None => String::new(),
-        Some(fields) if fields.raw().contains(", ") => format!(", because {fields} change"),
-        Some(field) => format!(", because {field} changes"),
+    let fields = sources.changed_fields(cron);
+    let fields: Vec<String> = fields.map(|field| field.to_string()).collect();
+    match fields.as_slice() {
+        [] => String::new(),
+        [field] => format!(", because {field} changes"),
+        fields => format!(", because {} change", fields.join(", ")),
     }
 }
 
@@ -415,6 +426,11 @@ fn without_disk(sources: &BootSources, shown: BTreeMap<String, Row>) -> Rows {
                 format!("points to {other}, which will have no disk"),
             ),
             Some(Some(other)) => (Sign::New, format!("points to {other}")),
+            Some(None) if sources.is_uploaded(key) => (
+                Sign::New,
+                "created for the uploaded PersistentVolumeClaim of its name, and not imported"
+                    .to_owned(),
+            ),
             Some(None) => (Sign::New, "created without a disk".to_owned()),
             None => {
                 rows.created.insert(key.to_owned());

@@ -49,7 +49,8 @@ fn head(text: &mut String, status: &Status) {
         ("workload nodes", nodes),
         (
             "new VMs without an architecture",
-            shown(&status.default_architecture),
+            shown(&status.default_architecture)
+                .or_else(|| Some("KubeVirt's own default: HCO sets none".to_owned())),
         ),
     ] {
         let value = value.unwrap_or_else(|| "none".to_owned());

@@ -1,6 +1,7 @@
 //! `plan` and `snapshot`: from files, and on a cluster made of recorded answers.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
@@ -244,8 +245,8 @@ fn a_name_from_outside_cannot_draw_on_the_terminal() {
     }
 }
 
-/// The plan of a file with these objects beside the nodes and the boot sources of `plan-objects.yaml`.
-fn plan_beside(name: &str, beside: &[Value], words: &str) -> (Value, Option<i32>) {
+/// A file with these objects beside the nodes and the boot sources of `plan-objects.yaml`.
+fn objects_beside(name: &str, beside: &[Value]) -> PathBuf {
     let objects = std::fs::read_to_string(super::files().join("plan-objects.yaml")).unwrap();
     // Its own virtual machines, DataVolumes, and VM templates stay out.
     let kept = objects.lines().filter(|line| {
@@ -260,12 +261,78 @@ fn plan_beside(name: &str, beside: &[Value], words: &str) -> (Value, Option<i32>
     }
     let file = scratch(name).join("objects.yaml");
     std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// The plan of a file with these objects, in JSON.
+fn plan_beside(name: &str, beside: &[Value], words: &str) -> (Value, Option<i32>) {
+    let file = objects_beside(name, beside);
     let output = run(&format!(
         "plan -q -o json --from {} {words}",
         file.display()
     ));
     let plan = serde_json::from_slice(&output.stdout);
     (plan.unwrap_or_default(), output.status.code())
+}
+
+/// The plan of a file with these objects, after changes of `plan.yaml`, as text.
+fn text_beside(name: &str, beside: &[Value], changes: &[(&str, &str)]) -> String {
+    let objects = objects_beside(name, beside);
+    let plan = std::fs::read_to_string(super::files().join("plan.yaml")).unwrap();
+    let changed = changes.iter().fold(plan, |plan, (from, to)| {
+        assert!(plan.contains(from), "{plan}");
+        plan.replace(from, to)
+    });
+    let file = objects.with_file_name("plan.yaml");
+    std::fs::write(&file, changed).unwrap();
+    let output = run(&format!(
+        "plan -q -f {} --from {}",
+        file.display(),
+        objects.display()
+    ));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// SSP makes no DataImportCron for a common boot source with an uploaded disk: its name is that of the DataSource or, for the
+/// default architecture, the one without the suffix.
+#[rstest]
+#[case::same_name(Some("fedora-amd64"), "created for the uploaded PersistentVolumeClaim")]
+#[case::unsuffixed(Some("fedora"), "created for the uploaded PersistentVolumeClaim")]
+#[case::other_name(Some("fedora-42"), "imported from docker://")]
+#[case::none(None, "imported from docker://")]
+fn an_uploaded_image_is_a_disk(
+    #[case] claim: Option<&str>,
+    #[case] wanted: &str,
+    #[context] context: Context,
+) {
+    let claims = claim.map(|name| {
+        json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": "kubevirt-os-images"},
+        })
+    });
+    let name = format!("plan-uploaded-{}", context.description.unwrap());
+    let claims: Vec<Value> = claims.into_iter().collect();
+    let plan = text_beside(&name, &claims, &[("my-image", "fedora")]);
+    let row = plan.lines().find(|it| it.contains(" fedora-amd64 "));
+    assert!(row.is_some_and(|row| row.contains(wanted)), "{plan}");
+}
+
+/// CDI deletes older disks after the next import.
+#[test]
+fn fewer_imports_to_keep_are_said() {
+    let plan = text_beside(
+        "plan-imports-to-keep",
+        &[],
+        &[
+            ("my-image", "old-image"),
+            ("importsToKeep: 1", "importsToKeep: 2"),
+        ],
+    );
+    assert!(
+        plan.contains("older ones as far as importsToKeep allows"),
+        "{plan}"
+    );
 }
 
 fn machine(source: &str, status: &str) -> Value {
