@@ -136,6 +136,15 @@ mod tests {
         }
     }
 
+    /// HCO 1.16 deploys KubeVirt 1.6, and each later version the next one.
+    #[test]
+    fn labels_of_data_sources_are_read_since_1_17() {
+        for (version, wanted) in [("1.16.0", false), ("1.17.0", true), ("4.20", false)] {
+            let read = HcoVersion::parse(version).map(HcoVersion::reads_data_source_labels);
+            assert_eq!(read, Some(wanted), "{version}");
+        }
+    }
+
     #[test]
     fn openshift_virtualization_has_versions_of_its_own() {
         for (version, wanted) in [
