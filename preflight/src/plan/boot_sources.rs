@@ -196,7 +196,7 @@ impl BootSources {
     /// architecture, with the name before the suffix.
     pub(super) fn is_uploaded(&self, key: &str) -> bool {
         let known = |name: &&str| self.architectures.iter().any(|it| it.raw() == *name);
-        let unsuffixed = key.rsplit_once('-').filter(|(_, suffix)| known(&suffix));
+        let unsuffixed = key.rsplit_once('-').filter(|(_, suffix)| known(suffix));
         self.claims.contains(key) || unsuffixed.is_some_and(|(name, _)| self.claims.contains(name))
     }
 
