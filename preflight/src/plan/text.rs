@@ -339,12 +339,12 @@ fn rows(sources: &BootSources) -> Rows {
                 "its DataImportCron {} is deleted and created again{}; {}",
                 cron.name,
                 because(sources, &key),
-                // CDI keeps the newest imports, in the order of their last use.
+                // CDI keeps those that were in use last.
                 if sources
                     .changed_fields(&key)
                     .any(|it| it.raw() == "importsToKeep")
                 {
-                    "the disk that it has imported last stays, and older ones as far as importsToKeep allows"
+                    "of the disks that it has imported, the newest stay, as many as importsToKeep allows"
                 } else {
                     "a disk that it has imported stays"
                 }

@@ -330,7 +330,7 @@ fn fewer_imports_to_keep_are_said() {
         ],
     );
     assert!(
-        plan.contains("older ones as far as importsToKeep allows"),
+        plan.contains("the newest stay, as many as importsToKeep allows"),
         "{plan}"
     );
 }
