@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::repaired;
-use crate::cluster::{ClusterOf, FakeCluster};
+use crate::cluster::{Call, ClusterOf, FakeCluster};
 use crate::images::Images;
+use crate::objects::Objects;
 
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases");
 
@@ -24,6 +25,12 @@ pub struct Case {
     pub about: String,
     /// The nodes.
     pub cluster: ClusterOf,
+    /// The objects of the cluster that are not those of its nodes: HyperConverged, KubeVirt, and DataSources.
+    #[serde(default)]
+    objects: Vec<Value>,
+    /// The host's errors for these objects, by kind.
+    #[serde(default)]
+    unreadable: BTreeMap<String, String>,
     /// The images that registries have.
     #[serde(default)]
     pub images: Images,
@@ -57,6 +64,10 @@ pub struct Expected {
     pub code: Option<u16>,
     /// Whether the nodes are listed.
     pub asks: Option<bool>,
+    /// What the host is asked to judge a VirtualMachine, as in `list KubeVirt` and `get DataSource a/b`.
+    calls: Option<Vec<String>>,
+    /// What the report says of a VirtualMachine: `architecture`, `reason`, `dataSource`, and `nodeSelector`.
+    virtual_machine: Option<Value>,
     import: Option<String>,
     workload: Option<String>,
     control_plane: Option<String>,
@@ -110,10 +121,12 @@ impl Case {
         };
         let api_version = text_or("/apiVersion", "hco.kubevirt.io/v1beta1");
         let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        let kind = text_or("/kind", "HyperConverged");
+        let resource = format!("{}s", kind.to_lowercase());
         let mut request = json!({
             "uid": "00000000-0000-0000-0000-000000000000",
-            "kind": {"group": group, "version": version, "kind": text_or("/kind", "HyperConverged")},
-            "resource": {"group": group, "version": version, "resource": "hyperconvergeds"},
+            "kind": {"group": group, "version": version, "kind": kind},
+            "resource": {"group": group, "version": version, "resource": resource},
             "operation": self.operation,
             "name": text("/metadata/name"),
             "namespace": text("/metadata/namespace"),
@@ -138,7 +151,14 @@ impl Case {
 
     /// What the policy can ask.
     pub fn host(&self) -> FakeCluster {
-        FakeCluster::of(&self.cluster).with_images(self.images.clone())
+        FakeCluster::of(&self.cluster)
+            .with_images(self.images.clone())
+            .with_objects(self.objects())
+    }
+
+    /// The objects of its cluster beside the nodes.
+    pub fn objects(&self) -> Objects {
+        Objects::of(&self.cluster).with(&self.objects, &self.unreadable)
     }
 
     /// The payload of waPC's `validate`.
@@ -150,10 +170,16 @@ impl Case {
 }
 
 impl Expected {
-    /// The result of a report in the form of an expectation: with `asks` of the cluster, and without the fields that
+    /// The result of a report in the form of an expectation: with the calls to the cluster, and without the fields that
     /// this expectation does not have.
     #[must_use]
-    pub fn of(&self, object: &Value, report: &Report, asked: bool) -> Self {
+    pub fn of(&self, object: &Value, report: &Report, calls: &[Call]) -> Self {
+        let asked = calls.contains(&Call::Nodes);
+        let calls = calls.iter().filter_map(|call| match call {
+            Call::List(resource) => Some(format!("list {}", resource.kind())),
+            Call::DataSource(namespace, name) => Some(format!("get DataSource {namespace}/{name}")),
+            _ => None,
+        });
         let annotation = |wanted: &Option<String>, key: &str| {
             let value = report.audit_annotations.get(key).cloned();
             wanted
@@ -175,6 +201,11 @@ impl Expected {
             allowed: report.allowed,
             code: report.code,
             asks: self.asks.map(|_| asked),
+            calls: self.calls.as_ref().map(|_| calls.collect()),
+            virtual_machine: self
+                .virtual_machine
+                .as_ref()
+                .map(|_| json!(report.virtual_machine)),
             import: annotation(&self.import, "multi-arch-import"),
             workload: annotation(&self.workload, "workload-architectures"),
             control_plane: annotation(&self.control_plane, "control-plane-architectures"),

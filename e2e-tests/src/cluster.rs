@@ -1,14 +1,15 @@
 //! The clusters of the cases, and a cluster that answers like the host.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use engine::{Cluster, Registry, ServiceAccount};
+use engine::{Cluster, Permission, Registry, Resource, ServiceAccount};
 use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::images::Images;
+use crate::objects::Objects;
 
 static CLUSTERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases/clusters");
 
@@ -31,7 +32,7 @@ pub struct Odd {
     fails: Option<String>,
     /// The host's response, unchanged.
     list: Option<String>,
-    /// The verbs that `can_i` denies.
+    /// What `can_i` denies: the verb on nodes, or verb and resource.
     #[serde(default)]
     denied: Vec<String>,
 }
@@ -45,6 +46,13 @@ impl ClusterOf {
             },
             Self::Odd(odd) => odd.clone(),
         }
+    }
+
+    /// The name of its nodes; `None` if the host does not return them.
+    pub(crate) fn nodes(&self) -> Option<String> {
+        let odd = self.odd();
+        odd.nodes
+            .filter(|_| odd.fails.is_none() && odd.list.is_none())
     }
 
     /// The host's response to the list call.
@@ -109,9 +117,18 @@ impl ClusterOf {
         self.odd().denied
     }
 
-    /// The host's response to `can_i`.
-    pub fn may(&self, verb: &str) -> bool {
-        !self.odd().denied.iter().any(|denied| denied == verb)
+    /// The host's response to `can_i`: a denied verb alone is one on nodes, as in `list`, otherwise as in
+    /// `get datasources`.
+    pub fn may(&self, permission: &Permission<'_>) -> bool {
+        !self.odd().denied.contains(&word(permission))
+    }
+}
+
+/// `list` for nodes, `get datasources` for others.
+fn word(permission: &Permission<'_>) -> String {
+    match permission.resource {
+        Resource::Nodes => permission.verb.to_owned(),
+        other => format!("{} {}", permission.verb, other.plural()),
     }
 }
 
@@ -195,8 +212,12 @@ fn masked(node: &Value) -> Value {
 pub enum Call {
     /// All nodes.
     Nodes,
-    /// Whether the account can do this with nodes.
-    CanI(ServiceAccount, String),
+    /// Whether the account can do this: the permission as `list` for nodes, or `get datasources`, and the namespace.
+    CanI(ServiceAccount, String, Option<String>),
+    /// All objects of a kind.
+    List(Resource),
+    /// The DataSource with this namespace and name.
+    DataSource(String, String),
     /// The manifest of an image.
     Manifest(String),
     /// The manifest of an image and its configuration.
@@ -207,8 +228,11 @@ pub enum Call {
 #[derive(Debug)]
 pub struct FakeCluster {
     nodes: Result<Vec<u8>, String>,
-    /// The response to `can_i` by verb, or to every verb.
-    statuses: BTreeMap<String, String>,
+    /// The response to `can_i` for what is denied.
+    denied: BTreeSet<String>,
+    /// The response to `can_i` for everything else; `None` if the host does not respond.
+    status: Option<String>,
+    objects: Objects,
     images: Images,
     calls: RefCell<Vec<Call>>,
 }
@@ -216,11 +240,10 @@ pub struct FakeCluster {
 impl FakeCluster {
     /// The cluster of a case.
     pub fn of(cluster: &ClusterOf) -> Self {
-        let status = |verb: &str| json!({"allowed": cluster.may(verb)}).to_string();
         Self {
-            statuses: ["list", "watch"]
-                .map(|verb| (verb.to_owned(), status(verb)))
-                .into(),
+            denied: cluster.denied().into_iter().collect(),
+            status: Some(json!({"allowed": true}).to_string()),
+            objects: Objects::of(cluster),
             ..Self::returning(cluster.list().map(String::into_bytes))
         }
     }
@@ -229,7 +252,9 @@ impl FakeCluster {
     pub fn returning(nodes: Result<Vec<u8>, String>) -> Self {
         Self {
             nodes,
-            statuses: BTreeMap::new(),
+            denied: BTreeSet::new(),
+            status: None,
+            objects: Objects::default(),
             images: Images::default(),
             calls: RefCell::default(),
         }
@@ -264,9 +289,14 @@ impl FakeCluster {
     /// The same cluster with a response to every `can_i`.
     #[must_use]
     pub fn answering(mut self, status: &str) -> Self {
-        for verb in ["list", "watch"] {
-            self.statuses.insert(verb.to_owned(), status.to_owned());
-        }
+        self.status = Some(status.to_owned());
+        self
+    }
+
+    /// The same cluster with these objects in addition to its nodes.
+    #[must_use]
+    pub fn with_objects(mut self, objects: Objects) -> Self {
+        self.objects = objects;
         self
     }
 
@@ -304,11 +334,28 @@ impl Cluster for FakeCluster {
         self.nodes.clone()
     }
 
-    fn can_i(&self, account: &ServiceAccount, verb: &str) -> Option<Vec<u8>> {
-        let call = Call::CanI(account.clone(), verb.to_owned());
+    fn can_i(&self, account: &ServiceAccount, permission: &Permission<'_>) -> Option<Vec<u8>> {
+        let word = word(permission);
+        let namespace = permission.namespace.map(str::to_owned);
+        let denied = json!({"allowed": false}).to_string();
+        let is_denied = self.denied.contains(&word);
+        let status = Some(denied).filter(|_| is_denied);
+        let status = status.or_else(|| self.status.clone());
+        self.calls
+            .borrow_mut()
+            .push(Call::CanI(account.clone(), word, namespace));
+        status.map(String::into_bytes)
+    }
+
+    fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
+        self.calls.borrow_mut().push(Call::List(resource));
+        self.objects.list(resource).map(String::into_bytes)
+    }
+
+    fn data_source(&self, namespace: &str, name: &str) -> Option<Vec<u8>> {
+        let call = Call::DataSource(namespace.to_owned(), name.to_owned());
         self.calls.borrow_mut().push(call);
-        self.statuses
-            .get(verb)
-            .map(|status| status.clone().into_bytes())
+        let object = self.objects.data_source(namespace, name).ok()?;
+        Some(object.into_bytes())
     }
 }

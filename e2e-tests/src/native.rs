@@ -56,7 +56,8 @@ impl<'c> Judged<'c> {
         let asked = self.cluster.lists();
         let wanted = self.case.expect.sorted();
         let object = &self.case.request()["object"];
-        let came_to = self.case.expect.of(object, &self.verdict, asked > 0);
+        let calls = self.cluster.calls();
+        let came_to = self.case.expect.of(object, &self.verdict, &calls);
         if came_to != wanted || asked > 1 {
             return Some(format!(
                 "  wanted  {wanted:?}\n  came to {came_to:?}\n  asked {asked} times"

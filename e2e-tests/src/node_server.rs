@@ -11,6 +11,8 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use engine::Resource;
+
 use crate::http;
 
 /// A running API server; it stops with the process.
@@ -23,7 +25,9 @@ pub struct NodeServer {
 /// What the server returns.
 struct Cluster {
     nodes: String,
-    /// The verbs on nodes that are denied for every account.
+    /// HyperConverged, KubeVirt, and DataSources.
+    objects: Vec<Value>,
+    /// What is denied for every account: a verb on nodes, or verb and resource.
     denied: Vec<String>,
     /// The requests that it received, with method and path.
     asked: Mutex<Vec<String>>,
@@ -33,17 +37,32 @@ struct Cluster {
 }
 
 impl NodeServer {
-    /// Starts one on a free port of the loopback interface, with this list of nodes, and these verbs that no account has.
+    /// Starts one on a free port of the loopback interface, with this list of nodes, and these permissions that no account
+    /// has.
     ///
     /// # Errors
     ///
     /// If there is no free port.
     pub fn start(nodes: &Value, denied: Vec<String>) -> io::Result<Self> {
+        Self::with_objects(nodes, denied, Vec::new())
+    }
+
+    /// The same with other objects.
+    ///
+    /// # Errors
+    ///
+    /// If there is no free port.
+    pub fn with_objects(
+        nodes: &Value,
+        denied: Vec<String>,
+        objects: Vec<Value>,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let cluster = Arc::new(Cluster {
             nodes: nodes.to_string(),
             denied,
+            objects,
             asked: Mutex::default(),
             joined: Mutex::default(),
             joins: Condvar::new(),
@@ -89,7 +108,12 @@ impl Cluster {
                 "POST /apis/authorization.k8s.io/v1/subjectaccessreviews" => {
                     ("201 Created", self.review(&request.body)?)
                 }
-                _ => ("404 Not Found", not_found(line)),
+                _ => match self.other(line, query) {
+                    Some(Other::Answer(body)) => ("200 OK", body),
+                    // Nothing changes, so the watch reports nothing.
+                    Some(Other::Watch) => return self.watch(stream),
+                    None => ("404 Not Found", not_found(line)),
+                },
             };
             write!(
                 &mut &*stream,
@@ -98,6 +122,51 @@ impl Cluster {
             )?;
         }
         Ok(())
+    }
+
+    /// The response to a request for other objects.
+    fn other(&self, line: &str, query: &str) -> Option<Other> {
+        let path: Vec<&str> = line.strip_prefix("GET /apis/")?.split('/').collect();
+        let (group, version, rest) = match path.as_slice() {
+            [group, version, rest @ ..] => (*group, *version, rest),
+            _ => return None,
+        };
+        let resource = OTHERS
+            .into_iter()
+            .find(|it| it.group_version() == (group, version))?;
+        let (plural, kind) = (resource.plural(), resource.kind());
+        let group_version = format!("{group}/{version}");
+        let mut objects = self.objects.iter().filter(|object| object["kind"] == kind);
+        let answer = match rest {
+            [] => {
+                json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": [{
+                    "name": plural, "singularName": kind.to_lowercase(), "namespaced": true, "kind": kind,
+                    "verbs": ["get", "list", "watch"],
+                }]})
+            }
+            [name] if *name == plural && query.contains("watch=true") => return Some(Other::Watch),
+            [name] if *name == plural => {
+                let mut items: Vec<Value> = objects.cloned().collect();
+                // A watch identifies objects by name and namespace.
+                for item in &mut items {
+                    if item["metadata"]["namespace"].is_null() {
+                        item["metadata"]["namespace"] = json!("default");
+                    }
+                }
+                json!({
+                    "kind": format!("{kind}List"), "apiVersion": group_version,
+                    "metadata": {"resourceVersion": "1"}, "items": items,
+                })
+            }
+            ["namespaces", namespace, of, name] if *of == plural => objects
+                .find(|object| {
+                    let metadata = &object["metadata"];
+                    metadata["namespace"] == *namespace && metadata["name"] == *name
+                })?
+                .clone(),
+            _ => return None,
+        };
+        Some(Other::Answer(answer.to_string()))
     }
 
     /// Sends the only possible event, and waits for the end of the connection.
@@ -116,14 +185,28 @@ impl Cluster {
 
     fn review(&self, body: &str) -> io::Result<String> {
         let mut review: Value = serde_json::from_str(body).map_err(io::Error::other)?;
-        let verb = review.pointer("/spec/resourceAttributes/verb");
-        let denied = self
-            .denied
-            .iter()
-            .any(|denied| verb == Some(&json!(denied)));
-        review["status"] = json!({"allowed": !denied});
+        let attributes = &review["spec"]["resourceAttributes"];
+        let text = |key: &str| attributes[key].as_str().unwrap_or_default();
+        let word = match text("resource") {
+            "nodes" => text("verb").to_owned(),
+            other => format!("{} {other}", text("verb")),
+        };
+        review["status"] = json!({"allowed": !self.denied.contains(&word)});
         Ok(review.to_string())
     }
+}
+
+/// The resources beside nodes.
+const OTHERS: [Resource; 3] = [
+    Resource::HyperConvergeds,
+    Resource::KubeVirts,
+    Resource::DataSources,
+];
+
+/// How a request for other objects is answered.
+enum Other {
+    Answer(String),
+    Watch,
 }
 
 fn resources() -> String {

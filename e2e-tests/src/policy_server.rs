@@ -40,11 +40,21 @@ impl Starter {
         let refusal = judged.case.cluster.refusal();
         let resources = match refusal {
             Some(Refusal::Resource) => json!([]),
-            _ => json!([{"apiVersion": "v1", "kind": "Node"}]),
+            _ => json!([
+                {"apiVersion": "v1", "kind": "Node"},
+                {"apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged"},
+                {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt"},
+                {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource"},
+            ]),
         };
         let capabilities = match refusal {
             Some(Refusal::Capability) => json!(["kubernetes/can_i"]),
-            _ => json!(["kubernetes/can_i", "kubernetes/list_resources_all", "oci/*"]),
+            _ => json!([
+                "kubernetes/can_i",
+                "kubernetes/get_resource",
+                "kubernetes/list_resources_all",
+                "oci/*"
+            ]),
         };
         json!({
             "module": self.module,

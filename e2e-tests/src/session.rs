@@ -5,20 +5,12 @@
 
 use std::fmt::Write as _;
 
-use engine::{Registry, ServiceAccount};
+use engine::{Permission, Registry, Resource, ServiceAccount};
 use serde_json::Value;
 
 use crate::case::Case;
 use crate::cluster::{Call, Refusal};
-
-const LIST_NODES: &str = "!KubernetesListResourceAll
-api_version: v1
-kind: Node
-label_selector: null
-field_selector: null
-field_masks:
-- status.nodeInfo.architecture
-";
+use crate::objects::api_version;
 
 /// The session of these calls.
 ///
@@ -27,12 +19,26 @@ field_masks:
 /// Why no host responds as the case expects.
 pub(crate) fn session(case: &Case, calls: &[Call]) -> Result<String, String> {
     let of = &case.cluster;
+    let objects = case.objects();
     let mut session = String::new();
     for call in calls {
         match call {
-            Call::CanI(account, verb) => {
-                let status = serde_json::json!({"allowed": of.may(verb)}).to_string();
-                push(&mut session, &can_i(account, verb), &Ok(status));
+            Call::CanI(account, word, namespace) => {
+                let permission = permission(word, namespace.as_deref())?;
+                let status = serde_json::json!({"allowed": of.may(&permission)}).to_string();
+                push(&mut session, &can_i(account, &permission), &Ok(status));
+            }
+            Call::List(resource) => {
+                let answer = objects
+                    .list(*resource)
+                    .map_err(|error| without_prefix(&error));
+                push(&mut session, &list(*resource), &answer);
+            }
+            Call::DataSource(namespace, name) => {
+                let answer = objects
+                    .data_source(namespace, name)
+                    .map_err(|error| without_prefix(&error));
+                push(&mut session, &get(namespace, name), &answer);
             }
             Call::Manifest(image) => {
                 let request = format!("!OciManifest\nimage: {image}\n");
@@ -47,8 +53,10 @@ pub(crate) fn session(case: &Case, calls: &[Call]) -> Result<String, String> {
                 );
             }
             Call::Nodes => match of.refusal() {
-                None => push(&mut session, LIST_NODES, &of.list()),
-                Some(Refusal::Callback(error)) => push(&mut session, LIST_NODES, &Err(error)),
+                None => push(&mut session, &list(Resource::Nodes), &of.list()),
+                Some(Refusal::Callback(error)) => {
+                    push(&mut session, &list(Resource::Nodes), &Err(error));
+                }
                 // The host rejects the call before anything is recorded or replayed.
                 Some(Refusal::Resource | Refusal::Capability) => {}
                 Some(Refusal::Unheard) => {
@@ -67,7 +75,74 @@ fn text(answer: Result<Vec<u8>, String>) -> Result<String, String> {
     answer.map(|answer| String::from_utf8_lossy(&answer).into_owned())
 }
 
-fn can_i(account: &ServiceAccount, verb: &str) -> String {
+/// The prefix that the host adds to an error.
+fn without_prefix(error: &str) -> String {
+    let prefix = "Callback evaluation failure: ";
+    error.strip_prefix(prefix).unwrap_or(error).to_owned()
+}
+
+fn masks(resource: Resource) -> String {
+    let fields = resource.fields().iter();
+    let fields: Vec<&str> = fields.flat_map(|field| ["- ", field, "\n"]).collect();
+    fields.concat()
+}
+
+fn list(resource: Resource) -> String {
+    format!(
+        "!KubernetesListResourceAll
+api_version: {}
+kind: {}
+label_selector: null
+field_selector: null
+field_masks:
+{}",
+        api_version(resource),
+        resource.kind(),
+        masks(resource)
+    )
+}
+
+fn get(namespace: &str, name: &str) -> String {
+    let resource = Resource::DataSources;
+    format!(
+        "!KubernetesGetResource
+api_version: {}
+kind: {}
+name: {name}
+namespace: {namespace}
+disable_cache: false
+field_masks:
+{}",
+        api_version(resource),
+        resource.kind(),
+        masks(resource)
+    )
+}
+
+/// `list` is a permission for nodes, `get datasources` one for others.
+fn permission<'p>(word: &'p str, namespace: Option<&'p str>) -> Result<Permission<'p>, String> {
+    let (verb, plural) = word.split_once(' ').unwrap_or((word, "nodes"));
+    let resource = [
+        Resource::Nodes,
+        Resource::HyperConvergeds,
+        Resource::KubeVirts,
+        Resource::DataSources,
+    ];
+    let mut resources = resource.into_iter();
+    let resource = resources.find(|resource| resource.plural() == plural);
+    Ok(Permission {
+        verb,
+        resource: resource.ok_or_else(|| format!("nobody asks for {plural}"))?,
+        namespace,
+    })
+}
+
+fn can_i(account: &ServiceAccount, permission: &Permission<'_>) -> String {
+    let verb = permission.verb;
+    let (group, version) = permission.resource.group_version();
+    let group = if group.is_empty() { "null" } else { group };
+    let scope = permission.namespace.unwrap_or("null");
+    let resource = permission.resource.plural();
     let ServiceAccount { namespace, name } = account;
     format!(
         "!KubernetesCanI
@@ -77,13 +152,13 @@ request:
   - system:serviceaccounts:{namespace}
   - system:authenticated
   resource_attributes:
-    group: null
+    group: {group}
     name: null
-    namespace: null
-    resource: nodes
+    namespace: {scope}
+    resource: {resource}
     subresource: null
     verb: {verb}
-    version: v1
+    version: {version}
   user: system:serviceaccount:{namespace}:{name}
 disable_cache: false
 "

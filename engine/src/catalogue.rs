@@ -93,4 +93,11 @@ rules! {
     NODES_UNREADABLE = Rule::about_object("nodes-unreadable", Level::Deny)
         .exempt_from_ratchet()
         .reading(Reads::NodesOfOthers);
+    VM_PLACEMENT_CONTRADICTS = Rule::about_virtual_machines("vm-placement-contradicts", Level::Deny);
+    VM_ARCHITECTURE_UNAVAILABLE =
+        Rule::about_virtual_machines("vm-architecture-unavailable", Level::Warn);
+    VM_DISK_ARCHITECTURE_DIFFERS =
+        Rule::about_virtual_machines("vm-disk-architecture-differs", Level::Warn);
+    VM_CONTEXT_UNREADABLE = Rule::about_virtual_machines("vm-context-unreadable", Level::Warn)
+        .exempt_from_ratchet();
 }

@@ -1,5 +1,6 @@
 //! What the policy can ask its host. Only these traits access the host; all other code is pure.
 
+use kubernetes::json::{Json, Object};
 use operators::cdi::image::Registry;
 
 /// The service account of the policy-server.
@@ -9,6 +10,76 @@ pub struct ServiceAccount {
     pub namespace: String,
     /// Its name.
     pub name: String,
+}
+
+/// The objects that the policy reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// The nodes.
+    Nodes,
+    /// HyperConverged, as v1beta1, which every version of HCO serves.
+    HyperConvergeds,
+    /// KubeVirt.
+    KubeVirts,
+    /// The DataSources.
+    DataSources,
+}
+
+impl Resource {
+    /// The group and the version; the group of nodes is empty.
+    pub fn group_version(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Nodes => ("", "v1"),
+            Self::HyperConvergeds => ("hco.kubevirt.io", "v1beta1"),
+            Self::KubeVirts => ("kubevirt.io", "v1"),
+            Self::DataSources => ("cdi.kubevirt.io", "v1beta1"),
+        }
+    }
+
+    /// The kind.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Nodes => "Node",
+            Self::HyperConvergeds => "HyperConverged",
+            Self::KubeVirts => "KubeVirt",
+            Self::DataSources => "DataSource",
+        }
+    }
+
+    /// The fields that the policy reads, beside the metadata.
+    pub fn fields(self) -> &'static [&'static str] {
+        match self {
+            Self::Nodes => &["status.nodeInfo.architecture"],
+            Self::HyperConvergeds => &["status.nodeInfo.workloadsArchitectures"],
+            Self::KubeVirts => &[
+                "spec.configuration.developerConfiguration.featureGates",
+                "status.defaultArchitecture",
+                "status.observedKubeVirtVersion",
+            ],
+            Self::DataSources => &["spec.source.dataSource"],
+        }
+    }
+
+    /// The name in permissions.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Nodes => "nodes",
+            Self::HyperConvergeds => "hyperconvergeds",
+            Self::KubeVirts => "kubevirts",
+            Self::DataSources => "datasources",
+        }
+    }
+}
+
+/// Something that a service account can be permitted to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Permission<'p> {
+    /// For example `list`.
+    pub verb: &'p str,
+    /// The objects.
+    pub resource: Resource,
+    /// The namespace; `None` for the whole cluster.
+    pub namespace: Option<&'p str>,
 }
 
 /// What the policy can ask its host.
@@ -25,9 +96,39 @@ pub trait Cluster {
     /// The host's error, unchanged.
     fn nodes(&self) -> Result<Vec<u8>, String>;
 
-    /// Whether this service account can do this verb with nodes: the status of a `SubjectAccessReview` as JSON; `None` if
-    /// the host returns no answer.
-    fn can_i(&self, _: &ServiceAccount, _: &str) -> Option<Vec<u8>> {
+    /// Whether a service account has a permission: the status of a `SubjectAccessReview` as JSON; `None` if the host
+    /// returns no answer.
+    fn can_i(&self, _: &ServiceAccount, _: &Permission<'_>) -> Option<Vec<u8>> {
         None
     }
+
+    /// All objects of a cluster, as JSON of a list, masked to [`Resource::fields`].
+    ///
+    /// # Errors
+    ///
+    /// The host's error, unchanged.
+    fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
+        Err(["there are no ", resource.plural(), " here"].concat())
+    }
+
+    /// A DataSource as JSON; `None` if the host does not return it.
+    fn data_source(&self, _namespace: &str, _name: &str) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+/// Whether the API server clearly denies a permission. Any other answer counts as a permission.
+pub(crate) fn is_forbidden(
+    cluster: &dyn Cluster,
+    account: &ServiceAccount,
+    permission: &Permission<'_>,
+) -> bool {
+    let status = cluster.can_i(account, permission);
+    status.as_deref().and_then(is_allowed) == Some(false)
+}
+
+/// The answer of a `SubjectAccessReview`, if there is a clear one.
+fn is_allowed(status: &[u8]) -> Option<bool> {
+    let status = Object::root(Json::parse(status).ok()?);
+    status.field("allowed").boolean().ok()?
 }

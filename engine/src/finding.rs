@@ -125,6 +125,26 @@ pub(crate) struct Outcomes {
     pub(crate) is_any_carried: bool,
 }
 
+impl<'a> Found<'a> {
+    /// One finding, of a rule that has no more.
+    pub(crate) fn one(outcome: Outcome, finding: Finding<'a>) -> Self {
+        let mut found = Self::default();
+        *found.count_mut(outcome) = 1;
+        let outcomes = Outcomes {
+            worst: outcome,
+            is_any_carried: outcome == Outcome::Carried,
+        };
+        found.templates.insert("", outcomes);
+        found.shown.push(Shown {
+            template: None,
+            outcome,
+            is_reported: true,
+            finding,
+        });
+        found
+    }
+}
+
 impl Found<'_> {
     fn count_mut(&mut self, outcome: Outcome) -> &mut usize {
         let [deny, warn, carried] = &mut self.counts;

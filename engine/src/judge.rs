@@ -6,6 +6,7 @@ use kubernetes::request::{Operation, Request};
 use operators::hco::api_version::{ApiVersion, is_hyperconverged};
 use operators::hco::golden_image;
 use operators::hco::hyperconverged::{self, HyperConverged, LocatedFields};
+use operators::kubevirt::virtual_machine::is_virtual_machine;
 use operators::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
 use crate::cluster::Host;
@@ -13,12 +14,13 @@ use crate::comparison::Comparison;
 use crate::facts::Facts;
 use crate::images::Registries;
 use crate::nodes::{Nodes, NodesError};
-use crate::render::{self, Detail, ObjectName};
+use crate::render::{self, Detail, HYPER_CONVERGED, ObjectName};
 use crate::repair::{self, Plan, Step};
 use crate::report::Report;
 use crate::settings::{GoldenImages, Settings};
 use crate::stages::{self, Policy};
 use crate::version::Version;
+use crate::virtual_machine;
 
 /// Judges the payload of waPC's `validate`: `{"request": …, "settings": …}`.
 ///
@@ -107,11 +109,15 @@ fn judge_request(
     let Some(kind) = &request.kind else {
         return render::no_request("the request has no kind");
     };
+    if is_virtual_machine(kind) {
+        return virtual_machine::judge(request, settings, cluster);
+    }
     if !is_hyperconverged(kind) {
         return Report::accepted();
     }
     let kind = kind.version.as_str();
     let name = ObjectName {
+        kind: HYPER_CONVERGED,
         namespace: &request.namespace,
         name: &request.name,
     };
@@ -142,14 +148,17 @@ fn judge_request(
     };
     let hco = match fields.read() {
         Ok(hco) => hco,
-        Err(error) => return render::undecodable(&name, version, &error.to_string(), &settings),
+        Err(error) => {
+            let types = [
+                "hyperconvergeds --recursive --api-version=hco.kubevirt.io/",
+                version.name(),
+            ];
+            return render::undecodable(&name, &types.concat(), &error.to_string(), &settings);
+        }
     };
     // If the old object cannot be read, the new one is still judged.
     let old = old.and_then(|old| old.read().ok());
-    let name = ObjectName {
-        namespace: first_non_empty(&request.namespace, &hco.namespace),
-        name: first_non_empty(&request.name, &hco.name),
-    };
+    let name = name.or(&hco.namespace, &hco.name);
     let version_of = |given: Option<&String>| {
         let given = given.map(String::as_str);
         Version::of(given, &hco, old.as_ref(), &settings)
@@ -291,8 +300,4 @@ impl Case<'_> {
         let shown = before.or(hco.deploys_ssp);
         shown.unwrap_or(self.settings.golden_images != GoldenImages::Absent)
     }
-}
-
-fn first_non_empty<'a>(one: &'a str, other: &'a str) -> &'a str {
-    if one.is_empty() { other } else { one }
 }

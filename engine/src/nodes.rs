@@ -2,11 +2,10 @@
 
 use std::cell::{Cell, OnceCell};
 
-use kubernetes::json::{Json, Object};
 use kubernetes::placement::Placement;
 use operators::hco::node::{self, Census};
 
-use crate::cluster::{Cluster, ServiceAccount};
+use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
 
 /// Why the nodes cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,9 +127,12 @@ impl<'a> Nodes<'a> {
         // permission is checked first.
         if let Some(account) = self.account {
             for verb in ["list", "watch"] {
-                let status = self.cluster.can_i(account, verb);
-                // Only a clear denial stops the request for nodes.
-                if status.as_deref().and_then(is_allowed) == Some(false) {
+                let permission = Permission {
+                    verb,
+                    resource: Resource::Nodes,
+                    namespace: None,
+                };
+                if is_forbidden(self.cluster, account, &permission) {
                     let account = account.clone();
                     return Err(NodesError::Forbidden { account, verb });
                 }
@@ -139,10 +141,4 @@ impl<'a> Nodes<'a> {
         let list = self.cluster.nodes().map_err(NodesError::Host)?;
         node::census(&list, &self.placements).map_err(|error| NodesError::List(error.to_string()))
     }
-}
-
-/// The answer of a `SubjectAccessReview`, if there is a clear one.
-fn is_allowed(status: &[u8]) -> Option<bool> {
-    let status = Object::root(Json::parse(status).ok()?);
-    status.field("allowed").boolean().ok()?
 }

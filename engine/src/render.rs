@@ -12,14 +12,13 @@ use kubernetes::edit::Edit;
 use kubernetes::path::FieldPath;
 use kubernetes::placement::MOST_REQUIREMENTS;
 use kubernetes::text::{cut, escape, quote};
-use operators::hco::api_version::ApiVersion;
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
 use operators::hco::node::Census;
 use operators::kubevirt::default_architecture::default_architecture;
 use operators::ssp::architecture::is_known;
 
-use crate::catalogue::NODES_UNREADABLE;
+use crate::catalogue::{NODES_UNREADABLE, VM_CONTEXT_UNREADABLE};
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
 use crate::finding::{Outcome, Shown};
@@ -69,19 +68,19 @@ fn rejected_with(settings: &Settings, code: u16, fact: &str, message: String) ->
     }
 }
 
-/// An object that cannot be decoded is never silently accepted.
+/// An object that cannot be decoded is never silently accepted. `types` are the arguments of `kubectl explain`.
 pub(crate) fn undecodable(
     object: &ObjectName<'_>,
-    version: ApiVersion,
+    types: &str,
     reason: &str,
     settings: &Settings,
 ) -> Report {
-    let (reason, version) = (escape(reason, 1024), version.name());
-    let fact = format!("HyperConverged {object} cannot be decoded: {reason}.");
+    let reason = escape(reason, 1024);
+    let fact = format!("{object} cannot be decoded: {reason}.");
     let message = format!(
         "{fact}\n\
-         fix: correct the type of the field; to see the types that HCO expects:\n  \
-         kubectl explain hyperconvergeds --recursive --api-version=hco.kubevirt.io/{version}"
+         fix: correct the type of the field; to see the types that are expected:\n  \
+         kubectl explain {types}"
     );
     rejected_with(settings, BAD_REQUEST, &fact, message)
 }
@@ -91,7 +90,7 @@ pub(crate) fn unknown_version(object: &ObjectName<'_>, version: &str) -> Report 
     rejected(
         BAD_REQUEST,
         format!(
-            "HyperConverged {object} cannot be decoded: version {} is unknown.\n\
+            "{object} cannot be decoded: version {} is unknown.\n\
              fix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1",
             quote(version)
         ),
@@ -115,7 +114,7 @@ pub(crate) fn invalid_settings(object: &ObjectName<'_>, problems: &str) -> Repor
     rejected(
         INTERNAL_ERROR,
         format!(
-            "HyperConverged {object} was not checked: {problems}\n\
+            "{object} was not checked: {problems}\n\
              fix: correct spec.settings of the ClusterAdmissionPolicy"
         ),
     )
@@ -133,7 +132,7 @@ pub(crate) fn placement_too_long(
         "The affinity has more than {MOST_REQUIREMENTS} requirements: the policy cannot check the object against the nodes."
     );
     let message = format!(
-        "HyperConverged {object} was not checked\n\n\
+        "{object} was not checked\n\n\
          {path}\n\
          {fact}\n\
          fix: use at most {MOST_REQUIREMENTS} requirements; list several values in one `In` requirement"
@@ -151,24 +150,10 @@ pub(crate) fn report(
     obstacle: Option<&str>,
     detail: Detail,
 ) -> Report {
-    let denies = |checked: &&CheckedRule<'_>| checked.found.count(Outcome::Deny) > 0;
-    let denying: Vec<_> = checked.iter().filter(denies).collect();
-    let code = match denying.as_slice() {
-        [] => None,
-        [checked] if checked.rule.id == NODES_UNREADABLE.id => Some(INTERNAL_ERROR),
-        _ => Some(FORBIDDEN),
-    };
     let is_report = detail == Detail::Everything;
     let census = facts.census_if_read();
     let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
-    let mut done = Vec::new();
-    let rules: Vec<Written<'_>> = checked
-        .iter()
-        .map(|it| Written::new(it, &mut done))
-        .collect();
-    let mut report = Report {
-        allowed: code.is_none(),
-        code,
+    let report = Report {
         nodes: census.map(|census| census.workload.clone()),
         workload_architectures: census.map(|census| list(census.workload.keys().collect())),
         control_plane_architectures: census
@@ -187,9 +172,37 @@ pub(crate) fn report(
         changes: facts.changes.map(forecast::changes).filter(|_| is_report),
         repairs: repairs.iter().map(Step::warning).collect(),
         not_checked: facts.images.not_checked(),
-        more_findings: rules.iter().map(Written::omitted).sum(),
         ..Report::accepted()
     };
+    with_findings(report, object, settings, checked, repairs, obstacle)
+}
+
+/// The verdict of a report, and the findings in it.
+pub(crate) fn with_findings(
+    mut report: Report,
+    object: &ObjectName<'_>,
+    settings: &Settings,
+    checked: &[CheckedRule<'_>],
+    repairs: &[Step],
+    obstacle: Option<&str>,
+) -> Report {
+    let denies = |checked: &&CheckedRule<'_>| checked.found.count(Outcome::Deny) > 0;
+    let denying: Vec<_> = checked.iter().filter(denies).collect();
+    let is_unable =
+        |rule: &Rule| [NODES_UNREADABLE.id, VM_CONTEXT_UNREADABLE.id].contains(&rule.id);
+    let code = match denying.as_slice() {
+        [] => None,
+        [checked] if is_unable(checked.rule) => Some(INTERNAL_ERROR),
+        _ => Some(FORBIDDEN),
+    };
+    let mut done = Vec::new();
+    let rules: Vec<Written<'_>> = checked
+        .iter()
+        .map(|it| Written::new(it, &mut done))
+        .collect();
+    report.allowed = code.is_none();
+    report.code = code;
+    report.more_findings = rules.iter().map(Written::omitted).sum();
     let mut message = code.map(|_| message::message(object, &rules));
     let mut obstacle = obstacle;
     if let Some((message, paragraph)) = message.as_mut().zip(obstacle)
@@ -279,15 +292,32 @@ fn report_of(remedy: &Remedy, done: &[Edit]) -> RemedyReport {
     }
 }
 
-/// The name of the object, for users.
+/// The kind of HyperConverged, for users.
+pub(crate) const HYPER_CONVERGED: &str = "HyperConverged";
+
+/// The kind and the name of the object, for users.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ObjectName<'a> {
+    pub(crate) kind: &'static str,
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
 }
 
+impl<'a> ObjectName<'a> {
+    /// The same name with the namespace and the name of the object, where the request does not contain them.
+    pub(crate) fn or(self, namespace: &'a str, name: &'a str) -> Self {
+        let first = |one: &'a str, other| if one.is_empty() { other } else { one };
+        Self {
+            namespace: first(self.namespace, namespace),
+            name: first(self.name, name),
+            ..self
+        }
+    }
+}
+
 impl std::fmt::Display for ObjectName<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ", self.kind)?;
         if !self.namespace.is_empty() {
             write!(f, "{}/", escape(self.namespace, NAME))?;
         }

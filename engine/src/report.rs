@@ -43,6 +43,9 @@ pub struct Report {
     pub forecast_before: Option<ForecastReport>,
     /// What the update changes in the cluster.
     pub changes: Option<ChangesReport>,
+    /// What KubeVirt makes of a VirtualMachine; `None` if the object is another one, or if it was not judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_machine: Option<VirtualMachineReport>,
     /// The findings: by rule in the order of the table, then by position in the object.
     pub findings: Vec<FindingReport>,
     /// The number of findings that are not in the list.
@@ -61,6 +64,20 @@ pub struct Report {
     /// The interface for programs that read the audit log.
     #[serde(skip)]
     pub audit_annotations: Map<String, String>,
+}
+
+/// What KubeVirt makes of a VirtualMachine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VirtualMachineReport {
+    /// The architecture that it gets; `None` if KubeVirt's default decides and is unknown.
+    pub architecture: Option<String>,
+    /// Where the architecture comes from: `explicit`, `datasource`, or `default`.
+    pub reason: &'static str,
+    /// The DataSource that it comes from, as `namespace/name`.
+    pub data_source: Option<String>,
+    /// The value of `kubernetes.io/arch` in the node selector of the launcher pod.
+    pub node_selector: Option<String>,
 }
 
 /// A golden image, and whether VMs boot from it on each workload architecture.
@@ -241,6 +258,7 @@ impl Report {
             forecast: None,
             forecast_before: None,
             changes: None,
+            virtual_machine: None,
             findings: Vec::new(),
             more_findings: 0,
             repairs: Vec::new(),

@@ -76,6 +76,15 @@ pub enum Repairs {
     FromImage,
 }
 
+/// The kind of objects that a rule is about. A rule never runs on objects of another kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// HyperConverged.
+    HyperConverged,
+    /// VirtualMachine.
+    VirtualMachine,
+}
+
 /// The identity of a rule.
 #[derive(Debug)]
 pub struct Rule {
@@ -83,6 +92,8 @@ pub struct Rule {
     pub id: &'static str,
     /// The level if the settings do not set one.
     pub level: Level,
+    /// The kind of objects that it is about.
+    pub kind: ObjectKind,
     /// What its findings are about.
     pub subject: Subject,
     /// Whether an update carries its findings over.
@@ -103,12 +114,21 @@ impl Rule {
         Self {
             id,
             level,
+            kind: ObjectKind::HyperConverged,
             subject: Subject::Object,
             ratchet: Ratchet::Applies,
             reads: Reads::Object,
             is_about_golden_images: false,
             is_fixed_by_images: false,
             repairs: Repairs::None,
+        }
+    }
+
+    /// A rule about a VirtualMachine.
+    pub(crate) const fn about_virtual_machines(id: &'static str, level: Level) -> Self {
+        Self {
+            kind: ObjectKind::VirtualMachine,
+            ..Self::about_object(id, level)
         }
     }
 

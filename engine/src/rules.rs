@@ -2,6 +2,7 @@
 
 use crate::catalogue;
 use crate::finding::Check;
+use crate::machine::MachineCheck;
 use crate::rule::Rule;
 
 mod architectures_ignored;
@@ -33,8 +34,12 @@ mod template_duplicated;
 mod template_invalid;
 mod template_name_invalid;
 mod v1_only_fields_unreadable;
+mod vm_architecture_unavailable;
+mod vm_context_unreadable;
+mod vm_disk_architecture_differs;
+mod vm_placement_contradicts;
 
-/// The rules and their checks, in the order of the catalogue.
+/// The rules about HyperConverged and their checks, in the order of the catalogue.
 pub(crate) static CHECKS: &[(&Rule, Check)] = &[
     (
         &catalogue::MULTI_ARCH_IMPORT_DISABLED,
@@ -124,16 +129,39 @@ pub(crate) static CHECKS: &[(&Rule, Check)] = &[
     (&catalogue::NODES_UNREADABLE, nodes_unreadable::check),
 ];
 
+/// The rules about VirtualMachines, which are the last ones of the catalogue, and their checks.
+pub(crate) static MACHINE_CHECKS: &[(&Rule, MachineCheck)] = &[
+    (
+        &catalogue::VM_PLACEMENT_CONTRADICTS,
+        vm_placement_contradicts::check,
+    ),
+    (
+        &catalogue::VM_ARCHITECTURE_UNAVAILABLE,
+        vm_architecture_unavailable::check,
+    ),
+    (
+        &catalogue::VM_DISK_ARCHITECTURE_DIFFERS,
+        vm_disk_architecture_differs::check,
+    ),
+    (
+        &catalogue::VM_CONTEXT_UNREADABLE,
+        vm_context_unreadable::check,
+    ),
+];
+
 #[cfg(test)]
 mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     use super::*;
+    use crate::rule::ObjectKind;
 
     #[test]
     fn every_rule_of_the_catalogue_has_its_check() {
-        let checks: Vec<&str> = CHECKS.iter().map(|(rule, _)| rule.id).collect();
+        let machines = MACHINE_CHECKS.iter().map(|(rule, _)| *rule);
+        let checks = CHECKS.iter().map(|(rule, _)| *rule).chain(machines);
+        let checks: Vec<&str> = checks.map(|rule| rule.id).collect();
         let rules: Vec<&str> = catalogue::RULES.iter().map(|rule| rule.id).collect();
         let is_unchecked = |rule: &&&str| !checks.contains(*rule);
         let unchecked: Vec<_> = rules.iter().filter(is_unchecked).collect();
@@ -145,5 +173,13 @@ mod tests {
             checks, rules,
             "left: CHECKS in engine/src/rules.rs, right: engine/src/catalogue.rs, in another order"
         );
+    }
+
+    #[test]
+    fn each_rule_is_checked_on_objects_of_its_kind() {
+        let mut rules = CHECKS.iter();
+        assert!(rules.all(|(rule, _)| rule.kind == ObjectKind::HyperConverged));
+        let mut rules = MACHINE_CHECKS.iter();
+        assert!(rules.all(|(rule, _)| rule.kind == ObjectKind::VirtualMachine));
     }
 }

@@ -198,6 +198,25 @@ impl<'a> Reading<'a> {
         })
     }
 
+    /// The string in a field of an object; empty if it is absent.
+    #[inline(never)]
+    pub fn text(&mut self, object: &Object<'a>, key: &'static str) -> String {
+        self.take(object.field(key).string()).unwrap_or_default()
+    }
+
+    /// The string in a field of an object, if there is one.
+    #[inline(never)]
+    pub fn string(&mut self, object: &Object<'a>, key: &'static str) -> Option<String> {
+        self.take(object.field(key).string())
+    }
+
+    /// The objects of a list; none if it is absent.
+    #[inline(never)]
+    pub fn objects(&mut self, field: &Field<'a>) -> Vec<Object<'a>> {
+        let objects = field.list(|_, item| Ok(item.object()));
+        self.take(objects).unwrap_or_default()
+    }
+
     /// What was read, if there was no error.
     pub fn finish<T>(self, read: T) -> Result<T, WrongType<'a>> {
         self.error.map_or(Ok(read), Err)

@@ -135,6 +135,17 @@ impl Placement {
         self.is_too_long
     }
 
+    /// Whether the required affinity excludes all nodes whose label has this value, whatever their other labels are. An
+    /// affinity that Kubernetes rejects excludes nothing.
+    pub fn affinity_excludes(&self, label: &str, value: &str) -> bool {
+        let excludes = |term: &Term| {
+            let mut requirements = term.labels.iter();
+            requirements.any(|it| it.key == label && !it.test.is_met_by(Some(value)))
+        };
+        let terms = self.required.as_deref().unwrap_or_default();
+        self.errors.is_empty() && !terms.is_empty() && terms.iter().all(excludes)
+    }
+
     /// The index of the first preferred term, of any weight, that names an architecture label.
     pub fn architecture_preference(&self) -> Option<usize> {
         self.architecture_preference
@@ -242,8 +253,29 @@ mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::{Placement, check_required};
+    use super::{ARCHITECTURE_LABEL, Placement, check_required, node_affinity};
+    use crate::json::{Field, Json};
     use crate::path::FieldPath;
+
+    #[rstest]
+    #[case::another_value(json!([{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}]), true)]
+    #[case::this_value(json!([{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]}]), false)]
+    #[case::not_this_value(json!([{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "NotIn", "values": ["arm64"]}]}]), true)]
+    #[case::another_term_allows_it(json!([
+        {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]},
+        {"matchExpressions": [{"key": "zone", "operator": "Exists"}]},
+    ]), false)]
+    #[case::another_label(json!([{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]), false)]
+    #[case::invalid(json!([{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "Is"}]}]), false)]
+    #[case::no_terms(json!([]), false)]
+    fn an_affinity_can_exclude_a_value(#[case] terms: Value, #[case] is_excluded: bool) {
+        let required = "requiredDuringSchedulingIgnoredDuringExecution";
+        let text = json!({required: {"nodeSelectorTerms": terms}}).to_string();
+        let field = Field::root(Json::parse(text.as_bytes()).unwrap());
+        let placement = Placement::parse([], node_affinity(&field).unwrap());
+        let came_to = placement.affinity_excludes(ARCHITECTURE_LABEL, "arm64");
+        assert_eq!(came_to, is_excluded);
+    }
 
     #[rstest]
     #[case::nothing(json!(null), json!(null), false)]

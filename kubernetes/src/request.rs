@@ -1,6 +1,6 @@
 //! The admission request, as the host sends it.
 
-use crate::json::{Field, WrongType};
+use crate::json::{Field, Reading, WrongType};
 
 /// What the user asks the API server to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,41 +51,38 @@ impl<'a> Request<'a> {
     /// The first field of the wrong type.
     pub fn read(field: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let request = field.object();
-        let text = |key| Ok::<_, WrongType<'a>>(request.field(key).string()?.unwrap_or_default());
+        let mut reading = Reading::default();
         // The host's own type uses camel case, the SDK's type snake case.
-        let sub_resource = match text("subResource")? {
-            camel if camel.is_empty() => text("sub_resource")?,
-            camel => camel,
-        };
-        Ok(Self {
-            operation: match text("operation")?.as_str() {
+        let mut sub_resource = reading.text(&request, "subResource");
+        if sub_resource.is_empty() {
+            sub_resource = reading.text(&request, "sub_resource");
+        }
+        let read = Self {
+            operation: match reading.text(&request, "operation").as_str() {
                 "DELETE" | "CONNECT" => Operation::Other,
                 "UPDATE" => Operation::Update,
                 // An unknown operation is judged like a CREATE.
                 _ => Operation::Create,
             },
             // The audit scanner writes the kind into the resource field, so only the kind is used.
-            kind: GroupVersionKind::read(&request.field("kind"))?,
+            kind: GroupVersionKind::read(&mut reading, &request.field("kind")),
             sub_resource,
-            namespace: text("namespace")?,
-            name: text("name")?,
+            namespace: reading.text(&request, "namespace"),
+            name: reading.text(&request, "name"),
             object: request.field("object"),
             old_object: request.field("oldObject"),
-        })
+        };
+        reading.finish(read)
     }
 }
 
 impl GroupVersionKind {
-    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
-        if !field.is_present() {
-            return Ok(None);
-        }
+    fn read<'a>(reading: &mut Reading<'a>, field: &Field<'a>) -> Option<Self> {
         let kind = field.object();
-        let text = |key| Ok::<_, WrongType<'a>>(kind.field(key).string()?.unwrap_or_default());
-        Ok(Some(Self {
-            group: text("group")?,
-            version: text("version")?,
-            kind: text("kind")?,
-        }))
+        field.is_present().then(|| Self {
+            group: reading.text(&kind, "group"),
+            version: reading.text(&kind, "version"),
+            kind: reading.text(&kind, "kind"),
+        })
     }
 }

@@ -7,5 +7,6 @@ pub mod hyperconverged;
 pub mod import;
 pub mod jsonpatch;
 pub mod node;
+pub mod node_info;
 pub mod template;
 pub mod version;

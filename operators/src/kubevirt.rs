@@ -1,4 +1,5 @@
 //! KubeVirt: its default architecture, and what a VirtualMachine gets.
 
 pub mod default_architecture;
+pub mod installation;
 pub mod virtual_machine;

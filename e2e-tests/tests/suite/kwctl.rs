@@ -127,7 +127,12 @@ impl Job {
             .arg("--replay-host-capabilities-interactions")
             .arg(session)
             // One flag with several values: kwctl rejects the repeated flag, although its help allows it.
-            .args(["--allowed-host-capabilities", "kubernetes/can_i", "oci/*"]);
+            .args([
+                "--allowed-host-capabilities",
+                "kubernetes/can_i",
+                "kubernetes/get_resource",
+                "oci/*",
+            ]);
         if self.refusal != Some(Refusal::Capability) {
             command.arg("kubernetes/list_resources_all");
         }

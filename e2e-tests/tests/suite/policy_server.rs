@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use e2e_tests::ports::free_address;
-use e2e_tests::{Answer, Judged, NodeServer, Refusal, Starter, http, module};
+use e2e_tests::{Answer, Call, Judged, NodeServer, Refusal, Starter, http, module};
 use host::Policy;
 use serde_json::{Map, Value, json};
 
@@ -63,8 +63,8 @@ enum Cluster {
     None,
     /// An API server that does not exist.
     Gone,
-    /// An API server with this list of nodes, which denies these verbs on them.
-    Nodes(String, Vec<String>),
+    /// An API server with this list of nodes, which denies these permissions, and with this list of other objects.
+    Nodes(String, Vec<String>, String),
 }
 
 fn serve_all(
@@ -173,6 +173,17 @@ fn a_node_that_joins_is_seen(starter: &Starter, judged: &Judged<'_>) -> Result<(
 /// The cluster of a case, or why no policy-server can have one like it.
 fn cluster_of(judged: &Judged<'_>) -> Result<Cluster, String> {
     let of = &judged.case.cluster;
+    if judged.case.objects().is_unreadable() {
+        return Err("no API server makes the host say this".to_owned());
+    }
+    let asks = |call: &Call| matches!(call, Call::List(_) | Call::DataSource(..));
+    let objects = judged
+        .cluster
+        .calls()
+        .iter()
+        .any(asks)
+        .then(|| judged.case.objects().all());
+    let objects = Value::from(objects.unwrap_or_default()).to_string();
     if !judged.case.images.is_empty() {
         return Err("its images are in no registry; the door images has a registry".to_owned());
     }
@@ -184,11 +195,12 @@ fn cluster_of(judged: &Judged<'_>) -> Result<Cluster, String> {
         }
         Some(Refusal::Resource | Refusal::Capability) => {
             let empty = json!({"kind": "NodeList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": []});
-            Ok(Cluster::Nodes(empty.to_string(), of.denied()))
+            Ok(Cluster::Nodes(empty.to_string(), of.denied(), objects))
         }
         None => Ok(Cluster::Nodes(
             of.list_of_api_server()?.to_string(),
             of.denied(),
+            objects,
         )),
     }
 }
@@ -210,9 +222,12 @@ fn serve(
     }
     let api_server = match cluster {
         Cluster::None | Cluster::Gone => None,
-        Cluster::Nodes(nodes, denied) => {
-            let nodes: Value = serde_json::from_str(nodes).map_err(|error| error.to_string())?;
-            let started = NodeServer::start(&nodes, denied.clone());
+        Cluster::Nodes(nodes, denied, objects) => {
+            let read =
+                |text| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
+            let (nodes, objects) = (read(nodes)?, read(objects)?);
+            let objects = objects.as_array().cloned().unwrap_or_default();
+            let started = NodeServer::with_objects(&nodes, denied.clone(), objects);
             Some(started.map_err(|error| format!("the stub API server: {error}"))?)
         }
     };
@@ -247,8 +262,10 @@ fn was_asked_for_nodes(api_server: &NodeServer, wanted: usize) -> Result<(), Vec
     let begun = Instant::now();
     loop {
         let mut asked = api_server.asked();
+        // What is read for VirtualMachines is compared by the cases.
         asked.retain(|line| {
-            !line.starts_with("POST /apis/authorization.k8s.io/v1/subjectaccessreviews")
+            !line.starts_with("GET /apis/")
+                && !line.starts_with("POST /apis/authorization.k8s.io/v1/subjectaccessreviews")
         });
         asked.sort();
         let (nodes, others): (Vec<&String>, Vec<&String>) = asked

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use e2e_tests::{Case, ClusterOf, Images, Judged};
-use engine::Registry;
+use e2e_tests::{Case, ClusterOf, Images, Judged, Objects, api_version};
+use engine::{Permission, Registry, Resource};
 use host::{HostCalls, Policy};
 use serde_json::{Value, json};
 
@@ -30,26 +30,50 @@ pub(crate) fn run(cases: &[Judged<'_>]) -> Outcome {
 }
 
 /// The cluster of a case behind the host interface.
-struct CaseHost(ClusterOf, Images);
+struct CaseHost(ClusterOf, Images, Objects);
 
 impl HostCalls for CaseHost {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let request: Value = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
         match (namespace, operation) {
             ("kubernetes", "list_resources_all") => {
+                let resource = RESOURCES
+                    .into_iter()
+                    .find(|resource| request == list(*resource));
+                let list = match resource {
+                    Some(Resource::Nodes) => self.0.list(),
+                    Some(resource) => self.2.list(resource),
+                    None => Err(format!("nobody expects {request}")),
+                };
+                list.map(String::into_bytes)
+            }
+            ("kubernetes", "get_resource") => {
+                let text = |key: &str| request[key].as_str().unwrap_or_default();
+                let resource = Resource::DataSources;
                 let wanted = json!({
-                    "api_version": "v1", "kind": "Node", "label_selector": null, "field_selector": null,
-                    "field_masks": ["status.nodeInfo.architecture"],
+                    "api_version": api_version(resource), "kind": resource.kind(), "name": text("name"),
+                    "namespace": text("namespace"), "disable_cache": false, "field_masks": resource.fields(),
                 });
                 if request != wanted {
                     return Err(format!("nobody expects {request}"));
                 }
-                self.0.list().map(String::into_bytes)
+                let object = self.2.data_source(text("namespace"), text("name"));
+                object.map(String::into_bytes)
             }
             ("kubernetes", "can_i") => {
-                let verb = request.pointer("/subject_access_review/resource_attributes/verb");
-                let verb = verb.and_then(Value::as_str).unwrap_or_default();
-                Ok(json!({"allowed": self.0.may(verb)})
+                let attributes = &request["subject_access_review"]["resource_attributes"];
+                let text = |key: &str| attributes[key].as_str().unwrap_or_default();
+                let mut resources = RESOURCES.into_iter();
+                let resource = resources.find(|resource| {
+                    resource.plural() == text("resource")
+                        && resource.group_version() == (text("group"), text("version"))
+                });
+                let permission = Permission {
+                    verb: text("verb"),
+                    resource: resource.ok_or_else(|| format!("nobody expects {request}"))?,
+                    namespace: attributes["namespace"].as_str(),
+                };
+                Ok(json!({"allowed": self.0.may(&permission)})
                     .to_string()
                     .into_bytes())
             }
@@ -62,8 +86,25 @@ impl HostCalls for CaseHost {
     }
 }
 
+/// What the policy asks for.
+const RESOURCES: [Resource; 4] = [
+    Resource::Nodes,
+    Resource::HyperConvergeds,
+    Resource::KubeVirts,
+    Resource::DataSources,
+];
+
+/// The only request for a list of these objects.
+fn list(resource: Resource) -> Value {
+    json!({
+        "api_version": api_version(resource), "kind": resource.kind(),
+        "field_masks": resource.fields(),
+    })
+}
+
 fn host(case: &Case) -> Arc<dyn HostCalls> {
-    Arc::new(CaseHost(case.cluster.clone(), case.images.clone()))
+    let (cluster, images) = (case.cluster.clone(), case.images.clone());
+    Arc::new(CaseHost(cluster, images, case.objects()))
 }
 
 /// Whether the object of a case is repaired if all repairs are on. Then it is accepted, and there is

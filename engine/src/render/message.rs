@@ -31,7 +31,7 @@ pub(super) fn message(object: &ObjectName<'_>, rules: &[Written<'_>]) -> String 
     let denying: Vec<&Written<'_>> = denying.collect();
     let all = count(&denying);
     let s = if all == 1 { "" } else { "s" };
-    let mut message = format!("HyperConverged {object}: {all} problem{s}");
+    let mut message = format!("{object}: {all} problem{s}");
     for (place, rule) in denying.iter().enumerate() {
         let paragraph = paragraph(rule);
         if message.len() + paragraph.len() > LIMIT - REST {
@@ -123,6 +123,7 @@ mod tests {
     #[test]
     fn a_message_is_whole_as_long_as_there_is_room_to_count_the_rest() {
         let object = ObjectName {
+            kind: "HyperConverged",
             namespace: "",
             name: "x",
         };

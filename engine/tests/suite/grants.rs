@@ -24,7 +24,9 @@ fn asked(status: Option<&str>) -> (Vec<String>, bool) {
     let report = engine::judge(payload().as_bytes(), &cluster);
     let calls = cluster.calls().into_iter().map(|call| match call {
         Call::Nodes => "nodes".to_owned(),
-        Call::CanI(account, verb) => format!("{}/{} {verb}", account.namespace, account.name),
+        Call::CanI(account, verb, _) => format!("{}/{} {verb}", account.namespace, account.name),
+        Call::List(resource) => resource.plural().to_owned(),
+        Call::DataSource(namespace, name) => format!("{namespace}/{name}"),
         Call::Manifest(image) | Call::ManifestAndConfig(image) => image,
     });
     let mut findings = report.findings.iter();
@@ -77,4 +79,81 @@ fn a_host_that_knows_no_permissions_is_asked_for_the_nodes() {
     let report = engine::judge(payload().as_bytes(), &Host);
     let message = report.message.unwrap_or_default();
     assert!(message.contains("no route to host"), "{message}");
+}
+
+/// What a cluster is asked for a VM whose boot disk is made from two DataSources, one pointing to the other.
+fn asked_for_a_vm(denied: &str) -> Vec<String> {
+    let yaml = format!("{{nodes: mixed, denied: [{denied}]}}");
+    let cluster = FakeCluster::of(&yaml_serde::from_str(&yaml).unwrap());
+    let payload = json!({"settings": {"serviceAccount": "kw/ps"}, "request": {
+        "kind": {"group": "kubevirt.io", "version": "v1", "kind": "VirtualMachine"},
+        "operation": "CREATE",
+        "object": {"metadata": {"name": "x", "namespace": "shop"}, "spec": {
+            "dataVolumeTemplates": [{"metadata": {"name": "root"}, "spec": {"sourceRef": {
+                "kind": "DataSource", "namespace": "kubevirt-os-images", "name": "fedora",
+            }}}],
+            "template": {"spec": {
+                "architecture": "amd64",
+                "volumes": [{"name": "root", "dataVolume": {"name": "root"}}],
+            }},
+        }},
+    }});
+    engine::judge(payload.to_string().as_bytes(), &cluster);
+    let calls = cluster.calls().into_iter().map(|call| match call {
+        Call::CanI(_, permission, namespace) => {
+            let namespace = namespace.map(|it| format!(" in {it}"));
+            format!("{permission}{}?", namespace.unwrap_or_default())
+        }
+        Call::List(resource) => resource.plural().to_owned(),
+        Call::DataSource(namespace, name) => format!("{namespace}/{name}"),
+        other => format!("{other:?}"),
+    });
+    calls.collect()
+}
+
+#[test]
+fn the_permissions_for_a_vm_are_checked_first() {
+    let lists = [
+        "list hyperconvergeds?",
+        "watch hyperconvergeds?",
+        "hyperconvergeds",
+        "list kubevirts?",
+        "watch kubevirts?",
+        "kubevirts",
+        "get datasources in kubevirt-os-images?",
+    ];
+    let sources = [
+        "kubevirt-os-images/fedora",
+        "get datasources in kubevirt-os-images?",
+        "kubevirt-os-images/fedora-amd64",
+    ];
+    assert_eq!(asked_for_a_vm(""), [&lists[..], &sources[..]].concat());
+    assert_eq!(asked_for_a_vm("get datasources"), lists);
+    assert_eq!(
+        asked_for_a_vm("watch hyperconvergeds")[..3],
+        [
+            "list hyperconvergeds?",
+            "watch hyperconvergeds?",
+            "list kubevirts?"
+        ]
+    );
+}
+
+#[test]
+fn a_vm_with_many_data_sources_asks_for_few() {
+    let cluster = FakeCluster::with_workers(&[]);
+    let template = |index: usize| {
+        json!({"metadata": {"name": "root"}, "spec": {"sourceRef": {
+            "kind": "DataSource", "namespace": "a", "name": format!("disk-{index}"),
+        }}})
+    };
+    let templates: Vec<_> = (0..1000).map(template).collect();
+    let payload = json!({"settings": {}, "request": {
+        "kind": {"group": "kubevirt.io", "version": "v1", "kind": "VirtualMachine"},
+        "operation": "CREATE",
+        "object": {"metadata": {"name": "x"}, "spec": {"dataVolumeTemplates": templates}},
+    }});
+    assert!(engine::judge(payload.to_string().as_bytes(), &cluster).allowed);
+    // Two lists, and sixteen DataSources.
+    assert_eq!(cluster.calls().len(), 18);
 }

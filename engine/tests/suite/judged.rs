@@ -35,7 +35,8 @@ fn every_field_that_a_rule_reads_is_judged() {
             if !is_judged(case, &before, &after) {
                 wrong.push(format!(
                     "{}: {} finds something else without {pointer}, but an update that removes it is accepted at \
-                     once. Add the field to JudgedFields (operators/src/hco/hyperconverged.rs).",
+                     once. Add the field to JudgedFields (operators/src/hco/hyperconverged.rs), or compare it in \
+                     VirtualMachine::is_judged_like.",
                     case.name, different[0].0
                 ));
             }
@@ -71,7 +72,7 @@ fn is_judged(case: &Case, before: &Value, after: &Value) -> bool {
     request["oldObject"] = before.clone();
     request["object"] = after.clone();
     let report = judge(case, &request);
-    report.multi_arch_import.is_some() || !report.allowed
+    report.multi_arch_import.is_some() || report.virtual_machine.is_some() || !report.allowed
 }
 
 fn judge(case: &Case, request: &Value) -> engine::Report {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use e2e_tests::{ClusterOf, FakeCluster, Images, Page, pages};
+use e2e_tests::{ClusterOf, FakeCluster, Images, Objects, Page, pages};
 use engine::Report;
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
@@ -21,11 +21,15 @@ const HEADINGS: [&str; 6] = [
 /// The cluster of a page; `unreachable` is one whose host lacks the permission.
 fn cluster_of(name: &str) -> FakeCluster {
     if name == "unreachable" {
-        return FakeCluster::returning(Err(
-            "error invoking host capability kubernetes.list_resources_all: Host error: Policy has not been \
-             granted access to Kubernetes v1/Node resources. The violation has been reported."
-                .to_owned(),
-        ));
+        let error = |resource: &str| {
+            format!(
+                "error invoking host capability kubernetes.list_resources_all: Host error: Policy has not been granted \
+                 access to Kubernetes {resource} resources. The violation has been reported."
+            )
+        };
+        let unreadable = [("KubeVirt".to_owned(), error("kubevirt.io/v1/KubeVirt"))];
+        let objects = Objects::default().with(&[], &unreadable.into());
+        return FakeCluster::returning(Err(error("v1/Node"))).with_objects(objects);
     }
     FakeCluster::of(&ClusterOf::Name(name.to_owned()))
 }

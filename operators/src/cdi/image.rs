@@ -5,7 +5,7 @@ mod index;
 use kubernetes::sorted::{Map, Set};
 use std::fmt;
 
-use kubernetes::json::{Json, Object, WrongType};
+use kubernetes::json::{Json, Object, Reading, WrongType};
 use kubernetes::text::{ascii_lower, behind};
 
 use crate::cdi::image::index::Index;
@@ -322,16 +322,18 @@ impl Single {
     fn read<'a>(answer: &Object<'a>) -> Result<Self, WrongType<'a>> {
         let config = answer.object("config");
         let labels = config.object("config").object("Labels");
-        let is_enabled = |label| Ok(labels.field(label).string()?.as_deref() == Some("1"));
-        let is_bootc = is_enabled("containers.bootc")? || is_enabled("ostree.bootable")?;
-        Ok(Self {
-            architecture: config.field("architecture").string()?.unwrap_or_default(),
+        let mut reading = Reading::default();
+        let mut labels_of = ["containers.bootc", "ostree.bootable"].into_iter();
+        let is_bootc = labels_of.any(|label| reading.text(&labels, label) == "1");
+        let read = Self {
+            architecture: reading.text(&config, "architecture"),
             kind: if is_bootc {
                 ImageKind::Bootc
             } else {
                 ImageKind::ContainerDisk
             },
-        })
+        };
+        reading.finish(read)
     }
 }
 

@@ -151,12 +151,8 @@ impl<'a> LocatedFields<'a> {
         let infra = reading.take(self::node_selector(&judged.infra_required));
         let hco = HyperConverged {
             version,
-            name: reading
-                .take(metadata.field("name").string())
-                .unwrap_or_default(),
-            namespace: reading
-                .take(metadata.field("namespace").string())
-                .unwrap_or_default(),
+            name: reading.text(&metadata, "name"),
+            namespace: reading.text(&metadata, "namespace"),
             import: ImportFields {
                 api_version: version,
                 field: reading.take(judged.import.boolean()),
@@ -202,17 +198,15 @@ impl<'a> LocatedFields<'a> {
 /// MIRRORS: hyperconverged-cluster-operator `controllers/hyperconverged/hyperconverged_controller.go`, `hcoVersionName`
 /// and `UpdateVersion`.
 fn operator_version(status: &Object<'_>) -> Option<String> {
-    let versions = status.field("versions").list(|_, item| {
-        let entry = item.object();
-        Ok((
-            entry.field("name").string()?,
-            entry.field("version").string()?,
-        ))
-    });
-    let operator = |(name, version): (Option<String>, Option<String>)| {
-        version.filter(|version| name.as_deref() == Some("operator") && !version.is_empty())
-    };
-    versions.ok()??.into_iter().find_map(operator)
+    let mut reading = Reading::default();
+    let entries = reading.objects(&status.field("versions"));
+    let versions: Vec<(String, String)> = entries
+        .iter()
+        .map(|entry| (reading.text(entry, "name"), reading.text(entry, "version")))
+        .collect();
+    let mut versions = reading.finish(versions).ok()?.into_iter();
+    let operator = versions.find(|(name, version)| name == "operator" && !version.is_empty());
+    operator.map(|(_, version)| version)
 }
 
 /// Whether HCO deploys SSP, and with it golden images, if the status shows it. A status that lists other resources and no
@@ -221,25 +215,25 @@ fn operator_version(status: &Object<'_>) -> Option<String> {
 /// MIRRORS: hyperconverged-cluster-operator controllers/operandhandler/operandHandler.go, `NewOperandHandler`: only on
 /// OpenShift, SSP is among the operands.
 fn deploys_ssp(status: &Object<'_>) -> Option<bool> {
-    let kinds = status
-        .field("relatedObjects")
-        .list(|_, item| item.object().field("kind").string());
-    let kinds = kinds.ok()?.unwrap_or_default();
-    if kinds.iter().flatten().any(|kind| kind == "SSP") {
+    let mut reading = Reading::default();
+    let objects = reading.objects(&status.field("relatedObjects"));
+    let mut has_ssp = false;
+    for object in &objects {
+        has_ssp |= reading.text(object, "kind") == "SSP";
+    }
+    reading.finish(()).ok()?;
+    if has_ssp {
         return Some(true);
     }
-    let conditions = status.field("conditions").list(|_, item| {
-        let condition = item.object();
-        Ok((
-            condition.field("type").string()?,
-            condition.field("status").string()?,
-        ))
-    });
-    let is_complete = |(kind, status): &(Option<String>, Option<String>)| {
-        kind.as_deref() == Some("ReconcileComplete") && status.as_deref() == Some("True")
-    };
-    let is_complete = conditions.ok()?.unwrap_or_default().iter().any(is_complete);
-    (is_complete && !kinds.is_empty()).then_some(false)
+    let mut reading = Reading::default();
+    let mut is_complete = false;
+    for condition in reading.objects(&status.field("conditions")) {
+        let kind = reading.text(&condition, "type");
+        let status = reading.text(&condition, "status");
+        is_complete |= kind == "ReconcileComplete" && status == "True";
+    }
+    reading.finish(()).ok()?;
+    (is_complete && !objects.is_empty()).then_some(false)
 }
 
 /// The `apiVersion` of an object, if it is present and readable.

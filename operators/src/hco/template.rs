@@ -1,6 +1,6 @@
 //! The entries of dataImportCronTemplates, in the spec and in the status.
 
-use kubernetes::json::{Field, Json, WrongType};
+use kubernetes::json::{Field, Json, Reading, WrongType};
 use kubernetes::text::ascii_lower;
 
 /// The annotation with the architectures of a template's image.
@@ -40,9 +40,10 @@ pub enum Enable {
 }
 
 /// Where the image of a template comes from.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub enum Source {
     /// The template has no spec.
+    #[default]
     NoSpec,
     /// There is a spec, but no `spec.template.spec.source`, which HCO requires for a common template.
     Missing,
@@ -58,12 +59,14 @@ impl<'a> Template<'a> {
         let template = item.object();
         let metadata = template.object("metadata");
         let annotations = metadata.object("annotations");
-        let enable = annotations.entry(ENABLE)?;
-        Ok(Self {
+        let mut reading = Reading::default();
+        let enable = reading.take(annotations.entry(ENABLE));
+        let source = Source::read(&template.field("spec"));
+        let read = Self {
             index,
             json: item.json_or_null(),
-            name: metadata.field("name").string()?.unwrap_or_default(),
-            architectures: annotations.entry(ARCHITECTURES)?,
+            name: reading.text(&metadata, "name"),
+            architectures: reading.take(annotations.entry(ARCHITECTURES)),
             enable: match enable {
                 None => Enable::Enabled,
                 Some(value) => match ascii_lower(&value).as_str() {
@@ -72,8 +75,9 @@ impl<'a> Template<'a> {
                     _ => Enable::Invalid(value),
                 },
             },
-            source: Source::read(&template.field("spec"))?,
-        })
+            source: reading.take(source),
+        };
+        reading.finish(read)
     }
 
     /// Whether HCO creates a golden image from the template.
@@ -139,16 +143,17 @@ impl Registry {
         let platform = registry.field("platform");
         // A platform without an architecture has an empty one, because it is a Go string.
         let has_platform = platform.is_present();
-        let architecture = platform.object().field("architecture").string()?;
+        let mut reading = Reading::default();
+        let architecture = reading.text(&platform.object(), "architecture");
         let read = Self {
-            url: registry.field("url").string()?,
-            image_stream: registry.field("imageStream").string()?,
-            pull_method: registry.field("pullMethod").string()?,
-            secret_ref: registry.field("secretRef").string()?,
-            cert_config_map: registry.field("certConfigMap").string()?,
-            platform_architecture: has_platform.then(|| architecture.unwrap_or_default()),
+            url: reading.string(&registry, "url"),
+            image_stream: reading.string(&registry, "imageStream"),
+            pull_method: reading.string(&registry, "pullMethod"),
+            secret_ref: reading.string(&registry, "secretRef"),
+            cert_config_map: reading.string(&registry, "certConfigMap"),
+            platform_architecture: has_platform.then_some(architecture),
         };
-        Ok(is_present.then_some(read))
+        reading.finish(Some(read).filter(|_| is_present))
     }
 }
 

@@ -94,7 +94,7 @@ impl fmt::Display for HcoVersion {
 }
 
 /// A number in front of anything else, as in `0-rc1`.
-fn leading_number(text: &str) -> Option<u32> {
+pub(crate) fn leading_number(text: &str) -> Option<u32> {
     let end = text.find(|character: char| !character.is_ascii_digit());
     text.get(..end.unwrap_or(text.len()))?.parse().ok()
 }

@@ -1,9 +1,8 @@
 //! The architecture of a VirtualMachine, and the nodes on which its launcher pod can run.
 
-use kubernetes::sorted::Map;
-
-use kubernetes::json::{Field, Json, Object, WrongType};
-use kubernetes::placement::ARCHITECTURE_LABEL;
+use kubernetes::json::{Json, Object, Reading, WrongType};
+use kubernetes::placement::{ARCHITECTURE_LABEL, Placement, node_affinity};
+use kubernetes::request::GroupVersionKind;
 
 use crate::ssp::architecture::is_known;
 
@@ -11,6 +10,11 @@ use crate::ssp::architecture::is_known;
 pub const DATA_SOURCE_ARCHITECTURE: &str = "template.kubevirt.io/architecture";
 /// The label of nodes that can run, or emulate, VMs of an architecture, which follows it.
 pub const VM_ARCHITECTURE: &str = "kubevirt.io/vm-arch-";
+
+/// Whether a request is about a VirtualMachine.
+pub fn is_virtual_machine(kind: &GroupVersionKind) -> bool {
+    kind.group == "kubevirt.io" && kind.version == "v1" && kind.kind == "VirtualMachine"
+}
 
 /// The fields of a VirtualMachine that decide about its architecture.
 #[derive(Debug)]
@@ -21,10 +25,16 @@ pub struct VirtualMachine {
     pub namespace: String,
     /// `spec.template.spec.architecture`, empty if it is not stated.
     pub architecture: String,
-    /// `spec.template.spec.nodeSelector`.
-    pub node_selector: Map<String, String>,
+    /// The value of `kubernetes.io/arch` in its nodeSelector.
+    pub node_selector: Option<String>,
+    /// Its node affinity.
+    pub affinity: Placement,
     /// The DataSources that its dataVolumeTemplates name, in their order.
     pub data_sources: Vec<SourceRef>,
+    /// The index in `data_sources` of the one that its boot disk is made from.
+    pub boot_source: Option<usize>,
+    /// Whether it is being deleted.
+    pub is_being_deleted: bool,
 }
 
 /// A reference to a DataSource.
@@ -60,6 +70,31 @@ pub enum Reason {
     Default,
 }
 
+impl DataSource {
+    /// Reads a DataSource.
+    ///
+    /// # Errors
+    ///
+    /// A field has another type than CDI's schema says.
+    pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
+        let object = Object::root(json);
+        let labels = object.object("metadata").object("labels");
+        let target = object.object("spec").object("source").field("dataSource");
+        let is_pointer = target.is_present();
+        let target = target.object();
+        let mut reading = Reading::default();
+        let (namespace, name) = (
+            reading.text(&target, "namespace"),
+            reading.text(&target, "name"),
+        );
+        let read = Self {
+            architecture_label: reading.take(labels.entry(DATA_SOURCE_ARCHITECTURE)),
+            points_to: is_pointer.then_some((namespace, name)),
+        };
+        reading.finish(read)
+    }
+}
+
 impl Reason {
     /// As in the report.
     pub fn name(&self) -> &'static str {
@@ -82,21 +117,49 @@ impl VirtualMachine {
         let metadata = machine.object("metadata");
         let spec = machine.object("spec");
         let instance = spec.object("template").object("spec");
-        let namespace = metadata.field("namespace").string()?.unwrap_or_default();
-        let mut node_selector = Map::new();
-        for (key, value) in instance.object("nodeSelector").fields()? {
-            node_selector.insert(key.into_owned(), value.string()?.unwrap_or_default());
+        let mut reading = Reading::default();
+        let namespace = reading.text(&metadata, "namespace");
+        let mut data_sources = Vec::new();
+        let templates = reading.objects(&spec.field("dataVolumeTemplates"));
+        for (index, template) in templates.iter().enumerate() {
+            data_sources.extend(SourceRef::read(&mut reading, index, template, &namespace));
         }
-        let volumes = spec
-            .field("dataVolumeTemplates")
-            .list(|index, volume| SourceRef::read(index, &volume, &namespace))?;
-        Ok(Self {
-            name: metadata.field("name").string()?.unwrap_or_default(),
-            architecture: instance.field("architecture").string()?.unwrap_or_default(),
-            node_selector,
-            data_sources: volumes.unwrap_or_default().into_iter().flatten().collect(),
+        let boot_volume = boot_volume(&mut reading, &instance);
+        let mut sources = data_sources.iter();
+        let affinity = instance.object("affinity").field("nodeAffinity");
+        let affinity = reading.take(node_affinity(&affinity));
+        let read = Self {
+            name: reading.text(&metadata, "name"),
+            architecture: reading.text(&instance, "architecture"),
+            node_selector: reading.take(instance.object("nodeSelector").entry(ARCHITECTURE_LABEL)),
+            affinity: Placement::parse([], affinity),
+            boot_source: sources.position(|source| source.volume == boot_volume),
+            is_being_deleted: !reading.text(&metadata, "deletionTimestamp").is_empty(),
             namespace,
-        })
+            data_sources,
+        };
+        reading.finish(read)
+    }
+
+    /// The DataSource that the boot disk is made from.
+    pub fn boot_data_source(&self) -> Option<&SourceRef> {
+        self.data_sources.get(self.boot_source?)
+    }
+
+    /// Whether everything that is judged is the same in another VirtualMachine, without regard to what KubeVirt adds.
+    pub fn is_judged_like(&self, other: &Self) -> bool {
+        self.architecture == other.architecture
+            && self.is_placed_like(other)
+            && (!self.architecture.is_empty() || self.data_sources == other.data_sources)
+    }
+
+    /// Whether the boot disk and the placement are the same in another VirtualMachine.
+    pub fn is_placed_like(&self, other: &Self) -> bool {
+        let is_same = match (self.boot_data_source(), other.boot_data_source()) {
+            (Some(one), Some(other)) => one.namespace == other.namespace && one.name == other.name,
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        self.node_selector == other.node_selector && self.affinity == other.affinity && is_same
     }
 
     /// The architecture that KubeVirt's mutating webhook writes, and why.
@@ -114,16 +177,7 @@ impl VirtualMachine {
             return (self.architecture.clone(), Reason::Explicit);
         }
         for (index, reference) in self.data_sources.iter().enumerate() {
-            let labelled = data_source(&reference.namespace, &reference.name)
-                .and_then(|found| match found.points_to {
-                    // The API server refuses a request without a namespace.
-                    Some((namespace, _)) if namespace.is_empty() => None,
-                    Some((namespace, name)) => data_source(&namespace, &name),
-                    None => Some(found),
-                })
-                .and_then(|found| found.architecture_label)
-                .filter(|label| is_known(label));
-            if let Some(architecture) = labelled {
+            if let Some(architecture) = reference.label(&mut data_source) {
                 return (architecture, Reason::DataSource(index));
             }
         }
@@ -136,7 +190,6 @@ impl VirtualMachine {
     /// of the VM is copied over the one for its architecture; template.go, `RenderLaunchManifest`, for the gate
     /// `CrossArchitectureVirtualization`.
     pub fn launcher(&self, architecture: &str, is_cross_architecture: bool) -> Launcher {
-        let own = self.node_selector.get(ARCHITECTURE_LABEL);
         if is_cross_architecture && !architecture.is_empty() {
             return Launcher {
                 architecture: None,
@@ -145,7 +198,7 @@ impl VirtualMachine {
         }
         let lower = (!architecture.is_empty()).then(|| lower(architecture));
         Launcher {
-            architecture: own.cloned().or(lower),
+            architecture: self.node_selector.clone().or(lower),
             vm_architecture: None,
         }
     }
@@ -169,32 +222,74 @@ pub fn is_refused(architecture: &str) -> bool {
     !is_known(architecture)
 }
 
-impl SourceRef {
-    fn read<'a>(
-        index: usize,
-        volume: &Field<'a>,
-        namespace: &str,
-    ) -> Result<Option<Self>, WrongType<'a>> {
-        let template = volume.object();
-        let reference = template.object("spec").object("sourceRef");
-        let kind = reference.field("kind").string()?.unwrap_or_default();
-        let name = reference.field("name").string()?.unwrap_or_default();
-        let own = reference.field("namespace").string()?;
-        if !is_data_source(&kind) {
-            return Ok(None);
+/// The name of the dataVolumeTemplate of the disk from which a VM boots: the disk with the lowest boot order, else the
+/// first disk, else the first volume, because KubeVirt adds a disk for each volume without one.
+///
+/// MIRRORS: kubevirt pkg/virt-launcher/virtwrap/converter/storage/disk.go for the boot order; pkg/defaults/defaults.go,
+/// `setDefaultVolumeDisk`.
+fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> String {
+    let disks = instance.object("domain").object("devices").field("disks");
+    // Of several equal orders, the first one.
+    let mut boot: Option<(i64, String)> = None;
+    for disk in reading.objects(&disks) {
+        let order = reading.take(disk.field("bootOrder").integer());
+        let order = order.unwrap_or(i64::MAX);
+        let name = reading.text(&disk, "name");
+        if boot.as_ref().is_none_or(|(first, _)| order < *first) {
+            boot = Some((order, name));
         }
-        Ok(Some(Self {
+    }
+    let boot = boot.map(|(_, name)| name);
+    for volume in reading.objects(&instance.field("volumes")) {
+        let name = reading.text(&volume, "name");
+        if boot.as_ref().is_none_or(|boot| *boot == name) {
+            let data_volume = reading.text(&volume.object("dataVolume"), "name");
+            let claim = volume.object("persistentVolumeClaim");
+            return match data_volume.as_str() {
+                "" => reading.text(&claim, "claimName"),
+                _ => data_volume,
+            };
+        }
+    }
+    String::new()
+}
+
+impl SourceRef {
+    /// The architecture in the label of the DataSource, or of the one that it points to, if KubeVirt supports it.
+    ///
+    /// MIRRORS: kubevirt pkg/defaults/defaults.go, `setDefaultArchitectureFromDataSource`.
+    pub fn label(
+        &self,
+        mut data_source: impl FnMut(&str, &str) -> Option<DataSource>,
+    ) -> Option<String> {
+        let found = data_source(&self.namespace, &self.name)?;
+        let found = match found.points_to {
+            // The API server refuses a request without a namespace.
+            Some((namespace, _)) if namespace.is_empty() => None,
+            Some((namespace, name)) => data_source(&namespace, &name),
+            None => Some(found),
+        };
+        found?.architecture_label.filter(|label| is_known(label))
+    }
+
+    fn read<'a>(
+        reading: &mut Reading<'a>,
+        index: usize,
+        template: &Object<'a>,
+        namespace: &str,
+    ) -> Option<Self> {
+        let reference = template.object("spec").object("sourceRef");
+        let own = reading.text(&reference, "namespace");
+        let source = Self {
             index,
-            volume: template
-                .object("metadata")
-                .field("name")
-                .string()?
-                .unwrap_or_default(),
-            namespace: own
-                .filter(|own| !own.is_empty())
-                .unwrap_or_else(|| namespace.to_owned()),
-            name,
-        }))
+            volume: reading.text(&template.object("metadata"), "name"),
+            namespace: match own.as_str() {
+                "" => namespace.to_owned(),
+                _ => own,
+            },
+            name: reading.text(&reference, "name"),
+        };
+        is_data_source(&reading.text(&reference, "kind")).then_some(source)
     }
 }
 

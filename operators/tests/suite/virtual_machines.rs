@@ -5,7 +5,7 @@ use std::io::Read;
 
 use kubernetes::json::Json;
 use operators::kubevirt::virtual_machine::{
-    DATA_SOURCE_ARCHITECTURE, DataSource, VM_ARCHITECTURE, VirtualMachine, is_refused,
+    DataSource, VM_ARCHITECTURE, VirtualMachine, is_refused,
 };
 use serde_json::{Value, json};
 
@@ -84,18 +84,52 @@ fn data_sources(list: &Value) -> BTreeMap<(String, String), DataSource> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let sources = list.as_array().unwrap().iter().map(|source| {
         let metadata = &source["metadata"];
-        let target = &source["spec"]["source"]["dataSource"];
-        let label = &metadata["labels"][DATA_SOURCE_ARCHITECTURE];
-        let source = DataSource {
-            architecture_label: label.as_str().map(str::to_owned),
-            points_to: target
-                .is_object()
-                .then(|| (text(&target["namespace"]), text(&target["name"]))),
-        };
+        let json = source.to_string();
         (
             (text(&metadata["namespace"]), text(&metadata["name"])),
-            source,
+            DataSource::read(Json::parse(json.as_bytes()).unwrap()).unwrap(),
         )
     });
     sources.collect()
+}
+
+/// The DataSource of the boot disk of a VM with these disks and volumes. Each dataVolumeTemplate is made from the
+/// DataSource of its name.
+fn boots_from(disks: &Value, volumes: &Value) -> Option<String> {
+    let template = |name: &str| json!({"metadata": {"name": name}, "spec": {"sourceRef": {"kind": "DataSource", "name": name}}});
+    let machine = json!({"spec": {
+        "dataVolumeTemplates": [template("data"), template("root")],
+        "template": {"spec": {"domain": {"devices": {"disks": disks}}, "volumes": volumes}},
+    }});
+    let text = machine.to_string();
+    let machine = VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap();
+    machine.boot_data_source().map(|source| source.name.clone())
+}
+
+#[test]
+fn the_boot_disk_is_the_one_with_the_lowest_order_else_the_first() {
+    let volumes = json!([
+        {"name": "b", "dataVolume": {"name": "data"}},
+        {"name": "a", "persistentVolumeClaim": {"claimName": "root"}},
+        {"name": "c", "cloudInitNoCloud": {}},
+    ]);
+    let root = Some("root".to_owned());
+    let data = Some("data".to_owned());
+    assert_eq!(
+        boots_from(&json!([{"name": "a"}, {"name": "b"}]), &volumes),
+        root
+    );
+    assert_eq!(
+        boots_from(
+            &json!([{"name": "a"}, {"name": "b", "bootOrder": 2}]),
+            &volumes
+        ),
+        data
+    );
+    let both = json!([{"name": "b", "bootOrder": 2}, {"name": "a", "bootOrder": 1}]);
+    assert_eq!(boots_from(&both, &volumes), root);
+    // KubeVirt adds disks for the volumes.
+    assert_eq!(boots_from(&json!(null), &volumes), data);
+    assert_eq!(boots_from(&json!([{"name": "c"}]), &volumes), None);
+    assert_eq!(boots_from(&json!([{"name": "x"}]), &volumes), None);
 }

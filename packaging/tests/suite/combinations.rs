@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cel::{Context, Program};
+use engine::Resource;
+use packaging::Metadata;
 use serde_json::{Value, json};
 
 use crate::manifests::{crd, documents, kustomize, mistakes, one, policies, policy, schema};
@@ -34,7 +36,7 @@ const PLATFORMS: [(&str, &str, &str, &str); 3] = [
 ];
 
 /// The components for users. Each overlay includes another one, the dedicated `PolicyServer`.
-const COMPONENTS: [&str; 7] = [
+const COMPONENTS: [&str; 8] = [
     "break-glass",
     "fail-closed",
     "images",
@@ -42,6 +44,7 @@ const COMPONENTS: [&str; 7] = [
     "protect",
     "repair",
     "v1beta1-only",
+    "virtual-machines",
 ];
 
 const BREAK_GLASS: &str = "hco-architecture-guard-break-glass";
@@ -226,11 +229,18 @@ fn fits_together(
     if has("repair") {
         wanted.push("hco-architecture-guard-repair");
     }
-    let found: Vec<&Value> = policies(manifests)
-        .map(|it| &it["metadata"]["name"])
+    if has("virtual-machines") {
+        wanted.push(VIRTUAL_MACHINES);
+    }
+    let mut found: Vec<&str> = policies(manifests)
+        .map(|it| it["metadata"]["name"].as_str().unwrap())
         .collect();
+    found.sort_unstable();
     assert_eq!(found, wanted, "{what}");
-    for policy in policies(manifests) {
+    if has("virtual-machines") {
+        the_policy_for_virtual_machines_warns(manifests, &what);
+    }
+    for policy in policies(manifests).filter(is_about_hyperconverged) {
         let spec = &policy["spec"];
         let what = format!("{what}: {}", policy["metadata"]["name"]);
         let settings = &spec["settings"];
@@ -300,9 +310,78 @@ fn fits_together(
     );
 }
 
+const VIRTUAL_MACHINES: &str = "hco-architecture-guard-vms";
+
+fn is_about_hyperconverged(policy: &&Value) -> bool {
+    policy["metadata"]["name"] != VIRTUAL_MACHINES
+}
+
+/// No other component changes the policy for VirtualMachines, and its service account can read what it needs.
+fn the_policy_for_virtual_machines_warns(manifests: &[Value], what: &str) {
+    let is_named = |it: &&Value| it["metadata"]["name"] == VIRTUAL_MACHINES;
+    let spec = &policies(manifests).find(is_named).unwrap()["spec"];
+    let first = &policy(manifests)["spec"];
+    for same in ["module", "policyServer"] {
+        assert_eq!(spec[same], first[same], "{what}: {same}");
+    }
+    let account = &first["settings"]["serviceAccount"];
+    let settings = json!({"denialsAsWarnings": true, "serviceAccount": account});
+    assert_eq!(spec["settings"], settings, "{what}");
+    assert_eq!(spec["mode"], "monitor", "{what}");
+    assert_eq!(spec["failurePolicy"], "Ignore", "{what}");
+    assert_eq!(spec["backgroundAudit"], false, "{what}");
+    assert_eq!(spec["namespaceSelector"], Value::Null, "{what}");
+    let rules = json!([{
+        "apiGroups": ["kubevirt.io"], "apiVersions": ["v1"], "resources": ["virtualmachines"],
+        "operations": ["CREATE", "UPDATE"],
+    }]);
+    assert_eq!(spec["rules"], rules, "{what}");
+
+    let roles = manifests.iter().filter(is_named);
+    let of = |kind: &str| roles.clone().find(|it| it["kind"] == kind).unwrap();
+    let all = "hco-architecture-guard-nodes";
+    let nodes = manifests
+        .iter()
+        .find(|it| it["kind"] == "ClusterRoleBinding" && it["metadata"]["name"] == all);
+    assert_eq!(
+        of("ClusterRoleBinding")["subjects"],
+        nodes.unwrap()["subjects"],
+        "{what}"
+    );
+    let (mut granted, mut resources) = (Vec::new(), Vec::new());
+    for resource in [
+        Resource::HyperConvergeds,
+        Resource::KubeVirts,
+        Resource::DataSources,
+    ] {
+        let (group, version) = resource.group_version();
+        let verbs = match resource {
+            Resource::DataSources => json!(["get"]),
+            _ => json!(["list", "watch"]),
+        };
+        granted
+            .push(json!({"apiGroups": [group], "resources": [resource.plural()], "verbs": verbs}));
+        let api_version = format!("{group}/{version}");
+        resources.push(json!({"apiVersion": api_version, "kind": resource.kind()}));
+    }
+    assert_eq!(of("ClusterRole")["rules"], Value::from(granted), "{what}");
+    assert_eq!(
+        spec["contextAwareResources"],
+        Value::from(resources.clone()),
+        "{what}"
+    );
+    // The metadata has what all policies together need.
+    let metadata = Metadata::parse(&text("policy-metadata.yml")).unwrap();
+    let all = serde_json::to_value(&metadata.context_aware_resources).unwrap();
+    let all = all.as_array().unwrap();
+    assert!(resources.iter().all(|it| all.contains(it)), "{what}");
+    assert_eq!(all.len(), resources.len() + 1, "{what}");
+}
+
 /// Except for what repairs need.
 fn the_repairing_policy_is_the_same(manifests: &[Value], what: &str) {
-    let mut all: Vec<Value> = policies(manifests).cloned().collect();
+    let policies = policies(manifests).filter(is_about_hyperconverged);
+    let mut all: Vec<Value> = policies.cloned().collect();
     for policy in &mut all {
         let settings = policy["spec"]["settings"].as_object_mut().unwrap();
         settings.remove("repair");

@@ -245,7 +245,10 @@ fn the_examples_of_the_rules_are_valid_by_the_crd() {
         {
             let object = documents(text).remove(0);
             let version = object["apiVersion"].as_str().unwrap();
-            let version = version.trim_start_matches("hco.kubevirt.io/");
+            // KubeVirt's CRD is not here.
+            let Some(version) = version.strip_prefix("hco.kubevirt.io/") else {
+                continue;
+            };
             let schema = &schema(&crd, version)["properties"]["spec"];
             for mistake in mistakes(schema, &object["spec"]) {
                 found.insert(format!("{}: {mistake}", page.id));

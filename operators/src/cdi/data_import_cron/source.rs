@@ -1,6 +1,6 @@
 //! The source of a `DataImportCron`.
 
-use kubernetes::json::{Field, Object, WrongType};
+use kubernetes::json::{Field, Object, Reading, WrongType};
 
 use crate::cdi::data_import_cron::{Refusal, url};
 
@@ -34,11 +34,12 @@ struct Pvc {
 impl Pvc {
     fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let pvc = field.object();
+        let mut reading = Reading::default();
         let read = Self {
-            namespace: pvc.field("namespace").string()?.unwrap_or_default(),
-            name: pvc.field("name").string()?.unwrap_or_default(),
+            namespace: reading.text(&pvc, "namespace"),
+            name: reading.text(&pvc, "name"),
         };
-        Ok(field.is_present().then_some(read))
+        reading.finish(Some(read).filter(|_| field.is_present()))
     }
 }
 
@@ -84,12 +85,13 @@ impl Source {
 impl Registry {
     fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let registry = field.object();
+        let mut reading = Reading::default();
         let read = Self {
-            url: registry.field("url").string()?,
-            image_stream: registry.field("imageStream").string()?,
-            pull_method: registry.field("pullMethod").string()?,
+            url: reading.string(&registry, "url"),
+            image_stream: reading.string(&registry, "imageStream"),
+            pull_method: reading.string(&registry, "pullMethod"),
         };
-        Ok(field.is_present().then_some(read))
+        reading.finish(Some(read).filter(|_| field.is_present()))
     }
 
     /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/util.go, validateDataVolumeSourceRegistry.

@@ -3,7 +3,7 @@
 use kubernetes::sorted::Map;
 use std::borrow::Cow;
 
-use kubernetes::json::{Field, Object, WrongType};
+use kubernetes::json::{Field, Object, Reading, WrongType};
 use kubernetes::quantity::Quantity;
 
 /// The spec of a `DataImportCron`.
@@ -34,16 +34,17 @@ impl<'a> Spec<'a> {
     ///
     /// A field has another type, which HCO's schema rejects.
     pub fn read(spec: &Object<'a>) -> Result<Self, WrongType<'a>> {
-        let managed_data_source = spec.field("managedDataSource").string()?;
-        Ok(Self {
-            schedule: spec.field("schedule").string()?.unwrap_or_default(),
-            managed_data_source: managed_data_source.unwrap_or_default(),
-            retention_policy: spec.field("retentionPolicy").string()?,
-            imports_to_keep: spec.field("importsToKeep").integer()?,
-            garbage_collect: spec.field("garbageCollect").string()?,
-            service_account_name: spec.field("serviceAccountName").string()?,
+        let mut reading = Reading::default();
+        let read = Self {
+            managed_data_source: reading.text(spec, "managedDataSource"),
+            schedule: reading.text(spec, "schedule"),
+            retention_policy: reading.string(spec, "retentionPolicy"),
+            imports_to_keep: reading.take(spec.field("importsToKeep").integer()),
+            garbage_collect: reading.string(spec, "garbageCollect"),
+            service_account_name: reading.string(spec, "serviceAccountName"),
             template: spec.field("template"),
-        })
+        };
+        reading.finish(read)
     }
 
     /// The spec of the `DataVolume` of an import.

@@ -2,7 +2,7 @@
 
 use kubernetes::sorted::Set;
 
-use kubernetes::json::{Field, Object, WrongType};
+use kubernetes::json::{Field, Object, Reading, WrongType};
 
 /// An index, also one in Docker's format.
 pub(super) struct Index {
@@ -28,19 +28,21 @@ impl Index {
     /// Reads a manifest; `None` if it is that of a single image.
     pub(super) fn read<'a>(manifest: &Object<'a>) -> Result<Option<Self>, WrongType<'a>> {
         const DOCKER: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
-        let is_docker = manifest.field("mediaType").string()?.as_deref() == Some(DOCKER);
-        let entries = manifest.field("manifests").list(|_, entry| {
-            let entry = entry.object();
+        let mut reading = Reading::default();
+        let is_docker = reading.text(manifest, "mediaType") == DOCKER;
+        let list = manifest.field("manifests");
+        let mut entries = Vec::new();
+        for entry in reading.objects(&list) {
             let annotations = entry.object("annotations");
-            let zstd = annotations.field("io.github.containers.compression.zstd");
-            let platform = Platform::read(&entry.field("platform"))?;
-            Ok(Entry {
-                digest: entry.field("digest").string()?.unwrap_or_default(),
+            let zstd = reading.text(&annotations, "io.github.containers.compression.zstd");
+            let platform = Platform::read(&mut reading, &entry.field("platform"));
+            entries.push(Entry {
+                digest: reading.text(&entry, "digest"),
                 platform: platform.or(is_docker.then_some(Platform::NONE)),
-                is_zstd: !is_docker && zstd.string()?.as_deref() == Some("true"),
-            })
-        })?;
-        Ok(entries.map(|entries| Self { entries }))
+                is_zstd: !is_docker && zstd == "true",
+            });
+        }
+        reading.finish(list.is_present().then_some(Self { entries }))
     }
 
     /// The architectures that the index lists for Linux. Attestations have the architecture and operating system
@@ -93,14 +95,14 @@ impl Platform {
         variant: String::new(),
     };
 
-    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+    fn read<'a>(reading: &mut Reading<'a>, field: &Field<'a>) -> Option<Self> {
         let platform = field.object();
         let read = Self {
-            system: platform.field("os").string()?.unwrap_or_default(),
-            architecture: platform.field("architecture").string()?.unwrap_or_default(),
-            variant: platform.field("variant").string()?.unwrap_or_default(),
+            system: reading.text(&platform, "os"),
+            architecture: reading.text(&platform, "architecture"),
+            variant: reading.text(&platform, "variant"),
         };
-        Ok(field.is_present().then_some(read))
+        field.is_present().then_some(read)
     }
 
     /// How well the platform fits an architecture for which no variant is requested: less is better.

@@ -1,0 +1,165 @@
+//! A VirtualMachine, as the rules about it see it.
+
+use kubernetes::edit::{Edit, Edits};
+use kubernetes::json::{Json, Object};
+use kubernetes::path::FieldPath;
+use kubernetes::placement::ARCHITECTURE_LABEL;
+use kubernetes::text::escape;
+use operators::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, VirtualMachine};
+use operators::ssp::architecture::{Architecture, KNOWN};
+
+use crate::context::Context;
+use crate::finding::Finding;
+use crate::remedy::Remedy;
+
+/// The check of a rule about VirtualMachines, which has one finding at most.
+pub(crate) type MachineCheck = fn(&Machine<'_>) -> Option<MachineFinding>;
+
+/// A finding about a VirtualMachine.
+pub(crate) struct MachineFinding {
+    /// What distinguishes it from another finding of the rule.
+    pub(crate) identity: String,
+    pub(crate) finding: Finding<'static>,
+    /// The recommended one first.
+    pub(crate) remedies: Vec<Remedy>,
+}
+
+/// A VirtualMachine, and what KubeVirt makes of it.
+pub(crate) struct Machine<'a> {
+    pub(crate) vm: &'a VirtualMachine,
+    /// The object as it was sent.
+    object: Json<'a>,
+    pub(crate) context: &'a Context<'a>,
+    /// The architecture that it gets; empty if it is unknown.
+    pub(crate) architecture: String,
+    pub(crate) reason: Reason,
+    pub(crate) launcher: Launcher,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(vm: &'a VirtualMachine, object: Json<'a>, context: &'a Context<'a>) -> Self {
+        let kubevirt = &context.kubevirt;
+        let default = &kubevirt.default_architecture;
+        let (architecture, reason) = vm.resolve(default, |namespace, name| {
+            kubevirt
+                .reads_labels()
+                .then(|| context.data_source(namespace, name))?
+        });
+        Self {
+            launcher: vm.launcher(&architecture, kubevirt.is_cross_architecture),
+            vm,
+            object,
+            context,
+            architecture,
+            reason,
+        }
+    }
+
+    /// The DataSource of the boot disk, and its architecture.
+    pub(crate) fn boot_source(&self) -> Option<(&'a SourceRef, String)> {
+        let source = self.vm.boot_data_source()?;
+        let label = source.label(|namespace, name| self.context.data_source(namespace, name))?;
+        Some((source, label))
+    }
+
+    /// Whether a workload node can run VMs of an architecture; `None` if the workload architectures are unknown.
+    pub(crate) fn is_available(&self, architecture: &str) -> Option<bool> {
+        let mut workload = self.context.workload.as_ref()?.iter();
+        Some(workload.any(|node| self.context.kubevirt.can_run(architecture, node)))
+    }
+
+    /// The path of a field of the VM's template.
+    pub(crate) fn path(keys: &[&'static str]) -> FieldPath {
+        FieldPath::of(&["spec", "template", "spec"]).keys(keys)
+    }
+
+    /// The path of the architecture in the nodeSelector.
+    pub(crate) fn selector_path() -> FieldPath {
+        Self::path(&["nodeSelector", ARCHITECTURE_LABEL])
+    }
+
+    /// Give the VM this architecture, and the nodeSelector too. A person has to confirm it.
+    pub(crate) fn set_architecture(&self, architecture: &str) -> Remedy {
+        let instance = Object::root(self.object).object("spec").object("template");
+        let field = instance.object("spec").field("architecture");
+        let edits = Edits::default().set(&field, architecture);
+        let selector = self.vm.node_selector.as_deref();
+        let edits = match selector {
+            Some(selector) if selector != architecture => {
+                edits.replace(Self::selector_path(), architecture)
+            }
+            _ => edits,
+        };
+        Remedy::edits(format!("use {architecture}"), edits.finish())
+    }
+
+    /// Use the DataSource with the same image for this architecture, if there is one. SSP and CDI add the architecture to
+    /// the name.
+    pub(crate) fn replace_source(&self, source: &SourceRef, architecture: &str) -> Option<Remedy> {
+        let architecture = Architecture::parse(architecture)?;
+        let found = self.context.data_source(&source.namespace, &source.name)?;
+        let (namespace, name) = found
+            .points_to
+            .unwrap_or_else(|| (source.namespace.clone(), source.name.clone()));
+        let base = Architecture::ALL.into_iter().find_map(|it| {
+            let base = name.strip_suffix(it.name())?;
+            base.strip_suffix('-')
+        });
+        let name = architecture.suffixed(base.unwrap_or(&name));
+        let label = self
+            .context
+            .data_source(&namespace, &name)?
+            .architecture_label?;
+        if label != architecture.name() {
+            return None;
+        }
+        let path = FieldPath::of(&["spec", "dataVolumeTemplates"]).index(source.index);
+        let path = path.keys(&["spec", "sourceRef"]);
+        let mut edits = Edits::default().replace(path.key("name"), name.as_str());
+        if namespace != source.namespace {
+            edits = edits.add(path.key("namespace"), namespace.as_str());
+        }
+        let summary = ["use the DataSource for ", architecture.name()].concat();
+        Some(Remedy::edits(summary, edits.finish()))
+    }
+
+    /// The architectures that the VM could have instead: those that KubeVirt supports, and that a workload node has.
+    pub(crate) fn others(&self) -> Vec<&'static str> {
+        let mut others = KNOWN.to_vec();
+        let workload = self.context.workload.as_ref();
+        let has = |name: &str| workload.is_some_and(|names| names.contains(name));
+        others.retain(|name| *name != self.architecture && has(name));
+        others
+    }
+
+    /// The architecture for users.
+    pub(crate) fn shown(&self) -> String {
+        escape(&self.architecture, 32)
+    }
+}
+
+impl MachineFinding {
+    /// The fact consists of several parts.
+    #[inline(never)]
+    pub(crate) fn new(
+        identity: &[&str],
+        path: FieldPath,
+        fact: &[&str],
+        remedies: Vec<Remedy>,
+    ) -> Self {
+        Self {
+            identity: identity.concat(),
+            finding: Finding {
+                path,
+                fact: fact.concat(),
+                fixes: Vec::new(),
+            },
+            remedies,
+        }
+    }
+}
+
+/// Remove the value of the nodeSelector.
+pub(crate) fn remove_selector() -> Vec<Edit> {
+    Edits::default().remove(Machine::selector_path()).finish()
+}

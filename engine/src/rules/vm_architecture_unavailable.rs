@@ -1,0 +1,48 @@
+//! See `vm-architecture-unavailable.md`.
+
+use operators::kubevirt::virtual_machine::is_refused;
+
+use crate::machine::{Machine, MachineFinding};
+use crate::remedy::Remedy;
+use crate::words::names;
+
+pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
+    let architecture = machine.architecture.as_str();
+    let workload = machine.context.workload.as_ref()?;
+    let is_refused = is_refused(architecture);
+    if architecture.is_empty() || (machine.is_available(architecture)? && !is_refused) {
+        return None;
+    }
+    let (shown, have) = (machine.shown(), names(workload));
+    let refused = [
+        "KubeVirt does not support the VM's architecture ",
+        &shown,
+        ": the VM does not start.",
+    ];
+    let missing = [
+        "No workload node has the VM's architecture ",
+        &shown,
+        " (they have ",
+        &have,
+        "): the VM does not start until one has it.",
+    ];
+    let fact: &[&str] = if is_refused { &refused } else { &missing };
+    let mut remedies = Vec::new();
+    // A disk for another architecture would not boot.
+    let boot = machine.boot_source().map(|(_, label)| label);
+    for other in machine.others() {
+        let place = if boot.as_deref() == Some(other) {
+            0
+        } else {
+            remedies.len()
+        };
+        remedies.insert(place, machine.set_architecture(other));
+    }
+    remedies.push(Remedy::advice(if is_refused {
+        "use an architecture that KubeVirt supports"
+    } else {
+        "add a workload node with the VM's architecture"
+    }));
+    let path = Machine::path(&["architecture"]);
+    Some(MachineFinding::new(&[architecture], path, fact, remedies))
+}

@@ -1,0 +1,84 @@
+//! See `vm-placement-contradicts.md`.
+
+use kubernetes::placement::{ARCHITECTURE_LABEL, REQUIRED};
+use kubernetes::text::{ascii_lower, escape};
+use operators::kubevirt::virtual_machine::is_refused;
+use operators::ssp::architecture::{KNOWN, is_known};
+
+use crate::machine::{Machine, MachineFinding, remove_selector};
+use crate::remedy::Remedy;
+
+pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
+    let architecture = &machine.architecture;
+    // What KubeVirt does not support is the problem of another rule.
+    if architecture.is_empty() || is_refused(architecture) {
+        return None;
+    }
+    let kubevirt = &machine.context.kubevirt;
+    let own = machine.vm.node_selector.as_deref();
+    // With emulation, KubeVirt removes the label from the nodeSelector.
+    let own =
+        own.filter(|own| !kubevirt.is_cross_architecture && *own != ascii_lower(architecture));
+    if let Some(own) = own {
+        return Some(selector(machine, own));
+    }
+    let mut nodes = KNOWN.into_iter();
+    let excludes = |node| {
+        machine
+            .vm
+            .affinity
+            .affinity_excludes(ARCHITECTURE_LABEL, node)
+    };
+    nodes
+        .all(|node| !kubevirt.can_run(architecture, node) || excludes(node))
+        .then(|| affinity(machine))
+}
+
+fn selector(machine: &Machine<'_>, own: &str) -> MachineFinding {
+    let architecture = machine.architecture.as_str();
+    let mut remedies = vec![Remedy::edits(
+        "remove the architecture from the nodeSelector",
+        remove_selector(),
+    )];
+    if is_known(own) && machine.is_available(own) != Some(false) {
+        // The nodeSelector is what the user wrote; KubeVirt fills in an architecture that is not stated.
+        let boot = machine.boot_source();
+        let place = usize::from(boot.is_some_and(|(_, label)| label == architecture));
+        remedies.insert(place, machine.set_architecture(own));
+    }
+    let fact = [
+        "The nodeSelector requires kubernetes.io/arch=",
+        &escape(own, 32),
+        ", but the VM's architecture is ",
+        architecture,
+        ": the VM cannot start.",
+    ];
+    let identity = [own, " ", architecture];
+    MachineFinding::new(&identity, Machine::selector_path(), &fact, remedies)
+}
+
+fn affinity(machine: &Machine<'_>) -> MachineFinding {
+    let architecture = machine.architecture.as_str();
+    let advice = [
+        "allow kubernetes.io/arch ",
+        architecture,
+        " in the required node affinity",
+    ];
+    let mut remedies = vec![Remedy::advice(advice.concat())];
+    for other in machine.others() {
+        if !machine
+            .vm
+            .affinity
+            .affinity_excludes(ARCHITECTURE_LABEL, other)
+        {
+            remedies.push(machine.set_architecture(other));
+        }
+    }
+    let fact = [
+        "The required node affinity excludes the nodes with the VM's architecture ",
+        architecture,
+        ": the VM cannot start.",
+    ];
+    let path = Machine::path(&["affinity", "nodeAffinity", REQUIRED]);
+    MachineFinding::new(&["affinity ", architecture], path, &fact, remedies)
+}

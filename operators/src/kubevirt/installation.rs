@@ -1,0 +1,113 @@
+//! What KubeVirt's own object says about the architectures of VirtualMachines.
+
+use kubernetes::json::{Json, Object, Reading, WrongType};
+
+use crate::hco::version::leading_number;
+
+/// The feature gate for running VMs on nodes of another architecture, by emulation.
+const CROSS_ARCHITECTURE: &str = "CrossArchitectureVirtualization";
+
+/// A KubeVirt object. The default is one of the newest version without a default architecture.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KubeVirt {
+    /// `status.defaultArchitecture`; empty if it is unknown.
+    pub default_architecture: String,
+    /// Whether the gate `CrossArchitectureVirtualization` is on.
+    pub is_cross_architecture: bool,
+    /// The major and minor number of `status.observedKubeVirtVersion`; `None` if it is unknown.
+    version: Option<(u32, u32)>,
+}
+
+impl KubeVirt {
+    /// The only object of a list; without one, or with several, the default.
+    ///
+    /// # Errors
+    ///
+    /// A field of the list or of an object has the wrong type.
+    pub fn only(list: Json<'_>) -> Result<Self, WrongType<'_>> {
+        let mut reading = Reading::default();
+        let items = reading.objects(&Object::root(list).field("items"));
+        let read = match items.as_slice() {
+            [only] => Self::read(&mut reading, only),
+            _ => Self::default(),
+        };
+        reading.finish(read)
+    }
+
+    fn read<'a>(reading: &mut Reading<'a>, object: &Object<'a>) -> Self {
+        let status = object.object("status");
+        let configuration = object.object("spec").object("configuration");
+        let gates = configuration.object("developerConfiguration");
+        let gates = reading.take(gates.field("featureGates").strings());
+        // MIRRORS: kubevirt pkg/virt-config/featuregate/feature-gates.go, IsEnabled, for an Alpha gate.
+        let mut gates = gates.iter().flatten();
+        let has_gate = gates.any(|gate| gate == CROSS_ARCHITECTURE);
+        let version = numbers(&reading.text(&status, "observedKubeVirtVersion"));
+        Self {
+            default_architecture: reading.text(&status, "defaultArchitecture"),
+            is_cross_architecture: has_gate && version.is_none_or(|version| version >= (1, 9)),
+            version,
+        }
+    }
+
+    /// Whether this version gives a VM the architecture in the label of its DataSource.
+    pub fn reads_labels(&self) -> bool {
+        self.version.is_none_or(|version| version >= (1, 7))
+    }
+
+    /// Whether VMs of an architecture can run on nodes of another one.
+    ///
+    /// MIRRORS: kubevirt pkg/virt-handler/node-labeller/node_labeller.go: amd64 and arm64 are emulated, s390x is not.
+    pub fn can_run(&self, architecture: &str, node: &str) -> bool {
+        let is_emulated = |name| matches!(name, "amd64" | "arm64");
+        architecture == node
+            || (self.is_cross_architecture && is_emulated(architecture) && is_emulated(node))
+    }
+}
+
+/// The major and minor number of a version such as `v1.7.0-beta.0`.
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
+    let mut next = || leading_number(numbers.next()?);
+    Some((next()?, next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> KubeVirt {
+        let list = format!(r#"{{"items":[{text}]}}"#);
+        KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_labels_of_data_sources_count_since_1_7() {
+        for (version, reads) in [
+            ("v1.6.3", false),
+            ("v1.7.0", true),
+            ("v1.10.0-rc.0", true),
+            ("v2.0.0", true),
+            ("main", true),
+        ] {
+            let text = format!(r#"{{"status":{{"observedKubeVirtVersion":"{version}"}}}}"#);
+            assert_eq!(read(&text).reads_labels(), reads, "{version}");
+        }
+        assert!(read("{}").reads_labels());
+    }
+
+    #[test]
+    fn amd64_and_arm64_are_emulated_if_the_gate_is_on_and_known() {
+        let of = |version: &str| {
+            read(&format!(
+                r#"{{"spec":{{"configuration":{{"developerConfiguration":{{"featureGates":["CrossArchitectureVirtualization"]}}}}}},
+                    "status":{{"observedKubeVirtVersion":"{version}"}}}}"#
+            ))
+        };
+        assert!(of("v1.9.0").can_run("arm64", "amd64"));
+        assert!(!of("v1.9.0").can_run("s390x", "amd64"));
+        assert!(!of("v1.8.0").can_run("arm64", "amd64"));
+        assert!(!read("{}").can_run("arm64", "amd64"));
+        assert!(read("{}").can_run("arm64", "arm64"));
+    }
+}
