@@ -2,22 +2,22 @@
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# One profile and one set of flags (.cargo/config.toml) for the module that is tested, annotated, and pushed. The directory
+# One profile and one set of flags (.cargo/config.toml, build.rs) for the module that is tested, annotated, and pushed. The directory
 # is that of host/build.rs, so that the module is compiled once.
 MODULE_TARGET := $(TARGET)/policy-module
-MODULE := $(MODULE_TARGET)/wasm32-wasip1/wasm/hco_architecture_guard.wasm
+MODULE := $(MODULE_TARGET)/wasm32-unknown-unknown/wasm/hco_architecture_guard.wasm
 # The module contains the paths of its dependencies' sources. Remap them, so that they do not depend on this machine.
 # host/build.rs does the same.
-REMAP := target.wasm32-wasip1.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
+REMAP := target.wasm32-unknown-unknown.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
 PACKAGING := $(CARGO) run --quiet --locked -p packaging
 CRATES := engine operators kubernetes json-stream
-SOURCES := $(shell find src $(CRATES:=/src) -name '*.rs') $(wildcard Cargo.* $(CRATES:=/Cargo.toml) .cargo/config.toml rust-toolchain.toml)
+SOURCES := $(shell find src $(CRATES:=/src) -name '*.rs') $(wildcard build.rs Cargo.* $(CRATES:=/Cargo.toml) .cargo/config.toml rust-toolchain.toml)
 
 .PHONY: help
 help: ## List the targets
 	@grep -hE '^[a-z0-9.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
 
-OF_MODULE = --locked -p hco-architecture-guard --profile wasm --target wasm32-wasip1 --config '$(REMAP)'
+OF_MODULE = --locked -p hco-architecture-guard --profile wasm --target wasm32-unknown-unknown --config '$(REMAP)'
 policy.wasm: $(SOURCES) | setup $(TARGET)/CACHEDIR.TAG ## Build the policy
 	$(CARGO) build $(OF_MODULE) --target-dir $(MODULE_TARGET)
 	cp $(MODULE) $@

@@ -56,7 +56,7 @@ pub(crate) fn build(package: &str, options: &[&str]) -> Option<Vec<u8>> {
     }
     let built = cargo
         .args(["build", "--quiet", "--locked"])
-        .args(["--target", "wasm32-wasip1", "--profile", "wasm"])
+        .args(["--target", "wasm32-unknown-unknown", "--profile", "wasm"])
         .args(options)
         .arg("--target-dir")
         .arg(&target)
@@ -64,7 +64,7 @@ pub(crate) fn build(package: &str, options: &[&str]) -> Option<Vec<u8>> {
         .current_dir(benches.join(package))
         .status();
     built.ok().filter(std::process::ExitStatus::success)?;
-    let module = format!("wasm32-wasip1/wasm/{}.wasm", package.replace('-', "_"));
+    let module = format!("wasm32-unknown-unknown/wasm/{}.wasm", package.replace('-', "_"));
     std::fs::read(target.join(module)).ok()
 }
 

@@ -9,10 +9,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-const TARGET: &str = "wasm32-wasip1";
+const TARGET: &str = "wasm32-unknown-unknown";
 
 /// What the module is made of, from the root of the workspace.
 const SOURCES: &[&str] = &[
+    "build.rs",
     "src",
     "engine/src",
     "operators/src",
@@ -70,7 +71,7 @@ fn module() -> Result<(), String> {
         .args(["--config", &remap()?])
         .arg("--target-dir")
         .arg(&target)
-        // Where .cargo/config.toml is: the module's flags are in it, and in nothing else.
+        // Where .cargo/config.toml is: the module's flags are in it.
         .current_dir(root);
     for (name, _) in env::vars_os() {
         if is_of_the_outer_build(&name) {

@@ -1,7 +1,5 @@
 // A waPC host: calls an operation of a policy's module. It does not depend on Kubernetes or on the page.
 
-import { ConsoleStdout, File, OpenFile, WASI, WASIProcExit } from "@bjorn3/browser_wasi_shim";
-
 /** Answers a host call of the binding `kubewarden`. The guest gets the message of an error that it throws. */
 export type HostCall = (namespace: string, operation: string, payload: string) => string;
 
@@ -23,7 +21,6 @@ export function call(module: WebAssembly.Module, operation: string, payload: str
   let failure: string | undefined;
   let response = new Uint8Array();
   let hostError = new Uint8Array();
-  let stderr = "";
 
   let memory: WebAssembly.Memory;
   const write = (pointer: number, bytes: Uint8Array) => new Uint8Array(memory.buffer).set(bytes, pointer >>> 0);
@@ -55,24 +52,19 @@ export function call(module: WebAssembly.Module, operation: string, payload: str
     __console_log: () => {},
   };
 
-  // A panic writes its text to the standard error before it traps.
-  const collect = () => new ConsoleStdout((bytes) => void (stderr += decoder.decode(bytes)));
-  const wasi = new WASI([], [], [new OpenFile(new File([])), collect(), collect()], { debug: false });
   try {
-    const instance = new WebAssembly.Instance(module, { wapc, wasi_snapshot_preview1: wasi.wasiImport });
+    const instance = new WebAssembly.Instance(module, { wapc });
     const guest = instance.exports as {
       memory: WebAssembly.Memory;
       wapc_init?: () => void;
       __guest_call: (operation: number, payload: number) => number;
     };
     memory = guest.memory;
-    wasi.initialize({ exports: guest });
     guest.wapc_init?.();
     const done = guest.__guest_call(request.operation.length, request.payload.length);
     if (done === 1 && answer !== undefined) return answer;
   } catch (error) {
-    const exited = error instanceof WASIProcExit ? `exit code ${error.code}` : textOf(error);
-    throw new GuestError(stderr.trim() || exited);
+    throw new GuestError(textOf(error));
   }
   throw new GuestError(failure ?? "the guest returned no response");
 }

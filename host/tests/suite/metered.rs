@@ -51,18 +51,13 @@ pub(crate) fn validate_with_images(payload: &[u8], nodes: &[u8], manifest: &[u8]
     };
     let mut store = Store::new(engine, host);
     store.set_fuel(FUEL).expect("fuel");
-    let mut linker = linker(engine);
-    linker
-        .define_unknown_imports_as_default_values(&mut store, &MODULE)
-        .expect("the module imports WASI");
+    let linker = linker(engine);
     let instance = linker
         .instantiate(&mut store, &MODULE)
         .expect("an instance");
-    for name in ["_initialize", "wapc_init"] {
-        if let Ok(function) = instance.get_typed_func::<(), ()>(&mut store, name) {
-            function.call(&mut store, ()).expect(name);
-        }
-    }
+    let init = instance.get_typed_func::<(), ()>(&mut store, "wapc_init");
+    init.and_then(|init| init.call(&mut store, ()))
+        .expect("wapc_init");
     let before = store.get_fuel().expect("fuel");
     let call = instance
         .get_typed_func::<(u32, u32), u32>(&mut store, "__guest_call")
