@@ -64,7 +64,10 @@ pub(crate) fn build(package: &str, options: &[&str]) -> Option<Vec<u8>> {
         .current_dir(benches.join(package))
         .status();
     built.ok().filter(std::process::ExitStatus::success)?;
-    let module = format!("wasm32-unknown-unknown/wasm/{}.wasm", package.replace('-', "_"));
+    let module = format!(
+        "wasm32-unknown-unknown/wasm/{}.wasm",
+        package.replace('-', "_")
+    );
     std::fs::read(target.join(module)).ok()
 }
 

@@ -225,22 +225,8 @@ fn fits_together(
         assert_eq!(binding["subjects"], subject, "{what}");
     }
 
-    let mut wanted = vec!["hco-architecture-guard"];
-    if has("repair") {
-        wanted.push("hco-architecture-guard-repair");
-    }
-    if has("virtual-machines") {
-        wanted.push(VIRTUAL_MACHINES);
-    }
-    let mut found: Vec<&str> = policies(manifests)
-        .map(|it| it["metadata"]["name"].as_str().unwrap())
-        .collect();
-    found.sort_unstable();
-    assert_eq!(found, wanted, "{what}");
-    if has("virtual-machines") {
-        the_policy_for_virtual_machines_warns(manifests, &what);
-    }
-    for policy in policies(manifests).filter(is_about_hyperconverged) {
+    has_its_policies(manifests, components, &what);
+    for policy in about_hyperconverged(manifests) {
         let spec = &policy["spec"];
         let what = format!("{what}: {}", policy["metadata"]["name"]);
         let settings = &spec["settings"];
@@ -312,8 +298,28 @@ fn fits_together(
 
 const VIRTUAL_MACHINES: &str = "hco-architecture-guard-vms";
 
-fn is_about_hyperconverged(policy: &&Value) -> bool {
-    policy["metadata"]["name"] != VIRTUAL_MACHINES
+fn about_hyperconverged(manifests: &[Value]) -> impl Iterator<Item = &Value> {
+    policies(manifests).filter(|it| it["metadata"]["name"] != VIRTUAL_MACHINES)
+}
+
+/// The policies are those of the components.
+fn has_its_policies(manifests: &[Value], components: &[&str], what: &str) {
+    let mut wanted = vec!["hco-architecture-guard"];
+    if components.contains(&"repair") {
+        wanted.push("hco-architecture-guard-repair");
+    }
+    let has_virtual_machines = components.contains(&"virtual-machines");
+    if has_virtual_machines {
+        wanted.push(VIRTUAL_MACHINES);
+    }
+    let mut found: Vec<&str> = policies(manifests)
+        .map(|it| it["metadata"]["name"].as_str().unwrap())
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, wanted, "{what}");
+    if has_virtual_machines {
+        the_policy_for_virtual_machines_warns(manifests, what);
+    }
 }
 
 /// No other component changes the policy for VirtualMachines, and its service account can read what it needs.
@@ -380,7 +386,7 @@ fn the_policy_for_virtual_machines_warns(manifests: &[Value], what: &str) {
 
 /// Except for what repairs need.
 fn the_repairing_policy_is_the_same(manifests: &[Value], what: &str) {
-    let policies = policies(manifests).filter(is_about_hyperconverged);
+    let policies = about_hyperconverged(manifests);
     let mut all: Vec<Value> = policies.cloned().collect();
     for policy in &mut all {
         let settings = policy["spec"]["settings"].as_object_mut().unwrap();
