@@ -257,6 +257,28 @@ impl Cluster {
         live.map(Some).map_err(|error| asked.unread(error))
     }
 
+    /// One `VirtualMachine`; none if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn virtual_machine(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ClusterError> {
+        let asked = Asked::new("get", "virtualmachines.kubevirt.io");
+        if ![namespace, name].into_iter().all(is_name) {
+            return Ok(None);
+        }
+        let path = format!("/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines");
+        let Some(text) = self.get(&path, name, &asked)? else {
+            return Ok(None);
+        };
+        let live = serde_json::from_str(&text);
+        live.map(Some).map_err(|error| asked.unread(error))
+    }
+
     /// Refuses a version that this cluster does not serve. Where it serves none, the operator is not installed yet.
     fn check_served(&self, api_version: &str) -> Result<(), ClusterError> {
         let Some(Group { versions, .. }) = self.group()? else {

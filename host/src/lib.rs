@@ -40,6 +40,7 @@ mod mask;
 #[cfg(feature = "run")]
 mod module;
 mod node_list;
+mod objects;
 #[cfg(feature = "run")]
 mod policy;
 #[cfg(feature = "run")]
@@ -61,6 +62,7 @@ pub use host_calls::{HostCalls, handler_error};
 #[cfg(feature = "run")]
 pub use module::{context_aware_resources, module_sha256};
 pub use node_list::{CanI, Counts, CountsError, Labels, NodeList, NodeListError};
+pub use objects::Objects;
 #[cfg(feature = "run")]
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
 #[cfg(feature = "run")]

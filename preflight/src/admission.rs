@@ -48,10 +48,26 @@ impl Identity {
         self.kind == "HyperConverged" && group == Some("hco.kubevirt.io")
     }
 
+    /// Whether the policy judges such a VirtualMachine.
+    pub(crate) fn is_virtual_machine(&self) -> bool {
+        self.api_version == "kubevirt.io/v1" && self.kind == "VirtualMachine"
+    }
+
+    /// The resource of an object that the policy judges.
+    pub(crate) fn resource(&self) -> &'static str {
+        if self.is_virtual_machine() {
+            "virtualmachines"
+        } else {
+            "hyperconvergeds"
+        }
+    }
+
     /// Whether both name the same object. A manifest may leave its namespace to `kubectl -n`.
     pub(crate) fn is_same_object(&self, other: &Self) -> bool {
         let anywhere = self.namespace.is_none() || other.namespace.is_none();
-        self.name == other.name && (anywhere || self.namespace == other.namespace)
+        self.kind == other.kind
+            && self.name == other.name
+            && (anywhere || self.namespace == other.namespace)
     }
 }
 
@@ -65,7 +81,7 @@ pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) 
     json!({
         "uid": "00000000-0000-0000-0000-000000000000",
         "kind": {"group": group, "version": version, "kind": identity.kind},
-        "resource": {"group": group, "version": version, "resource": "hyperconvergeds"},
+        "resource": {"group": group, "version": version, "resource": identity.resource()},
         "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
         "name": identity.name.as_deref().unwrap_or_default(),
         "namespace": identity.namespace.as_deref().unwrap_or_default(),

@@ -39,7 +39,7 @@ pub(crate) struct Source {
     pub(crate) objects: Vec<Arc<Object>>,
 }
 
-/// A HyperConverged of a file.
+/// An object of a file that is judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     /// Where it is.
@@ -78,12 +78,11 @@ fn name(path: &Path) -> String {
 /// What was found in all files.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    /// The HyperConvergeds.
+    /// The HyperConvergeds, and the VirtualMachines if they were asked for.
     pub(crate) found: Vec<Found>,
     /// The objects of other kinds that were asked for.
     pub(crate) beside: Vec<(Place, InFile)>,
-    /// Those kinds.
-    kinds: &'static [&'static str],
+    wanted: Wanted,
     /// What was skipped.
     pub(crate) notes: Vec<String>,
     /// How many documents were skipped, by kind.
@@ -109,13 +108,22 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
 /// In a directory, a file that is not a manifest and does not name a HyperConverged is skipped: a repository also has
 /// templates of Helm, and configuration of other programs.
 pub(crate) fn read(paths: &[PathBuf], walk: Walk) -> Files {
-    read_with(paths, walk, &[])
+    read_with(paths, walk, Wanted::default())
 }
 
-/// Reads files and directories, and objects of these kinds beside the HyperConvergeds.
-pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, kinds: &'static [&'static str]) -> Files {
+/// Which objects of files are read, beside the HyperConvergeds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// To be judged as well.
+    pub(crate) virtual_machines: bool,
+    /// These kinds, if there is something to judge that depends on them.
+    pub(crate) beside: &'static [&'static str],
+}
+
+/// Reads files and directories, and more than the HyperConvergeds of them.
+pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     let mut files = Files {
-        kinds,
+        wanted,
         ..Files::default()
     };
     let mut tree = Tree::of(paths, walk);
@@ -125,6 +133,17 @@ pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, kinds: &'static [&'static
     files.failures.append(&mut tree.failures);
     files.notes.append(&mut tree.notes);
     files.note_skipped(&tree.skipped);
+    // A VirtualMachine depends on the objects beside it.
+    if wanted.virtual_machines
+        && !files
+            .found
+            .iter()
+            .any(|it| it.identity.is_virtual_machine())
+    {
+        for (_, written) in std::mem::take(&mut files.beside) {
+            files.count(Identity::of(&written.object.value).kind);
+        }
+    }
     files.note_others();
     files
 }
@@ -262,7 +281,8 @@ impl Files {
     fn object(&mut self, file: &str, written: InFile) {
         let identity = Identity::of(&written.object.value);
         let line = written.object.line;
-        if identity.is_hyperconverged() {
+        let is_machine = self.wanted.virtual_machines && identity.is_virtual_machine();
+        if identity.is_hyperconverged() || is_machine {
             if written.object.is_merged {
                 let note = format!(
                     "{file}:{line}: the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing"
@@ -278,7 +298,7 @@ impl Files {
             });
             return;
         }
-        if self.kinds.contains(&&*identity.kind) {
+        if self.wanted.beside.contains(&&*identity.kind) {
             let file = file.to_owned();
             self.beside.push((Place { file, line }, written));
             return;
@@ -300,6 +320,11 @@ impl Files {
             "" => "without a kind".to_owned(),
             kind => kind.to_owned(),
         };
+        self.count(kind);
+    }
+
+    /// Counts a document that is skipped.
+    fn count(&mut self, kind: String) {
         *self.others.entry(kind).or_default() += 1;
     }
 

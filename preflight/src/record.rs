@@ -45,7 +45,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
         let settings_file = to.join(format!("settings{number}.json"));
         write(&settings_file, &settings.value.to_string())?;
         let request = question.request(question.sent());
-        let record = Arc::new(Record::new(prepared.host()));
+        let record = Arc::new(Record::new(prepared.host(question)));
         let payload = admission::payload(&request, &settings.value);
         let host: Arc<dyn HostCalls> = Arc::clone(&record) as _;
         prepared.module().judge(&payload, host)?;

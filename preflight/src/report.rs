@@ -4,8 +4,10 @@
 mod forecast;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use manifest::Object;
+use operators::hco::version::HcoVersion;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
@@ -37,6 +39,9 @@ pub(crate) struct Report {
     /// The architecture of new VMs that request none.
     #[serde(default)]
     pub(crate) default_architecture: Option<Foreign>,
+    /// What KubeVirt makes of a VirtualMachine.
+    #[serde(default)]
+    pub(crate) virtual_machine: Option<Machine>,
     /// The boot sources that the operators will make.
     #[serde(default)]
     pub(crate) forecast: Option<Forecast>,
@@ -103,6 +108,13 @@ impl Report {
         }
     }
 
+    /// Whether KubeVirt reads the labels of DataSources; it does if the version is not known.
+    pub(crate) fn reads_data_source_labels(&self) -> bool {
+        let version = self.hco_version.as_ref();
+        let version = version.and_then(|it| HcoVersion::parse(it.raw()));
+        version.is_none_or(HcoVersion::reads_data_source_labels)
+    }
+
     /// Whether VMs boot from a golden image is unknown if its image could not be read.
     pub(crate) fn doubt_unreadable_images(&mut self) {
         let findings = self.findings.iter().filter(|it| it.is_unreadable_image());
@@ -121,6 +133,43 @@ impl Report {
     pub(crate) fn set_lines(&mut self, object: &Object) {
         for finding in &mut self.findings {
             finding.line = Some(object.line_of(finding.path.raw()));
+        }
+    }
+}
+
+/// What KubeVirt makes of a VirtualMachine.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Machine {
+    /// Nothing if KubeVirt's default decides, and is not known.
+    pub(crate) architecture: Option<Foreign>,
+    /// Why it has this architecture.
+    reason: Reason,
+    /// The DataSource that it comes from.
+    data_source: Option<Foreign>,
+    /// What the node selector of its pod requires.
+    node_selector: Option<Foreign>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Reason {
+    Explicit,
+    DataSource,
+    Default,
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let architecture = self.architecture.as_ref();
+        let architecture = architecture.map_or_else(|| "unknown".to_owned(), Foreign::to_string);
+        match (self.reason, &self.data_source) {
+            (Reason::Explicit, _) => write!(f, "{architecture} (set in the VM)"),
+            (Reason::DataSource, Some(source)) => {
+                write!(f, "{architecture} (from the label of DataSource {source})")
+            }
+            (Reason::DataSource, None) => write!(f, "{architecture} (from a DataSource)"),
+            (Reason::Default, _) => write!(f, "{architecture} (the default of the cluster)"),
         }
     }
 }

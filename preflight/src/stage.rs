@@ -18,6 +18,7 @@ mod question;
 mod settings;
 mod settle;
 mod snapshot;
+mod surroundings;
 
 use anyhow::Result;
 

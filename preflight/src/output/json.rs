@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::foreign::Foreign;
 use crate::policy::Policy;
-use crate::report::Finding;
+use crate::report::{Finding, Machine};
 use crate::verdict::{Judged, Origin, Verdicts};
 
 /// The verdicts of several clusters.
@@ -46,6 +46,7 @@ struct Object<'v> {
     file: Option<&'v str>,
     line: Option<usize>,
     api_version: &'v str,
+    kind: &'v str,
     namespace: Option<&'v str>,
     name: Option<&'v str>,
     policy: Option<&'v Policy>,
@@ -55,6 +56,9 @@ struct Object<'v> {
     workload_architectures: Option<&'v [Foreign]>,
     control_plane_architectures: Option<&'v [Foreign]>,
     multi_arch_import: Option<&'v Foreign>,
+    /// Only for a VirtualMachine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    virtual_machine: Option<&'v Machine>,
     findings: &'v [Finding],
     more_findings: usize,
     repairs: &'v [Foreign],
@@ -112,6 +116,7 @@ fn object(judged: &Judged) -> Object<'_> {
         file: judged.place.as_ref().map(|place| place.file.as_str()),
         line: judged.place.as_ref().map(|place| place.line),
         api_version: &judged.identity.api_version,
+        kind: &judged.identity.kind,
         namespace: judged.identity.namespace.as_deref(),
         name: judged.identity.name.as_deref(),
         policy: judged.policy.as_ref(),
@@ -121,6 +126,7 @@ fn object(judged: &Judged) -> Object<'_> {
         workload_architectures: report.workload_architectures.as_deref(),
         control_plane_architectures: report.control_plane_architectures.as_deref(),
         multi_arch_import: report.multi_arch_import.as_ref(),
+        virtual_machine: report.virtual_machine.as_ref(),
         findings: &report.findings,
         more_findings: report.more_findings,
         repairs: &report.repairs,

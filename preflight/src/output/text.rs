@@ -91,7 +91,10 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         Against::File(file) => format!("checked as an update of {}", one_line(file)),
         Against::Live => "checked as an update of the live object".to_owned(),
     };
-    let version = one_line(&object.identity.api_version);
+    let mut version = one_line(&object.identity.api_version);
+    if object.identity.is_virtual_machine() {
+        version.push_str(" VirtualMachine");
+    }
     let at = object.at(None);
     line!(text, "  {DIM}{at} · {version} · {against}{DIM:#}");
     if let Some(policy) = &object.policy {
@@ -126,7 +129,9 @@ fn facts(text: &mut String, report: &Report) {
         0 => "none".to_owned(),
         _ => counted(nodes),
     });
+    let machine = report.virtual_machine.as_ref();
     let rows = [
+        ("architecture", machine.map(ToString::to_string)),
         ("workload nodes", nodes),
         (
             "control plane",

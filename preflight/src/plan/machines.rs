@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use kubernetes::json::Json;
-use operators::hco::version::HcoVersion;
 use operators::kubevirt::virtual_machine::{DataSource, VirtualMachine};
 use serde::Serialize;
 use serde_json::Value;
@@ -194,7 +193,7 @@ impl Admission {
         };
         let side = |report: &Report, default: Option<String>, sources| Self {
             default: default.unwrap_or_default(),
-            sources: if reads_labels(report) {
+            sources: if report.reads_data_source_labels() {
                 sources
             } else {
                 BTreeMap::new()
@@ -217,22 +216,12 @@ impl Admission {
     }
 }
 
-/// Whether KubeVirt reads the labels of DataSources; it does if the version is not known.
-fn reads_labels(report: &Report) -> bool {
-    let version = report.hco_version.as_ref();
-    let version = version.and_then(|it| HcoVersion::parse(it.raw()));
-    version.is_none_or(HcoVersion::reads_data_source_labels)
-}
-
+/// A DataSource that KubeVirt cannot read has no label.
 fn real_source(object: &Value) -> DataSource {
-    let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
-    let namespace = text("/spec/source/dataSource/namespace").unwrap_or_default();
-    DataSource {
-        architecture_label: text("/metadata/labels/template.kubevirt.io~1architecture")
-            .map(str::to_owned),
-        points_to: text("/spec/source/dataSource/name")
-            .map(|name| (namespace.to_owned(), name.to_owned())),
-    }
+    let text = object.to_string();
+    let json = Json::parse(text.as_bytes()).ok();
+    let source = json.and_then(|json| DataSource::read(json).ok());
+    source.unwrap_or_default()
 }
 
 fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String, DataSource)> {

@@ -88,6 +88,7 @@ pub(crate) fn compare<'s>(
         files: cluster.is_none().then(|| Arc::clone(&snapshot)),
         cluster,
         questions: vec![question],
+        beside: Vec::new(),
         failures: Vec::new(),
     };
     let version = args.hco_version.as_deref();
@@ -117,6 +118,7 @@ pub(crate) fn observe<'s>(
         files: cluster.is_none().then(|| Arc::clone(&snapshot)),
         cluster,
         questions: vec![unchanged(reading.only(&snapshot)?)],
+        beside: Vec::new(),
         failures: Vec::new(),
     };
     let nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
@@ -303,8 +305,11 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Documents)> {
     if args.filename.is_empty() {
         return Ok((None, Vec::new()));
     }
-    let kinds = &["VirtualMachine", "DataVolume", "Template"];
-    let files = files::read_with(&args.filename, files::Walk::default(), kinds);
+    let wanted = files::Wanted {
+        beside: &["VirtualMachine", "DataVolume", "Template"],
+        ..files::Wanted::default()
+    };
+    let files = files::read_with(&args.filename, files::Walk::default(), wanted);
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }

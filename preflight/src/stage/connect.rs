@@ -28,6 +28,8 @@ pub(crate) struct Connected<'s> {
     /// The objects of `--from`, in the place of a cluster.
     pub(super) files: Option<Arc<Snapshot>>,
     pub(super) questions: Vec<Question>,
+    /// What the VirtualMachines among them depend on.
+    pub(super) beside: Vec<Value>,
     pub(super) failures: Vec<Failure>,
 }
 
@@ -53,6 +55,7 @@ impl<'s> Objects<'s> {
             purpose,
             found,
             old,
+            beside,
             mut failures,
         } = self;
         let files = match &subject.from {
@@ -87,6 +90,7 @@ impl<'s> Objects<'s> {
             cluster,
             files,
             questions,
+            beside,
             failures,
         })
     }
@@ -142,6 +146,15 @@ fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Que
     Ok(live.into_iter().map(Question::live).collect())
 }
 
+/// An object that names no namespace, where it will be: the DataSources of a VirtualMachine are there, too.
+pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
+    let is_stated = Identity::of(object).namespace.is_some();
+    let mut object = Some(object.clone()).filter(|_| !is_stated && !namespace.is_empty())?;
+    let metadata = object.get_mut("metadata")?.as_object_mut()?;
+    metadata.insert("namespace".to_owned(), Value::from(namespace));
+    Some(object)
+}
+
 /// Where the old objects come from.
 enum Old<'c> {
     Nowhere,
@@ -189,12 +202,15 @@ impl<'c> Old<'c> {
             (Self::File(path, _), Against::Nothing) => {
                 Some(format!("{} has no object with this name", path.display()))
             }
-            (Self::Live(live, _), Against::Nothing) => Some(format!(
-                "{} has no HyperConverged {}/{} yet",
-                live.name(),
-                identity.namespace.as_deref().unwrap_or(live.namespace()),
-                identity.name.as_deref().unwrap_or_default()
-            )),
+            (Self::Live(live, _), Against::Nothing) if live.has_kind_of(&identity) => {
+                Some(format!(
+                    "{} has no {} {}/{} yet",
+                    live.name(),
+                    one_line(&identity.kind),
+                    identity.namespace.as_deref().unwrap_or(live.namespace()),
+                    identity.name.as_deref().unwrap_or_default()
+                ))
+            }
             _ => None,
         };
         if let Some(there) = there {
@@ -205,6 +221,10 @@ impl<'c> Old<'c> {
         let sent = match (self, &old) {
             (Self::Live(_, purpose), Some(live)) => {
                 Some(apply::sent(purpose.as_if(), live, &written.object.value))
+            }
+            (Self::Live(live, _), None) if identity.is_virtual_machine() => {
+                let namespace = namespace.unwrap_or(live.namespace());
+                in_namespace(&written.object.value, namespace)
             }
             _ => None,
         };
@@ -244,9 +264,7 @@ impl<'c> Old<'c> {
                 Ok((against, Some(old.written.object.value.clone())))
             }
             Self::Live(live, _) => {
-                let live = live
-                    .hyperconverged(identity)
-                    .map_err(|error| chain(&error))?;
+                let live = live.object(identity).map_err(|error| chain(&error))?;
                 let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
                 Ok((against, live))
             }

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use host::{Cluster, Counts, HostCalls, Labels};
+use host::{Cluster, Counts, HostCalls, Labels, Objects};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::images::Images;
+use super::live::Live;
 use super::nodes::{self, Detail, Hosts, beside};
 use super::question::Question;
 use super::settings::Settings;
 use super::settle::Settled;
+use super::surroundings;
 use crate::admission;
 use crate::failure::Failure;
 use crate::foreign::{Foreign, chain};
@@ -27,6 +29,8 @@ pub(crate) struct Prepared<'s> {
     settled: Settled<'s>,
     /// Answer for the nodes.
     hosts: Hosts,
+    /// Answers for what VirtualMachines depend on, if there are any.
+    surroundings: Option<Arc<Objects>>,
 }
 
 impl<'s> Settled<'s> {
@@ -41,8 +45,9 @@ impl<'s> Settled<'s> {
         let prepared = Prepared {
             settled: self,
             hosts,
+            surroundings: None,
         };
-        Ok(prepared.with_images(&images))
+        prepared.with_images(&images).with_surroundings(notes)
     }
 
     /// The hosts that answer for the nodes. A module of the user's reads from a cluster only what it is granted.
@@ -78,7 +83,11 @@ impl<'s> Settled<'s> {
 impl<'s> Prepared<'s> {
     /// With these nodes.
     pub(super) fn new(settled: Settled<'s>, hosts: Hosts) -> Self {
-        Self { settled, hosts }
+        Self {
+            settled,
+            hosts,
+            surroundings: None,
+        }
     }
 }
 
@@ -103,9 +112,36 @@ impl Prepared<'_> {
         self.settled.cluster.as_deref()
     }
 
-    /// Answers for the nodes and the images in one evaluation.
-    pub(crate) fn host(&self) -> Arc<dyn HostCalls> {
-        self.hosts.all()
+    /// What the VirtualMachines of the files depend on.
+    pub(super) fn beside(&self) -> &[Value] {
+        &self.settled.beside
+    }
+
+    /// The namespace of objects that name none.
+    pub(super) fn namespace(&self) -> &str {
+        let named = self.settled.subject.connection.namespace.as_deref();
+        named.unwrap_or(&self.settled.namespace)
+    }
+
+    /// Answers in one evaluation: for what a VirtualMachine depends on, or for the nodes and the images.
+    pub(crate) fn host(&self, question: &Question) -> Arc<dyn HostCalls> {
+        match &self.surroundings {
+            Some(surroundings) if question.identity.is_virtual_machine() => {
+                Arc::clone(surroundings) as _
+            }
+            _ => self.hosts.all(),
+        }
+    }
+
+    /// Works out what the VirtualMachines depend on. A module of the user's asks for what it likes.
+    fn with_surroundings(mut self, notes: &mut Notes) -> Result<Self> {
+        let mut questions = self.questions().iter();
+        let has_machines = questions.any(|it| it.identity.is_virtual_machine());
+        if has_machines && !self.module().is_foreign() {
+            let live = Live::of(self.cluster(), self.settled.files.as_deref());
+            self.surroundings = Some(Arc::new(surroundings::of(&self, live, notes)?));
+        }
+        Ok(self)
     }
 
     /// Reads the images that are needed.
@@ -137,7 +173,7 @@ impl Prepared<'_> {
         };
         for (question, settings) in self.pairs() {
             let judged = self
-                .report_of(question, question.sent(), settings, self.hosts.all())
+                .report_of(question, question.sent(), settings, self.host(question))
                 .map_err(|error| question.failure(chain(&error)))
                 .map(|report| self.judged(question, settings, report));
             match judged {

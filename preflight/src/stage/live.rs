@@ -6,9 +6,10 @@ use anyhow::{Result, bail};
 use host::{Cluster, ClusterError};
 use serde_json::{Map, Value};
 
-use super::snapshot::{Snapshot, named_namespace};
+use super::snapshot::{Kind, Snapshot, named_namespace};
 use crate::admission::Identity;
-use crate::foreign::one_line;
+use crate::foreign::{chain, one_line};
+use crate::notes::Notes;
 use crate::object_name;
 
 /// Where live objects are read.
@@ -57,6 +58,46 @@ impl<'l> Live<'l> {
                 let own =
                     all.filter(|it| namespace.is_none_or(|own| own == object_name::namespace(it)));
                 Ok(own.cloned().collect())
+            }
+        }
+    }
+
+    /// Whether an object of this kind could be read here: files have VirtualMachines without most of their fields.
+    pub(super) fn has_kind_of(self, identity: &Identity) -> bool {
+        matches!(self, Self::Cluster(_)) || identity.is_hyperconverged()
+    }
+
+    /// The object that a manifest is about, in its version; none if it is not there, or could not be read here.
+    pub(super) fn object(self, identity: &Identity) -> Result<Option<Value>> {
+        if identity.is_hyperconverged() {
+            return self.hyperconverged(identity);
+        }
+        let (Self::Cluster(cluster), Some(name)) = (self, &identity.name) else {
+            return Ok(None);
+        };
+        let namespace = identity.namespace.as_deref().unwrap_or(cluster.namespace());
+        Ok(cluster.virtual_machine(namespace, name)?)
+    }
+
+    /// The objects of a kind; none if they were not read. A note says why they cannot be read.
+    pub(super) fn all(self, kind: &str, notes: &mut Notes) -> Option<Vec<Value>> {
+        match self {
+            Self::Cluster(cluster) => match Kind::list_of(cluster, kind) {
+                Ok(objects) => Some(objects),
+                Err(error) => {
+                    notes.push(&format!(
+                        "virtual machines are checked without each {kind} of the cluster: {}",
+                        chain(&error.into())
+                    ));
+                    None
+                }
+            },
+            Self::Files(snapshot) if snapshot.has(kind) => Some(snapshot.of(kind).collect()),
+            Self::Files(_) => {
+                notes.push(&format!(
+                    "virtual machines are checked without each {kind} of the cluster: --from has none"
+                ));
+                None
             }
         }
     }

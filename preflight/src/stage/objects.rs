@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use serde_json::Value;
 
 use super::nodes;
 use crate::args::{AsIf, Subject};
 use crate::failure::Failure;
-use crate::files::{self, Files, Found, Walk};
+use crate::files::{self, Files, Found, Walk, Wanted};
 use crate::foreign::one_line;
 use crate::notes::Notes;
 
@@ -38,7 +39,20 @@ pub(crate) struct Objects<'s> {
     pub(super) found: Vec<Found>,
     /// Those of `--old`.
     pub(super) old: Option<Vec<Found>>,
+    /// What the VirtualMachines among them depend on.
+    pub(super) beside: Vec<Value>,
     pub(super) failures: Vec<Failure>,
+}
+
+/// `fix` changes no VirtualMachine: somebody has to decide what it needs.
+fn wanted(purpose: Purpose) -> Wanted {
+    match purpose {
+        Purpose::Check(_) => Wanted {
+            virtual_machines: true,
+            beside: &["DataSource", "KubeVirt"],
+        },
+        Purpose::Fix => Wanted::default(),
+    }
 }
 
 impl<'s> Objects<'s> {
@@ -47,13 +61,14 @@ impl<'s> Objects<'s> {
         check_usage(subject, purpose)?;
         let Files {
             found,
+            beside,
             notes: skipped,
             failures,
             ..
-        } = files::read(&subject.filename, subject.walk());
+        } = files::read_with(&subject.filename, subject.walk(), wanted(purpose));
         if found.is_empty() && !subject.filename.is_empty() {
             return Err(if failures.is_empty() {
-                Unread::Nothing(nothing(&subject.filename, &skipped))
+                Unread::Nothing(nothing(&subject.filename, &skipped, purpose))
             } else {
                 Unread::Failures(failures)
             }
@@ -63,28 +78,34 @@ impl<'s> Objects<'s> {
             notes.push(note);
         }
         let old = subject.old.as_deref();
+        let beside = beside.into_iter();
         Ok(Self {
             subject,
             purpose,
             found,
-            old: old.map(|path| self::old(subject, path)).transpose()?,
+            old: old
+                .map(|path| self::old(subject, purpose, path))
+                .transpose()?,
+            beside: beside
+                .map(|(_, written)| written.object.value.clone())
+                .collect(),
             failures,
         })
     }
 }
 
-fn old(subject: &Subject, path: &Path) -> Result<Vec<Found>> {
+fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     let walk = Walk {
         // What is excluded can be the old objects beside the new ones.
         exclude: Vec::new(),
         ..subject.walk()
     };
-    let read = files::read(&[path.to_owned()], walk);
+    let read = files::read_with(&[path.to_owned()], walk, wanted(purpose));
     if let Some(failure) = read.failures.first() {
         bail!("--old {failure}");
     }
     if read.found.is_empty() {
-        bail!("--old {}: no HyperConverged in it", path.display());
+        bail!("--old {}: no {} in it", path.display(), judged(purpose));
     }
     Ok(read.found)
 }
@@ -101,13 +122,14 @@ pub(crate) enum Unread {
 }
 
 /// Without objects nothing is accepted, except with `--allow-empty`.
-fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
+fn nothing(files: &[PathBuf], notes: &[String], purpose: Purpose) -> Failure {
     let files: Vec<String> = files
         .iter()
         .map(|file| file.display().to_string())
         .collect();
     let mut what = format!(
-        "nothing to check: no HyperConverged (hco.kubevirt.io) in {}",
+        "nothing to check: no {} in {}",
+        judged(purpose),
         one_line(&files.join(", "))
     );
     for note in notes {
@@ -118,6 +140,14 @@ fn nothing(files: &[PathBuf], notes: &[String]) -> Failure {
         file: None,
         line: None,
         what,
+    }
+}
+
+/// The kinds that are judged.
+fn judged(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Check(_) => "HyperConverged (hco.kubevirt.io) or VirtualMachine (kubevirt.io/v1)",
+        Purpose::Fix => "HyperConverged (hco.kubevirt.io)",
     }
 }
 

@@ -76,6 +76,7 @@ impl Question {
         Target {
             namespace: namespace.to_owned(),
             api_version: self.identity.api_version.clone(),
+            resource: self.identity.resource(),
             operation: if self.place.is_none() || self.live.is_some() {
                 None
             } else if self.old.is_some() {

@@ -27,6 +27,7 @@ pub(crate) struct Settings {
 pub(crate) struct Target {
     pub(crate) namespace: String,
     pub(crate) api_version: String,
+    pub(crate) resource: &'static str,
     /// None for a live object, which was created and can be updated.
     pub(crate) operation: Option<&'static str>,
 }

@@ -26,6 +26,8 @@ pub(crate) struct Settled<'s> {
     /// The objects of `--from`, in the place of a cluster.
     pub(super) files: Option<Arc<Snapshot>>,
     pub(super) questions: Vec<Question>,
+    /// What the VirtualMachines among them depend on.
+    pub(super) beside: Vec<Value>,
     pub(super) failures: Vec<Failure>,
     pub(super) module: Arc<Module>,
     /// Those of the user or the defaults.
@@ -81,6 +83,7 @@ impl<'s> Connected<'s> {
             cluster,
             files,
             questions,
+            beside,
             failures,
         } = self;
         let module = Arc::clone(&own.module);
@@ -104,6 +107,7 @@ impl<'s> Connected<'s> {
             cluster,
             files,
             questions,
+            beside,
             failures,
             module,
             settings: Settings::of_user(own.settings.clone()),

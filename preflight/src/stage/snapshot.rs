@@ -45,6 +45,12 @@ const OF_PLAN: &[Reader] = &[Reader::Plan, Reader::Snapshot];
 const OF_STATUS: &[Reader] = &[Reader::Status, Reader::Snapshot];
 
 const OF_CHECK: &[Reader] = &[Reader::Check, Reader::Snapshot];
+const OF_ALL: &[Reader] = &[
+    Reader::Check,
+    Reader::Plan,
+    Reader::Status,
+    Reader::Snapshot,
+];
 
 const CONDITIONS: &str = "/status/conditions";
 /// What selects the requests of a policy, and what its verdicts depend on.
@@ -62,7 +68,7 @@ const POLICY: &[&str] = &[
 ];
 
 /// They are in the order of a snapshot. Disks are behind what names them.
-pub(crate) const KINDS: [Kind; 14] = [
+pub(crate) const KINDS: [Kind; 15] = [
     Kind {
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
@@ -83,7 +89,7 @@ pub(crate) const KINDS: [Kind; 14] = [
         name: "DataSource",
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/datasources",
-        readers: BOTH,
+        readers: OF_ALL,
         fields: &[
             CRON,
             CLEAN_UP,
@@ -151,6 +157,17 @@ pub(crate) const KINDS: [Kind; 14] = [
         path: "/apis/template.openshift.io/v1/templates",
         readers: OF_PLAN,
         fields: &[OWNER, DEPRECATED, "/objects", "/parameters"],
+    },
+    Kind {
+        name: "KubeVirt",
+        api_version: "kubevirt.io/v1",
+        path: "/apis/kubevirt.io/v1/kubevirts",
+        readers: OF_CHECK,
+        fields: &[
+            "/spec/configuration/developerConfiguration/featureGates",
+            "/status/defaultArchitecture",
+            "/status/observedKubeVirtVersion",
+        ],
     },
     Kind {
         name: "SSP",
@@ -409,6 +426,10 @@ impl Snapshot {
         ];
         let mut missing = Vec::new();
         for kind in Kind::read_by(reader) {
+            // A check names them only if it depends on them.
+            if reader == Reader::Check && matches!(kind.name, "DataSource" | "KubeVirt") {
+                continue;
+            }
             match self.objects.get(kind.name) {
                 Some(objects) => found.push(counted(kind.name, objects.len())),
                 None => missing.push(kind.name),
@@ -611,6 +632,14 @@ impl Kind {
         KINDS
             .iter()
             .filter(move |kind| kind.readers.contains(&reader))
+    }
+
+    /// The objects of a kind in a cluster.
+    pub(super) fn list_of(cluster: &Cluster, name: &str) -> Result<Vec<Value>, ClusterError> {
+        let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
+            return Ok(Vec::new());
+        };
+        cluster.all(kind.path, |object| Some(kind.reduced(object)))
     }
 
     /// The API group, and the resource.

@@ -35,13 +35,14 @@ impl<'p> Scope<'p> {
         let Target {
             namespace,
             api_version,
+            resource,
             operation,
         } = target;
         let rules = self.spec.get("rules").and_then(Value::as_array);
         if rules.is_some_and(|rules| !rules.iter().any(|rule| self.covers(rule, target))) {
             let requests = operation.unwrap_or("CREATE and UPDATE");
             return Some(format!(
-                "its rules do not include {requests} requests for hyperconvergeds of {api_version}"
+                "its rules do not include {requests} requests for {resource} of {api_version}"
             ));
         }
         (self.matches(namespace, namespaces) == Some(false))
@@ -68,7 +69,7 @@ impl<'p> Scope<'p> {
         let scope = rule.get("scope").and_then(Value::as_str);
         has("apiGroups", &["*", group])
             && (!is_exact || has("apiVersions", &["*", version]))
-            && has("resources", &["*", "*/*", "hyperconvergeds"])
+            && has("resources", &["*", "*/*", target.resource])
             && is_operation
             && scope != Some("Cluster")
     }
@@ -199,6 +200,7 @@ mod tests {
         Target {
             namespace: "here".to_owned(),
             api_version: format!("hco.kubevirt.io/{api_version}"),
+            resource: "hyperconvergeds",
             operation,
         }
     }
