@@ -158,7 +158,7 @@ impl Case {
 
     /// The objects of its cluster beside the nodes.
     pub fn objects(&self) -> Objects {
-        Objects::of(&self.cluster).with(&self.objects, &self.unreadable)
+        self.cluster.objects().with(&self.objects, &self.unreadable)
     }
 
     /// The payload of waPC's `validate`.

@@ -55,6 +55,12 @@ impl ClusterOf {
             .filter(|_| odd.fails.is_none() && odd.list.is_none())
     }
 
+    /// The objects that HCO, KubeVirt, and SSP create on its nodes.
+    pub fn objects(&self) -> Objects {
+        let nodes = self.nodes().map(|name| cluster(&name));
+        Objects::on(nodes.as_ref())
+    }
+
     /// The host's response to the list call.
     ///
     /// # Errors
@@ -243,7 +249,7 @@ impl FakeCluster {
         Self {
             denied: cluster.denied().into_iter().collect(),
             status: Some(json!({"allowed": true}).to_string()),
-            objects: Objects::of(cluster),
+            objects: cluster.objects(),
             ..Self::returning(cluster.list().map(String::into_bytes))
         }
     }

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use engine::Resource;
 use serde_json::{Map, Value, json};
 
-use crate::cluster::{ClusterOf, cluster};
-
 /// HyperConverged, KubeVirt, and DataSources.
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
@@ -16,12 +14,12 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// The objects that HCO, KubeVirt, and SSP create on the nodes of a cluster.
-    pub fn of(of: &ClusterOf) -> Self {
-        let Some(name) = of.nodes() else {
+    /// The objects that HCO, KubeVirt, and SSP create on these nodes.
+    pub fn on(nodes: Option<&Value>) -> Self {
+        let Some(nodes) = nodes else {
             return Self::default();
         };
-        let (control_plane, workers) = architectures(&cluster(&name));
+        let (control_plane, workers) = architectures(nodes);
         let mut both = control_plane.iter().filter(|it| workers.contains(it));
         let default = both.next().or(workers.first());
         let source = |name: &str, architecture: Option<&String>| {

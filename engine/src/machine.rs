@@ -62,6 +62,12 @@ impl<'a> Machine<'a> {
         Some((source, label))
     }
 
+    /// Whether the boot disk is for an architecture, as far as that is known.
+    pub(crate) fn boots_on(&self, architecture: &str) -> bool {
+        let boot = self.boot_source();
+        boot.is_none_or(|(_, label)| label == architecture)
+    }
+
     /// Whether a workload node can run VMs of an architecture; `None` if the workload architectures are unknown.
     pub(crate) fn is_available(&self, architecture: &str) -> Option<bool> {
         let mut workload = self.context.workload.as_ref()?.iter();

@@ -28,15 +28,11 @@ pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
     ];
     let fact: &[&str] = if is_refused { &refused } else { &missing };
     let mut remedies = Vec::new();
-    // A disk for another architecture would not boot.
-    let boot = machine.boot_source().map(|(_, label)| label);
     for other in machine.others() {
-        let place = if boot.as_deref() == Some(other) {
-            0
-        } else {
-            remedies.len()
-        };
-        remedies.insert(place, machine.set_architecture(other));
+        // A disk for another architecture would not boot.
+        if machine.boots_on(other) {
+            remedies.push(machine.set_architecture(other));
+        }
     }
     remedies.push(Remedy::advice(if is_refused {
         "use an architecture that KubeVirt supports"

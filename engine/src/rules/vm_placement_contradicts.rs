@@ -40,11 +40,10 @@ fn selector(machine: &Machine<'_>, own: &str) -> MachineFinding {
         "remove the architecture from the nodeSelector",
         remove_selector(),
     )];
-    if is_known(own) && machine.is_available(own) != Some(false) {
+    // A disk for another architecture would not boot.
+    if is_known(own) && machine.is_available(own) != Some(false) && machine.boots_on(own) {
         // The nodeSelector is what the user wrote; KubeVirt fills in an architecture that is not stated.
-        let boot = machine.boot_source();
-        let place = usize::from(boot.is_some_and(|(_, label)| label == architecture));
-        remedies.insert(place, machine.set_architecture(own));
+        remedies.insert(0, machine.set_architecture(own));
     }
     let fact = [
         "The nodeSelector requires kubernetes.io/arch=",
@@ -66,10 +65,11 @@ fn affinity(machine: &Machine<'_>) -> MachineFinding {
     ];
     let mut remedies = vec![Remedy::advice(advice.concat())];
     for other in machine.others() {
-        if !machine
-            .vm
-            .affinity
-            .affinity_excludes(ARCHITECTURE_LABEL, other)
+        if machine.boots_on(other)
+            && !machine
+                .vm
+                .affinity
+                .affinity_excludes(ARCHITECTURE_LABEL, other)
         {
             remedies.push(machine.set_architecture(other));
         }

@@ -13,6 +13,7 @@ use super::judge::Prepared;
 use super::live::Live;
 use super::question::Question;
 use crate::admission::Identity;
+use crate::foreign::Foreign;
 use crate::notes::Notes;
 use crate::object_name::key;
 use crate::report::{DataSource, Report};
@@ -111,45 +112,42 @@ fn stored_or_empty(live: Option<Live<'_>>) -> Result<Option<Question>> {
 /// A HyperConverged with the status that HCO will write.
 fn status(report: &Report) -> Value {
     let architectures = report.workload_architectures.iter().flatten();
-    let architectures: Vec<&str> = architectures.map(|name| name.raw()).collect();
+    let architectures: Vec<&str> = architectures.map(Foreign::raw).collect();
     json!({"metadata": {}, "status": {"nodeInfo": {"workloadsArchitectures": architectures}}})
 }
 
 /// The KubeVirt that there is, with the default architecture that HCO will set.
 fn kubevirt(known: &[Value], report: &Report) -> Value {
-    let mut kubevirt = match known {
-        [only] => only.clone(),
-        _ => json!({"metadata": {}}),
+    let known = match known {
+        [only] => Some(only),
+        _ => None,
     };
-    let mut set = |field: &str, value: &str| {
-        if kubevirt["status"].is_null() {
-            kubevirt["status"] = json!({});
-        }
-        if let Some(status) = kubevirt["status"].as_object_mut() {
-            status.insert(field.to_owned(), Value::from(value));
-        }
-    };
-    if let Some(default) = &report.default_architecture {
-        set("defaultArchitecture", default.raw());
-    }
-    if known.len() != 1 && !report.reads_data_source_labels() {
-        set("observedKubeVirtVersion", "v1.6");
-    }
-    kubevirt
+    let stored = |pointer: &str| known.and_then(|it| it.pointer(pointer)).cloned();
+    let default = report.default_architecture.as_ref();
+    let default = default.map(|name| Value::from(name.raw()));
+    let old = (known.is_none() && !report.reads_data_source_labels()).then(|| Value::from("v1.6"));
+    json!({
+        "metadata": {},
+        "spec": stored("/spec"),
+        "status": {
+            "defaultArchitecture": default.or_else(|| stored("/status/defaultArchitecture")),
+            "observedKubeVirtVersion": old.or_else(|| stored("/status/observedKubeVirtVersion")),
+        },
+    })
 }
 
 fn of_forecast(source: &DataSource) -> Value {
-    let mut object = json!({
-        "metadata": {"namespace": source.namespace.raw(), "name": source.name.raw(), "labels": {}},
-        "spec": {"source": {}},
-    });
+    let namespace = source.namespace.raw();
     let label = source.architecture_label.raw();
-    if !label.is_empty() {
-        object["metadata"]["labels"][DATA_SOURCE_ARCHITECTURE] = Value::from(label);
-    }
-    if let Some(name) = &source.points_to {
-        let target = json!({"namespace": source.namespace.raw(), "name": name.raw()});
-        object["spec"]["source"]["dataSource"] = target;
-    }
-    object
+    let label = (!label.is_empty()).then_some(label);
+    let target = source.points_to.as_ref();
+    let target = target.map(|name| json!({"namespace": namespace, "name": name.raw()}));
+    json!({
+        "metadata": {
+            "namespace": namespace,
+            "name": source.name.raw(),
+            "labels": {DATA_SOURCE_ARCHITECTURE: label},
+        },
+        "spec": {"source": {"dataSource": target}},
+    })
 }

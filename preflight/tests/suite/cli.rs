@@ -10,6 +10,7 @@ mod fix;
 mod from;
 mod images;
 mod large;
+mod machines;
 mod module;
 mod outputs;
 mod pairs;

@@ -1,0 +1,179 @@
+//! VirtualMachines of files: what the rest of the files, or the cluster, makes of them.
+
+use std::sync::Arc;
+
+use host::{Policy, Replay, Session};
+use serde_json::{Value, json};
+
+use super::{check, command, command_on, run, scratch};
+use e2e_tests::{ApiServer, recorded};
+
+#[test]
+fn the_documents_of_a_stream_see_each_other() {
+    check(
+        "check-machines",
+        "check -f machines.yaml --arch amd64=3,arm64=2",
+        1,
+    );
+}
+
+#[test]
+fn where_the_architecture_comes_from_is_in_the_json() {
+    let output = run("check -f machines.yaml --arch amd64=3,arm64=2 -o json");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let machines = document["objects"].as_array().unwrap().iter().skip(1);
+    let machines: Vec<&Value> = machines.map(|object| &object["virtualMachine"]).collect();
+    assert_eq!(
+        json!(machines),
+        json!([
+            {"architecture": "amd64", "reason": "datasource", "dataSource": "images/windows", "nodeSelector": "amd64"},
+            {"architecture": "arm64", "reason": "explicit", "dataSource": null, "nodeSelector": "amd64"},
+            // No node is of the control plane, so that KubeVirt's default is that of the workload nodes.
+            {"architecture": "arm64", "reason": "default", "dataSource": null, "nodeSelector": "arm64"},
+        ])
+    );
+}
+
+/// A person has to decide what to change.
+#[test]
+fn fix_leaves_them_alone() {
+    let output = run("fix -f machines.yaml --arch amd64=3,arm64=2");
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        notes.contains("skipped 4 documents of other kinds: VirtualMachine (3), DataSource (1)"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn what_is_recorded_of_a_virtual_machine_can_be_repeated() {
+    let to = scratch("record-machine");
+    let mut record = command();
+    record.args(["record", "-f", "machines.yaml", "--arch", "amd64=1", "--to"]);
+    let output = record.arg(&to).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let read = |name: &str| std::fs::read_to_string(to.join(name)).unwrap();
+    let session = Session::from_text(&read("session-2.yml")).unwrap();
+    // HyperConverged, KubeVirt, and the DataSource.
+    assert_eq!(session.exchanges.len(), 3);
+    let replay = Arc::new(Replay::new(session).unwrap());
+    let payload = format!(
+        r#"{{"request":{},"settings":{}}}"#,
+        read("request-2.json"),
+        read("settings-2.json")
+    );
+    let policy = Policy::embedded().unwrap();
+    let verdict = policy.validate(payload.as_bytes(), Arc::clone(&replay) as _);
+    assert!(verdict.result.unwrap().accepted);
+    assert_eq!(replay.left(), 0);
+}
+
+/// The recorded API server, and what it would answer of KubeVirt and CDI.
+fn cluster(machine: Option<&Value>) -> Vec<Value> {
+    let of = |request: &str, status: u16, body: &Value| json!({"as": "admin", "request": format!("GET {request}"), "status": status, "body": body});
+    let list =
+        |items: &Value| json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items});
+    let machines = "/apis/kubevirt.io/v1/namespaces/here/virtualmachines/own";
+    let missing = json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404});
+    let mut answers = recorded();
+    answers.extend([
+        of(
+            "/apis/kubevirt.io/v1/kubevirts",
+            200,
+            &list(&json!([{"metadata": {"name": "k", "namespace": "n"}, "status": {"defaultArchitecture": "amd64", "observedKubeVirtVersion": "v1.8.0"}}])),
+        ),
+        of(
+            "/apis/cdi.kubevirt.io/v1beta1/datasources",
+            200,
+            &list(&json!([{"metadata": {"name": "own", "namespace": "here", "labels": {"template.kubevirt.io/architecture": "s390x"}}, "spec": {"source": {}}}])),
+        ),
+        match machine {
+            Some(machine) => of(machines, 200, machine),
+            None => of(machines, 404, &missing),
+        },
+    ]);
+    answers
+}
+
+/// A VirtualMachine without a namespace is in that of the context, and so is its DataSource.
+fn own() -> Value {
+    json!({
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "own"},
+        "spec": {
+            "dataVolumeTemplates": [
+                {"metadata": {"name": "root"}, "spec": {"sourceRef": {"kind": "DataSource", "name": "own"}}},
+            ],
+            "template": {"spec": {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]}},
+        },
+    })
+}
+
+fn verdict(server: &ApiServer, name: &str, words: &[&str]) -> Value {
+    let file = scratch(name).join("own.json");
+    std::fs::write(&file, own().to_string()).unwrap();
+    let mut check = command_on(server);
+    check.args(["check", "-o", "json"]).args(words);
+    let output = check.arg("-f").arg(&file).output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["errors"], json!([]));
+    document["objects"][0].clone()
+}
+
+fn rules(object: &Value) -> Vec<&str> {
+    let findings = object["findings"].as_array().unwrap().iter();
+    findings.map(|it| it["rule"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_new_one_gets_what_the_cluster_gives_it() {
+    let server = ApiServer::start(cluster(None));
+    let object = verdict(&server, "machines-new", &["--cluster"]);
+    assert_eq!(object["virtualMachine"]["architecture"], "s390x");
+    assert_eq!(object["virtualMachine"]["dataSource"], "here/own");
+    assert_eq!(rules(&object), ["vm-architecture-unavailable"]);
+}
+
+#[test]
+fn a_snapshot_gives_it_the_same() {
+    let server = ApiServer::start(cluster(None));
+    let file = scratch("machines-snapshot").join("snapshot.json");
+    let mut snapshot = command_on(&server);
+    snapshot.args(["snapshot", "--cluster", "-o"]).arg(&file);
+    assert_eq!(snapshot.output().unwrap().status.code(), Some(0));
+    let path = file.display().to_string();
+    let object = verdict(&server, "machines-from", &["-n", "here", "--from", &path]);
+    assert_eq!(object["virtualMachine"]["dataSource"], "here/own");
+    assert_eq!(rules(&object), ["vm-architecture-unavailable"]);
+}
+
+/// As in the cluster, where the policy accepts such an update.
+#[test]
+fn one_that_stays_as_it_is_in_the_cluster_is_accepted() {
+    let mut live = own();
+    live["metadata"]["namespace"] = json!("here");
+    live["spec"]["template"]["spec"]["architecture"] = json!("s390x");
+    let server = ApiServer::start(cluster(Some(&live)));
+    let object = verdict(&server, "machines-live", &["--cluster"]);
+    assert_eq!(rules(&object), [""; 0]);
+}
+
+#[test]
+fn what_the_user_may_not_read_is_named() {
+    let mut answers = cluster(None);
+    for answer in &mut answers {
+        if answer["request"] == "GET /apis/cdi.kubevirt.io/v1beta1/datasources" {
+            answer["status"] = json!(403);
+            answer["body"] = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "not for you", "code": 403});
+        }
+    }
+    let server = ApiServer::start(answers);
+    let mut check = command_on(&server);
+    check.args(["check", "-f", "machines.yaml", "--cluster"]);
+    let notes = String::from_utf8(check.output().unwrap().stderr).unwrap();
+    assert!(
+        notes.contains("virtual machines are checked without each DataSource of the cluster: "),
+        "{notes}"
+    );
+}
