@@ -20,6 +20,7 @@ mod repair;
 mod rules;
 mod signals;
 mod status;
+mod virtual_machines;
 
 use crate::crd::Crds;
 use crate::world::World;
@@ -138,5 +139,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "kubectl shows what each rule says",
         crds: Crds::OfHco,
         run: rules::run,
+    },
+    Scenario {
+        number: 17,
+        about: "virtual machines",
+        crds: Crds::V1beta1,
+        run: virtual_machines::run,
     },
 ];

@@ -52,7 +52,7 @@ impl<'w> BootSources<'w> {
     }
 
     /// Adds a kind of object.
-    fn serves(&self, crd: &Value, path: &str) {
+    pub(super) fn serves(&self, crd: &Value, path: &str) {
         let api = self.world.api();
         let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         api.must("POST", crds, Some(crd));
