@@ -81,7 +81,7 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Report whether HyperConverged objects would be accepted, and how to fix them
+    /// Report whether HyperConverged objects and virtual machines would be accepted, and how to fix them
     Check(Check),
     /// Fix HyperConverged objects: show the changes, or write them
     Fix(Fix),
@@ -461,7 +461,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) subject: Subject,
 
-    /// Succeed if no file contains a HyperConverged, for example in a pre-commit hook, or if a cluster has none
+    /// Succeed if no file contains an object to check, for example in a pre-commit hook, or if a cluster has none
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 

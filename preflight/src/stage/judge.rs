@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use host::{Cluster, Counts, HostCalls, Labels, Objects};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::nodes::{self, Detail, Hosts, beside};
 use super::question::Question;
 use super::settings::Settings;
 use super::settle::Settled;
-use super::surroundings;
+use super::surroundings::{self, Decisive};
 use crate::admission;
 use crate::failure::Failure;
 use crate::foreign::{Foreign, chain};
@@ -112,17 +112,6 @@ impl Prepared<'_> {
         self.settled.cluster.as_deref()
     }
 
-    /// What the VirtualMachines of the files depend on.
-    pub(super) fn beside(&self) -> &[Value] {
-        &self.settled.beside
-    }
-
-    /// The namespace of objects that name none.
-    pub(super) fn namespace(&self) -> &str {
-        let named = self.settled.subject.connection.namespace.as_deref();
-        named.unwrap_or(&self.settled.namespace)
-    }
-
     /// Answers in one evaluation: for what a VirtualMachine depends on, or for the nodes and the images.
     pub(crate) fn host(&self, question: &Question) -> Arc<dyn HostCalls> {
         match &self.surroundings {
@@ -137,10 +126,21 @@ impl Prepared<'_> {
     fn with_surroundings(mut self, notes: &mut Notes) -> Result<Self> {
         let mut questions = self.questions().iter();
         let has_machines = questions.any(|it| it.identity.is_virtual_machine());
-        if has_machines && !self.module().is_foreign() {
-            let live = Live::of(self.cluster(), self.settled.files.as_deref());
-            self.surroundings = Some(Arc::new(surroundings::of(&self, live, notes)?));
+        if !has_machines || self.module().is_foreign() {
+            return Ok(self);
         }
+        let live = Live::of(self.cluster(), self.settled.files.as_deref());
+        let decisive = Decisive::of(self.questions(), live)?;
+        let report = decisive
+            .question()
+            .map(|question| self.report(question, question.sent()));
+        let report = report.transpose().map_err(|failure| anyhow!("{failure}"))?;
+        let named = self.settled.subject.connection.namespace.as_deref();
+        let namespace = named.unwrap_or(&self.settled.namespace);
+        let beside = (self.settled.beside.as_slice(), namespace);
+        let report = report.unwrap_or_default();
+        let objects = surroundings::objects(&decisive, &report, beside, live, notes);
+        self.surroundings = Some(Arc::new(objects));
         Ok(self)
     }
 

@@ -9,7 +9,6 @@ use operators::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
 use serde_json::{Value, json};
 
 use super::connect::in_namespace;
-use super::judge::Prepared;
 use super::live::Live;
 use super::question::Question;
 use crate::admission::Identity;
@@ -18,95 +17,99 @@ use crate::notes::Notes;
 use crate::object_name::key;
 use crate::report::{DataSource, Report};
 
+/// The HyperConverged that decides about the workload nodes.
+pub(super) enum Decisive<'q> {
+    /// It is in the files.
+    New(&'q Question),
+    Stored(Box<Question>),
+    /// There are several.
+    Unknown,
+}
+
+impl<'q> Decisive<'q> {
+    pub(super) fn of(questions: &'q [Question], live: Option<Live<'_>>) -> Result<Self> {
+        let mut new = questions
+            .iter()
+            .filter(|question| question.identity.is_hyperconverged());
+        Ok(match (new.next(), new.next()) {
+            (Some(only), None) => Self::New(only),
+            (None, _) => match live {
+                Some(live) => {
+                    let mut stored = live.hyperconvergeds(None)?.into_iter();
+                    match (stored.next(), stored.next()) {
+                        (Some(only), None) => Self::Stored(Box::new(Question::live(only))),
+                        _ => Self::Unknown,
+                    }
+                }
+                None => Self::Stored(Box::new(Question::live(empty()))),
+            },
+            _ => Self::Unknown,
+        })
+    }
+
+    pub(super) fn question(&self) -> Option<&Question> {
+        match self {
+            Self::New(question) => Some(question),
+            Self::Stored(question) => Some(question),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// Where nothing but nodes is known: one without any setting.
+fn empty() -> Value {
+    json!({
+        "apiVersion": "hco.kubevirt.io/v1beta1",
+        "kind": "HyperConverged",
+        "metadata": {"namespace": "kubevirt-hyperconverged", "name": "kubevirt-hyperconverged"},
+        "spec": {},
+    })
+}
+
 /// The objects that the module asks for. The nodes are those that the user named, whatever the status of the
-/// HyperConverged says; so its workload architectures are what the module makes of both.
-pub(super) fn of(
-    prepared: &Prepared<'_>,
+/// HyperConverged says; so its workload architectures are those of the module's report on it. `beside` are the other objects
+/// of the files, without a namespace those of this one.
+pub(super) fn objects(
+    decisive: &Decisive<'_>,
+    report: &Report,
+    (beside, namespace): (&[Value], &str),
     live: Option<Live<'_>>,
     notes: &mut Notes,
-) -> Result<Objects> {
-    let in_files = prepared.questions().iter();
-    let in_files: Vec<&Question> = in_files
-        .filter(|question| question.identity.is_hyperconverged())
-        .collect();
-    let (stored, is_new);
-    let hyperconverged = match (in_files.as_slice(), live) {
-        ([only], _) => {
-            is_new = true;
-            Some(*only)
-        }
-        ([], live) => {
-            is_new = false;
-            stored = stored_or_empty(live)?;
-            stored.as_ref()
-        }
-        _ => {
-            is_new = false;
-            None
-        }
-    };
-    let report = match hyperconverged {
-        Some(question) => prepared
-            .report(question, question.sent())
-            .map_err(|failure| anyhow::anyhow!("{failure}"))?,
-        None => Report::default(),
-    };
-    let namespace = prepared.namespace();
-    let beside = prepared.beside().iter().map(|object| {
+) -> Objects {
+    let beside = beside.iter().map(|object| {
         let object = in_namespace(object, namespace).unwrap_or_else(|| object.clone());
         (Identity::of(&object).kind, object)
     });
-    let (sources, kubevirts): (Vec<_>, Vec<_>) = beside.partition(|(kind, _)| kind == "DataSource");
-    let sources = sources.into_iter().map(|(_, source)| source);
-    let kubevirts: Vec<Value> = kubevirts
-        .into_iter()
-        .map(|(_, kubevirt)| kubevirt)
-        .collect();
-    let kubevirts = if kubevirts.is_empty() {
-        live.and_then(|live| live.all("KubeVirt", notes))
-            .unwrap_or_default()
-    } else {
-        kubevirts
-    };
+    let (sources, mut kubevirts): (Vec<_>, Vec<_>) =
+        beside.partition(|(kind, _)| kind == "DataSource");
+    if kubevirts.is_empty() {
+        let stored = live.and_then(|live| live.all("KubeVirt", notes));
+        let stored = stored.into_iter().flatten();
+        kubevirts.extend(stored.map(|it| ("KubeVirt".to_owned(), it)));
+    }
 
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
     let stored = live.and_then(|live| live.all("DataSource", notes));
-    let is_forecast = is_new || stored.is_none() && live.is_some();
+    // What is stored is what the operators made of a HyperConverged that is stored.
+    let is_forecast = matches!(decisive, Decisive::New(_)) || stored.is_none() && live.is_some();
     known.extend(stored.into_iter().flatten().map(|it| (key(&it), it)));
     if let Some(forecast) = report.forecast.as_ref().filter(|_| is_forecast) {
         let sources = forecast.data_sources.iter();
         known.extend(sources.map(|it| (it.key(), of_forecast(it))));
     }
-    known.extend(sources.map(|it| (key(&it), it)));
-    Ok(Objects::default()
+    known.extend(sources.into_iter().map(|(_, it)| (key(&it), it)));
+    let kubevirt = match kubevirts.as_slice() {
+        [(_, only)] => kubevirt(Some(only), report),
+        _ => kubevirt(None, report),
+    };
+    Objects::default()
         .with(
             "hco.kubevirt.io/v1beta1",
             "HyperConverged",
-            [status(&report)],
+            [status(report)],
         )
-        .with(
-            "kubevirt.io/v1",
-            "KubeVirt",
-            [kubevirt(&kubevirts, &report)],
-        )
-        .with("cdi.kubevirt.io/v1beta1", "DataSource", known.into_values()))
-}
-
-/// The HyperConverged that is stored, if it is the only one. Where nothing but nodes is known, one without any setting.
-fn stored_or_empty(live: Option<Live<'_>>) -> Result<Option<Question>> {
-    let Some(live) = live else {
-        return Ok(Some(Question::live(json!({
-            "apiVersion": "hco.kubevirt.io/v1beta1",
-            "kind": "HyperConverged",
-            "metadata": {"namespace": "kubevirt-hyperconverged", "name": "kubevirt-hyperconverged"},
-            "spec": {},
-        }))));
-    };
-    let mut stored = live.hyperconvergeds(None)?.into_iter();
-    Ok(match (stored.next(), stored.next()) {
-        (Some(only), None) => Some(Question::live(only)),
-        _ => None,
-    })
+        .with("kubevirt.io/v1", "KubeVirt", [kubevirt])
+        .with("cdi.kubevirt.io/v1beta1", "DataSource", known.into_values())
 }
 
 /// A HyperConverged with the status that HCO will write.
@@ -117,11 +120,7 @@ fn status(report: &Report) -> Value {
 }
 
 /// The KubeVirt that there is, with the default architecture that HCO will set.
-fn kubevirt(known: &[Value], report: &Report) -> Value {
-    let known = match known {
-        [only] => Some(only),
-        _ => None,
-    };
+fn kubevirt(known: Option<&Value>, report: &Report) -> Value {
     let stored = |pointer: &str| known.and_then(|it| it.pointer(pointer)).cloned();
     let default = report.default_architecture.as_ref();
     let default = default.map(|name| Value::from(name.raw()));
