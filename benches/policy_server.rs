@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use e2e_tests::{DockerRegistry, NodeServer, PolicyServer, Starter, http, module, nodes};
+use e2e_tests::{DockerRegistry, NodeServer, Objects, PolicyServer, Starter, http, module, nodes};
 use host::Policy;
 use packaging::Metadata;
 use serde_json::{Map, Value, json};
@@ -60,17 +60,29 @@ fn nodes_table(program: PathBuf) {
     let policies = Map::from_iter([
         ("ours".to_owned(), policy(&starter, "ours", &ours)),
         ("blind".to_owned(), policy(&starter, "blind", &blind)),
+        (
+            "vms".to_owned(),
+            for_machines(policy(&starter, "vms", &ours)),
+        ),
     ]);
     let list: Value = serde_json::from_slice(&nodes::node_list(NODES)).unwrap();
-    let api_server = NodeServer::start(&list, Vec::new()).unwrap();
+    let objects = Objects::on(Some(&list)).all();
+    let api_server = NodeServer::with_objects(&list, Vec::new(), objects).unwrap();
     let server = starter.start(&policies, Some(api_server.address)).unwrap();
 
     let plain = requests::create(&json!({}));
     let affinity = requests::create(&requests::affinity());
+    let (machine, unchanged) = (requests::machine(), requests::unchanged_machine());
     let rows = [
         ("a guest that does not read the list", "blind", &plain),
         ("this policy", "ours", &plain),
         ("this policy, affinity of 4 terms", "ours", &affinity),
+        ("a VirtualMachine that passes", "vms", &machine),
+        (
+            "an update of it that changes nothing checked",
+            "vms",
+            &unchanged,
+        ),
     ];
     let mut times = rows.map(|_| Vec::new());
     for round in 0..=ROUNDS {
@@ -257,9 +269,25 @@ fn policy(starter: &Starter, name: &str, module: &[u8]) -> Value {
     })
 }
 
+/// As in `deploy/components/virtual-machines`, where the policy asks for its permissions first.
+fn for_machines(mut policy: Value) -> Value {
+    policy["settings"] = json!({"serviceAccount": "kubewarden/policy-server"});
+    policy["contextAwareResources"] = json!([
+        {"apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged"},
+        {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt"},
+        {"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource"},
+    ]);
+    policy["hostCapabilities"] = json!([
+        "kubernetes/can_i",
+        "kubernetes/get_resource",
+        "kubernetes/list_resources_all"
+    ]);
+    policy
+}
+
 /// The response time of a policy. On nodes of several architectures, this policy denies the object.
 fn validate(server: &PolicyServer, policy: &str, payload: &[u8]) -> Duration {
-    answer(server, policy, payload, policy == "blind")
+    answer(server, policy, payload, policy != "ours")
 }
 
 /// The response time of a policy with the given verdict.

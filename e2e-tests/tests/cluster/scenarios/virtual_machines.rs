@@ -124,11 +124,11 @@ fn contradicting() -> Value {
 fn a_contradiction_is_denied(world: &World<'_>) {
     let output = written(world, &["create"], &machine("web", &contradicting()));
     output.fails(&format!(
-        "Error from server: error when creating \"machine.yaml\": admission webhook \"clusterwide-hco-architecture-guard-vms.kubewarden.admission\" denied the request: VirtualMachine default/web: 1 problem
+        "Error from server: error when creating \"machine.yaml\": admission webhook \"clusterwide-hco-architecture-guard-vms.kubewarden.admission\" denied the request: VirtualMachine kubevirt-hyperconverged/web: 1 problem
 
 [vm-placement-contradicts] spec.template.spec.nodeSelector[kubernetes.io/arch]
 {CONTRADICTION}
-fix: use amd64: set spec.template.spec.architecture and spec.template.spec.nodeSelector[kubernetes.io/arch] to amd64
+fix: use amd64: set spec.template.spec.architecture to amd64
 or: remove the architecture from the nodeSelector: remove spec.template.spec.nodeSelector[kubernetes.io/arch]
 "
     ));
@@ -145,7 +145,7 @@ fn another_disk_is_a_warning(world: &World<'_>) {
     ]);
     written(world, &["create"], &disk).prints_with_warnings(
         "virtualmachine.kubevirt.io/web created\n",
-        &["[vm-disk-architecture-differs] The boot disk is made from DataSource fedora-arm64, which is for arm64, but the VM's architecture is amd64: it does not boot."],
+        &["[vm-disk-architecture-differs] The boot disk is made from DataSource `fedora-arm64`, which is for arm64, but the VM's architecture is amd64: it does not boot."],
     );
     let labelled = world
         .admin
