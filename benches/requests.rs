@@ -17,57 +17,6 @@ pub(crate) fn update(old: &Value, new: &Value) -> Vec<u8> {
     request("UPDATE", new, &object(old))
 }
 
-/// A VirtualMachine whose architecture, placement, and boot disk are those of a DataSource and of nodes that there are.
-pub(crate) fn machine() -> Vec<u8> {
-    machine_request("CREATE", &Value::Null)
-}
-
-/// An update of its labels.
-pub(crate) fn unchanged_machine() -> Vec<u8> {
-    let mut old = virtual_machine();
-    old["metadata"]["labels"] = json!({"team": "shop"});
-    machine_request("UPDATE", &old)
-}
-
-fn machine_request(operation: &str, old: &Value) -> Vec<u8> {
-    let request = json!({
-        "uid": "0",
-        "kind": {"group": "kubevirt.io", "version": "v1", "kind": "VirtualMachine"},
-        "resource": {"group": "kubevirt.io", "version": "v1", "resource": "virtualmachines"},
-        "operation": operation,
-        "namespace": "shop",
-        "name": "web",
-        "userInfo": {"username": "u"},
-        "object": virtual_machine(),
-        "oldObject": old,
-    });
-    json!({"request": request, "settings": {}})
-        .to_string()
-        .into_bytes()
-}
-
-fn virtual_machine() -> Value {
-    let source =
-        json!({"kind": "DataSource", "namespace": "kubevirt-os-images", "name": "fedora-arm64"});
-    json!({
-        "apiVersion": "kubevirt.io/v1",
-        "kind": "VirtualMachine",
-        "metadata": {"namespace": "shop", "name": "web"},
-        "spec": {
-            "runStrategy": "Always",
-            "dataVolumeTemplates": [
-                {"metadata": {"name": "web-root"}, "spec": {"sourceRef": source}},
-            ],
-            "template": {"spec": {
-                "architecture": "arm64",
-                "nodeSelector": {"kubernetes.io/arch": "arm64"},
-                "domain": {"devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}},
-                "volumes": [{"name": "root", "dataVolume": {"name": "web-root"}}],
-            }},
-        },
-    })
-}
-
 /// Templates with the import on, so that each template is checked.
 pub(crate) fn imported(templates: usize) -> Value {
     json!({

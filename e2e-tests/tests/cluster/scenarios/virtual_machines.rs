@@ -154,7 +154,7 @@ fn another_disk_is_a_warning(world: &World<'_>) {
 }
 
 fn as_it_is_deployed_a_contradiction_is_a_warning(world: &World<'_>) {
-    let warning = format!("[vm-placement-contradicts] {CONTRADICTION}");
+    let warning = format!("[vm-placement-contradicts] Denied in protect mode: {CONTRADICTION}");
     written(world, &["create"], &machine("other", &contradicting()))
         .prints_with_warnings("virtualmachine.kubevirt.io/other created\n", &[&warning]);
 }
