@@ -132,3 +132,31 @@ fn is_allowed(status: &[u8]) -> Option<bool> {
     let status = Object::root(Json::parse(status).ok()?);
     status.field("allowed").boolean().ok()?
 }
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    struct Nodes;
+
+    impl Cluster for Nodes {
+        fn nodes(&self) -> Result<Vec<u8>, String> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn a_host_that_has_only_nodes_has_no_other_objects() {
+        assert_eq!(Nodes.nodes(), Ok(Vec::new()));
+        for (resource, error) in [
+            (Resource::Nodes, "there are no nodes here"),
+            (Resource::KubeVirts, "there are no kubevirts here"),
+        ] {
+            assert_eq!(Nodes.list(resource), Err(error.to_owned()));
+        }
+        assert_eq!(Nodes.data_source("images", "fedora"), None);
+    }
+}

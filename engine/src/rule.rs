@@ -192,6 +192,10 @@ mod tests {
         assert_eq!(read, (of_object, applies, Reads::Object, none));
         assert!(!object.is_about_golden_images && !object.is_fixed_by_images);
 
+        assert_eq!(object.kind, ObjectKind::HyperConverged);
+        let machine = Rule::about_virtual_machines("m", Level::Warn);
+        assert_eq!(machine.kind, ObjectKind::VirtualMachine);
+
         let template = Rule::about_templates("t", Level::Warn);
         assert_eq!((template.id, template.level), ("t", Level::Warn));
         assert_eq!(template.subject, Subject::Template);
