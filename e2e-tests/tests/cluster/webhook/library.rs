@@ -127,12 +127,26 @@ async fn validate(
     let judged = judged
         .await
         .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
-    let response = response(&review["request"], judged);
+    let mut response = response(&review["request"], judged);
+    if serving.policy.spec("mode") == "monitor" {
+        only_report(&mut response);
+    }
     Ok(Json(json!({
         "apiVersion": "admission.k8s.io/v1",
         "kind": "AdmissionReview",
         "response": response,
     })))
+}
+
+/// MIRRORS: kubewarden-controller `crates/policy-server/src/api/service.rs`, `validation_response_with_constraints`: the
+/// warnings stay.
+fn only_report(response: &mut Value) {
+    response["allowed"] = json!(true);
+    if let Some(response) = response.as_object_mut() {
+        for field in ["status", "patch", "patchType"] {
+            response.remove(field);
+        }
+    }
 }
 
 /// MIRRORS: kubewarden-controller `crates/policy-evaluator/src/admission_response.rs`.
