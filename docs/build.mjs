@@ -142,10 +142,11 @@ function fragment(info, object, before) {
     /^yaml cluster=(\S+)(?: image=(\S+))?$/.exec(info) ?? [];
   if (info.startsWith("yaml cluster=") && cluster === undefined)
     mistakes.push(`no playground link is known for ${info}`);
-  // The playground cannot read a registry.
+  // The playground has nodes, and neither a registry nor what a VirtualMachine depends on.
   if (
     cluster === undefined ||
-    (images !== undefined && images !== "unreadable")
+    (images !== undefined && images !== "unreadable") ||
+    apiVersion(object) === "kubevirt.io/v1"
   )
     return undefined;
   const state = {

@@ -7,7 +7,7 @@
 )]
 
 use e2e_tests::{Case, cases};
-use engine::{Cluster, Registry};
+use engine::{Cluster, Registry, Resource};
 use serde_json::json;
 
 /// The response of the playground; see `playground/src/cluster.ts`.
@@ -44,6 +44,10 @@ struct Playground(Result<String, String>);
 impl Cluster for Playground {
     fn nodes(&self) -> Result<Vec<u8>, String> {
         self.0.clone().map(String::into_bytes)
+    }
+
+    fn list(&self, _: Resource) -> Result<Vec<u8>, String> {
+        Err(NOT_AVAILABLE.to_owned())
     }
 }
 
