@@ -21,4 +21,16 @@ pub fn handler_error(cause: impl std::fmt::Display) -> String {
     format!("{HANDLER_ERROR}{cause}")
 }
 
+/// That a cluster has no such object.
+///
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs.
+pub(crate) fn not_found(
+    api_version: &str,
+    kind: &str,
+    name: &str,
+    namespace: Option<&str>,
+) -> String {
+    format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'")
+}
+
 pub(crate) const HANDLER_ERROR: &str = "Callback evaluation failure: ";

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 pub use counts::{Counts, CountsError};
 pub use reduction::Labels;
 
-use crate::host_calls::{HostCalls, handler_error};
+use crate::host_calls::{HostCalls, handler_error, not_found};
 use crate::mask;
 use crate::request::{Request, ResourceAttributes};
 use reduction::Reduction;
@@ -239,9 +239,7 @@ impl NodeList {
                             .to_string()
                             .into_bytes())
                     }
-                    None => Err(format!(
-                        "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
-                    )),
+                    None => Err(not_found(&api_version, &kind, &name, namespace.as_deref())),
                 }
             }
             Request::KubernetesCanI { request, .. } => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::host_calls::{HostCalls, handler_error};
+use crate::host_calls::{HostCalls, handler_error, not_found};
 use crate::mask;
 use crate::request::Request;
 
@@ -72,11 +72,9 @@ impl Objects {
                     has("name", Some(&name)) && has("namespace", namespace.as_deref())
                 };
                 let mut objects = self.of(&api_version, &kind)?.iter();
-                let object = objects.find(is_it).ok_or_else(|| {
-                    format!(
-                        "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
-                    )
-                })?;
+                let object = objects
+                    .find(is_it)
+                    .ok_or_else(|| not_found(&api_version, &kind, &name, namespace.as_deref()))?;
                 let object = mask::got(object.clone(), &api_version, &kind, field_masks.as_ref());
                 Ok(object.to_string().into_bytes())
             }

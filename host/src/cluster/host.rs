@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::api::{Asked, Selectors};
 use super::{Cluster, ClusterError, is_name};
-use crate::host_calls::{HostCalls, handler_error};
+use crate::host_calls::{HostCalls, handler_error, not_found};
 use crate::mask;
 use crate::request::Request;
 
@@ -144,11 +144,7 @@ impl Cluster {
         let object = self
             .get(&path, name, &asked)
             .map_err(|error| message(&error))?;
-        let object = object.ok_or_else(|| {
-            format!(
-                "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
-            )
-        })?;
+        let object = object.ok_or_else(|| not_found(api_version, kind, name, namespace))?;
         serde_json::from_str(&object).map_err(|error| message(&asked.unread(error)))
     }
 
