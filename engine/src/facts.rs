@@ -39,6 +39,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) instead: Slot,
     /// Whether it is the object before an update.
     pub(crate) is_before: bool,
+    /// Whether nobody sends the object: it stays as it is stored, and only the cluster around it changes.
+    pub(crate) is_unsent: bool,
     pub(crate) images: Images<'a>,
     /// The namespace of golden images.
     pub(crate) golden_namespace: &'a str,
@@ -78,6 +80,7 @@ impl<'a> Facts<'a> {
             slot,
             instead: slot,
             is_before: false,
+            is_unsent: false,
             images: Images::NotWanted,
             golden_namespace,
             forecast: None,
@@ -136,8 +139,9 @@ impl<'a> Facts<'a> {
             common: self.common,
             golden_namespace: self.golden_namespace,
             version: self.version.hco,
-            // HCO's webhook has completed an object that the API server has, and completes every new one.
-            is_complete: self.is_before && self.hco.is_stored,
+            // HCO's webhook has completed an object that the API server has, as the HCO of that time does, and completes every
+            // one that is sent.
+            is_complete: (self.is_before || self.is_unsent) && self.hco.is_stored,
             census,
         })
     }

@@ -169,6 +169,7 @@ fn judge_request(
         version: version_of(comparison.and_then(|it| it.version.as_ref())),
         version_before: version_of(comparison.and_then(|it| it.version_before.as_ref())),
         comparison,
+        is_same,
         old: old.as_ref(),
         settings: &settings,
         cluster,
@@ -185,6 +186,8 @@ struct Case<'a> {
     /// The version of HCO before.
     version_before: Version,
     comparison: Option<&'a Comparison<'a>>,
+    /// Whether the object is the same before.
+    is_same: bool,
     old: Option<&'a HyperConverged<'a>>,
     settings: &'a Settings,
     cluster: &'a dyn Host,
@@ -254,14 +257,18 @@ impl Case<'_> {
             Facts::new(old, None, version, common, nodes_before, namespace).before(hco)
         });
         let common = common(hco);
-        let facts = Facts::new(
-            hco,
-            before.as_ref(),
-            &self.version,
-            &common,
-            nodes,
-            namespace,
-        );
+        let facts = Facts {
+            // Another HCO sends the object when it is upgraded.
+            is_unsent: self.is_same && made.is_empty() && self.version == self.version_before,
+            ..Facts::new(
+                hco,
+                before.as_ref(),
+                &self.version,
+                &common,
+                nodes,
+                namespace,
+            )
+        };
         nodes.open();
         let policy = Policy {
             settings,

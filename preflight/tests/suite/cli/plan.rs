@@ -456,3 +456,62 @@ fn a_field_that_an_older_version_does_not_have_is_ignored() {
     assert_eq!(ignored["multiArchImport"]["after"], "disabled");
     assert_eq!(plan("1.20")["field"], Value::Null);
 }
+
+/// HCO's webhook completes a template when somebody sends the object, or when an upgraded HCO does.
+#[rstest]
+#[case::nothing_is_sent("", false)]
+#[case::other_nodes("--what-if amd64=1", false)]
+#[case::another_hco("--hco-version 1.19", true)]
+fn a_stored_template_is_completed_when_it_is_sent(#[case] words: &str, #[case] is_again: bool) {
+    let spec = json!({
+        "managedDataSource": "mine",
+        "schedule": "0 0 * * 1",
+        "template": {"spec": {
+            "source": {"registry": {"url": "docker://quay.io/example/mine:1"}},
+            "storage": {"resources": {"requests": {"storage": "30Gi"}}},
+        }},
+    });
+    let node = |name: &str, role: &str| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {format!("node-role.kubernetes.io/{role}"): "", "kubernetes.io/arch": "amd64"}},
+            "status": {"nodeInfo": {"architecture": "amd64"}},
+        })
+    };
+    let hyperconverged = json!({
+        "apiVersion": "hco.kubevirt.io/v1beta1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged", "uid": "1"},
+        "spec": {"dataImportCronTemplates": [{"metadata": {"name": "mine"}, "spec": spec}]},
+        "status": {"versions": [{"name": "operator", "version": "1.18.0"}]},
+    });
+    let cron = json!({
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataImportCron",
+        "metadata": {"namespace": "kubevirt-os-images", "name": "mine"},
+        "spec": spec,
+    });
+    let items = [
+        node("a", "control-plane"),
+        node("b", "worker"),
+        hyperconverged,
+        cron,
+    ];
+    let file = scratch(&format!("plan-sent-{is_again}-{}", words.len())).join("objects.json");
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    std::fs::write(&file, list.to_string()).unwrap();
+    let plan = run(&format!(
+        "plan -q -o json --from {} {words}",
+        file.display()
+    ));
+    let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
+    let again: Vec<&Value> = plan["crons"]["recreated"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cron| &cron["name"])
+        .collect();
+    let expected: &[&str] = if is_again { &["mine"] } else { &[] };
+    assert_eq!(again, expected, "{plan:#}");
+}
