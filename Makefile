@@ -226,11 +226,12 @@ fuzz: setup ## Fuzz each target for SECONDS=60, or only the targets ONLY=name (n
 	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 	$(if $(filter report,$(FUZZED)),FUZZ_INPUTS=$(CURDIR)/fuzz/target/corpus $(TEST) -q --test suite -- --exact fuzzed::wasm_vs_native)
 
-# Keeps the fewest short inputs that reach the same code, and all findings: files whose names begin with `found`.
+# Keeps the fewest short inputs that reach the same code, all findings (files whose names begin with `found`), and the longer
+# inputs about VirtualMachines (`vm-`).
 .PHONY: fuzz-corpus
 fuzz-corpus: setup ## Select fuzz/corpus from the inputs that `make fuzz` found; run that first (ONLY=name)
 	for target in $(FUZZED); do \
-		find fuzz/corpus/$$target -type f ! -name 'found*' -delete && \
+		find fuzz/corpus/$$target -type f ! -name 'found*' ! -name 'vm-*' -delete && \
 		$(FUZZ) $$target fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target -- \
 			-set_cover_merge=1 -use_counters=0 -max_len=700 || exit; \
 	done

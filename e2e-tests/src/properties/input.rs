@@ -1,9 +1,12 @@
 //! Requests on clusters, as the corpus has them.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::{FakeCluster, Images};
+use crate::{FakeCluster, Images, Objects};
 
 /// A request on a cluster: `{"payload": {"request": …, "settings": …}, "nodes": …}`. Raw, so that blanks, escapes and
 /// equal keys reach the engine.
@@ -18,6 +21,9 @@ pub struct Input<'a> {
     pub nodes: Option<&'a RawValue>,
     /// The host's error in place of nodes.
     pub fails: Option<String>,
+    /// The HyperConverged, KubeVirt, and DataSources of the cluster.
+    #[serde(default)]
+    pub objects: Vec<Value>,
     /// What registries answer.
     #[serde(default)]
     pub images: Images,
@@ -33,7 +39,10 @@ impl Input<'_> {
             (_, Some(nodes)) => FakeCluster::returning(Ok(nodes.get().into())),
             _ => mixed(),
         };
-        let cluster = cluster.with_images(self.images.clone());
+        let objects = Objects::default().with(&self.objects, &BTreeMap::new());
+        let cluster = cluster
+            .with_images(self.images.clone())
+            .with_objects(objects);
         match &self.status {
             Some(status) => cluster.answering(status),
             None => cluster,

@@ -80,10 +80,16 @@ fn seeds() {
                 serde_json::from_str::<Value>(&list).map_err(|error| error.to_string())
             });
             let payload: Value = serde_json::from_slice(&case.payload()).unwrap();
+            let mut input = json!({"payload": payload, "images": case.images});
             match nodes {
-                Ok(nodes) => json!({"payload": payload, "nodes": nodes, "images": case.images}),
-                Err(error) => json!({"payload": payload, "fails": error, "images": case.images}),
+                Ok(nodes) => input["nodes"] = nodes,
+                Err(error) => input["fails"] = error.into(),
             }
+            // Only the rules about VirtualMachines read the others.
+            if payload["request"]["kind"]["kind"] == "VirtualMachine" {
+                input["objects"] = case.objects().all().into();
+            }
+            input
         });
         inputs.chain(samples()).collect::<Vec<_>>()
     };

@@ -2,6 +2,7 @@
 
 mod content;
 mod law;
+mod machines;
 mod request;
 mod search;
 

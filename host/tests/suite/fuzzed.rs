@@ -1,6 +1,7 @@
 //! The inputs in `fuzz/corpus`, without a fuzzer: what was found once stays fixed. Those of the policy are replayed by the tests
 //! of the engine too; here the module has to answer as the engine does.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -8,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use e2e_tests::Images;
 use e2e_tests::properties::Input;
 use engine::Registry;
-use host::{HostCalls, Options, Policy, Verdict};
+use host::{HostCalls, Objects, Options, Policy, Verdict};
 use serde_json::Value;
 
 /// The inputs of a target: those of the corpus, or all below the directory `FUZZ_INPUTS` (`make fuzz`).
@@ -72,6 +73,7 @@ fn is_the_same(input: &[u8]) {
     let cluster = input.cluster();
     let host: Arc<dyn HostCalls> = Arc::new(Host {
         nodes: engine::Cluster::nodes(&cluster),
+        objects: objects(&input.objects),
         images: input.images.clone(),
         status: input.status.clone(),
     });
@@ -97,19 +99,41 @@ fn is_the_same(input: &[u8]) {
     assert_eq!(verdict, expected);
 }
 
+/// What only the rules about VirtualMachines read, as the cluster of the engine has it.
+fn objects(all: &[Value]) -> Objects {
+    let all = e2e_tests::Objects::default()
+        .with(all, &BTreeMap::new())
+        .all();
+    let kinds = [
+        ("hco.kubevirt.io/v1beta1", "HyperConverged"),
+        ("kubevirt.io/v1", "KubeVirt"),
+        ("cdi.kubevirt.io/v1beta1", "DataSource"),
+    ];
+    kinds
+        .into_iter()
+        .fold(Objects::default(), |objects, (version, kind)| {
+            let of_kind = all.iter().filter(|object| object["kind"] == kind);
+            objects.with(version, kind, of_kind.cloned())
+        })
+}
+
 /// The cluster and the registries of an input.
 struct Host {
     nodes: Result<Vec<u8>, String>,
+    objects: Objects,
     images: Images,
     status: Option<String>,
 }
 
 impl HostCalls for Host {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let image: Value = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
-        let image = image.as_str().unwrap_or_default();
+        let request: Value = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+        let image = request.as_str().unwrap_or_default();
         match (namespace, operation) {
-            ("kubernetes", "list_resources_all") => self.nodes.clone(),
+            ("kubernetes", "list_resources_all") if request["kind"] == "Node" => self.nodes.clone(),
+            ("kubernetes", "list_resources_all" | "get_resource") => {
+                self.objects.call(namespace, operation, payload)
+            }
             ("kubernetes", "can_i") => {
                 let status = self.status.clone().map(String::into_bytes);
                 status.ok_or_else(|| "nobody can be asked".to_owned())
