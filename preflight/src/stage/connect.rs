@@ -194,7 +194,7 @@ impl<'c> Old<'c> {
             let what = one_line(&what);
             return Err(Failure::in_file(&place.file, Some(place.line), what));
         }
-        let (against, old) = match self.before(&identity) {
+        let (against, old) = match self.before(&identity, namespace) {
             Ok(before) => before,
             Err(what) => return Err(Failure::in_file(&place.file, Some(place.line), what)),
         };
@@ -207,7 +207,11 @@ impl<'c> Old<'c> {
                     "{} has no {} {}/{} yet",
                     live.name(),
                     one_line(&identity.kind),
-                    identity.namespace.as_deref().unwrap_or(live.namespace()),
+                    identity
+                        .namespace
+                        .as_deref()
+                        .or(namespace)
+                        .unwrap_or(live.namespace()),
                     identity.name.as_deref().unwrap_or_default()
                 ))
             }
@@ -244,7 +248,11 @@ impl<'c> Old<'c> {
         })
     }
 
-    fn before(&self, identity: &Identity) -> Result<(Against, Option<Value>), String> {
+    fn before(
+        &self,
+        identity: &Identity,
+        namespace: Option<&str>,
+    ) -> Result<(Against, Option<Value>), String> {
         match self {
             Self::Nowhere => Ok((Against::Nothing, None)),
             Self::File(path, old) => {
@@ -264,7 +272,9 @@ impl<'c> Old<'c> {
                 Ok((against, Some(old.written.object.value.clone())))
             }
             Self::Live(live, _) => {
-                let live = live.object(identity).map_err(|error| chain(&error))?;
+                let live = live
+                    .object(identity, namespace)
+                    .map_err(|error| chain(&error))?;
                 let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
                 Ok((against, live))
             }

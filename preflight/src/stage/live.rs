@@ -62,21 +62,37 @@ impl<'l> Live<'l> {
         }
     }
 
-    /// Whether an object of this kind could be read here: files have VirtualMachines without most of their fields.
+    /// Whether an object of this kind could be read here.
     pub(super) fn has_kind_of(self, identity: &Identity) -> bool {
-        matches!(self, Self::Cluster(_)) || identity.is_hyperconverged()
+        match self {
+            Self::Cluster(_) => true,
+            Self::Files(snapshot) => identity.is_hyperconverged() || snapshot.has(&identity.kind),
+        }
     }
 
-    /// The object that a manifest is about, in its version; none if it is not there, or could not be read here.
-    pub(super) fn object(self, identity: &Identity) -> Result<Option<Value>> {
+    /// The object that a manifest is about, in its version; none if it is not there. If the manifest names no namespace, it
+    /// is in this one.
+    pub(super) fn object(
+        self,
+        identity: &Identity,
+        namespace: Option<&str>,
+    ) -> Result<Option<Value>> {
         if identity.is_hyperconverged() {
             return self.hyperconverged(identity);
         }
-        let (Self::Cluster(cluster), Some(name)) = (self, &identity.name) else {
+        let Some(name) = &identity.name else {
             return Ok(None);
         };
-        let namespace = identity.namespace.as_deref().unwrap_or(cluster.namespace());
-        Ok(cluster.virtual_machine(namespace, name)?)
+        let namespace = identity.namespace.as_deref().or(namespace);
+        let namespace = namespace.unwrap_or(self.namespace());
+        match self {
+            Self::Cluster(cluster) => Ok(cluster.virtual_machine(namespace, name)?),
+            Self::Files(snapshot) => {
+                let wanted = format!("{namespace}/{name}");
+                let mut machines = snapshot.of("VirtualMachine");
+                Ok(machines.find(|machine| object_name::key(machine) == wanted))
+            }
+        }
     }
 
     /// The objects of a kind; none if they were not read. A note says why they cannot be read.

@@ -42,6 +42,7 @@ pub(crate) enum Reader {
 
 const BOTH: &[Reader] = &[Reader::Plan, Reader::Status, Reader::Snapshot];
 const OF_PLAN: &[Reader] = &[Reader::Plan, Reader::Snapshot];
+const OF_CHECK_AND_PLAN: &[Reader] = &[Reader::Check, Reader::Plan, Reader::Snapshot];
 const OF_STATUS: &[Reader] = &[Reader::Status, Reader::Snapshot];
 
 const OF_CHECK: &[Reader] = &[Reader::Check, Reader::Snapshot];
@@ -121,10 +122,15 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "VirtualMachine",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachines",
-        readers: OF_PLAN,
+        readers: OF_CHECK_AND_PLAN,
         fields: &[
             "/metadata/uid",
+            APPLIED,
             "/spec/template/spec/architecture",
+            "/spec/template/spec/nodeSelector/kubernetes.io~1arch",
+            "/spec/template/spec/affinity/nodeAffinity",
+            "/spec/template/spec/domain/devices/disks",
+            "/spec/template/spec/volumes",
             "/spec/dataVolumeTemplates",
             "/status/printableStatus",
         ],
@@ -238,6 +244,9 @@ const TEMPLATE: &str = "Template";
 
 /// What was applied last: the fields that a manifest does not have any more are deleted.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Where it is in an object.
+const APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 
 /// The annotations of a HyperConverged that are read: without one, an answer can differ.
 const READ: [&str; 5] = [
@@ -427,7 +436,8 @@ impl Snapshot {
         let mut missing = Vec::new();
         for kind in Kind::read_by(reader) {
             // A check names them only if it depends on them.
-            if reader == Reader::Check && matches!(kind.name, "DataSource" | "KubeVirt") {
+            let is_rare = matches!(kind.name, "DataSource" | "KubeVirt" | "VirtualMachine");
+            if reader == Reader::Check && is_rare {
                 continue;
             }
             match self.objects.get(kind.name) {
@@ -507,6 +517,7 @@ impl Snapshot {
                 let next = names.len() + 1;
                 let number = *names.entry(name.to_string()).or_insert(next);
                 *name = json!(format!("vm-{number}"));
+                remove_names(&mut object);
                 *text = to_text(&object);
             }
         }
@@ -679,6 +690,24 @@ impl Kind {
         }
     }
 
+    /// Of the disks of a virtual machine, only what they are made from is kept, and what tells from which one it boots.
+    fn reduce_machine(&self, machine: &mut Value) {
+        let disks = ["/metadata/name", "/spec/sourceRef"];
+        reduce_items(machine, "/spec/dataVolumeTemplates", &disks);
+        let volumes = [
+            "/name",
+            "/dataVolume/name",
+            "/persistentVolumeClaim/claimName",
+        ];
+        reduce_items(machine, "/spec/template/spec/volumes", &volumes);
+        let disks = ["/name", "/bootOrder"];
+        reduce_items(machine, "/spec/template/spec/domain/devices/disks", &disks);
+        if let Some(Value::String(last)) = machine.pointer_mut(APPLIED) {
+            let object: Value = serde_json::from_str(last).unwrap_or_default();
+            *last = self.reduced(&object).to_string();
+        }
+    }
+
     fn reduced(&self, object: &Value) -> Value {
         let mut reduced = json!({"apiVersion": self.api_version, "kind": self.name});
         for pointer in ["/metadata/name", "/metadata/namespace"]
@@ -689,8 +718,11 @@ impl Kind {
                 put(&mut reduced, pointer, value.clone());
             }
         }
-        reduce_disks(&mut reduced);
-        reduce_template(&mut reduced);
+        if self.name == "VirtualMachine" {
+            self.reduce_machine(&mut reduced);
+        } else {
+            reduce_template(&mut reduced);
+        }
         // Of the members of a policy group, only which module they run.
         let members = reduced.pointer_mut("/spec/policies");
         for member in members.and_then(Value::as_object_mut).into_iter().flatten() {
@@ -701,11 +733,29 @@ impl Kind {
     }
 }
 
-/// Of the disks of a virtual machine, only what they are made from is kept.
-fn reduce_disks(machine: &mut Value) {
-    let disks = machine.pointer_mut("/spec/dataVolumeTemplates");
-    for disk in disks.and_then(Value::as_array_mut).into_iter().flatten() {
-        *disk = json!({"spec": {"sourceRef": disk.pointer("/spec/sourceRef")}});
+/// Keeps these fields of each item of a list.
+fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
+    let items = object.pointer_mut(list).and_then(Value::as_array_mut);
+    for item in items.into_iter().flatten() {
+        let mut reduced = json!({});
+        for pointer in pointers {
+            if let Some(value) = item.pointer(pointer) {
+                put(&mut reduced, pointer, value.clone());
+            }
+        }
+        *item = reduced;
+    }
+}
+
+/// Removes what can contain the name of a virtual machine: which of its disks it boots from is unknown then.
+fn remove_names(machine: &mut Value) {
+    reduce_items(machine, "/spec/dataVolumeTemplates", &["/spec/sourceRef"]);
+    let metadata = machine.get_mut("metadata").and_then(Value::as_object_mut);
+    metadata.and_then(|fields| fields.remove("annotations"));
+    let spec = machine.pointer_mut("/spec/template/spec");
+    if let Some(spec) = spec.and_then(Value::as_object_mut) {
+        spec.remove("domain");
+        spec.remove("volumes");
     }
 }
 
@@ -725,7 +775,11 @@ fn reduce_template(template: &mut Value) {
                 put(&mut reduced, pointer, value.clone());
             }
         }
-        reduce_disks(&mut reduced);
+        reduce_items(
+            &mut reduced,
+            "/spec/dataVolumeTemplates",
+            &["/spec/sourceRef"],
+        );
         machines.extend(reduced.get("spec").is_some().then_some(reduced));
     }
     let Some(fields) = template.as_object_mut() else {

@@ -106,7 +106,7 @@ fn payload(parts: &[&Kind], bytes: usize, change: Change) -> Vec<u8> {
         .into_bytes()
 }
 
-/// What the cluster answers: a list of HyperConvergeds and of KubeVirts, and each DataSource.
+/// What the cluster answers: a list for HyperConverged and for `KubeVirt`, and each `DataSource`.
 fn answer() -> Vec<u8> {
     json!({
         "kind": "List",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use host::{Policy, Replay, Session};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{check, command, command_on, run, scratch};
@@ -87,6 +88,11 @@ fn cluster(machine: Option<&Value>) -> Vec<Value> {
             200,
             &list(&json!([{"metadata": {"name": "own", "namespace": "here", "labels": {"template.kubevirt.io/architecture": "s390x"}}, "spec": {"source": {}}}])),
         ),
+        of(
+            "/apis/kubevirt.io/v1/virtualmachines",
+            200,
+            &list(&json!(machine.into_iter().collect::<Vec<_>>())),
+        ),
         match machine {
             Some(machine) => of(machines, 200, machine),
             None => of(machines, 404, &missing),
@@ -135,17 +141,49 @@ fn a_new_one_gets_what_the_cluster_gives_it() {
     assert_eq!(rules(&object), ["vm-architecture-unavailable"]);
 }
 
-#[test]
-fn a_snapshot_gives_it_the_same() {
-    let server = ApiServer::start(cluster(None));
-    let file = scratch("machines-snapshot").join("snapshot.json");
+/// A VirtualMachine whose placement contradicts its architecture. The manifest does not have the nodeSelector any more.
+fn live() -> Value {
+    let mut applied = own();
+    applied["metadata"]["namespace"] = json!("here");
+    applied["spec"]["template"]["spec"]["nodeSelector"] = json!({"kubernetes.io/arch": "amd64"});
+    let mut live = applied.clone();
+    live["metadata"]["annotations"] =
+        json!({"kubectl.kubernetes.io/last-applied-configuration": applied.to_string()});
+    live["spec"]["template"]["spec"]["architecture"] = json!("s390x");
+    live
+}
+
+#[rstest]
+#[case::new("new", None, &["vm-architecture-unavailable"])]
+#[case::changed("changed", Some(live()), &["vm-architecture-unavailable"])]
+fn a_snapshot_gives_it_the_same(
+    #[case] name: &str,
+    #[case] machine: Option<Value>,
+    #[case] expected: &[&str],
+) {
+    let server = ApiServer::start(cluster(machine.as_ref()));
+    let file = scratch(&format!("machines-snapshot-{name}")).join("snapshot.json");
     let mut snapshot = command_on(&server);
     snapshot.args(["snapshot", "--cluster", "-o"]).arg(&file);
     assert_eq!(snapshot.output().unwrap().status.code(), Some(0));
     let path = file.display().to_string();
-    let object = verdict(&server, "machines-from", &["-n", "here", "--from", &path]);
-    assert_eq!(object["virtualMachine"]["dataSource"], "here/own");
-    assert_eq!(rules(&object), ["vm-architecture-unavailable"]);
+    let of_files = verdict(
+        &server,
+        &format!("machines-from-{name}"),
+        &["-n", "here", "--from", &path],
+    );
+    let of_cluster = verdict(
+        &server,
+        &format!("machines-of-{name}"),
+        &["-n", "here", "--cluster"],
+    );
+    assert_eq!(
+        of_files["virtualMachine"]["dataSource"],
+        of_cluster["virtualMachine"]["dataSource"]
+    );
+    assert_eq!(of_files["findings"], of_cluster["findings"]);
+    assert_eq!(of_files["against"], of_cluster["against"]);
+    assert_eq!(rules(&of_files), expected);
 }
 
 /// As in the cluster, where the policy accepts such an update.
