@@ -4,7 +4,7 @@ use kubernetes::edit::{Edit, Edits};
 use kubernetes::json::{Json, Object};
 use kubernetes::path::FieldPath;
 use kubernetes::placement::ARCHITECTURE_LABEL;
-use kubernetes::text::escape;
+use kubernetes::text::{escape, quote};
 use operators::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, VirtualMachine};
 use operators::ssp::architecture::{Architecture, KNOWN};
 
@@ -138,9 +138,13 @@ impl<'a> Machine<'a> {
         others
     }
 
-    /// The architecture for users.
+    /// The architecture for users, who would not see a blank.
     pub(crate) fn shown(&self) -> String {
-        escape(&self.architecture, 32)
+        if self.architecture.contains(' ') {
+            quote(&self.architecture)
+        } else {
+            escape(&self.architecture, 32)
+        }
     }
 }
 
