@@ -278,7 +278,7 @@ impl Case<'_> {
             objects: self.comparison.map(|it| &it.objects),
         };
         stages::run(&facts, object, policy, |facts, judged| {
-            let report = render::report(
+            let mut report = render::report(
                 &self.name,
                 facts,
                 settings,
@@ -287,6 +287,7 @@ impl Case<'_> {
                 obstacle,
                 self.detail,
             );
+            report.templates = report.templates.filter(|_| policy.has_golden_images);
             (report, Plan::new(facts, settings, judged))
         })
     }

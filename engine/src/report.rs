@@ -34,7 +34,7 @@ pub struct Report {
     /// The import, as HCO resolves it; `None` if nothing was judged.
     pub multi_arch_import: Option<Import>,
     /// The architectures on which VMs boot from each golden image, those of the spec first; `None` if no nodes were
-    /// read, or if they are not requested.
+    /// read, if there are no golden images, or if they are not requested.
     pub templates: Option<Vec<TemplateReport>>,
     /// What the operators behind HCO will make of the object; `None` if no nodes were read, if HCO or SSP refuses the
     /// object, if there are no golden images, or if the report is not requested.

@@ -139,7 +139,7 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Objects")]
     pub(crate) old: Option<PathBuf>,
 
-    /// The output of `kubectl get nodes -o yaml` or `-o json`; - for standard input
+    /// Read nodes from FILE (output of `kubectl get nodes -o yaml` or `-o json`; - for standard input)
     #[arg(long, value_name = "FILE", help_heading = "Nodes", conflicts_with_all = ["cluster", "arch"])]
     pub(crate) nodes: Option<PathBuf>,
 
@@ -159,7 +159,7 @@ pub(crate) struct Subject {
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// Worker nodes to add to these nodes, for example arm64=2
+    /// Evaluate as if these worker nodes had joined, for example arm64=2
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
     pub(crate) what_if: Option<Counts>,
 
@@ -441,8 +441,7 @@ pub(crate) enum AsIf {
 /// How a file reaches the cluster.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sent {
-    /// How you send the file to the cluster: with `kubectl apply`, which merges it with the live object and is the default,
-    /// or with `kubectl replace`
+    /// Evaluate the file as `kubectl apply` (default) or `kubectl replace` would send it
     #[arg(
         long,
         value_enum,
@@ -663,8 +662,7 @@ pub(crate) struct Plan {
     #[arg(long, short = 'f', value_name = "FILE", help_heading = "What will be")]
     pub(crate) filename: Vec<PathBuf>,
 
-    /// How you send the file to the cluster: with `kubectl apply`, which merges it with the live object and is the default,
-    /// or with `kubectl replace`
+    /// Evaluate the file as `kubectl apply` (default) or `kubectl replace` would send it
     #[arg(
         long,
         value_enum,

@@ -77,3 +77,16 @@ fn without_nodes_there_is_no_matrix() {
     let report = engine::report(pod.as_bytes(), &FakeCluster::with_workers(&[]));
     assert_eq!(report.templates, None);
 }
+
+#[test]
+fn without_golden_images_there_is_no_matrix() {
+    let payload = json!({"settings": {"goldenImages": "absent"}, "request": {
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"metadata": {"name": "x"}, "spec": {}},
+    }});
+    let cluster = FakeCluster::with_workers(&["amd64"]);
+    let report = engine::report(payload.to_string().as_bytes(), &cluster);
+    assert!(report.nodes.is_some());
+    assert_eq!(report.templates, None);
+}

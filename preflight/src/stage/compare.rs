@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use host::{Cluster, Labels, NodeList};
+use operators::hco::version::HcoVersion;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -21,6 +22,7 @@ use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
 use crate::failure::Place;
 use crate::files::{self, Found, InFile};
+use crate::foreign::one_line;
 use crate::notes::Notes;
 use crate::object_name::{name, namespace};
 use crate::progress::Progress;
@@ -242,6 +244,9 @@ impl<'s> Compared<'s> {
         };
         let will_be =
             prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
+        if let Some(note) = is.as_ref().and_then(|is| downgrade(is, &will_be)) {
+            notes.push(&note);
+        }
         Ok(Self {
             leaving: leaving(&is_nodes, &nodes),
             snapshot,
@@ -254,6 +259,21 @@ impl<'s> Compared<'s> {
             prepared,
         })
     }
+}
+
+/// What to know about an older HCO than the cluster has.
+fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
+    let version = |report: &Report| {
+        let shown = report.hco_version.as_ref()?.raw();
+        let text = shown.split(' ').next()?;
+        Some((HcoVersion::parse(text)?, one_line(text)))
+    };
+    let ((before, is), (after, will_be)) = (version(is)?, version(will_be)?);
+    (after < before).then(|| {
+        format!(
+            "HCO {will_be} is older than the HCO {is} of the cluster: the plan keeps the defaults that {is} has set, and OLM does not support a downgrade"
+        )
+    })
 }
 
 impl Compared<'_> {

@@ -451,6 +451,13 @@ fn a_field_that_an_older_version_does_not_have_is_ignored() {
         );
         serde_json::from_slice(&run(&words).stdout).unwrap()
     };
+    let older = run(&format!(
+        "plan --from {} --hco-version 4.22",
+        file.display()
+    ));
+    let notes = String::from_utf8(older.stderr).unwrap();
+    let note = "HCO 1.18 is older than the HCO 1.19.0 of the cluster: ";
+    assert!(notes.contains(note), "{notes}");
     let ignored = plan("1.18");
     assert_eq!(ignored["field"]["effect"], "dropped", "{ignored:#}");
     assert_eq!(ignored["multiArchImport"]["after"], "disabled");
