@@ -561,11 +561,11 @@ get("copy-preflight").addEventListener("click", () => {
 
 // Start.
 
-async function restoreLink(): Promise<void> {
+async function restoreLink(fragment: string): Promise<void> {
   get<HTMLSelectElement>("examples").value = "";
   tellAbout(undefined);
   try {
-    restore(await fromFragment(location.hash));
+    restore(await fromFragment(fragment));
   } catch (error) {
     restore(START);
     note(`The link cannot be read: ${textOf(error)}`);
@@ -573,6 +573,7 @@ async function restoreLink(): Promise<void> {
 }
 
 buildCluster();
-window.addEventListener("hashchange", () => void restoreLink());
-void restoreLink();
+// By now, the address can be another one: it follows the input.
+window.addEventListener("hashchange", (event) => void restoreLink(new URL(event.newURL).hash));
+void restoreLink(location.hash);
 void loadExamples();
