@@ -91,7 +91,7 @@ rules! {
         .about_golden_images()
         .reading(Reads::NodesOfOthers);
     NODES_UNREADABLE = Rule::about_object("nodes-unreadable", Level::Deny)
-        .exempt_from_ratchet()
+        .about_the_policy()
         .reading(Reads::NodesOfOthers);
     VM_PLACEMENT_CONTRADICTS = Rule::about_virtual_machines("vm-placement-contradicts", Level::Deny);
     VM_ARCHITECTURE_UNAVAILABLE =
@@ -99,5 +99,5 @@ rules! {
     VM_DISK_ARCHITECTURE_DIFFERS =
         Rule::about_virtual_machines("vm-disk-architecture-differs", Level::Warn);
     VM_CONTEXT_UNREADABLE = Rule::about_virtual_machines("vm-context-unreadable", Level::Warn)
-        .exempt_from_ratchet();
+        .about_the_policy();
 }

@@ -18,10 +18,11 @@ use operators::hco::node::Census;
 use operators::hco::template::{ARCHITECTURES, Template};
 
 use crate::images::{self, Images};
-use crate::nodes::{Nodes, NodesError, Slot};
+use crate::nodes::{Nodes, Slot};
 use crate::version::Version;
 
 /// One object, as the rules see it.
+#[derive(Clone)]
 pub(crate) struct Facts<'a> {
     pub(crate) hco: &'a HyperConverged<'a>,
     /// The object before the update, judged separately; `None` on creation, or if it cannot be read.
@@ -32,6 +33,9 @@ pub(crate) struct Facts<'a> {
     /// Shared by the copies of these facts.
     pub(crate) golden_images: Rc<[GoldenImage<'a>]>,
     pub(crate) nodes: &'a Nodes<'a>,
+    /// Whether a rule that asks for the nodes makes the policy read them. Once all findings are known, only those that were
+    /// read before are there: nodes are never read for words alone.
+    pub(crate) reads_nodes: bool,
     /// The nodes for this object's placement.
     pub(crate) slot: Slot,
     /// The nodes that count if this object has no workload architectures: for the object before an update, those of the
@@ -77,6 +81,7 @@ impl<'a> Facts<'a> {
             common,
             golden_images: golden_image::golden_images(hco, common).into(),
             nodes,
+            reads_nodes: true,
             slot,
             instead: slot,
             is_before: false,
@@ -105,7 +110,7 @@ impl<'a> Facts<'a> {
 
     /// What the operators will make of the object for its own placement, although it matches no node.
     pub(crate) fn predict_on_no_nodes(&self) -> Option<Prediction<'a>> {
-        let census = self.own_census_if_read()?;
+        let census = self.nodes.peek(self.slot)?;
         if self.slot == self.instead || !census.workload.is_empty() {
             return None;
         }
@@ -159,6 +164,14 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The same object, for which no nodes are read any more.
+    pub(crate) fn without_reading_nodes(&self) -> Self {
+        Self {
+            reads_nodes: false,
+            ..self.clone()
+        }
+    }
+
     /// The same object, before an update to an object with this placement.
     pub(crate) fn before(self, new: &HyperConverged<'_>) -> Self {
         Self {
@@ -172,26 +185,22 @@ impl<'a> Facts<'a> {
     /// nodes cannot be read, which `nodes-unreadable` reports, or if the placement is too long to be compared with them,
     /// which denies the request.
     pub(crate) fn census(&self) -> Option<&'a Census> {
-        self.nodes.read(self.slot.or(self.instead));
-        self.census_if_read()
-    }
-
-    /// Reads the nodes for the words of a finding, which can do without them: if the placement is too long, nothing
-    /// happens.
-    pub(crate) fn read_for_words(&self) {
-        let slot = self.slot.or(self.instead);
-        if slot.is_some() {
-            self.nodes.read(slot);
+        if self.reads_nodes {
+            self.nodes.need(self.slot.or(self.instead));
         }
+        self.try_census()
     }
 
-    /// As `census`, for what is only a warning: it does not matter if the nodes cannot be read.
+    /// The same for what decides nothing, a warning or the words of a fix: it does not matter if the nodes cannot be read, or
+    /// if the placement is too long.
     pub(crate) fn try_census(&self) -> Option<&'a Census> {
-        self.nodes.try_read(self.slot.or(self.instead));
+        if self.reads_nodes && self.slot.or(self.instead).is_some() {
+            self.nodes.list();
+        }
         self.census_if_read()
     }
 
-    /// The nodes, if a rule asked for them.
+    /// The same for what is decided or written once the nodes are read: nothing is read.
     pub(crate) fn census_if_read(&self) -> Option<&'a Census> {
         let own = self.nodes.peek(self.slot);
         own.filter(|census| !census.workload.is_empty() || self.slot == self.instead)
@@ -199,20 +208,10 @@ impl<'a> Facts<'a> {
             .or(own)
     }
 
-    /// The nodes for the object's own placement, if a rule asked for them.
-    pub(crate) fn own_census_if_read(&self) -> Option<&'a Census> {
-        self.nodes.peek(self.slot)
-    }
-
     /// The nodes, for rules that compare with the workload architectures: also `None` if there are no workload
     /// architectures, which `no-workload-nodes` reports.
     pub(crate) fn workload(&self) -> Option<&'a Census> {
         self.census().filter(|census| !census.workload.is_empty())
-    }
-
-    /// Why the nodes cannot be read, if a rule asked for them.
-    pub(crate) fn nodes_error(&self) -> Option<&'a NodesError> {
-        self.nodes.error()
     }
 
     /// What an image has, or why that is unknown; `None` if it is not looked up.

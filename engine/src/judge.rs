@@ -9,6 +9,7 @@ use operators::hco::hyperconverged::{self, HyperConverged, LocatedFields};
 use operators::kubevirt::virtual_machine::is_virtual_machine;
 use operators::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
+use crate::checks::Checks;
 use crate::cluster::Host;
 use crate::comparison::Comparison;
 use crate::facts::Facts;
@@ -213,7 +214,10 @@ impl Case<'_> {
         let others = self.comparison.and_then(|it| it.nodes_before.as_ref());
         let others =
             others.map(|others| Nodes::new(others, None, [None, old, None].into_iter().flatten()));
-        if let Some(NodesError::List(error)) = others.as_ref().and_then(Nodes::read_at_once) {
+        if let Some(others) = &others {
+            others.list();
+        }
+        if let Some(NodesError::List(error)) = others.as_ref().and_then(Nodes::error) {
             return render::no_request(&format!("before.nodes: {error}"));
         }
         let before = others.as_ref().unwrap_or(&nodes);
@@ -269,10 +273,11 @@ impl Case<'_> {
                 namespace,
             )
         };
-        nodes.open();
         let policy = Policy {
-            settings,
-            has_golden_images: self.has_golden_images(hco),
+            checks: Checks {
+                settings,
+                has_golden_images: self.has_golden_images(hco),
+            },
             registries,
             is_complete: self.detail == Detail::Everything,
             objects: self.comparison.map(|it| &it.objects),
@@ -287,7 +292,7 @@ impl Case<'_> {
                 obstacle,
                 self.detail,
             );
-            report.templates = report.templates.filter(|_| policy.has_golden_images);
+            report.templates = report.templates.filter(|_| policy.checks.has_golden_images);
             (report, Plan::new(facts, settings, judged))
         })
     }

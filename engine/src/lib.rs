@@ -18,6 +18,7 @@
 mod architecture;
 mod catalogue;
 mod checked_rule;
+mod checks;
 mod cluster;
 mod comparison;
 mod context;

@@ -9,10 +9,10 @@ use operators::cdi::image::{Image, Unknown};
 use operators::hco::golden_image::{Annotation, GoldenImage};
 use operators::hco::import::Import;
 
-use crate::catalogue::{IMAGE_ARCHITECTURES_MISMATCH, IMAGE_UNREADABLE};
+use crate::catalogue::RULES;
 use crate::facts::Facts;
 use crate::images::{Lookups, Registries, identity, url};
-use crate::rule::Level;
+use crate::rule::{Level, Reads};
 use crate::settings::{self, Settings, Updates};
 
 /// Whether there is an image to look up.
@@ -72,11 +72,8 @@ fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
         Annotation::Shipped(_) => settings.images == settings::Images::VerifyAll,
         Annotation::Unknown => false,
     };
-    let rules = [&IMAGE_ARCHITECTURES_MISMATCH, &IMAGE_UNREADABLE];
-    let mut levels = rules
-        .map(|rule| settings.level(rule, Some(image.name)))
-        .into_iter();
-    is_selected && levels.any(|level| level != Level::Ignore)
+    let mut rules = RULES.iter().filter(|rule| rule.reads == Reads::Images);
+    is_selected && rules.any(|rule| settings.level(rule, Some(image.name)) != Level::Ignore)
 }
 
 /// The images that the object before the update already had, so that an outage of a registry or a changed tag does not

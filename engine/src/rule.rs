@@ -104,6 +104,8 @@ pub struct Rule {
     pub is_about_golden_images: bool,
     /// Whether its fix depends on the images. If a rule without this property denies a request, no image is looked up.
     pub is_fixed_by_images: bool,
+    /// Whether it says that the policy cannot judge: if it alone denies a request, the answer is an error of the server.
+    pub is_about_the_policy: bool,
     /// How its findings can be repaired at admission.
     pub repairs: Repairs,
 }
@@ -120,6 +122,7 @@ impl Rule {
             reads: Reads::Object,
             is_about_golden_images: false,
             is_fixed_by_images: false,
+            is_about_the_policy: false,
             repairs: Repairs::None,
         }
     }
@@ -145,6 +148,14 @@ impl Rule {
         Self {
             ratchet: Ratchet::Exempt,
             ..self
+        }
+    }
+
+    /// The same rule, which says that the policy cannot judge. Updates never carry its findings over.
+    pub(crate) const fn about_the_policy(self) -> Self {
+        Self {
+            is_about_the_policy: true,
+            ..self.exempt_from_ratchet()
         }
     }
 
@@ -191,6 +202,10 @@ mod tests {
         let (of_object, applies) = (Subject::Object, Ratchet::Applies);
         assert_eq!(read, (of_object, applies, Reads::Object, none));
         assert!(!object.is_about_golden_images && !object.is_fixed_by_images);
+        assert!(!object.is_about_the_policy);
+        let policy = Rule::about_object("p", Level::Deny).about_the_policy();
+        assert!(policy.is_about_the_policy);
+        assert_eq!(policy.ratchet, Ratchet::Exempt);
 
         assert_eq!(object.kind, ObjectKind::HyperConverged);
         let machine = Rule::about_virtual_machines("m", Level::Warn);

@@ -11,8 +11,6 @@ use operators::ssp::data_sources::Key;
 use super::Remedies;
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
-use crate::finding::Identities;
-use crate::rules::CHECKS;
 
 /// What follows from edits.
 #[derive(Clone)]
@@ -119,6 +117,7 @@ impl Remedies<'_, '_> {
         let hco = LocatedFields::new(object, facts.hco.version).read().ok()?;
         let after = Facts {
             images: facts.images,
+            reads_nodes: false,
             ..Facts::new(
                 &hco,
                 facts.old,
@@ -132,9 +131,9 @@ impl Remedies<'_, '_> {
         let forecast = after.predict().filter(|_| is_known);
         let after = after.with_forecast(forecast.as_ref());
         let (mut revealed, mut templates) = (Set::new(), Set::new());
-        for (rule, check) in CHECKS {
-            let before = Identities::denials(rule, *check, facts, self.settings);
-            let after = Identities::denials(rule, *check, &after, self.settings);
+        let denials = self.checks.denials(facts, |_| true);
+        let denials = denials.zip(self.checks.denials(&after, |_| true));
+        for ((rule, before), (_, after)) in denials {
             let beyond = after.templates_beyond(&before);
             if !beyond.is_empty() {
                 revealed.insert(rule.id);

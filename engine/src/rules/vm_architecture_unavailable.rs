@@ -2,11 +2,12 @@
 
 use operators::kubevirt::virtual_machine::is_refused;
 
-use crate::machine::{Machine, MachineFinding};
-use crate::remedy::Remedy;
+use crate::finding::{Finding, Identity};
+use crate::fix::Fix;
+use crate::machine::{Machine, finding};
 use crate::words::names;
 
-pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
+pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
     let architecture = machine.architecture.as_str();
     let workload = machine.context.workload.as_ref()?;
     let is_refused = is_refused(architecture);
@@ -27,18 +28,18 @@ pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
         "): the VM does not start until one has it.",
     ];
     let fact: &[&str] = if is_refused { &refused } else { &missing };
-    let mut remedies = Vec::new();
+    let mut fixes = Vec::new();
     for other in machine.others() {
         // A disk for another architecture would not boot.
         if machine.boots_on(other) {
-            remedies.push(machine.set_architecture(other));
+            fixes.push(machine.set_architecture(other));
         }
     }
-    remedies.push(Remedy::advice(if is_refused {
+    fixes.push(Fix::advice(if is_refused {
         "use an architecture that KubeVirt supports"
     } else {
         "add a workload node with the VM's architecture"
     }));
     let path = Machine::path(&["architecture"]);
-    Some(MachineFinding::new(&[architecture], path, fact, remedies))
+    Some(finding(&[architecture], path, fact, fixes))
 }
