@@ -1,4 +1,4 @@
-//! What HCO would do with a HyperConverged on the nodes of a cluster, before it happens.
+//! What HCO would do with a HyperConverged on the nodes of a cluster, and KubeVirt with a VirtualMachine, before it happens.
 //!
 //! Everything here is pure: the input is a request and the nodes, the output is a [`Report`]. The Kubewarden module
 //! around it communicates with the host, and the preflight with users; neither makes decisions.
