@@ -2,7 +2,7 @@
 //!
 //! The order is that of the paragraphs of a message, of its patches and warnings, and of repairs.
 
-use crate::rule::{Level, Reads, Repairs, Rule};
+use crate::rule::{Level, Reads, RepairKind, Rule};
 
 /// Defines a static for each rule, and the table of them.
 macro_rules! rules {
@@ -18,22 +18,22 @@ rules! {
     MULTI_ARCH_IMPORT_DISABLED = Rule::about_object("multi-arch-import-disabled", Level::Deny)
         .about_golden_images()
         .fixed_by_images()
-        .repaired_by(Repairs::Import);
+        .repaired_by(RepairKind::Import);
     ARCHITECTURES_MISSING = Rule::about_templates("architectures-missing", Level::Deny)
         .about_golden_images()
         .fixed_by_images()
-        .repaired_by(Repairs::FromImage);
+        .repaired_by(RepairKind::FromImage);
     ARCHITECTURES_UNSUPPORTED = Rule::about_templates("architectures-unsupported", Level::Deny)
         .about_golden_images()
         .fixed_by_images();
     ARCHITECTURES_MALFORMED = Rule::about_templates("architectures-malformed", Level::Deny)
         .about_golden_images()
         .fixed_by_images()
-        .repaired_by(Repairs::Normalise);
+        .repaired_by(RepairKind::Normalise);
     ARCHITECTURES_UNTIDY = Rule::about_templates("architectures-untidy", Level::Warn)
         .about_golden_images()
         .fixed_by_images()
-        .repaired_by(Repairs::Normalise);
+        .repaired_by(RepairKind::Normalise);
     ARCHITECTURES_PARTIAL = Rule::about_templates("architectures-partial", Level::Warn)
         .about_golden_images()
         .fixed_by_images();
@@ -80,7 +80,7 @@ rules! {
         .about_golden_images()
         .fixed_by_images()
         .reading(Reads::Images)
-        .repaired_by(Repairs::FromImage);
+        .repaired_by(RepairKind::FromImage);
     IMAGE_UNREADABLE = Rule::about_templates("image-unreadable", Level::Warn)
         .about_golden_images()
         .fixed_by_images()

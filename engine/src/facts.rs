@@ -5,9 +5,8 @@ use std::rc::Rc;
 
 use kubernetes::path::FieldPath;
 use kubernetes::sorted::Set;
-use operators::cdi::data_import_cron::{Cause, Refusal};
 use operators::cdi::image::{Contents, Unknown};
-use operators::forecast::{Changes, Forecast, Given, Refused};
+use operators::forecast::{Changes, Forecast, Given, Rejected};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
 use operators::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
@@ -49,16 +48,16 @@ pub(crate) struct Facts<'a> {
     /// The namespace of golden images.
     pub(crate) golden_namespace: &'a str,
     /// What the operators behind HCO will make of the object; `None` before that is known, if there are no golden images, if
-    /// HCO or SSP refuses the object, or if a patch changes what SSP gets.
+    /// HCO or SSP rejects the object, or if a patch changes what SSP gets.
     pub(crate) forecast: Option<&'a Forecast<'a>>,
-    /// Why HCO or SSP refuses the object, so that there is no forecast.
-    pub(crate) refused: Option<&'a Refused<'a>>,
+    /// Why HCO or SSP rejects the object, so that there is no forecast.
+    pub(crate) rejected: Option<&'a Rejected<'a>>,
     /// What the update changes in the cluster.
     pub(crate) changes: Option<&'a Changes>,
 }
 
-/// A forecast, or who refuses the object.
-pub(crate) type Prediction<'a> = Result<Forecast<'a>, Refused<'a>>;
+/// A forecast, or who rejects the object.
+pub(crate) type Prediction<'a> = Result<Forecast<'a>, Rejected<'a>>;
 
 impl<'a> Facts<'a> {
     pub(crate) fn new(
@@ -89,12 +88,12 @@ impl<'a> Facts<'a> {
             images: Images::NotWanted,
             golden_namespace,
             forecast: None,
-            refused: None,
+            rejected: None,
             changes: None,
         }
     }
 
-    /// Whether HCO refuses the request because of its feature gate and its field for the import.
+    /// Whether HCO rejects the request because of its feature gate and its field for the import.
     pub(crate) fn contradicts_itself(&self) -> bool {
         let before = self.old.map(|old| &old.hco.import);
         let import = &self.hco.import;
@@ -117,7 +116,7 @@ impl<'a> Facts<'a> {
         self.predict_on(census)
     }
 
-    /// What the operators would make of an object that HCO refuses, as the one before an update that corrects it: an update
+    /// What the operators would make of an object that HCO rejects, as the one before an update that corrects it: an update
     /// is not denied for another problem that was there.
     pub(crate) fn predict_despite_hco(&self) -> Option<Prediction<'a>> {
         let given = self.given(self.census_if_read()?)?;
@@ -129,7 +128,7 @@ impl<'a> Facts<'a> {
         let given = self.given(census)?;
         // The object before an update was accepted as a part of another request.
         if !self.is_before && self.contradicts_itself() {
-            return Some(Err(Refused::ByHco));
+            return Some(Err(Rejected::ByHco));
         }
         Some(Forecast::new(&given))
     }
@@ -159,7 +158,7 @@ impl<'a> Facts<'a> {
         Facts {
             golden_images: Rc::clone(&self.golden_images),
             forecast: forecast.and_then(|it| it.as_ref().ok()),
-            refused: forecast.and_then(|it| it.as_ref().err()),
+            rejected: forecast.and_then(|it| it.as_ref().err()),
             ..*self
         }
     }
@@ -271,40 +270,6 @@ impl<'a> Facts<'a> {
         match index {
             Some(index) => self.hco.fields.templates.path().index(index),
             None => self.hco.fields.common_import.path(),
-        }
-    }
-
-    /// The path of the field because of which the DataImportCron of the template at this index is rejected.
-    pub(crate) fn path_of_refusal(&self, index: usize, reason: &Refusal) -> FieldPath {
-        let template = self.path_of_index(Some(index));
-        let volume = template.keys(&["spec", "template", "spec"]);
-        match reason {
-            _ if reason.cause() == Cause::Name => template.keys(&["metadata", "name"]),
-            _ if reason.cause() == Cause::ManagedDataSource => {
-                template.keys(&["spec", "managedDataSource"])
-            }
-            Refusal::NamespaceInvalid => template.keys(&["metadata", "namespace"]),
-            Refusal::LabelInvalid(_) => template.keys(&["metadata", "labels"]),
-            Refusal::AnnotationInvalid(_) | Refusal::AnnotationsTooLong => {
-                template.keys(&["metadata", "annotations"])
-            }
-            Refusal::ScheduleInvalid => template.keys(&["spec", "schedule"]),
-            Refusal::ImportsToKeepNegative => template.keys(&["spec", "importsToKeep"]),
-            Refusal::GarbageCollectUnknown(_) => template.keys(&["spec", "garbageCollect"]),
-            Refusal::FieldUnsettable(field) => volume.key(*field),
-            Refusal::SourceMissing | Refusal::SourcesMultiple => volume.key("source"),
-            Refusal::UrlInvalid(_) | Refusal::UrlScheme(_) => {
-                volume.keys(&["source", "registry", "url"])
-            }
-            Refusal::PullMethodUnknown(_) | Refusal::ImageStreamWithoutNode => {
-                volume.keys(&["source", "registry", "pullMethod"])
-            }
-            Refusal::UrlOrImageStream | Refusal::ImageStreamEmpty => {
-                volume.keys(&["source", "registry"])
-            }
-            Refusal::PvcIncomplete => volume.keys(&["source", "pvc"]),
-            Refusal::StorageMissing => volume.key("storage"),
-            _ => volume,
         }
     }
 

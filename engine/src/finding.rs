@@ -312,7 +312,7 @@ impl Found<'_> {
 pub(crate) struct Identities<'a> {
     values: Vec<Set<Cow<'a, str>>>,
     /// The index of each template's values; values without a template have the empty name.
-    places: Map<&'a str, usize>,
+    indexes: Map<&'a str, usize>,
     /// The last template that was looked up, and its index. A rule checks one template after the other.
     last: Cell<Option<(&'a str, usize)>>,
 }
@@ -346,16 +346,16 @@ impl<'a> Identities<'a> {
 
     /// Whether there is a finding about this template.
     pub(crate) fn has_template(&self, template: &str) -> bool {
-        self.places.contains_key(template)
+        self.indexes.contains_key(template)
     }
 
     /// The templates with a finding that is not among the others; without a template, the empty name.
     pub(crate) fn templates_beyond(&self, others: &Self) -> Vec<&'a str> {
         let mut templates = Vec::new();
-        for (template, place) in &self.places {
+        for (template, index) in &self.indexes {
             let others = others.of_template(template);
             let is_other = |value| others.is_some_and(|others| others.contains(value));
-            let values = self.values.get(*place);
+            let values = self.values.get(*index);
             if !values.into_iter().flatten().all(is_other) {
                 templates.push(*template);
             }
@@ -365,12 +365,12 @@ impl<'a> Identities<'a> {
 
     fn insert(&mut self, identity: Identity<'a>) {
         let template = identity.template.unwrap_or_default();
-        let place = self.place(template).unwrap_or_else(|| {
+        let index = self.index(template).unwrap_or_else(|| {
             self.values.push(Set::new());
-            self.places.insert(template, self.values.len() - 1);
+            self.indexes.insert(template, self.values.len() - 1);
             self.values.len() - 1
         });
-        if let Some(values) = self.values.get_mut(place) {
+        if let Some(values) = self.values.get_mut(index) {
             values.insert(identity.value);
         }
     }
@@ -381,14 +381,14 @@ impl<'a> Identities<'a> {
     }
 
     fn of_template(&self, template: &'a str) -> Option<&Set<Cow<'a, str>>> {
-        self.values.get(self.place(template)?)
+        self.values.get(self.index(template)?)
     }
 
-    fn place(&self, template: &'a str) -> Option<usize> {
+    fn index(&self, template: &'a str) -> Option<usize> {
         let last = self.last.get();
         let last = last.filter(|(last, _)| std::ptr::eq(*last, template));
-        let (_, place) = last.or_else(|| Some((template, *self.places.get(template)?)))?;
-        self.last.set(Some((template, place)));
-        Some(place)
+        let (_, index) = last.or_else(|| Some((template, *self.indexes.get(template)?)))?;
+        self.last.set(Some((template, index)));
+        Some(index)
     }
 }

@@ -11,9 +11,9 @@ use operators::hco::import::Import;
 
 use crate::catalogue::RULES;
 use crate::facts::Facts;
-use crate::images::{Lookups, Registries, identity, url};
+use crate::images::{AnswerCache, Lookups, identity, url};
 use crate::rule::{Level, Reads};
-use crate::settings::{self, Settings, Updates};
+use crate::settings::{ImageChecks, Settings, Updates};
 
 /// Whether there is an image to look up.
 pub(crate) fn has_images(facts: &Facts<'_>, settings: &Settings) -> bool {
@@ -25,7 +25,7 @@ pub(crate) fn has_images(facts: &Facts<'_>, settings: &Settings) -> bool {
 pub(crate) fn look_up(
     facts: &Facts<'_>,
     settings: &Settings,
-    registries: &Registries<'_>,
+    answers: &AnswerCache<'_>,
 ) -> Lookups {
     let existing = existing(facts, settings);
     let mut lookups = Lookups::default();
@@ -54,7 +54,7 @@ pub(crate) fn look_up(
     let workload = workload.into_iter().flat_map(Map::keys);
     let workload: Set<String> = workload.cloned().collect();
     for (image, templates) in images {
-        let Some(answer) = registries.ask(image, &workload) else {
+        let Some(answer) = answers.ask(image, &workload) else {
             lookups.excess += 1;
             continue;
         };
@@ -69,7 +69,7 @@ pub(crate) fn look_up(
 fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
     let is_selected = match image.annotation {
         Annotation::Spec(_) => true,
-        Annotation::Shipped(_) => settings.images == settings::Images::VerifyAll,
+        Annotation::Shipped(_) => settings.images == ImageChecks::VerifyAll,
         Annotation::Unknown => false,
     };
     let mut rules = RULES.iter().filter(|rule| rule.reads == Reads::Images);

@@ -65,7 +65,7 @@ pub enum Reads {
 
 /// How a finding of a rule can be repaired at admission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repairs {
+pub enum RepairKind {
     /// Not at all.
     None,
     /// Enable the import, or place the workloads on one architecture.
@@ -107,7 +107,7 @@ pub struct Rule {
     /// Whether it says that the policy cannot judge: if it alone denies a request, the answer is an error of the server.
     pub is_about_the_policy: bool,
     /// How its findings can be repaired at admission.
-    pub repairs: Repairs,
+    pub repairs: RepairKind,
 }
 
 impl Rule {
@@ -123,7 +123,7 @@ impl Rule {
             is_about_golden_images: false,
             is_fixed_by_images: false,
             is_about_the_policy: false,
-            repairs: Repairs::None,
+            repairs: RepairKind::None,
         }
     }
 
@@ -181,7 +181,7 @@ impl Rule {
     }
 
     /// The same rule, with a repair.
-    pub(crate) const fn repaired_by(self, repairs: Repairs) -> Self {
+    pub(crate) const fn repaired_by(self, repairs: RepairKind) -> Self {
         Self { repairs, ..self }
     }
 }
@@ -198,7 +198,7 @@ mod tests {
     fn each_method_says_one_thing_about_a_rule() {
         let object = Rule::about_object("o", Level::Deny);
         let read = (object.subject, object.ratchet, object.reads, object.repairs);
-        let none = Repairs::None;
+        let none = RepairKind::None;
         let (of_object, applies) = (Subject::Object, Ratchet::Applies);
         assert_eq!(read, (of_object, applies, Reads::Object, none));
         assert!(!object.is_about_golden_images && !object.is_fixed_by_images);
@@ -222,7 +222,7 @@ mod tests {
         assert!(template.is_fixed_by_images);
         let template = template.reading(Reads::Images);
         assert_eq!(template.reads, Reads::Images);
-        let template = template.repaired_by(Repairs::Normalise);
-        assert_eq!(template.repairs, Repairs::Normalise);
+        let template = template.repaired_by(RepairKind::Normalise);
+        assert_eq!(template.repairs, RepairKind::Normalise);
     }
 }

@@ -3,7 +3,7 @@
 
 use kubernetes::json::Json;
 use kubernetes::sorted::Map;
-use operators::forecast::{self, Changes, Objects, Refused, State};
+use operators::forecast::{self, Changes, Objects, Rejected, State};
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
 use operators::hco::node::Census;
@@ -15,18 +15,18 @@ use crate::checks::Checks;
 use crate::facts::{Facts, Prediction};
 use crate::finding::Outcome;
 use crate::fix::Fix;
-use crate::images::{Images, Registries};
+use crate::images::{AnswerCache, Images};
 use crate::look_up;
 use crate::remedies::Remedies;
 use crate::remedy::Remedy;
-use crate::rule::{Level, Reads, Repairs, Rule, Subject};
+use crate::rule::{Level, Reads, RepairKind, Rule, Subject};
 use crate::settings::Updates;
 
 /// What a judgement needs beside the facts.
 #[derive(Clone, Copy)]
 pub(crate) struct Policy<'p> {
     pub(crate) checks: Checks<'p>,
-    pub(crate) registries: &'p Registries<'p>,
+    pub(crate) answers: &'p AnswerCache<'p>,
     /// Whether the nodes are read although no rule needs them.
     pub(crate) is_complete: bool,
     /// The objects of the cluster before, in the place of their forecast; `None` if nothing but the objects of the request is
@@ -60,7 +60,7 @@ pub(crate) fn run<R>(
     }
     let outlook = Outlook::new(facts, policy);
     let despite_hco = match &outlook.before {
-        Some(Err(Refused::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
+        Some(Err(Rejected::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
         _ => None,
     };
     let compared = despite_hco.as_ref().or(outlook.before.as_ref());
@@ -85,7 +85,7 @@ pub(crate) fn run<R>(
         stages.check(&facts, Reads::NodesOfOthers);
     }
     let is_wanted = is_wanted && !stages.is_denied_anyway() && facts.census_if_read().is_some();
-    let lookups = is_wanted.then(|| look_up::look_up(&facts, settings, policy.registries));
+    let lookups = is_wanted.then(|| look_up::look_up(&facts, settings, policy.answers));
     let images = lookups.as_ref().map_or(facts.images, Images::LookedUp);
     let facts = Facts { images, ..facts };
     stages.check(&facts, Reads::Images);
@@ -135,7 +135,7 @@ impl<'a> Outlook<'a> {
         };
         let before = match (outlook.before_really(), policy.objects) {
             (Some(Ok(before)), _) => Some(State::of(before)),
-            // The operators made nothing of an object that is refused, or is not there.
+            // The operators made nothing of an object that is rejected, or is not there.
             (Some(Err(_)), Some(_)) => Some(State::default()),
             (None, Some(_)) if facts.old.is_none() => Some(State::default()),
             _ => None,
@@ -248,7 +248,7 @@ impl<'a> Stages<'a, '_> {
     /// Whether a rule that the import resolves has a finding.
     fn lacks_import(&self) -> bool {
         let mut checked = self.checked.values();
-        checked.any(|it| it.rule.repairs == Repairs::Import && !it.found.shown.is_empty())
+        checked.any(|it| it.rule.repairs == RepairKind::Import && !it.found.shown.is_empty())
     }
 
     /// Works out the remedies of the findings that are shown.

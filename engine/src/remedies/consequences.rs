@@ -93,7 +93,7 @@ impl Remedies<'_, '_> {
         lost.into_iter().filter(is_possible).collect()
     }
 
-    /// Whether the object is small enough to be judged a second time. Anything that somebody wrote for a cluster is.
+    /// Whether the object is small enough to be judged a second time. Every object that was written for a cluster is.
     pub(super) fn can_judge_again(&self) -> bool {
         const TEMPLATES: usize = 250;
         const BYTES: usize = 128 << 10;
@@ -127,7 +127,7 @@ impl Remedies<'_, '_> {
                 facts.golden_namespace,
             )
         };
-        let is_known = facts.forecast.is_some() || facts.refused.is_some();
+        let is_known = facts.forecast.is_some() || facts.rejected.is_some();
         let forecast = after.predict().filter(|_| is_known);
         let after = after.with_forecast(forecast.as_ref());
         let (mut revealed, mut templates) = (Set::new(), Set::new());

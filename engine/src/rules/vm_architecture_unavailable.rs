@@ -1,6 +1,6 @@
 //! See `vm-architecture-unavailable.md`.
 
-use operators::kubevirt::virtual_machine::is_refused;
+use operators::kubevirt::virtual_machine::is_unsupported;
 
 use crate::finding::{Finding, Identity};
 use crate::fix::Fix;
@@ -10,12 +10,12 @@ use crate::words::names;
 pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
     let architecture = machine.architecture.as_str();
     let workload = machine.context.workload.as_ref()?;
-    let is_refused = is_refused(architecture);
-    if architecture.is_empty() || (machine.is_available(architecture)? && !is_refused) {
+    let is_unsupported = is_unsupported(architecture);
+    if architecture.is_empty() || (machine.is_available(architecture)? && !is_unsupported) {
         return None;
     }
     let (shown, have) = (machine.shown(), names(workload));
-    let refused = [
+    let rejected = [
         "KubeVirt does not support the VM's architecture ",
         &shown,
         ": the VM does not start.",
@@ -27,7 +27,7 @@ pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding
         &have,
         "): the VM does not start until one has it.",
     ];
-    let fact: &[&str] = if is_refused { &refused } else { &missing };
+    let fact: &[&str] = if is_unsupported { &rejected } else { &missing };
     let mut fixes = Vec::new();
     for other in machine.others() {
         // A disk for another architecture would not boot.
@@ -35,7 +35,7 @@ pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding
             fixes.push(machine.set_architecture(other));
         }
     }
-    fixes.push(Fix::advice(if is_refused {
+    fixes.push(Fix::advice(if is_unsupported {
         "use an architecture that KubeVirt supports"
     } else {
         "add a workload node with the VM's architecture"

@@ -2,7 +2,7 @@
 
 use kubernetes::placement::{ARCHITECTURE_LABEL, REQUIRED};
 use kubernetes::text::{ascii_lower, escape};
-use operators::kubevirt::virtual_machine::is_refused;
+use operators::kubevirt::virtual_machine::is_unsupported;
 use operators::ssp::architecture::{KNOWN, is_known};
 
 use crate::finding::{Finding, Identity};
@@ -12,7 +12,7 @@ use crate::machine::{Machine, finding, remove_selector};
 pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
     let architecture = &machine.architecture;
     // What KubeVirt does not support is the problem of another rule.
-    if architecture.is_empty() || is_refused(architecture) {
+    if architecture.is_empty() || is_unsupported(architecture) {
         return None;
     }
     let kubevirt = &machine.context.kubevirt;
