@@ -13,7 +13,7 @@ use super::drift::Difference;
 use super::{all_agree, conformance, rows, updates};
 
 /// The versions, with the created objects and the requests that their code decided about.
-const SAMPLES: [(&str, &[u8], &[u8]); 3] = [
+const SAMPLES: [(&str, &[u8], &[u8]); 4] = [
     (
         "1.16",
         include_bytes!("data/hco-1.16.jsonl.gz"),
@@ -28,6 +28,11 @@ const SAMPLES: [(&str, &[u8], &[u8]); 3] = [
         "1.18",
         include_bytes!("data/hco-1.18.jsonl.gz"),
         include_bytes!("data/update-1.18.jsonl.gz"),
+    ),
+    (
+        "1.19",
+        include_bytes!("data/hco-1.19.jsonl.gz"),
+        include_bytes!("data/update-1.19.jsonl.gz"),
     ),
 ];
 
