@@ -267,7 +267,7 @@ function matrix({ templates, nodes }: Report): HTMLElement[] {
   if (names.length === 0 || templates.length === 0) {
     return section(
       "Golden images",
-      element("p", {}, names.length === 0 ? "There are no workload nodes." : "HCO imports no golden images."),
+      element("p", {}, names.length === 0 ? "There are no workload nodes." : "There are no golden images."),
     );
   }
   const head = names.map((name) =>
@@ -280,7 +280,7 @@ function matrix({ templates, nodes }: Report): HTMLElement[] {
     });
     return element("tr", {}, element("th", { scope: "row" }, template.name), ...cells);
   });
-  const caption = "Whether VMs boot from a golden image, by architecture of the workload nodes";
+  const caption = "For which architectures VMs can boot from a golden image";
   const first = element("th", { scope: "col" }, "Golden image");
   return section("Golden images", table("Golden images", caption, [first, ...head], rows));
 }
