@@ -229,9 +229,9 @@ function details(verdict: Verdict): HTMLElement[] {
   const annotations = Object.entries(auditAnnotations);
   return [
     ...notes.map((note) => element("p", { className: "hint" }, note)),
-    ...matrix(report),
-    ...findings(verdict),
     ...bootSources(report),
+    ...findings(verdict),
+    ...matrix(report),
     ...(mutatedObject === null
       ? []
       : section(
@@ -297,7 +297,10 @@ function table(label: string, caption: string, head: HTMLElement[], rows: HTMLEl
   return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: label }, all);
 }
 
-/** What the operators make of the object: its DataSources, of an update before and after. */
+/**
+ * What the operators make of the object: its DataSources by architecture, of an update before and after. Those that have a
+ * disk and keep it are folded, so that the others are beside the verdict.
+ */
 function bootSources({ forecast, forecastBefore, changes }: Report): HTMLElement[] {
   if (!forecast) return [];
   const byName = ({ dataSources }: Forecast) =>
@@ -310,21 +313,44 @@ function bootSources({ forecast, forecastBefore, changes }: Report): HTMLElement
     const isEmpty = note !== "" || !source?.filled;
     return element("td", { className: isEmpty ? "doesNotBoot" : "boots" }, disk(source) + note);
   };
-  const rows = names.map((name) => {
+  const [plain, others]: [HTMLElement[], HTMLElement[]] = [[], []];
+  for (const name of names) {
+    const [old, source] = [before?.get(name), after.get(name)];
     const meanwhile = changes?.emptyMeanwhile.includes(name) ? "; none until the import is done" : "";
-    return element(
+    const isPlain = source?.filled && meanwhile === "" && (!before || disk(old) === disk(source));
+    const row = element(
       "tr",
       {},
       element("th", { scope: "row" }, name),
-      before !== null && cell(before.get(name), ""),
-      cell(after.get(name), meanwhile),
+      element("td", {}, (source ?? old)?.architectureLabel || "–"),
+      before !== null && cell(old, ""),
+      cell(source, meanwhile),
     );
-  });
-  const columns = before ? ["Boot source", "Before", "After"] : ["Boot source", "Disk"];
-  const head = columns.map((name) => element("th", { scope: "col" }, name));
+    (isPlain ? plain : others).push(row);
+  }
   const caption = "What HCO, SSP, and CDI make of the object, if each import succeeds";
+  const columns = ["Boot source", "Architecture", ...(before ? ["Before", "After"] : ["Disk"])];
+  const tableOf = (label: string, rows: HTMLElement[]) =>
+    table(
+      label,
+      caption,
+      columns.map((name) => element("th", { scope: "col" }, name)),
+      rows,
+    );
   const stopped = forecast.stopped === null ? [] : [element("p", {}, STOPPED)];
-  return section("Boot sources", ...stopped, table("Boot sources", caption, head, rows));
+  const kept = before ? "keep their disk" : "get a disk";
+  const folded = element(
+    "details",
+    { open: others.length === 0 },
+    element("summary", {}, `Boot sources that ${kept}: ${plain.length}`),
+    tableOf(others.length === 0 ? "Boot sources" : "Other boot sources", plain),
+  );
+  return section(
+    "Boot sources",
+    ...stopped,
+    ...(others.length === 0 ? [] : [tableOf("Boot sources", others)]),
+    ...(plain.length === 0 ? [] : [folded]),
+  );
 }
 
 const STOPPED = "SSP stops before its end: it deletes no DataImportCron, and updates no VM template.";
@@ -333,8 +359,7 @@ function disk(source: DataSource | undefined): string {
   if (!source) return "none";
   if (source.pointsTo !== null) return `points to ${source.pointsTo}${source.filled ? "" : ", which has no disk"}`;
   if (source.filled === null) return "unknown";
-  if (!source.filled) return "no disk";
-  return source.architectureLabel === "" ? "a disk" : `a disk for ${source.architectureLabel}`;
+  return source.filled ? "a disk" : "no disk";
 }
 
 function findings({ report, places }: Verdict): HTMLElement[] {

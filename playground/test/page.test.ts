@@ -202,14 +202,15 @@ describe("the page in Chromium", () => {
     await restore(page, { object: hyperconverged(true) });
     const golden = "kubevirt-os-images";
     assert.deepEqual(await rows(), [
-      ["Boot source", "Disk"],
-      [`${golden}/my-image`, "points to my-image-amd64"],
-      [`${golden}/my-image-amd64`, "a disk for amd64"],
-      [`${golden}/my-image-arm64`, "a disk for arm64"],
+      ["Boot source", "Architecture", "Disk"],
+      [`${golden}/my-image`, "amd64", "points to my-image-amd64"],
+      [`${golden}/my-image-amd64`, "amd64", "a disk"],
+      [`${golden}/my-image-arm64`, "arm64", "a disk"],
     ]);
     await restore(page, { object: hyperconverged(true), oldObject: hyperconverged(false) });
     assert.deepEqual((await rows())[1], [
       `${golden}/my-image`,
+      "amd64",
       "a disk",
       "points to my-image-amd64; none until the import is done",
     ]);
