@@ -207,6 +207,13 @@ describe("the page in Chromium", () => {
       [`${golden}/my-image-amd64`, "amd64", "a disk"],
       [`${golden}/my-image-arm64`, "arm64", "a disk"],
     ]);
+    // A node that joins: without an old object, the disks before are those without it.
+    const counts = { amd64: { worker: 1 } };
+    await restore(page, { object: hyperconverged(true), nodes: { from: "counts", counts }, whatIf: ["arm64"] });
+    assert.deepEqual(await rows(), [
+      ["Boot source", "Architecture", "Before", "After"],
+      [`${golden}/my-image-arm64`, "arm64", "none", "a disk"],
+    ]);
     await restore(page, { object: hyperconverged(true), oldObject: hyperconverged(false) });
     assert.deepEqual((await rows())[1], [
       `${golden}/my-image`,

@@ -76,12 +76,17 @@ fn the_lists_are_complete() {
             "docs/rollout.md: {name}"
         );
     }
-    let readme = text("README.md");
+    let steps = text("docs/install-policy.md");
     for (name, ..) in PLATFORMS {
         assert!(mine.contains(name), "deploy/my-cluster: {name}");
-        for (file, text) in [("README.md", &readme), ("docs/rollout.md", &page)] {
-            assert!(text.contains(&format!("| `{name}` |")), "{file}: {name}");
-        }
+        assert!(
+            page.contains(&format!("| `{name}` |")),
+            "docs/rollout.md: {name}"
+        );
+        assert!(
+            steps.contains(&format!("`{name}`")),
+            "docs/install-policy.md: {name}"
+        );
     }
 }
 
