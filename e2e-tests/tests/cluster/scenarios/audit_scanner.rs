@@ -41,21 +41,7 @@ pub(crate) fn run(world: &World<'_>) {
 
 /// Kubewarden's objects: our policy, which its controller has reported as active, the PolicyServer of it, and its Service.
 fn what_the_scanner_reads(world: &World<'_>) {
-    for (resource, path) in [
-        ("kubewarden-policyservers", "policyservers"),
-        (
-            "kubewarden-clusteradmissionpolicies",
-            "clusteradmissionpolicies",
-        ),
-        (
-            "kubewarden-clusteradmissionpolicygroups",
-            "clusteradmissionpolicygroups",
-        ),
-        ("kubewarden-admissionpolicies", "admissionpolicies"),
-        ("kubewarden-admissionpolicygroups", "admissionpolicygroups"),
-    ] {
-        serves(world, resource, &format!("{KUBEWARDEN}/{path}"));
-    }
+    serves_kubewarden(world);
     serves_reports(world);
 
     let mut policy = manifests("deploy/base/policy.yaml").remove(0);
@@ -97,6 +83,25 @@ fn what_the_scanner_reads(world: &World<'_>) {
         "/api/v1/namespaces/kubewarden/services",
         Some(&service),
     );
+}
+
+/// The resources of Kubewarden.
+pub(super) fn serves_kubewarden(world: &World<'_>) {
+    for (resource, path) in [
+        ("kubewarden-policyservers", "policyservers"),
+        (
+            "kubewarden-clusteradmissionpolicies",
+            "clusteradmissionpolicies",
+        ),
+        (
+            "kubewarden-clusteradmissionpolicygroups",
+            "clusteradmissionpolicygroups",
+        ),
+        ("kubewarden-admissionpolicies", "admissionpolicies"),
+        ("kubewarden-admissionpolicygroups", "admissionpolicygroups"),
+    ] {
+        serves(world, resource, &format!("{KUBEWARDEN}/{path}"));
+    }
 }
 
 /// The resources of OpenReports.

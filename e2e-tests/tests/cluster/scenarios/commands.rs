@@ -8,10 +8,11 @@ use e2e_tests::module::{self, ROOT};
 use e2e_tests::{Page, crd};
 use serde_json::{Value, json};
 
-use super::audit_scanner::{serves, serves_reports};
+use super::audit_scanner::{serves, serves_kubewarden, serves_reports};
+use crate::policy::manifests;
 use crate::world::World;
 
-/// In the order in which an administrator reads them. The last one ends with what removes everything.
+/// In the order in which an administrator reads them. docs/rollout.md ends with what removes everything.
 const PAGES: [&str; 14] = [
     "docs/need.md",
     "docs/install-policy.md",
@@ -25,8 +26,8 @@ const PAGES: [&str; 14] = [
     "docs/troubleshooting.md",
     "docs/upgrade.md",
     "docs/nodes.md",
-    "README.md",
     "docs/rollout.md",
+    "README.md",
 ];
 
 /// The components with which the emergency commands have something to do.
@@ -96,14 +97,7 @@ pub(crate) fn run(world: &World<'_>) {
 
 /// What the commands ask for: a HyperConverged, the resources of the operators and of Prometheus, and the webhook.
 fn what_an_administrator_has(world: &World<'_>) {
-    let kubewarden = "/apis/policies.kubewarden.io/v1";
-    for resource in ["clusteradmissionpolicies", "policyservers"] {
-        serves(
-            world,
-            &format!("kubewarden-{resource}"),
-            &format!("{kubewarden}/{resource}"),
-        );
-    }
+    serves_kubewarden(world);
     for resource in ["prometheusrules", "servicemonitors"] {
         let path = format!("/apis/monitoring.coreos.com/v1/{resource}");
         serves(world, &format!("prometheus-{resource}"), &path);
@@ -126,6 +120,16 @@ fn what_an_administrator_has(world: &World<'_>) {
         "ssp-ssps",
         &format!("/apis/ssp.kubevirt.io/{version}/ssps"),
     );
+    // The pages grant this to the account of the dedicated PolicyServer; the webhook here keeps its own.
+    for mut manifest in manifests("deploy/base/rbac.yaml") {
+        let kind = manifest["kind"].as_str().expect("a kind").to_lowercase();
+        manifest["metadata"]["name"] = json!("of-the-webhook");
+        if kind == "clusterrolebinding" {
+            manifest["roleRef"]["name"] = json!("of-the-webhook");
+        }
+        let path = format!("/apis/rbac.authorization.k8s.io/v1/{kind}s");
+        world.api().must("POST", &path, Some(&manifest));
+    }
     world.deploy("amd64");
     world.creates(&json!({}));
 }
