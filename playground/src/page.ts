@@ -4,7 +4,7 @@ import { diffLines } from "diff";
 import { kubectlOutput, kwctlCommand, preflightCommand } from "./commands";
 import { createEditor, type Editor } from "./editor";
 import { Evaluator } from "./evaluator";
-import type { DataSource, Finding, Forecast, Judgement, Remedy, Report, Unread, Verdict } from "./judge";
+import type { DataSource, Finding, Judgement, Remedy, Report, Unread, Verdict } from "./judge";
 import type { Operation, Range } from "./manifest";
 import {
   ARCHITECTURES,
@@ -298,68 +298,57 @@ function table(label: string, caption: string, head: HTMLElement[], rows: HTMLEl
 }
 
 /**
- * What the operators make of the object: its DataSources by architecture, of an update before and after. Those that have a
- * disk and keep it are folded, so that the others are beside the verdict.
+ * What the operators make of the object: a row for each DataSource, with those that have an architecture behind the same name.
+ * Of an update, and of a node that joins, a cell shows what was before, too.
  */
 function bootSources({ forecast, forecastBefore, changes }: Report): HTMLElement[] {
   if (!forecast) return [];
-  const byName = ({ dataSources }: Forecast) =>
-    new Map(dataSources.map((source) => [`${source.namespace}/${source.name}`, source]));
-  const after = byName(forecast);
-  const before = forecastBefore && byName(forecastBefore);
-  const names = [...new Set([...(before?.keys() ?? []), ...after.keys()])].sort();
-  if (names.length === 0) return [];
-  const cell = (source: DataSource | undefined, note: string) => {
-    const isEmpty = note !== "" || !source?.filled;
-    return element("td", { className: isEmpty ? "doesNotBoot" : "boots" }, disk(source) + note);
-  };
-  const [plain, others]: [HTMLElement[], HTMLElement[]] = [[], []];
-  for (const name of names) {
-    const [old, source] = [before?.get(name), after.get(name)];
-    const meanwhile = changes?.emptyMeanwhile.includes(name) ? "; none until the import is done" : "";
-    const isPlain = source?.filled && meanwhile === "" && (!before || disk(old) === disk(source));
-    const row = element(
+  const sides = [...(forecastBefore ? [forecastBefore] : []), forecast].map(
+    ({ dataSources }) => new Map(dataSources.map((source) => [`${source.namespace}/${source.name}`, source])),
+  );
+  const rows = new Map<string, Map<string, HTMLElement>>();
+  for (const key of [...new Set(sides.flatMap((side) => [...side.keys()]))].sort()) {
+    const found = sides.map((side) => side.get(key));
+    const suffix = `-${(found.at(-1) ?? found[0])?.architectureLabel ?? ""}`;
+    const isOfArchitecture = suffix !== "-" && key.endsWith(suffix);
+    const name = isOfArchitecture ? key.slice(0, -suffix.length) : key;
+    const meanwhile = changes?.emptyMeanwhile.includes(key) ? "; none until the import is done" : "";
+    const isEmpty = meanwhile !== "" || !found.at(-1)?.filled;
+    const text = [...new Set(found.map(disk))].join(" → ") + meanwhile;
+    const cells = rows.get(name) ?? new Map<string, HTMLElement>();
+    const column = isOfArchitecture ? suffix.slice(1) : "";
+    rows.set(name, cells.set(column, element("td", { className: isEmpty ? "doesNotBoot" : "boots" }, text)));
+  }
+  if (rows.size === 0) return [];
+  const columns = [...new Set([...rows.values()].flatMap((cells) => [...cells.keys()]))].sort();
+  const head = ["Boot source", ...columns.map((column) => column || "Name alone")];
+  const namespaces = new Set([...rows.keys()].map((name) => name.split("/")[0] ?? ""));
+  const namespace = namespaces.size === 1 ? [...namespaces].join() : "";
+  const body = [...rows].map(([name, cells]) =>
+    element(
       "tr",
       {},
-      element("th", { scope: "row" }, name),
-      element("td", {}, (source ?? old)?.architectureLabel || "–"),
-      before !== null && cell(old, ""),
-      cell(source, meanwhile),
-    );
-    (isPlain ? plain : others).push(row);
-  }
-  const caption = "What HCO, SSP, and CDI make of the object, if each import succeeds";
-  const columns = ["Boot source", "Architecture", ...(before ? ["Before", "After"] : ["Disk"])];
-  const tableOf = (label: string, rows: HTMLElement[]) =>
-    table(
-      label,
-      caption,
-      columns.map((name) => element("th", { scope: "col" }, name)),
-      rows,
-    );
+      element("th", { scope: "row" }, namespace ? name.slice(namespace.length + 1) : name),
+      ...columns.map((column) => cells.get(column) ?? element("td", {}, "–")),
+    ),
+  );
+  const caption = `DataSources${namespace ? ` in ${namespace}` : ""} and their disks, if each import succeeds`;
   const stopped = forecast.stopped === null ? [] : [element("p", {}, STOPPED)];
-  const kept = before ? "keep their disk" : "get a disk";
-  const folded = element(
-    "details",
-    { open: others.length === 0 },
-    element("summary", {}, `Boot sources that ${kept}: ${plain.length}`),
-    tableOf(others.length === 0 ? "Boot sources" : "Other boot sources", plain),
-  );
-  return section(
-    "Boot sources",
-    ...stopped,
-    ...(others.length === 0 ? [] : [tableOf("Boot sources", others)]),
-    ...(plain.length === 0 ? [] : [folded]),
-  );
+  const heads = head.map((name) => element("th", { scope: "col" }, name));
+  return section("Boot sources", ...stopped, table("Boot sources", caption, heads, body));
 }
 
 const STOPPED = "SSP stops before its end: it deletes no DataImportCron, and updates no VM template.";
 
 function disk(source: DataSource | undefined): string {
   if (!source) return "none";
-  if (source.pointsTo !== null) return `points to ${source.pointsTo}${source.filled ? "" : ", which has no disk"}`;
-  if (source.filled === null) return "unknown";
-  return source.filled ? "a disk" : "no disk";
+  const { name, pointsTo, filled } = source;
+  if (pointsTo !== null) {
+    const target = pointsTo.startsWith(`${name}-`) ? pointsTo.slice(name.length + 1) : pointsTo;
+    return `points to ${target}${filled ? "" : ", which has no disk"}`;
+  }
+  if (filled === null) return "unknown";
+  return filled ? "a disk" : "no disk";
 }
 
 function findings({ report, places }: Verdict): HTMLElement[] {
