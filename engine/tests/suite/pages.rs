@@ -18,15 +18,6 @@ const HEADINGS: [&str; 6] = [
     "Settings",
 ];
 
-/// Pages that still show v1 first.
-const NOT_FOLDED_YET: [&str; 5] = [
-    "boot-source-empty",
-    "boot-source-removed",
-    "boot-source-replaced",
-    "data-import-cron-rejected",
-    "template-name-invalid",
-];
-
 /// The cluster of a page; `unreachable` is one whose host lacks the permission.
 fn cluster_of(name: &str) -> FakeCluster {
     if name == "unreachable" {
@@ -123,9 +114,6 @@ fn the_examples_do_what_their_headings_say() {
 #[test]
 fn the_examples_show_v1beta1_and_fold_v1() {
     for page in pages() {
-        if NOT_FOLDED_YET.contains(&page.id.as_str()) {
-            continue;
-        }
         let wanted = match page.only_in() {
             Some(version) => vec![version],
             None => vec!["v1beta1", "v1"],
