@@ -1,4 +1,4 @@
-//! The cost of image look-ups for the module, without the time of the registries: the host answers from memory.
+//! The cost of image lookups for the module, without the time of the registries: the host answers from memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,12 +15,12 @@ type Row = (&'static str, usize, &'static str);
 
 pub(crate) const ROWS: [Row; 3] = [
     (
-        "10 templates, no look-up",
+        "10 templates, no lookup",
         10,
         r#"{"images": "verify", "registries": ["elsewhere.example.com"]}"#,
     ),
-    ("1 template, 1 look-up", 1, r#"{"images": "verify"}"#),
-    ("10 templates, 10 look-ups", 10, r#"{"images": "verify"}"#),
+    ("1 template, 1 lookup", 1, r#"{"images": "verify"}"#),
+    ("10 templates, 10 lookups", 10, r#"{"images": "verify"}"#),
 ];
 
 /// Answers from memory.

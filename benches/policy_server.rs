@@ -203,7 +203,7 @@ fn images_table(program: PathBuf) {
     let api_server = NodeServer::start(&list, Vec::new()).unwrap();
     let server = starter.start(&policies, Some(api_server.address)).unwrap();
 
-    // Rows: no look-up, one and ten for the first time and again, and a request to the registry alone.
+    // Rows: no lookup, one and ten for the first time and again, and a request to the registry alone.
     let mut times = [const { Vec::new() }; 6];
     for round in 0..=LOOK_UPS {
         let payload = |numbers: Range<usize>| {
@@ -238,10 +238,10 @@ fn images_table(program: PathBuf) {
     let names = [
         "a request to the registry alone",
         "10 templates, without `images`",
-        "1 look-up, for the first time",
-        "1 look-up, within a minute again",
-        "10 look-ups, for the first time",
-        "10 look-ups, within a minute again",
+        "1 lookup, for the first time",
+        "1 lookup, within a minute again",
+        "10 lookups, for the first time",
+        "10 lookups, within a minute again",
     ];
     for (name, times) in names.iter().zip(&times) {
         let milliseconds: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e3).collect();

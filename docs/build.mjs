@@ -1,7 +1,7 @@
 // Builds the handbook: node docs/build.mjs target/handbook target/playground. The pages in docs/ link to each other and
 // to files of the repository, so that you can read them there. In the handbook, README.md is the first page, the pages of
 // the rules are in rules/, links to other files go to the repository, and the examples of the rules have a link to the
-// playground. Examples in v1beta1 are folded.
+// playground.
 
 import { execFileSync } from "node:child_process";
 import {
@@ -88,7 +88,6 @@ function outsideOfCode(text) {
 function page(path) {
   let fence; // the info string and the lines of a code block
   const before = befores(read(path));
-  let isFolded = false;
   const lines = [];
   for (const line of read(path).split("\n")) {
     const info = /^\s*```(.*)$/.exec(line)?.[1];
@@ -104,16 +103,11 @@ function page(path) {
             "",
             `[Try it in the playground](../playground/index.html${example})`,
           );
-        if (isFolded) lines.push("", "</details>", "");
-        isFolded = false;
       }
     } else if (info !== undefined) {
       fence = { info, code: [] };
       // The words after the language are for tests.
       lines.push(line.replace(/(```\w+) .*/, "$1"));
-    } else if (path.startsWith(RULES) && /^In v1beta1.*:$/.test(line)) {
-      isFolded = true;
-      lines.push(`<details><summary>${line.slice(0, -1)}</summary>`, "");
     } else {
       lines.push(
         line.replace(

@@ -97,7 +97,7 @@ draw(
   "Which overlay",
   "Does HCO deploy SSP? Only on OpenShift and OKD. On OpenShift Virtualization, use the overlay openshift-virtualization; on OKD, " +
     "use okd; on other distributions of Kubernetes, use kubernetes, where no rule about golden images reports anything. Components such as " +
-    "v1beta1-only, monitoring, protect, fail-closed, break-glass, images, and repair are added to any of them.",
+    "v1beta1-only, monitoring, protect, fail-closed, break-glass, images, repair, and virtual-machines are added to any of them.",
   [
     box(380, 45, 240, "Which platform?"),
     box(130, 150, 220, "openshift-virtualization", "openshift-cnv", "ours"),
@@ -114,7 +114,7 @@ draw(
       245,
       720,
       "+ components, to any of them",
-      "v1beta1-only · monitoring · protect · fail-closed · break-glass · images · repair",
+      "v1beta1-only · monitoring · protect · fail-closed · break-glass · images · repair · virtual-machines",
     ),
     arrow("M130 217V180", "dashed"),
     arrow("M380 217V180", "dashed"),

@@ -138,7 +138,7 @@ pub fn artifact_hub_package(
             .transpose()?,
         provider: Provider { name: "kubewarden" },
         recommendations: [Recommendation {
-            url: "https://artifacthub.io/packages/helm/kubewarden/kubewarden-controller",
+            url: "https://artifacthub.io/packages/helm/kubewarden/admission-controller",
         }],
         annotations: annotations(metadata, questions)?,
         category: CATEGORY,
@@ -204,15 +204,24 @@ fn maintainers(authors: &str) -> Result<Vec<Maintainer<'_>>> {
 
 fn install(reference: &str, source: &str, version: &str) -> String {
     format!(
-        "The policy reads the nodes of the cluster. The manifests in the repository grant this permission, add a dedicated \
-         PolicyServer, and start the policy in `monitor` mode, which denies nothing. They use the module \
-         `registry://{reference}`. Choose your platform in `deploy/my-cluster/kustomization.yaml`, and apply it:\n\
+        "You need Kubewarden 1.35 or later. The policy reads the nodes of the cluster (its policy for virtual machines reads \
+         HyperConverged, KubeVirt, and DataSources instead). The manifests in the repository grant these permissions, add a \
+         dedicated PolicyServer, and start the policy in `monitor` mode, which denies nothing. They use the module \
+         `registry://{reference}`.\n\
+         \n\
+         1. Clone the repository:\n\
          ```console\n\
-         git clone --branch v{version} {source}\n\
-         cd hco-architecture-guard\n\
+         git clone --branch v{version} {source} && cd hco-architecture-guard\n\
+         kubectl get policyserver default -o jsonpath='{{.spec.image}}'\n\
+         ```\n\
+         2. In `deploy/base/kubewarden.yaml`, set `policyServerImage` to the image that the second command prints.\n\
+         3. In `deploy/my-cluster/kustomization.yaml`, choose your platform. For HCO 1.17 and earlier, add `v1beta1-only`.\n\
+         4. Apply it:\n\
+         ```console\n\
          kubectl apply -k deploy/my-cluster\n\
          ```\n\
-         The page [Install on OpenShift Virtualization]({source}/blob/v{version}/docs/openshift.md) explains each step.\n"
+         The page [Install the policy]({source}/blob/v{version}/docs/install-policy.md) explains each step for OpenShift \
+         Virtualization and OKD.\n"
     )
 }
 

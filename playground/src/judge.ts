@@ -123,8 +123,15 @@ export function judge(module: WebAssembly.Module, state: State): Judgement {
     const nodes = nodesOf(state);
     pane = "module";
     const request = requestFor(object.value, oldObject, state.request);
-    const list = (masks: string[] | null) => (Array.isArray(nodes) ? maskedList(nodes, masks) : nodes);
-    const { report, validation, exchanges } = evaluate(module, JSON.stringify({ request, settings }), list);
+    const listed = (nodes: ReturnType<typeof nodesOf>) => (masks: string[] | null) =>
+      Array.isArray(nodes) ? maskedList(nodes, masks) : nodes;
+    const payload = JSON.stringify({ request, settings });
+    const { report, validation, exchanges } = evaluate(module, payload, listed(nodes));
+    if (state.whatIf.length > 0 && oldObject === null) {
+      // What the same object makes without the nodes that join.
+      const without = listed(nodesOf({ ...state, whatIf: [] }));
+      report.forecastBefore = (JSON.parse(call(module, "report", payload, host(without, []))) as Report).forecast;
+    }
     return {
       verdict: {
         report,

@@ -4,7 +4,7 @@ import { diffLines } from "diff";
 import { kubectlOutput, kwctlCommand, preflightCommand } from "./commands";
 import { createEditor, type Editor } from "./editor";
 import { Evaluator } from "./evaluator";
-import type { DataSource, Finding, Forecast, Judgement, Remedy, Report, Unread, Verdict } from "./judge";
+import type { DataSource, Finding, Judgement, Remedy, Report, Unread, Verdict } from "./judge";
 import type { Operation, Range } from "./manifest";
 import {
   ARCHITECTURES,
@@ -229,9 +229,9 @@ function details(verdict: Verdict): HTMLElement[] {
   const annotations = Object.entries(auditAnnotations);
   return [
     ...notes.map((note) => element("p", { className: "hint" }, note)),
-    ...matrix(report),
-    ...findings(verdict),
     ...bootSources(report),
+    ...findings(verdict),
+    ...matrix(report),
     ...(mutatedObject === null
       ? []
       : section(
@@ -267,7 +267,7 @@ function matrix({ templates, nodes }: Report): HTMLElement[] {
   if (names.length === 0 || templates.length === 0) {
     return section(
       "Golden images",
-      element("p", {}, names.length === 0 ? "There are no workload nodes." : "HCO imports no golden images."),
+      element("p", {}, names.length === 0 ? "There are no workload nodes." : "There are no golden images."),
     );
   }
   const head = names.map((name) =>
@@ -280,7 +280,7 @@ function matrix({ templates, nodes }: Report): HTMLElement[] {
     });
     return element("tr", {}, element("th", { scope: "row" }, template.name), ...cells);
   });
-  const caption = "Whether VMs boot from a golden image, by architecture of the workload nodes";
+  const caption = "For which architectures VMs can boot from a golden image";
   const first = element("th", { scope: "col" }, "Golden image");
   return section("Golden images", table("Golden images", caption, [first, ...head], rows));
 }
@@ -297,44 +297,58 @@ function table(label: string, caption: string, head: HTMLElement[], rows: HTMLEl
   return element("div", { className: "scroll", tabIndex: 0, role: "region", ariaLabel: label }, all);
 }
 
-/** What the operators make of the object: its DataSources, of an update before and after. */
+/**
+ * What the operators make of the object: a row for each DataSource, with those that have an architecture behind the same name.
+ * Of an update, and of a node that joins, a cell shows what was before, too.
+ */
 function bootSources({ forecast, forecastBefore, changes }: Report): HTMLElement[] {
   if (!forecast) return [];
-  const byName = ({ dataSources }: Forecast) =>
-    new Map(dataSources.map((source) => [`${source.namespace}/${source.name}`, source]));
-  const after = byName(forecast);
-  const before = forecastBefore && byName(forecastBefore);
-  const names = [...new Set([...(before?.keys() ?? []), ...after.keys()])].sort();
-  if (names.length === 0) return [];
-  const cell = (source: DataSource | undefined, note: string) => {
-    const isEmpty = note !== "" || !source?.filled;
-    return element("td", { className: isEmpty ? "doesNotBoot" : "boots" }, disk(source) + note);
-  };
-  const rows = names.map((name) => {
-    const meanwhile = changes?.emptyMeanwhile.includes(name) ? "; none until the import is done" : "";
-    return element(
+  const sides = [...(forecastBefore ? [forecastBefore] : []), forecast].map(
+    ({ dataSources }) => new Map(dataSources.map((source) => [`${source.namespace}/${source.name}`, source])),
+  );
+  const rows = new Map<string, Map<string, HTMLElement>>();
+  for (const key of [...new Set(sides.flatMap((side) => [...side.keys()]))].sort()) {
+    const found = sides.map((side) => side.get(key));
+    const suffix = `-${(found.at(-1) ?? found[0])?.architectureLabel ?? ""}`;
+    const isOfArchitecture = suffix !== "-" && key.endsWith(suffix);
+    const name = isOfArchitecture ? key.slice(0, -suffix.length) : key;
+    const meanwhile = changes?.emptyMeanwhile.includes(key) ? "; none until the import is done" : "";
+    const isEmpty = meanwhile !== "" || !found.at(-1)?.filled;
+    const text = [...new Set(found.map(disk))].join(" → ") + meanwhile;
+    const cells = rows.get(name) ?? new Map<string, HTMLElement>();
+    const column = isOfArchitecture ? suffix.slice(1) : "";
+    rows.set(name, cells.set(column, element("td", { className: isEmpty ? "doesNotBoot" : "boots" }, text)));
+  }
+  if (rows.size === 0) return [];
+  const columns = [...new Set([...rows.values()].flatMap((cells) => [...cells.keys()]))].sort();
+  const head = ["Boot source", ...columns.map((column) => column || "Name alone")];
+  const namespaces = new Set([...rows.keys()].map((name) => name.split("/")[0] ?? ""));
+  const namespace = namespaces.size === 1 ? [...namespaces].join() : "";
+  const body = [...rows].map(([name, cells]) =>
+    element(
       "tr",
       {},
-      element("th", { scope: "row" }, name),
-      before !== null && cell(before.get(name), ""),
-      cell(after.get(name), meanwhile),
-    );
-  });
-  const columns = before ? ["Boot source", "Before", "After"] : ["Boot source", "Disk"];
-  const head = columns.map((name) => element("th", { scope: "col" }, name));
-  const caption = "What HCO, SSP, and CDI make of the object, if each import succeeds";
+      element("th", { scope: "row" }, namespace ? name.slice(namespace.length + 1) : name),
+      ...columns.map((column) => cells.get(column) ?? element("td", {}, "–")),
+    ),
+  );
+  const caption = `DataSources${namespace ? ` in ${namespace}` : ""} and their disks, if each import succeeds`;
   const stopped = forecast.stopped === null ? [] : [element("p", {}, STOPPED)];
-  return section("Boot sources", ...stopped, table("Boot sources", caption, head, rows));
+  const heads = head.map((name) => element("th", { scope: "col" }, name));
+  return section("Boot sources", ...stopped, table("Boot sources", caption, heads, body));
 }
 
 const STOPPED = "SSP stops before its end: it deletes no DataImportCron, and updates no VM template.";
 
 function disk(source: DataSource | undefined): string {
   if (!source) return "none";
-  if (source.pointsTo !== null) return `points to ${source.pointsTo}${source.filled ? "" : ", which has no disk"}`;
-  if (source.filled === null) return "unknown";
-  if (!source.filled) return "no disk";
-  return source.architectureLabel === "" ? "a disk" : `a disk for ${source.architectureLabel}`;
+  const { name, pointsTo, filled } = source;
+  if (pointsTo !== null) {
+    const target = pointsTo.startsWith(`${name}-`) ? pointsTo.slice(name.length + 1) : pointsTo;
+    return `points to ${target}${filled ? "" : ", which has no disk"}`;
+  }
+  if (filled === null) return "unknown";
+  return filled ? "a disk" : "no disk";
 }
 
 function findings({ report, places }: Verdict): HTMLElement[] {

@@ -200,18 +200,20 @@ describe("the page in Chromium", () => {
       return (await rows.allInnerTexts()).map((row) => row.split("\t"));
     };
     await restore(page, { object: hyperconverged(true) });
-    const golden = "kubevirt-os-images";
     assert.deepEqual(await rows(), [
-      ["Boot source", "Disk"],
-      [`${golden}/my-image`, "points to my-image-amd64"],
-      [`${golden}/my-image-amd64`, "a disk for amd64"],
-      [`${golden}/my-image-arm64`, "a disk for arm64"],
+      ["Boot source", "Name alone", "amd64", "arm64"],
+      ["my-image", "points to amd64", "a disk", "a disk"],
     ]);
+    // A node that joins: without an old object, the disks before are those without it.
+    const counts = { amd64: { worker: 1 } };
+    await restore(page, { object: hyperconverged(true), nodes: { from: "counts", counts }, whatIf: ["arm64"] });
+    assert.deepEqual((await rows())[1], ["my-image", "points to amd64", "a disk", "none → a disk"]);
     await restore(page, { object: hyperconverged(true), oldObject: hyperconverged(false) });
     assert.deepEqual((await rows())[1], [
-      `${golden}/my-image`,
-      "a disk",
-      "points to my-image-amd64; none until the import is done",
+      "my-image",
+      "a disk → points to amd64; none until the import is done",
+      "none → a disk",
+      "none → a disk",
     ]);
     await context.close();
   });

@@ -69,8 +69,20 @@ impl Kubectl {
 
     /// Runs it with additional environment variables.
     pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> KubectlOutput {
-        let output = Command::new(&self.program)
-            .args(arguments)
+        let mut command = Command::new(&self.program);
+        command.args(arguments);
+        self.output(command, variables)
+    }
+
+    /// Runs a script in which it is on PATH.
+    pub(crate) fn bash(&self, script: &str) -> KubectlOutput {
+        let mut command = Command::new("bash");
+        command.args(["-c", script]);
+        self.output(command, &[])
+    }
+
+    fn output(&self, mut command: Command, variables: &[(&str, &str)]) -> KubectlOutput {
+        let output = command
             .current_dir(&self.home)
             .env_clear()
             .env("PATH", self.path())
@@ -81,7 +93,7 @@ impl Kubectl {
             .env("KUBECONFIG", self.home.join("kubeconfig"))
             .envs(variables.iter().copied())
             .output()
-            .expect("kubectl runs");
+            .expect("the program runs");
         KubectlOutput {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -1,10 +1,12 @@
 //! The scenarios, in the order in which they run.
 
 mod audit_log;
+mod audit_scanner;
 mod boot_sources;
 mod broken_webhook;
 pub(crate) mod chaos;
 mod combinations;
+mod commands;
 mod connection;
 mod grant;
 mod images;
@@ -145,5 +147,17 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "virtual machines",
         crds: Crds::V1beta1,
         run: virtual_machines::run,
+    },
+    Scenario {
+        number: 18,
+        about: "the commands of the pages, as they are printed",
+        crds: Crds::V1beta1,
+        run: commands::run,
+    },
+    Scenario {
+        number: 19,
+        about: "the reports of Kubewarden's audit scanner",
+        crds: Crds::V1beta1,
+        run: audit_scanner::run,
     },
 ];

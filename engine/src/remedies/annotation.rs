@@ -216,7 +216,7 @@ impl Remedies<'_, '_> {
             return Remedy::advice(another);
         }
         Remedy::advice(format!(
-            "{another}, or place the workloads on nodes that this image supports ({})",
+            "{another}, or, if no VM runs on the other nodes, place the workloads on nodes that this image supports ({})",
             names(supported)
         ))
     }

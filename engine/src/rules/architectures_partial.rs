@@ -28,7 +28,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
                 Finding {
                     path: facts.architectures_path(template),
                     fact: format!(
-                        "The golden image of template {} is not imported for {} nodes: no VM on these nodes can use it.",
+                        "The golden image of template {} is not imported for {}: VMs from it run on the other nodes only.",
                         quote(&template.name),
                         names(missing)
                     ),

@@ -90,7 +90,7 @@ const REMEDIES: [(&str, &str, &str, Option<&str>); 16] = [
     (
         "image-architectures-mismatch/no-node-can-run-it",
         "image-architectures-mismatch",
-        "use an image that supports amd64, arm64, or place the workloads on nodes that this image supports (s390x)",
+        "use an image that supports amd64, arm64, or, if no VM runs on the other nodes, place the workloads on nodes that this image supports (s390x)",
         None,
     ),
     (

@@ -112,11 +112,11 @@ fn the_examples_do_what_their_headings_say() {
 }
 
 #[test]
-fn the_examples_show_both_api_versions_and_v1_first() {
+fn the_examples_show_v1beta1_and_fold_v1() {
     for page in pages() {
         let wanted = match page.only_in() {
             Some(version) => vec![version],
-            None => vec!["v1", "v1beta1"],
+            None => vec!["v1beta1", "v1"],
         };
         for heading in ["Example that fires", "The fix"] {
             let examples = examples(&page, heading);
@@ -127,7 +127,40 @@ fn the_examples_show_both_api_versions_and_v1_first() {
             versions.dedup();
             assert_eq!(versions, wanted, "{}, {heading}", page.id);
         }
+        if page.only_in().is_none() {
+            folds_what_few_readers_have(&page);
+        }
     }
+}
+
+/// Objects in v1, and nothing else, are folded, below the first version of HCO that accepts all of their fields.
+fn folds_what_few_readers_have(page: &Page) {
+    let mut summary = None;
+    let mut version = "";
+    for line in page.text.lines() {
+        let opens = line.strip_prefix("<details><summary>");
+        match (line, opens) {
+            (_, Some(rest)) => summary = Some(rest.trim_end_matches("</summary>")),
+            ("</details>", _) => summary = None,
+            _ => {}
+        }
+        version = line.strip_prefix("apiVersion: ").unwrap_or(version);
+        let place = format!("{}: {line} below {summary:?}", page.id);
+        match line {
+            "apiVersion: hco.kubevirt.io/v1" => {
+                assert!(
+                    summary.is_some_and(|it| it.starts_with("In v1 (HCO 1.1")),
+                    "{place}"
+                );
+            }
+            "apiVersion: hco.kubevirt.io/v1beta1" => assert_eq!(summary, None, "{place}"),
+            "    enableMultiArchBootImageImport: true" if version == "hco.kubevirt.io/v1" => {
+                assert_eq!(summary, Some("In v1 (HCO 1.19 and later)"), "{place}");
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(summary, None, "{}: <details> is not closed", page.id);
 }
 
 #[test]

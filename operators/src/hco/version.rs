@@ -56,7 +56,7 @@ impl HcoVersion {
         major.is_some_and(|major| major > 1)
     }
 
-    /// Whether the import is no longer Alpha, which Red Hat calls Technology Preview.
+    /// Whether the import is no longer Alpha.
     pub fn has_finished_import(self) -> bool {
         self >= Self::V1_19
     }

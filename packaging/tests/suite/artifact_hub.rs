@@ -43,6 +43,16 @@ fn the_package_is_what_kwctl_scaffolds() {
     for key in ["category", "changes"] {
         ours.as_mapping_mut().unwrap().remove(key);
     }
+    // kwctl 1.36 recommends the chart of 1.36.
+    for package in [&mut ours, &mut theirs] {
+        assert!(
+            package
+                .as_mapping_mut()
+                .unwrap()
+                .remove("recommendations")
+                .is_some()
+        );
+    }
     // The date, and a manifest without permissions, in protect mode.
     for key in ["createdAt", "install"] {
         ours.as_mapping_mut().unwrap().remove(key);

@@ -76,12 +76,17 @@ fn the_lists_are_complete() {
             "docs/rollout.md: {name}"
         );
     }
-    let readme = text("README.md");
+    let steps = text("docs/install-policy.md");
     for (name, ..) in PLATFORMS {
         assert!(mine.contains(name), "deploy/my-cluster: {name}");
-        for (file, text) in [("README.md", &readme), ("docs/rollout.md", &page)] {
-            assert!(text.contains(&format!("| `{name}` |")), "{file}: {name}");
-        }
+        assert!(
+            page.contains(&format!("| `{name}` |")),
+            "docs/rollout.md: {name}"
+        );
+        assert!(
+            steps.contains(&format!("`{name}`")),
+            "docs/install-policy.md: {name}"
+        );
     }
 }
 
@@ -444,6 +449,67 @@ fn the_versions_that_are_judged_are_served() {
             .collect();
         assert_eq!(judged, served, "{file}");
     }
+}
+
+/// Every policy of `deploy/` is in every command for an emergency: those that delete the policies or their webhooks, and
+/// those that wait for it. The alerts are about all policies.
+#[test]
+fn every_policy_can_be_switched_off() {
+    if !is_there("kubectl") {
+        return;
+    }
+    let copy = copy_of_deploy();
+    let manifests = render(&copy.path().join("deploy"), 0, "okd", &COMPONENTS);
+    let names = policies(&manifests).map(|policy| {
+        let name = policy["metadata"]["name"].as_str().unwrap();
+        (name, policy["spec"]["mutating"].as_bool().unwrap())
+    });
+    let names: Vec<(&str, bool)> = names.collect();
+    assert_eq!(names.len(), 3);
+
+    let pages = [text("README.md"), text("docs/rollout.md")];
+    let lines = pages.iter().flat_map(|page| page.lines().map(str::trim));
+    let commands = |start: String| -> Vec<&str> {
+        let lines = lines.clone().filter(|line| line.starts_with(&start));
+        // Without this, the command is about one policy.
+        let lines =
+            lines.filter(|line| line.contains("--ignore-not-found") || line.contains(" wait "));
+        lines.collect()
+    };
+    let deletions = commands("$ kubectl delete clusteradmissionpolicy ".to_owned());
+    assert_eq!(deletions.len(), 3, "{deletions:?}");
+    for (name, is_mutating) in &names {
+        for line in &deletions {
+            assert!(line.split(' ').any(|word| word == *name), "{name}: {line}");
+        }
+        let kind = if *is_mutating {
+            "mutating"
+        } else {
+            "validating"
+        };
+        let kind = format!("{kind}webhookconfiguration");
+        let webhook = format!("clusterwide-{name}");
+        let mut off = commands(format!("$ kubectl delete {kind} ")).into_iter();
+        assert!(
+            off.any(|line| line.split(' ').any(|word| word == webhook)),
+            "{webhook} is not deleted"
+        );
+        let wait = commands(format!("$ kubectl wait --for delete {kind}/{webhook} "));
+        assert_eq!(wait.len(), 1, "{webhook}");
+    }
+
+    let suffixes = names
+        .iter()
+        .filter_map(|(name, _)| name.strip_prefix("hco-architecture-guard"));
+    let suffixes: BTreeSet<&str> = suffixes.filter(|suffix| !suffix.is_empty()).collect();
+    let suffixes: Vec<&str> = suffixes.into_iter().collect();
+    let alerts = text("deploy/components/monitoring/alerts.yaml");
+    let all = format!("guard({})?", suffixes.join("|"));
+    assert_eq!(
+        alerts.matches("guard(").count(),
+        alerts.matches(&all).count(),
+        "{all}"
+    );
 }
 
 /// The page explains every alert, each alert has what a reader needs, and the metrics are those of our policies.

@@ -59,6 +59,37 @@ fn may_write(job: &Value, permission: &str) -> bool {
     job["permissions"][permission] == "write"
 }
 
+/// One release of Kubewarden in `.ci`, in the workflows, and in the manifests.
+#[test]
+fn one_release_of_kubewarden_is_used() {
+    let file = text(".ci/kubewarden");
+    let release = file
+        .lines()
+        .find_map(|line| line.strip_prefix("KUBEWARDEN="));
+    let release = release.unwrap();
+    assert!(!release.contains('-'), "{release} is not a release");
+    let mut seen = 0;
+    for (name, workflow) in workflows() {
+        let jobs = workflow["jobs"].as_object().unwrap().values();
+        for job in jobs.filter(|job| job["steps"].is_array()) {
+            for step in uses(job, "kubewarden/github-actions/kwctl-installer") {
+                assert_eq!(step["with"]["kwctl-version"], release, "{name}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 3, "{seen} steps");
+    let image = format!("adm-controller/policy-server:{release}\n");
+    for file in ["deploy/base/kubewarden.yaml", "docs/images.md"] {
+        assert!(text(file).contains(&image), "{file}: {image}");
+    }
+    for script in [".ci/kind", ".ci/policy-server"] {
+        let script = text(script);
+        assert!(script.contains("/kubewarden\"\n") || script.contains(". .ci/kubewarden\n"));
+        assert!(script.contains("$KUBEWARDEN"));
+    }
+}
+
 const ALL_WRITE: [&str; 5] = ["contents", "packages", "id-token", "attestations", "pages"];
 
 /// Whether npm runs in a job, by itself or for a target of the Makefile.

@@ -53,8 +53,8 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 /// A copy of the files that the commands name, and of what a user has beside them.
-fn clone() -> PathBuf {
-    let clone = scratch("documentation");
+fn clone(name: &str) -> PathBuf {
+    let clone = scratch(name);
     for directory in ["examples", "deploy/base"] {
         std::fs::create_dir_all(clone.join(directory)).unwrap();
         for entry in std::fs::read_dir(root().join(directory)).unwrap() {
@@ -100,7 +100,7 @@ fn the_commands_of_the_pages_run() {
                 let mut command = command();
                 command
                     .args(words.split_whitespace())
-                    .current_dir(clone())
+                    .current_dir(clone("documentation"))
                     // Neither clusters nor registries.
                     .env("HTTPS_PROXY", "http://127.0.0.1:1");
                 let stdin = std::fs::read(root().join("examples/hyperconverged.yaml")).unwrap();
@@ -138,6 +138,143 @@ fn the_commands_of_the_pages_run() {
     );
 }
 
+/// Each block of commands is run: those of hco-preflight and of the Makefile by the tests here and by CI, those in a block with
+/// `scenario=N` by `make e2e-cluster`. Any other block says why not. mdBook and GitHub show only the first word.
+#[test]
+fn every_block_of_commands_is_run_or_says_why_not() {
+    let scenarios = root().join("e2e-tests/tests/cluster/scenarios.rs");
+    let scenarios = std::fs::read_to_string(scenarios).unwrap();
+    let (mut run, mut not_run) = (0, 0);
+    for (page, text) in pages() {
+        let text = text.replace("\\\n", " ");
+        let mut lines = text.lines().map(str::trim_start);
+        while let Some(line) = lines.next() {
+            let Some(info) = line.strip_prefix("```console") else {
+                assert!(
+                    !line.starts_with("```sh") || page == "docs/pipelines.md",
+                    "{page}: {line}"
+                );
+                continue;
+            };
+            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            let place = format!("{page}: {}", block.first().unwrap_or(&""));
+            let reason = info
+                .strip_prefix(" not-run=\"")
+                .and_then(|it| it.strip_suffix('"'));
+            match (info, reason) {
+                (_, Some(reason)) => {
+                    assert!(reason.len() > 10, "{place}: a reason");
+                    not_run += 1;
+                }
+                ("", _) => {
+                    for line in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
+                        let program = line.trim_start_matches("target/debug/").split(' ').next();
+                        assert!(
+                            ["hco-preflight", "make"].contains(&program.unwrap()),
+                            "{page}: add `scenario=N`, or `not-run=\"why\"`, to the block of: {line}"
+                        );
+                    }
+                    run += 1;
+                }
+                (info, None) => {
+                    let number = info.strip_prefix(" scenario=").unwrap_or_default();
+                    let entry = format!("number: {number},\n");
+                    assert!(scenarios.contains(&entry), "{place}: {info}");
+                    run += 1;
+                }
+            }
+        }
+    }
+    assert!(run > not_run, "{run} blocks are run, {not_run} are not");
+}
+
+/// The script on the page about pipelines, in a repository: a problem that is in the main branch already does not fail the
+/// pipeline, and a new one does.
+#[cfg(unix)]
+#[test]
+fn the_script_of_the_pipelines_compares_with_the_main_branch() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::process::Command;
+
+    if !["git", "sh"]
+        .iter()
+        .all(|name| Command::new(name).arg("--version").output().is_ok())
+    {
+        return;
+    }
+    let page = std::fs::read_to_string(root().join("docs/pipelines.md")).unwrap();
+    let (_, script) = page.split_once("```sh\n").unwrap();
+    let (script, _) = script.split_once("```").unwrap();
+    let clone = clone("pipeline");
+    let executable = |path: &str, text: &str| {
+        let path = clone.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    executable(".ci/check", script);
+    let policy =
+        "kind: ClusterAdmissionPolicy\nspec: {module: hco-architecture-guard, settings: {}}\n";
+    executable(
+        "bin/kubectl",
+        &format!("#!/bin/sh\ncat <<'END'\n{policy}END\n"),
+    );
+    let preflight = command();
+    std::os::unix::fs::symlink(preflight.get_program(), clone.join("bin/hco-preflight")).unwrap();
+    let path = format!(
+        "{}:{}",
+        clone.join("bin").display(),
+        std::env::var("PATH").unwrap()
+    );
+    let run = |program: &str, arguments: &[&str]| {
+        let output = command_like(&preflight, program)
+            .args(arguments)
+            .current_dir(&clone)
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text)
+    };
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+        let (code, text) = run("git", &[&identity, arguments].concat());
+        assert_eq!(code, Some(0), "{text}");
+    };
+    git(&["init", "--quiet"]);
+    git(&["commit", "--quiet", "--allow-empty", "-m", "empty"]);
+    let check = |branch: &str| run(".ci/check", &[branch, "text"]);
+    let (code, text) = check("HEAD");
+    assert_eq!(code, Some(1), "a new file has problems: {text}");
+
+    git(&["add", "deploy/hyperconverged.yaml"]);
+    git(&["commit", "--quiet", "-m", "with existing problems"]);
+    let object = std::fs::read_to_string(clone.join("deploy/hyperconverged.yaml")).unwrap();
+    let unrelated = object.replace(
+        "\nspec:\n",
+        "\nspec:\n  liveMigrationConfig: {parallelMigrationsPerCluster: 3}\n",
+    );
+    std::fs::write(clone.join("deploy/hyperconverged.yaml"), unrelated).unwrap();
+    let (code, text) = check("HEAD");
+    assert_eq!(code, Some(0), "the problems are in HEAD: {text}");
+    let (code, text) = check("HEAD^");
+    assert_eq!(code, Some(1), "the file is not in HEAD^: {text}");
+}
+
+/// Another program, with the environment of the command.
+#[cfg(unix)]
+fn command_like(like: &std::process::Command, program: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
+    for (name, value) in like.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
 /// Every other command is one that a test elsewhere runs, names a target of the Makefile or a file of the repository, or
 /// is known to need what no test has.
 #[test]
@@ -161,6 +298,7 @@ fn the_other_commands_name_what_is_there() {
                 ] => root().join(words.first().unwrap()).is_file(),
                 [program, ..] => {
                     [
+                        ".ci/check",
                         "cosign",
                         "curl",
                         "for",

@@ -67,6 +67,10 @@ fn no_page_loses_a_word() {
             rule.id
         );
         let page = std::fs::read_to_string(path).unwrap();
+        let page = page
+            .replace("<details><summary>", "")
+            .replace("</summary>", ":");
+        let page = page.replace("</details>", "");
         let words = |text: &str| -> Vec<String> {
             let fence = |line: &&str| !line.starts_with("```");
             text.lines()

@@ -1,0 +1,182 @@
+//! Scenario 19: Kubewarden's own audit scanner asks policy-server about the HyperConverged in the cluster, and writes what
+//! docs/rollout.md tells you to read. It needs `audit-scanner` and `policy-server` on PATH; both are in one repository:
+//! `go build -o DIRECTORY/audit-scanner ./cmd/audit-scanner`.
+
+use std::path::Path;
+use std::process::Command;
+
+use e2e_tests::{crd, module};
+use serde_json::{Value, json};
+
+use crate::policy::manifests;
+use crate::waiting::until;
+use crate::webhook::Kind;
+use crate::world::{NAMESPACE, World};
+
+const KUBEWARDEN: &str = "/apis/policies.kubewarden.io/v1";
+
+pub(crate) fn run(world: &World<'_>) {
+    let Some(scanner) = module::on_path("audit-scanner") else {
+        println!("scenario 19: not run: audit-scanner is not on PATH");
+        return;
+    };
+    if !matches!(world.kind, Kind::PolicyServer { .. }) {
+        println!("scenario 19: not run: the audit scanner needs a real policy-server");
+        return;
+    }
+    what_the_scanner_reads(world);
+    world.deploy("amd64");
+    world.creates(&json!({}));
+    assert_eq!(scanned(world, &scanner), ["pass"]);
+
+    // A node is no request: only the audit reports it.
+    world.nodes("mixed");
+    assert_eq!(
+        scanned(world, &scanner),
+        ["fail [multi-arch-import-disabled] spec.featureGates.enableMultiArchBootImageImport"]
+    );
+    world.replaces(&world.crd.import, &["[boot-source-replaced] "]);
+    assert_eq!(scanned(world, &scanner), ["pass"]);
+}
+
+/// Kubewarden's objects: our policy, which its controller has reported as active, the PolicyServer of it, and its Service.
+fn what_the_scanner_reads(world: &World<'_>) {
+    serves_kubewarden(world);
+    serves_reports(world);
+
+    let mut policy = manifests("deploy/base/policy.yaml").remove(0);
+    // This cluster does not serve v1.
+    policy["spec"]["rules"][0]["apiVersions"] = json!(["v1beta1"]);
+    let server = policy["spec"]["policyServer"]
+        .as_str()
+        .unwrap_or("default")
+        .to_owned();
+    let api = world.api();
+    let policies = format!("{KUBEWARDEN}/clusteradmissionpolicies");
+    let mut created = api.must("POST", &policies, Some(&policy));
+    created["status"] = json!({"policyStatus": "active"});
+    let status = format!("{policies}/hco-architecture-guard/status");
+    api.must("PUT", &status, Some(&created));
+
+    let policy_server = json!({
+        "apiVersion": "policies.kubewarden.io/v1",
+        "kind": "PolicyServer",
+        "metadata": {"name": server},
+        "spec": {"image": "registry.example.com/policy-server", "replicas": 1},
+    });
+    api.must(
+        "POST",
+        &format!("{KUBEWARDEN}/policyservers"),
+        Some(&policy_server),
+    );
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": format!("policy-server-{server}"),
+            "labels": {"app.kubernetes.io/instance": format!("policy-server-{server}")},
+        },
+        "spec": {"ports": [{"port": 8443}]},
+    });
+    api.must(
+        "POST",
+        "/api/v1/namespaces/kubewarden/services",
+        Some(&service),
+    );
+}
+
+/// The resources of Kubewarden.
+pub(super) fn serves_kubewarden(world: &World<'_>) {
+    for (resource, path) in [
+        ("kubewarden-policyservers", "policyservers"),
+        (
+            "kubewarden-clusteradmissionpolicies",
+            "clusteradmissionpolicies",
+        ),
+        (
+            "kubewarden-clusteradmissionpolicygroups",
+            "clusteradmissionpolicygroups",
+        ),
+        ("kubewarden-admissionpolicies", "admissionpolicies"),
+        ("kubewarden-admissionpolicygroups", "admissionpolicygroups"),
+    ] {
+        serves(world, resource, &format!("{KUBEWARDEN}/{path}"));
+    }
+}
+
+/// The resources of OpenReports.
+pub(super) fn serves_reports(world: &World<'_>) {
+    for resource in ["reports", "clusterreports"] {
+        let path = format!("/apis/openreports.io/v1alpha1/{resource}");
+        serves(world, &format!("openreports-{resource}"), &path);
+    }
+}
+
+/// Creates a `CustomResourceDefinition`, and waits until its objects can be read.
+pub(super) fn serves(world: &World<'_>, name: &str, path: &str) {
+    let definition: Value = yaml_serde::from_str(&crd(name)).expect("a manifest");
+    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    world.api().must("POST", crds, Some(&definition));
+    until("the objects are served", || {
+        match world.api().text(path)? {
+            (status, _) if status.is_success() => Ok(()),
+            (status, body) => Err(format!("{status}: {body}")),
+        }
+    });
+}
+
+/// Runs the scanner; returns the results that kubectl shows then: the result, and the first problem of the message.
+fn scanned(world: &World<'_>, scanner: &Path) -> Vec<String> {
+    let home = world.control_plane.directory().join("audit-scanner");
+    std::fs::create_dir_all(&home).expect("a directory");
+    let kubeconfig = world.control_plane.kubeconfig(&home, "admin");
+    let output = Command::new(scanner)
+        .env_clear()
+        .env("HOME", &home)
+        .env("KUBECONFIG", kubeconfig)
+        .args([
+            "--kubewarden-namespace",
+            "kubewarden",
+            "--namespace",
+            NAMESPACE,
+        ])
+        .args([
+            "--policy-server-url",
+            &world.url(),
+            "--report-kind",
+            "openreports",
+        ])
+        .arg("--extra-ca")
+        .arg(&world.control_plane.certificates.authority_file)
+        .output()
+        .expect("audit-scanner runs");
+    assert!(output.status.success(), "{output:?}");
+
+    let reports = [
+        "get",
+        "reports.openreports.io",
+        "-n",
+        NAMESPACE,
+        "-o",
+        "json",
+    ];
+    let reports = world.admin.run(&reports);
+    assert_eq!(reports.code, Some(0), "{reports:?}");
+    let reports: Value = serde_json::from_str(&reports.stdout).expect("a list");
+    let reports = reports["items"].as_array().expect("items");
+    let results = reports
+        .iter()
+        .flat_map(|report| report["results"].as_array().into_iter().flatten());
+    results
+        .map(|result| {
+            let policy = result["policy"].as_str().expect("a policy");
+            assert!(policy.contains("hco-architecture-guard"), "{result}");
+            let mut shown = result["result"].as_str().expect("a result").to_owned();
+            let message = result["message"].as_str().unwrap_or_default();
+            if let Some(problem) = message.lines().find(|line| line.starts_with('[')) {
+                shown = format!("{shown} {problem}");
+            }
+            shown
+        })
+        .collect()
+}

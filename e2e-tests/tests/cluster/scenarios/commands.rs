@@ -1,0 +1,177 @@
+//! Scenario 18: the commands of the pages, in the blocks with the words `scenario=18`, as they are printed, by bash. There is no
+//! controller of Kubewarden: the webhook of the first policy is there from the beginning, and PolicyServers have no finalizer.
+
+use std::path::Path;
+use std::process::Command;
+
+use e2e_tests::module::{self, ROOT};
+use e2e_tests::{Page, crd};
+use serde_json::{Value, json};
+
+use super::audit_scanner::{serves, serves_kubewarden, serves_reports};
+use crate::policy::manifests;
+use crate::world::World;
+
+/// In the order in which an administrator reads them. docs/rollout.md ends with what removes everything.
+const PAGES: [&str; 14] = [
+    "docs/need.md",
+    "docs/install-policy.md",
+    "docs/images.md",
+    "docs/repair.md",
+    "docs/virtual-machines.md",
+    "docs/monitoring.md",
+    "docs/pipelines.md",
+    "docs/denied.md",
+    "docs/alerts.md",
+    "docs/troubleshooting.md",
+    "docs/upgrade.md",
+    "docs/nodes.md",
+    "docs/rollout.md",
+    "README.md",
+];
+
+/// The components with which the emergency commands have something to do.
+const COMPONENTS: [&str; 6] = [
+    "v1beta1-only",
+    "monitoring",
+    "protect",
+    "fail-closed",
+    "repair",
+    "virtual-machines",
+];
+
+pub(crate) fn run(world: &World<'_>) {
+    if module::on_path("bash").is_none() || module::on_path("jq").is_none() {
+        println!("scenario 18: not run: it needs bash and jq on PATH");
+        return;
+    }
+    what_an_administrator_has(world);
+    let clone = clone_with_a_choice();
+    let mut ran = 0;
+    let mut variables = String::new();
+    for page in PAGES {
+        let text = std::fs::read_to_string(Path::new(ROOT).join(page)).expect("the page");
+        let page = Page {
+            id: page.to_owned(),
+            text,
+        };
+        for (info, block) in page.blocks() {
+            if !info.starts_with("console ") || !info.contains("scenario=18") {
+                continue;
+            }
+            let commands = block.replace("\n$ ", "\n");
+            let commands = commands.trim_start_matches("$ ");
+            if commands.starts_with("NS=") {
+                variables = format!("{commands}\n");
+                continue;
+            }
+            println!(
+                "  {}: {}",
+                page.id,
+                commands.lines().next().unwrap_or_default()
+            );
+            let (code, output) = bash(world, clone.path(), &format!("{variables}{commands}"));
+            // `check` may find something: the import is off on two architectures for a while.
+            let is_verdict = commands.starts_with("hco-preflight check") && code == Some(1);
+            assert!(
+                code == Some(0) || is_verdict,
+                "{}: {commands}\n{output}",
+                page.id
+            );
+            if commands.contains("no-such-label") {
+                assert!(
+                    output.contains("[no-workload-nodes]"),
+                    "{commands}\n{output}"
+                );
+            }
+            without_finalizers(world);
+            ran += 1;
+        }
+    }
+    assert!(ran >= 25, "{ran} blocks");
+    let left = world
+        .admin
+        .run(&["get", "clusteradmissionpolicies,policyservers"]);
+    left.prints_and_warns("", "No resources found\n");
+}
+
+/// What the commands ask for: a HyperConverged, the resources of the operators and of Prometheus, and the webhook.
+fn what_an_administrator_has(world: &World<'_>) {
+    serves_kubewarden(world);
+    for resource in ["prometheusrules", "servicemonitors"] {
+        let path = format!("/apis/monitoring.coreos.com/v1/{resource}");
+        serves(world, &format!("prometheus-{resource}"), &path);
+    }
+    for resource in ["datasources", "dataimportcrons"] {
+        let path = format!("/apis/cdi.kubevirt.io/v1beta1/{resource}");
+        serves(world, &format!("cdi-{resource}"), &path);
+    }
+    for resource in ["virtualmachineinstances", "virtualmachines", "kubevirts"] {
+        let path = format!("/apis/kubevirt.io/v1/{resource}");
+        serves(world, &format!("kubevirt-{resource}"), &path);
+    }
+    serves_reports(world);
+    let ssp: Value = yaml_serde::from_str(&crd("ssp-ssps")).expect("a manifest");
+    let version = ssp["spec"]["versions"][0]["name"]
+        .as_str()
+        .expect("a version");
+    serves(
+        world,
+        "ssp-ssps",
+        &format!("/apis/ssp.kubevirt.io/{version}/ssps"),
+    );
+    // The pages grant this to the account of the dedicated PolicyServer; the webhook here keeps its own.
+    for mut manifest in manifests("deploy/base/rbac.yaml") {
+        let kind = manifest["kind"].as_str().expect("a kind").to_lowercase();
+        manifest["metadata"]["name"] = json!("of-the-webhook");
+        if kind == "clusterrolebinding" {
+            manifest["roleRef"]["name"] = json!("of-the-webhook");
+        }
+        let path = format!("/apis/rbac.authorization.k8s.io/v1/{kind}s");
+        world.api().must("POST", &path, Some(&manifest));
+    }
+    world.deploy("amd64");
+    world.creates(&json!({}));
+}
+
+/// A copy of `deploy/` in which OKD and the components are chosen. The policy and its role are there already, as by `apply`.
+fn clone_with_a_choice() -> tempfile::TempDir {
+    let copy = tempfile::tempdir().expect("a directory");
+    let status = Command::new("cp")
+        .args(["-r", &format!("{ROOT}/deploy")])
+        .arg(copy.path())
+        .status();
+    assert!(status.is_ok_and(|status| status.success()));
+    let kustomization = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": ["../overlays/okd"],
+        "components": COMPONENTS.map(|name| format!("../components/{name}")),
+    });
+    let file = copy.path().join("deploy/my-cluster/kustomization.yaml");
+    std::fs::write(file, kustomization.to_string()).expect("a file");
+    copy
+}
+
+/// As Kubewarden's controller does after it has cleaned up.
+fn without_finalizers(world: &World<'_>) {
+    let name = "policyserver/hco-architecture-guard";
+    let patch = r#"{"metadata":{"finalizers":null}}"#;
+    // It is not there before the first `apply`, and after the last block.
+    world
+        .admin
+        .run(&["patch", name, "--type", "merge", "-p", patch]);
+}
+
+/// Runs commands as the administrator; returns the exit code, and all that they print.
+fn bash(world: &World<'_>, directory: &Path, commands: &str) -> (Option<i32>, String) {
+    let script = format!(
+        "set -e -o pipefail\n\
+         oc() {{ kubectl \"$@\"; }}\n\
+         hco-preflight() {{ kubectl hco-preflight \"$@\"; }}\n\
+         cd '{}'\n{commands}\n",
+        directory.display()
+    );
+    let output = world.admin.bash(&script);
+    (output.code, output.stdout + &output.stderr)
+}
