@@ -78,7 +78,11 @@ impl Remedies<'_, '_> {
         }
         if version.is_known && !version.hco.has_finished_import() {
             // Writing to a String cannot fail.
-            let _ = write!(summary, " (Alpha in HCO {})", version.hco);
+            let _ = write!(
+                summary,
+                " (Alpha in HCO {}; Technology Preview in OpenShift Virtualization)",
+                version.hco
+            );
         }
         if revealed.contains(ARCHITECTURES_MISSING.id) {
             summary += ", and in the same change add the architectures annotation to each template without one";
