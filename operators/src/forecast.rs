@@ -575,6 +575,11 @@ impl Cron {
         }
     }
 
+    /// Whether it imports an image.
+    pub fn imports(&self) -> bool {
+        self.yields() == Yield::Disk
+    }
+
     /// Why it is rejected.
     pub fn refused(&self) -> Option<&Refusal> {
         self.verdict.refused.as_ref()

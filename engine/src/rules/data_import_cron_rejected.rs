@@ -1,5 +1,7 @@
 //! See `data-import-cron-rejected.md`.
 
+use kubernetes::edit::{Edit, Edits};
+use kubernetes::path::FieldPath;
 use kubernetes::text::quote;
 use operators::cdi::data_import_cron::{Cause, Refusal};
 use operators::forecast::Cron;
@@ -23,17 +25,32 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(template.name), || Finding {
             path: facts.path_of_refusal(index, reason),
             fact: format!(
-                "The image of template {} is not imported, and SSP stops there, before its VM templates: the DataImportCron is rejected ({}).",
+                "The image of template {} is not imported, and SSP stops for all: it removes nothing, and updates no VM template. The DataImportCron is rejected ({}).",
                 quote(template.name),
                 refusal(reason)
             ),
-            fixes: vec![Fix::advice(advice(reason))],
+            // Another reason can be behind this one, so a person has to look.
+            fixes: vec![Fix::edits(
+                advice(reason).to_owned(),
+                edits(facts.path_of_refusal(index, reason), reason),
+            )],
         });
     }
 }
 
+/// The edits, where a value is certain.
+fn edits(path: FieldPath, reason: &Refusal) -> Vec<Edit> {
+    let edits = Edits::default();
+    match reason {
+        Refusal::FieldUnsettable(_) => edits.remove(path),
+        Refusal::ImageStreamWithoutNode => edits.add(path, "node"),
+        _ => edits,
+    }
+    .finish()
+}
+
 /// What to do about it.
-fn advice(reason: &Refusal) -> String {
+fn advice(reason: &Refusal) -> &'static str {
     match reason {
         Refusal::StorageMissing => {
             "add the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
@@ -42,10 +59,14 @@ fn advice(reason: &Refusal) -> String {
         Refusal::SizeNotPositive
         | Refusal::SizeTooSmall
         | Refusal::SizeInvalid
-        | Refusal::SizeMissing => "set the size of the disk, for example resources: {requests: {storage: 30Gi}}",
+        | Refusal::SizeMissing => {
+            "set the size of the disk, for example resources: {requests: {storage: 30Gi}}"
+        }
         Refusal::AccessModeMissing
         | Refusal::AccessModesMultiple
-        | Refusal::AccessModeUnknown(_) => "set one access mode, for example accessModes: [ReadWriteOnce]",
+        | Refusal::AccessModeUnknown(_) => {
+            "set one access mode, for example accessModes: [ReadWriteOnce]"
+        }
         Refusal::SourceMissing | Refusal::SourcesMultiple => {
             "set one source, for example registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}"
         }
@@ -55,14 +76,13 @@ fn advice(reason: &Refusal) -> String {
         }
         Refusal::PullMethodUnknown(_) => "set pullMethod to pod or node",
         Refusal::ImageStreamEmpty => "set the name of the image stream",
-        Refusal::ImageStreamWithoutNode => "set pullMethod: node",
+        Refusal::ImageStreamWithoutNode => "use the pull method node",
         Refusal::PvcIncomplete => "set the name and the namespace of the PVC",
         Refusal::ScheduleInvalid => "use five fields, for example \"0 */12 * * *\"",
         Refusal::ImportsToKeepNegative => "set importsToKeep to 1 or more",
         Refusal::GarbageCollectUnknown(_) => "set garbageCollect to Outdated or Never",
-        Refusal::FieldUnsettable(field) => return format!("remove the field {field}"),
+        Refusal::FieldUnsettable(_) => "leave out what must not be set",
         Refusal::NamespaceInvalid => "use the name of a namespace",
         _ => "correct the field",
     }
-    .to_owned()
 }

@@ -19,7 +19,7 @@ const SAMPLE: &[u8] = include_bytes!("data/chain-sample.jsonl.gz");
 #[test]
 fn the_forecasts_agree_with_the_operators() {
     agree(SAMPLE);
-    corpus("chain", agree);
+    corpus("chain", &[], agree);
 }
 
 fn agree(compressed: impl Read) -> (usize, BTreeMap<&'static str, usize>) {

@@ -69,13 +69,19 @@ fn all_agree(
     (count, classes)
 }
 
-/// Checks the whole corpus of a name, if it is there.
+/// Checks the whole corpus of a name, if it is there. `left_out` are the classes of rows that are left out of it, and how
+/// many rows each has.
 #[cfg(not(target_arch = "wasm32"))]
 #[expect(clippy::print_stderr, reason = "what was checked must be seen")]
-fn corpus(name: &str, check: impl Fn(std::fs::File) -> (usize, BTreeMap<&'static str, usize>)) {
+fn corpus(
+    name: &str,
+    left_out: &[(&'static str, usize)],
+    check: impl Fn(std::fs::File) -> (usize, BTreeMap<&'static str, usize>),
+) {
     if let Some(file) = corpus::whole(name) {
         let (count, classes) = check(file);
         eprintln!("conformance {name}: {count} rows agree, left out: {classes:?}");
+        corpus::are_known(&classes, left_out);
     }
 }
 
