@@ -52,15 +52,13 @@ fn edits(path: FieldPath, reason: &Refusal) -> Vec<Edit> {
 /// What to do about it.
 fn advice(reason: &Refusal) -> &'static str {
     match reason {
-        Refusal::StorageMissing => {
-            "add the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
-        }
         Refusal::StorageDuplicate => "remove storage or pvc",
-        Refusal::SizeNotPositive
+        Refusal::StorageMissing
+        | Refusal::SizeNotPositive
         | Refusal::SizeTooSmall
         | Refusal::SizeInvalid
         | Refusal::SizeMissing => {
-            "set the size of the disk, for example resources: {requests: {storage: 30Gi}}"
+            "set the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
         }
         Refusal::AccessModeMissing
         | Refusal::AccessModesMultiple
