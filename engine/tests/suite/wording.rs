@@ -86,7 +86,17 @@ fn a_rule_says_what_is_true_of_the_case() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-const OTHER_WORDS: [(&str, &str, &str); 6] = [
+const OTHER_WORDS: [(&str, &str, &str); 8] = [
+    (
+        "data-import-cron-rejected/content-type",
+        "data-import-cron-rejected",
+        "The image of template `my-image` is not imported, and SSP stops for all: it removes nothing, and updates no VM template. The DataImportCron is rejected (the field contentType must not be set).\nleave out what must not be set: remove spec.dataImportCronTemplates[0].spec.template.spec.contentType",
+    ),
+    (
+        "data-import-cron-rejected/image-stream-without-node",
+        "data-import-cron-rejected",
+        "The image of template `my-image` is not imported, and SSP stops for all: it removes nothing, and updates no VM template. The DataImportCron is rejected (an image stream needs the pull method node).\nuse the pull method node: set spec.dataImportCronTemplates[0].spec.template.spec.source.registry.pullMethod to node",
+    ),
     (
         "boot-source-empty/own-namespace",
         "boot-source-empty",
