@@ -4,7 +4,7 @@ use kubernetes::sorted::Set;
 
 use kubernetes::edit::{self, Edit};
 use kubernetes::json::Json;
-use operators::forecast::{self, Refused, State};
+use operators::forecast::{self, Rejected, State};
 use operators::hco::hyperconverged::LocatedFields;
 use operators::ssp::architecture::Architecture;
 use operators::ssp::data_sources::Key;
@@ -12,8 +12,6 @@ use operators::ssp::data_sources::Key;
 use super::Remedies;
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
-use crate::finding::Identities;
-use crate::rules::CHECKS;
 
 /// What follows from edits.
 #[derive(Clone)]
@@ -101,7 +99,7 @@ impl Remedies<'_, '_> {
         lost.into_iter().filter(is_possible).collect()
     }
 
-    /// Whether the object is small enough to be judged a second time. Anything that somebody wrote for a cluster is.
+    /// Whether the object is small enough to be judged a second time. Every object that was written for a cluster is.
     pub(super) fn can_judge_again(&self) -> bool {
         const TEMPLATES: usize = 250;
         const BYTES: usize = 128 << 10;
@@ -125,6 +123,7 @@ impl Remedies<'_, '_> {
         let hco = LocatedFields::new(object, facts.hco.version).read().ok()?;
         let after = Facts {
             images: facts.images,
+            reads_nodes: false,
             ..Facts::new(
                 &hco,
                 facts.old,
@@ -134,13 +133,13 @@ impl Remedies<'_, '_> {
                 facts.golden_namespace,
             )
         };
-        let is_known = facts.forecast.is_some() || facts.refused.is_some();
+        let is_known = facts.forecast.is_some() || facts.rejected.is_some();
         let forecast = after.predict().filter(|_| is_known);
         let after = after.with_forecast(forecast.as_ref());
         let (mut revealed, mut templates) = (Set::new(), Set::new());
-        for (rule, check) in CHECKS {
-            let before = Identities::denials(rule, *check, facts, self.settings);
-            let after = Identities::denials(rule, *check, &after, self.settings);
+        let denials = self.checks.denials(facts, |_| true);
+        let denials = denials.zip(self.checks.denials(&after, |_| true));
+        for ((rule, before), (_, after)) in denials {
             let beyond = after.templates_beyond(&before);
             if !beyond.is_empty() {
                 revealed.insert(rule.id);
@@ -150,8 +149,8 @@ impl Remedies<'_, '_> {
             }
         }
         // The disks of an object that HCO refuses are those that it would have had, too.
-        let despite_hco = match facts.refused {
-            Some(Refused::ByHco) => facts.predict_despite_hco().and_then(Result::ok),
+        let despite_hco = match facts.rejected {
+            Some(Rejected::ByHco) => facts.predict_despite_hco().and_then(Result::ok),
             _ => None,
         };
         let state = facts.forecast.or(despite_hco.as_ref()).map(State::of);
