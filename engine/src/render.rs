@@ -6,12 +6,13 @@ mod forecast;
 mod message;
 mod warnings;
 
-use kubernetes::sorted::Map;
+use kubernetes::sorted::{Map, Set};
 
 use kubernetes::edit::Edit;
 use kubernetes::path::FieldPath;
 use kubernetes::placement::MOST_REQUIREMENTS;
 use kubernetes::text::{cut, escape, quote};
+use operators::forecast::Forecast;
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
 use operators::hco::node::Census;
@@ -149,7 +150,7 @@ pub(crate) fn report(
     obstacle: Option<&str>,
     detail: Detail,
 ) -> Report {
-    let is_report = detail == Detail::Everything;
+    let written = (detail == Detail::Everything).then_some(facts);
     let census = facts.census_if_read();
     let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
     let report = Report {
@@ -164,11 +165,11 @@ pub(crate) fn report(
             .map(str::to_owned),
         multi_arch_import: Some(facts.import),
         templates: census
-            .filter(|_| is_report)
-            .map(|census| templates(facts, census)),
-        forecast: forecast::forecast(facts).filter(|_| is_report),
-        forecast_before: facts.old.and_then(forecast::forecast).filter(|_| is_report),
-        changes: facts.changes.map(forecast::changes).filter(|_| is_report),
+            .zip(written)
+            .map(|(census, facts)| templates(facts, census)),
+        forecast: written.and_then(forecast::forecast),
+        forecast_before: written.and_then(|it| forecast::forecast(it.old?)),
+        changes: written.and_then(|it| it.changes.map(forecast::changes)),
         repairs: repairs.iter().map(Step::warning).collect(),
         not_checked: facts.images.not_checked(),
         ..Report::accepted()
@@ -329,25 +330,50 @@ fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
     /// More templates than a user reads in a table.
     const SHOWN: usize = 1000;
     let images = facts.golden_images.iter().take(SHOWN);
+    let missing = facts.forecast.map(missing_crons).unwrap_or_default();
     images
         .map(|image| TemplateReport {
             name: image.name.to_owned(),
-            architectures: boots(facts, image, census),
+            architectures: boots(facts, image, census, &missing),
         })
         .collect()
 }
 
-fn boots(facts: &Facts<'_>, image: &GoldenImage<'_>, census: &Census) -> Map<String, Boot> {
+/// The names of the DataImportCrons that import no image, although the annotation lists the architecture.
+fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> Set<&'f str> {
+    let mut missing = Set::new();
+    for cron in forecast.crons.iter().filter(|cron| !cron.imports()) {
+        missing.insert(&*cron.key.name);
+    }
+    for lost in &forecast.lost {
+        missing.insert(&*lost.key.name);
+    }
+    missing
+}
+
+fn boots(
+    facts: &Facts<'_>,
+    image: &GoldenImage<'_>,
+    census: &Census,
+    missing: &Set<&str>,
+) -> Map<String, Boot> {
     // With the import off, the image is imported for the architecture of the node on which the import runs.
     let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
     let value = image.annotation.value().filter(|_| is_determined);
     let supported = value.map(|value| value.supported(&census.workload));
-    let image = match facts.import {
+    let contents = match facts.import {
         Import::Enabled => facts.architectures_of(image).and_then(Result::ok),
         Import::Disabled => None,
     };
+    let is_missing = |name: &str| {
+        !missing.is_empty()
+            && match facts.import {
+                Import::Enabled => missing.contains(&*[image.name, "-", name].concat()),
+                Import::Disabled => missing.contains(image.name),
+            }
+    };
     let boot = |name: &String| match &supported {
-        _ if image.is_some_and(|image| !image.contains(name)) => Boot::DoesNotBoot,
+        _ if contents.is_some_and(|it| !it.contains(name)) || is_missing(name) => Boot::DoesNotBoot,
         None => Boot::Unknown,
         Some(names) if is_known(name) && names.contains(name.as_str()) => Boot::Boots,
         Some(_) => Boot::DoesNotBoot,

@@ -6,6 +6,8 @@ use kubernetes::text::{self, escape, quote};
 use operators::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Rejection};
 use operators::cdi::data_source;
 use operators::cdi::image::{MOST_ARCHITECTURES, Unimportable, Unknown};
+use operators::forecast::unsuffixed;
+use operators::ssp::bundle;
 use operators::ssp::data_sources::Key;
 
 /// Names of architectures for users: at most six, each shortened.
@@ -131,6 +133,15 @@ pub(crate) fn longest_name(has_suffix: bool) -> usize {
 pub(crate) fn boot_sources(keys: &Set<&Key>) -> String {
     let names: Vec<String> = keys.iter().map(|key| quote(&key.name)).collect();
     text::list(&names, 3)
+}
+
+/// What a disk does not need that was uploaded.
+pub(crate) const UNLESS_PVC: &str = ", unless a PVC of that name exists";
+
+/// Whether a DataSource is one of SSP's VM templates, with or without the suffix of an architecture.
+pub(crate) fn is_of_bundle(name: &str) -> bool {
+    let mut names = unsuffixed(name).chain([name]);
+    names.any(|name| bundle::source(name).is_some())
 }
 
 #[cfg(test)]

@@ -578,6 +578,11 @@ impl Cron {
         }
     }
 
+    /// Whether it imports an image.
+    pub fn imports(&self) -> bool {
+        self.yields() == Yield::Disk
+    }
+
     /// Why it is rejected.
     pub fn rejected(&self) -> Option<&Rejection> {
         self.verdict.rejected.as_ref()

@@ -120,6 +120,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             }
         }
     }
+    let has_streams = !streams.is_empty();
     for (templates, what, why) in [
         (unread, "without a docker:// URL", ""),
         (
@@ -133,7 +134,8 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             terminal.note(&format!("templates {what} are not read: {templates}{why}"));
         }
     }
-    if asked.is_empty() && failures.is_empty() {
+    // A cluster without access to registries can have image streams alone: then there is nothing to look up.
+    if asked.is_empty() && failures.is_empty() && !has_streams {
         bail!(
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
@@ -151,6 +153,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         terminal.failure(failure);
     }
     match args.output {
+        PlainFormat::Text if rows.is_empty() => {}
         PlainFormat::Text => terminal.print(&text(&rows))?,
         PlainFormat::Json => print_raw(foreign::json(in_json(&rows)?).as_bytes())?,
     }

@@ -81,11 +81,62 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
     if let Some(new) = denials(&after).find(|denial| !denied.contains(denial)) {
         return Err(format!("denied now: {new:?} in {:#?}", after.findings));
     }
+    let filled = filled(&after);
+    let impossible = impossible(&before);
+    if let Some(lost) = self::filled(&before)
+        .into_iter()
+        .find(|source| !filled.contains(source) && !impossible.contains(source))
+        // An SSP that stops removes nothing.
+        .filter(|_| {
+            after
+                .forecast
+                .as_ref()
+                .is_some_and(|it| it.stopped.is_none())
+        })
+    {
+        return Err(format!("{lost:?} loses its disk"));
+    }
     let left: Vec<&RemedyReport> = after.findings.iter().filter_map(complete).collect();
     if apply(&edited, &left)? != edited {
         return Err(format!("left to apply: {left:#?}"));
     }
     Ok(applied.len())
+}
+
+/// The DataSources with a disk, by namespace and name.
+fn filled(report: &Report) -> BTreeSet<(&str, &str)> {
+    let sources = report.forecast.iter().flat_map(|it| &it.data_sources);
+    let filled = sources.filter(|source| source.filled == Some(true));
+    filled
+        .map(|it| (it.namespace.as_str(), it.name.as_str()))
+        .collect()
+}
+
+/// The DataSources of templates whose image does not support what they list: there is no disk for a correction to lose,
+/// although the forecast, which knows no images, takes it to be there.
+fn impossible(report: &Report) -> BTreeSet<(&str, &str)> {
+    let findings = report.findings.iter();
+    let wrong: BTreeSet<&str> = findings
+        .filter(|finding| finding.rule == "image-architectures-mismatch")
+        .filter_map(|finding| finding.template.as_deref())
+        .collect();
+    let forecast = report.forecast.iter();
+    let crons = forecast.flat_map(|forecast| {
+        let crons = forecast.crons.iter();
+        crons.filter(|cron| !cron.architecture.is_empty() && wrong.contains(cron.template.as_str()))
+    });
+    let own: BTreeSet<_> = crons
+        .map(|cron| (cron.namespace.as_str(), cron.managed_data_source.as_str()))
+        .collect();
+    let sources = report.forecast.iter().flat_map(|it| &it.data_sources);
+    let pointers = sources.filter(|source| {
+        let target = source.points_to.as_deref().unwrap_or_default();
+        own.contains(&(source.namespace.as_str(), target))
+    });
+    let pointers: Vec<_> = pointers
+        .map(|it| (it.namespace.as_str(), it.name.as_str()))
+        .collect();
+    own.into_iter().chain(pointers).collect()
 }
 
 /// The recommended remedy of a finding, if it is complete.

@@ -4,8 +4,9 @@ use kubernetes::sorted::Set;
 
 use kubernetes::edit::{self, Edit};
 use kubernetes::json::Json;
-use operators::forecast::{self, State, unsuffixed};
+use operators::forecast::{self, Rejected, State};
 use operators::hco::hyperconverged::LocatedFields;
+use operators::ssp::architecture::Architecture;
 use operators::ssp::data_sources::Key;
 
 use super::Remedies;
@@ -80,16 +81,21 @@ impl Remedies<'_, '_> {
 
     /// A disk of an architecture that the image does not support is not there, although the forecast takes it to be.
     fn without_impossible_disks(&self, lost: Set<Key>) -> Set<Key> {
-        let known = self.facts.golden_images.iter().filter_map(|image| {
-            let contents = self.facts.contents_of(image)?;
-            contents.ok()?;
-            self.facts.forecast?.managed_data_source(image.name)
-        });
-        let known: Set<&str> = known.collect();
-        let is_possible = |key: &Key| {
-            let mut names = unsuffixed(&key.name).chain([&*key.name]);
-            !names.any(|name| known.contains(name))
-        };
+        let mut impossible = Set::new();
+        for image in &*self.facts.golden_images {
+            let contents = self.facts.contents_of(image).and_then(Result::ok);
+            let forecast = self.facts.forecast;
+            let name = forecast.and_then(|it| it.managed_data_source(image.name));
+            let Some((contents, name)) = contents.zip(name) else {
+                continue;
+            };
+            for architecture in Architecture::ALL {
+                if !contents.supported.contains(architecture.name()) {
+                    impossible.insert(architecture.suffixed(name));
+                }
+            }
+        }
+        let is_possible = |key: &Key| !impossible.contains(&*key.name);
         lost.into_iter().filter(is_possible).collect()
     }
 
@@ -142,7 +148,12 @@ impl Remedies<'_, '_> {
                 templates.extend(new.map(str::to_owned));
             }
         }
-        let state = facts.forecast.map(State::of);
+        // The disks of an object that HCO refuses are those that it would have had, too.
+        let despite_hco = match facts.rejected {
+            Some(Rejected::ByHco) => facts.predict_despite_hco().and_then(Result::ok),
+            _ => None,
+        };
+        let state = facts.forecast.or(despite_hco.as_ref()).map(State::of);
         let changes = state.zip(after.forecast);
         let changes = changes.map(|(before, after)| forecast::changes(&before, Ok(after)));
         Some(Consequences {

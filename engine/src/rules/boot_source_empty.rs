@@ -1,15 +1,17 @@
 //! See `boot-source-empty.md`.
 
 use kubernetes::text::quote;
-use operators::forecast::{Forecast, HandedOver};
+use operators::forecast::{Forecast, HandedOver, Stopped};
 use operators::ssp::architecture::Architecture;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
+use crate::words::{UNLESS_PVC, is_of_bundle};
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDefaultDataSourceArch: the DataSource of a name
 /// that SSP's VM templates use points to the first architecture of the control plane, whether it has an image or not.
+/// containerized-data-importer pkg/controller/common/util.go, `ResolveDataSourceChain`: CDI follows one pointer.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(forecast) = facts.forecast else {
         return;
@@ -22,19 +24,32 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let (Some(target), Some(false)) = (&source.points_to, source.filled) else {
             continue;
         };
+        let next = forecast.source(forecast.golden_namespace, target);
+        let is_chain = next.is_some_and(|source| source.points_to.is_some());
         findings.add(Identity::template(template.name), || {
             let path = facts.path_of_index(template.index);
+            let why = if is_chain {
+                "which points to another one, but CDI follows only one pointer"
+            } else {
+                "for which no image is imported"
+            };
+            // SSP uses such a PVC only for the DataSources of its VM templates.
+            let unless = if is_of_bundle(target) && !is_chain {
+                UNLESS_PVC
+            } else {
+                ""
+            };
             Finding {
                 path: match template.index {
                     Some(_) => path.keys(&["spec", "managedDataSource"]),
                     None => path,
                 },
                 fact: format!(
-                    "VMs that use the boot source {} do not get a disk, unless a PVC of its name exists: it points to {}, for which no image is imported.",
+                    "VMs that use the boot source {} do not get a disk: it points to {}, {why}{unless}.",
                     quote(name),
                     quote(target)
                 ),
-                fixes: fixes(facts, forecast, template, target),
+                fixes: fixes(facts, forecast, template, target, is_chain),
             }
         });
     }
@@ -46,20 +61,25 @@ fn fixes<'a>(
     forecast: &Forecast<'a>,
     template: &HandedOver<'a>,
     target: &str,
+    is_chain: bool,
 ) -> Vec<Fix<'a>> {
-    let managed = &template.spec.managed_data_source;
-    let name_of = |architecture: Architecture| format!("{managed}-{}", architecture.name());
-    let mut names = Architecture::ALL.into_iter().map(name_of);
+    let managed = template.spec.managed_data_source.as_str();
+    let mut all = Architecture::ALL.into_iter();
+    // The one behind the second pointer can be used.
+    let first = if is_chain { target } else { managed };
+    let mut names = all.clone().map(|it| it.suffixed(first));
+    // If SSP stops before the DataImportCrons, none of them has a disk.
     let filled = names.find(|name| {
         let source = forecast.source(forecast.golden_namespace, name);
         source.is_some_and(|source| source.filled == Some(true))
+            && forecast.stopped != Some(Stopped::DataSource)
     });
     let mut fixes = vec![Fix::advice(match filled {
         Some(name) => format!("in VMs, use the boot source {}", quote(&name)),
         None => "in VMs, use another boot source".to_owned(),
     })];
-    let mut all = Architecture::ALL.into_iter();
-    let missing = all.find(|architecture| name_of(*architecture) == target);
+    let listed = template.architectures.as_deref().unwrap_or_default();
+    let missing = all.find(|it| it.suffixed(managed) == target && !listed.contains(it));
     let is_workload = |architecture: &Architecture| {
         let census = facts.census_if_read();
         census.is_some_and(|census| census.workload.contains_key(architecture.name()))

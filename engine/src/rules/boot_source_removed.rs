@@ -2,14 +2,12 @@
 
 use kubernetes::sorted::Set;
 
-use operators::forecast::unsuffixed;
-use operators::ssp::bundle;
 use operators::ssp::data_sources::Key;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
-use crate::words::boot_sources;
+use crate::words::{UNLESS_PVC, boot_sources, is_of_bundle};
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources: SSP deletes the DataSources
 /// that it does not want any more. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
@@ -28,7 +26,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             boot_sources(&removed),
             // SSP uses such a PVC only for the DataSources of its VM templates.
             if removed.iter().any(|key| is_of_bundle(&key.name)) {
-                ", unless a PVC of that name exists"
+                UNLESS_PVC
             } else {
                 ""
             }
@@ -37,10 +35,4 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             "before the update, change the VM templates and VM manifests that use these boot sources",
         )],
     });
-}
-
-/// Whether a DataSource is one of SSP's VM templates, with or without the suffix of an architecture.
-fn is_of_bundle(name: &str) -> bool {
-    let mut names = unsuffixed(name).chain([name]);
-    names.any(|name| bundle::source(name).is_some())
 }

@@ -22,11 +22,15 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     if replaced.is_empty() {
         return;
     }
+    // Otherwise, a pointer moves to a disk that is not there yet.
+    let mut deleted = changes.disks.deleted.iter();
+    let is_deleted = deleted.any(|disk| replaced.contains(&disk.data_source));
     findings.add(Identity::only(), || Finding {
         path: facts.changed_path(),
         fact: format!(
-            "New VMs cannot use {} until an import is done: the update replaces the disk.",
-            boot_sources(&replaced)
+            "New VMs cannot use {} until an import is done: the update {} disk.",
+            boot_sources(&replaced),
+            if is_deleted { "replaces the" } else { "needs a new" }
         ),
         fixes: vec![Fix::advice(
             "apply the update when no new VM needs these boot sources; running VMs have disks of their own",

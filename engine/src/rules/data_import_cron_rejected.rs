@@ -1,5 +1,7 @@
 //! See `data-import-cron-rejected.md`.
 
+use kubernetes::edit::{Edit, Edits};
+use kubernetes::path::FieldPath;
 use kubernetes::text::quote;
 use operators::cdi::data_import_cron::{Cause, Rejection};
 use operators::forecast::Cron;
@@ -24,29 +26,46 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(template.name), || Finding {
             path: rejected_path(facts, index, reason),
             fact: format!(
-                "The image of template {} is not imported, and SSP stops there, before its VM templates: the DataImportCron is rejected ({}).",
+                "The image of template {} is not imported, and SSP stops for all: it removes nothing, and updates no VM template. The DataImportCron is rejected ({}).",
                 quote(template.name),
                 rejection(reason)
             ),
-            fixes: vec![Fix::advice(advice(reason))],
+            // Another reason can be behind this one, so a person has to look.
+            fixes: vec![Fix::edits(
+                advice(reason).to_owned(),
+                edits(rejected_path(facts, index, reason), reason),
+            )],
         });
     }
 }
 
-/// What to do about it.
-fn advice(reason: &Rejection) -> String {
+/// The edits, where a value is certain.
+fn edits(path: FieldPath, reason: &Rejection) -> Vec<Edit> {
+    let edits = Edits::default();
     match reason {
-        Rejection::StorageMissing => {
-            "add the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
-        }
+        Rejection::FieldUnsettable(_) => edits.remove(path),
+        Rejection::ImageStreamWithoutNode => edits.add(path, "node"),
+        _ => edits,
+    }
+    .finish()
+}
+
+/// What to do about it.
+fn advice(reason: &Rejection) -> &'static str {
+    match reason {
         Rejection::StorageDuplicate => "remove storage or pvc",
-        Rejection::SizeNotPositive
+        Rejection::StorageMissing
+        | Rejection::SizeNotPositive
         | Rejection::SizeTooSmall
         | Rejection::SizeInvalid
-        | Rejection::SizeMissing => "set the size of the disk, for example resources: {requests: {storage: 30Gi}}",
+        | Rejection::SizeMissing => {
+            "set the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
+        }
         Rejection::AccessModeMissing
         | Rejection::AccessModesMultiple
-        | Rejection::AccessModeUnknown(_) => "set one access mode, for example accessModes: [ReadWriteOnce]",
+        | Rejection::AccessModeUnknown(_) => {
+            "set one access mode, for example accessModes: [ReadWriteOnce]"
+        }
         Rejection::SourceMissing | Rejection::SourcesMultiple => {
             "set one source, for example registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}"
         }
@@ -56,14 +75,13 @@ fn advice(reason: &Rejection) -> String {
         }
         Rejection::PullMethodUnknown(_) => "set pullMethod to pod or node",
         Rejection::ImageStreamEmpty => "set the name of the image stream",
-        Rejection::ImageStreamWithoutNode => "set pullMethod: node",
+        Rejection::ImageStreamWithoutNode => "use the pull method node",
         Rejection::PvcIncomplete => "set the name and the namespace of the PVC",
         Rejection::ScheduleInvalid => "use five fields, for example \"0 */12 * * *\"",
         Rejection::ImportsToKeepNegative => "set importsToKeep to 1 or more",
         Rejection::GarbageCollectUnknown(_) => "set garbageCollect to Outdated or Never",
-        Rejection::FieldUnsettable(field) => return format!("remove the field {field}"),
+        Rejection::FieldUnsettable(_) => "leave out what must not be set",
         Rejection::NamespaceInvalid => "use the name of a namespace",
         _ => "correct the field",
     }
-    .to_owned()
 }

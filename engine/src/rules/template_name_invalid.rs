@@ -121,7 +121,7 @@ fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
         return Some((
             field,
             format!(
-                "makes a DataSource invalid ({reason}): SSP stops before the DataImportCrons, so no golden image is imported."
+                "makes a DataSource invalid ({reason}): SSP stops before the DataImportCrons, so no golden image is added or changed."
             ),
         ));
     }
@@ -138,6 +138,10 @@ fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
 }
 
 /// Why the API server rejects the DataSource of a cron, or the one that points to it.
+///
+/// DIVERGES: the API server also rejects a DataSource that CDI creates (pkg/controller/dataimportcron-controller.go,
+/// updateDataSource). The rows of the operators' code do not say so, because a fake client takes any name, and the rules
+/// fire exactly where the rows say that something is lost.
 fn rejected_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::Rejection> {
     let template: &HandedOver<'_> = forecast.templates.get(cron.template)?;
     let golden = forecast.golden_namespace;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use e2e_tests::{ClusterOf, FakeCluster, Images, Objects, Page, pages};
-use engine::Report;
+use engine::{RULES, Reads, Report};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -197,6 +197,30 @@ fn every_page_has_the_same_headings() {
             summary.len() <= 140 && !summary.contains('\n') && !summary.ends_with('.'),
             "{}: {summary}",
             page.id
+        );
+    }
+}
+
+/// What the operators behind HCO do depends on their versions, so the reader has to know from which one the page holds.
+#[test]
+fn a_page_about_the_operators_behind_hco_names_their_versions() {
+    for rule in RULES {
+        let reads = [Reads::Forecast, Reads::Images].contains(&rule.reads);
+        if !reads && rule.id != "default-architecture-changes" {
+            continue;
+        }
+        let pages = pages();
+        let page = pages.iter().find(|page| page.id == rule.id).unwrap();
+        let (head, _) = page.text.split_once("\n## ").unwrap();
+        let line = head
+            .lines()
+            .find_map(|line| line.strip_prefix("Applies to: HCO 1."))
+            .unwrap_or_else(|| panic!("{}: no line `Applies to: HCO 1.`", rule.id));
+        let names = ["SSP 0.", "CDI 1.", "KubeVirt 1."];
+        assert!(
+            names.iter().any(|name| line.contains(name)),
+            "{}: the version of no operator behind HCO: {line}",
+            rule.id
         );
     }
 }

@@ -2,12 +2,25 @@
 
 use e2e_tests::FakeCluster;
 use engine::Boot;
-use serde_json::json;
+use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use super::template_spec;
+
 /// What is reported of one custom template with this annotation: `amd64=boots`.
 fn boots(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
+    let source = json!({"registry": {"url": "docker://registry.example.com/my-image:1"}});
+    boots_with(
+        import,
+        annotation,
+        workers,
+        &template_spec("my-image", &source),
+    )
+}
+
+/// The same with another spec.
+fn boots_with(import: bool, annotation: Option<&str>, workers: &[&str], spec: &Value) -> String {
     let annotations = match annotation {
         Some(value) => json!({"ssp.kubevirt.io/dict.architectures": value}),
         None => json!({}),
@@ -19,7 +32,7 @@ fn boots(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
             "featureGates": {"enableMultiArchBootImageImport": import},
             "enableCommonBootImageImport": false,
             "dataImportCronTemplates": [
-                {"metadata": {"name": "my-image", "annotations": annotations}, "spec": {}},
+                {"metadata": {"name": "my-image", "annotations": annotations}, "spec": spec},
                 {"metadata": {"name": "off", "annotations": {
                     "dataimportcrontemplate.kubevirt.io/enable": "false"}}, "spec": {}},
             ],
@@ -51,6 +64,30 @@ fn with_the_import_on_an_image_boots_where_the_annotation_matches_exactly() {
     );
     assert_eq!(boots(true, None, &mixed), "amd64=unknown arm64=unknown");
     assert_eq!(boots(true, Some(""), &["amd64"]), "amd64=doesNotBoot");
+}
+
+#[test]
+fn an_image_that_is_never_imported_does_not_boot() {
+    let source = json!({"registry": {"url": "docker://registry.example.com/my-image:1"}});
+    let never = |member: &str, value: Value| {
+        let mut spec = template_spec("my-image", &source);
+        spec[member] = value;
+        spec
+    };
+    let rejected = never("garbageCollect", json!("Sometimes"));
+    let unscheduled = never("schedule", json!(""));
+    for spec in [rejected, unscheduled] {
+        assert_eq!(
+            boots_with(true, Some("amd64,arm64"), &["amd64", "arm64"], &spec),
+            "amd64=doesNotBoot arm64=doesNotBoot",
+            "{spec}"
+        );
+        assert_eq!(
+            boots_with(false, Some("amd64"), &["amd64"], &spec),
+            "amd64=doesNotBoot",
+            "{spec}"
+        );
+    }
 }
 
 #[test]

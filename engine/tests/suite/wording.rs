@@ -67,6 +67,70 @@ fn words(case: &Case) -> String {
     )
 }
 
+/// What else a rule says: the fact, and the fix on the next lines.
+#[test]
+fn a_rule_says_what_is_true_of_the_case() {
+    let cases = cases();
+    let mut wrong = Vec::new();
+    for (name, rule, words) in OTHER_WORDS {
+        let case = cases.iter().find(|case| case.name == name);
+        let case = case.expect(name);
+        let report = engine::judge(&case.payload(), &case.host());
+        let mut findings = report.findings.iter();
+        let finding = findings.find(|finding| finding.rule == rule);
+        let said = finding.map(|finding| format!("{}\n{}", finding.fact, finding.fix));
+        if said.as_deref() != Some(words) {
+            wrong.push(format!("{name}: {}", said.unwrap_or_default()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const OTHER_WORDS: [(&str, &str, &str); 8] = [
+    (
+        "data-import-cron-rejected/content-type",
+        "data-import-cron-rejected",
+        "The image of template `my-image` is not imported, and SSP stops for all: it removes nothing, and updates no VM template. The DataImportCron is rejected (the field contentType must not be set).\nleave out what must not be set: remove spec.dataImportCronTemplates[0].spec.template.spec.contentType",
+    ),
+    (
+        "data-import-cron-rejected/image-stream-without-node",
+        "data-import-cron-rejected",
+        "The image of template `my-image` is not imported, and SSP stops for all: it removes nothing, and updates no VM template. The DataImportCron is rejected (an image stream needs the pull method node).\nuse the pull method node: set spec.dataImportCronTemplates[0].spec.template.spec.source.registry.pullMethod to node",
+    ),
+    (
+        "boot-source-empty/own-namespace",
+        "boot-source-empty",
+        "VMs that use the boot source `my-image` do not get a disk: it points to `my-image-amd64`, for which no image is imported.\nin VMs, use another boot source",
+    ),
+    (
+        "boot-source-empty/narrow-annotation",
+        "boot-source-empty",
+        "VMs that use the boot source `fedora` do not get a disk: it points to `fedora-amd64`, for which no image is imported, unless a PVC of that name exists.\nin VMs, use the boot source `fedora-arm64`\nor: if the image supports amd64, add amd64 to the architectures annotation",
+    ),
+    (
+        "boot-source-empty/pointer-to-a-pointer",
+        "boot-source-empty",
+        "VMs that use the boot source `m` do not get a disk: it points to `m-amd64`, which points to another one, but CDI follows only one pointer.\nin VMs, use the boot source `m-amd64-amd64`",
+    ),
+    // Its image is not imported although the annotation lists the architecture.
+    (
+        "template-name-invalid/longer-than-37-with-the-import",
+        "boot-source-empty",
+        "VMs that use the boot source `two` do not get a disk: it points to `two-amd64`, for which no image is imported.\nin VMs, use another boot source",
+    ),
+    // SSP stops before it creates any DataImportCron.
+    (
+        "template-name-invalid/managed-data-source-in-capitals",
+        "boot-source-empty",
+        "VMs that use the boot source `My-Image` do not get a disk: it points to `My-Image-amd64`, for which no image is imported.\nin VMs, use another boot source",
+    ),
+    (
+        "boot-source-replaced/pointer-moves",
+        "boot-source-replaced",
+        "New VMs cannot use `my-image` until an import is done: the update needs a new disk.\napply the update when no new VM needs these boot sources; running VMs have disks of their own",
+    ),
+];
+
 /// What kubectl and the API server do with our words sets their bounds.
 #[test]
 fn every_case_stays_inside_the_bounds() {

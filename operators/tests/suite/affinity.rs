@@ -36,7 +36,7 @@ fn the_sample_agrees_with_kubernetes() {
 #[cfg(not(target_arch = "wasm32"))]
 #[test]
 fn the_corpus_agrees_with_kubernetes() {
-    super::corpus("affinity", check);
+    super::corpus("affinity", &[], check);
 }
 
 fn check(compressed: impl Read) -> (usize, BTreeMap<&'static str, usize>) {

@@ -12,14 +12,21 @@ use serde_json::{Value, json};
 
 use super::cluster::Texts;
 use super::forecast;
-use super::{Difference, all_agree, corpus, strings, unreadable};
+use super::{Difference, PATCH, TYPE, all_agree, corpus, strings, unreadable};
 
 const SAMPLE: &[u8] = include_bytes!("data/chain-pairs-sample.jsonl.gz");
+
+const NODE_PULL: &str = "a new cron with node pull, for which CDI first runs a pod";
+const UNUSED: &str = "a new cron imports for a DataSource that it may not change";
 
 #[test]
 fn the_changes_agree_with_the_operators() {
     agree(SAMPLE);
-    corpus("chain-pairs", agree);
+    corpus(
+        "chain-pairs",
+        &[(TYPE, 0), (PATCH, 6), (NODE_PULL, 8), (UNUSED, 1)],
+        agree,
+    );
 }
 
 fn agree(compressed: impl Read) -> (usize, BTreeMap<&'static str, usize>) {
@@ -117,7 +124,7 @@ fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str>
         cron.verdict.polling == Some(Polling::Controller) && registry.field("url").is_present()
     };
     if created.any(is_by_pod) {
-        return Some("a new cron with node pull, for which CDI first runs a pod");
+        return Some(NODE_PULL);
     }
     let disks = &changes.disks;
     if disks
@@ -126,7 +133,7 @@ fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str>
         .next()
         .is_some()
     {
-        return Some("a new cron imports for a DataSource that it may not change");
+        return Some(UNUSED);
     }
     None
 }

@@ -34,7 +34,7 @@ fn the_sample_agrees_with_hco() {
 #[cfg(not(target_arch = "wasm32"))]
 #[test]
 fn the_corpus_agrees_with_hco() {
-    super::corpus("hco", agree);
+    super::corpus("hco", &[("an error hides the other columns", 1734)], agree);
 }
 
 fn agree(compressed: impl Read) -> Counted {
