@@ -532,6 +532,9 @@ impl Snapshot {
                         "/metadata/name",
                         json!(format!("disk-{number}")),
                     );
+                    // They name the disk.
+                    let status = volume.get_mut("status").and_then(Value::as_object_mut);
+                    status.and_then(|fields| fields.remove("conditions"));
                     *text = to_text(&volume);
                     return true;
                 }

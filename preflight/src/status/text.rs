@@ -26,7 +26,11 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     golden_images(&mut text, status);
     not_imported(&mut text, status);
     data_sources(&mut text, status);
-    leftovers::render(&mut text, &status.leftovers);
+    leftovers::render(
+        &mut text,
+        &status.leftovers,
+        "left over when the operators are done",
+    );
     alerts(&mut text, status, program);
     if !status.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
