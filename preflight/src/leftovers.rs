@@ -116,18 +116,14 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
 }
 
 /// The section of a plan and of a status.
-pub(crate) fn render(text: &mut String, leftovers: &[Leftover], after: &str) {
+pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]: [&str; 2]) {
     for (when, heading, what) in [
         (
             When::Now,
             "left over",
             "Neither SSP nor CDI deletes these; look at them before you do:",
         ),
-        (
-            When::After,
-            after,
-            "Neither SSP nor CDI will delete these. Until then, boot sources have them:",
-        ),
+        (When::After, heading, after),
     ] {
         let mut left = leftovers.iter().filter(|left| left.when == when).peekable();
         if left.peek().is_some() {

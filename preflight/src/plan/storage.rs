@@ -86,7 +86,23 @@ impl Storage {
             let class = field("/storageClassName").and_then(Value::as_str);
             add(&mut requested, Kind::PersistentVolumeClaim, class, size);
         }
-        let gone = changes.deleted.iter().chain(&changes.recreated);
+        // If SSP tries again at once, CDI sees a DataImportCron that is replaced, and deletes nothing.
+        let forecasts = [report.forecast_before.as_ref(), Some(after)];
+        let crons = || forecasts.iter().flatten().flat_map(|it| &it.crons);
+        let empty: BTreeSet<&str> = all
+            .empty_meanwhile
+            .iter()
+            .chain(&all.lost_image)
+            .map(Foreign::raw)
+            .collect();
+        let loses_disk = |key: &&Foreign| {
+            let mut own = crons().filter(|cron| cron.key() == key.raw());
+            own.any(|cron| empty.contains(cron.source().as_str()))
+        };
+        let gone = changes
+            .deleted
+            .iter()
+            .chain(changes.recreated.iter().filter(loses_disk));
         let gone: BTreeSet<&str> = gone.map(Foreign::raw).collect();
         let is_read = compared.snapshot.has("PersistentVolumeClaim");
         let mut released = Sum::new();

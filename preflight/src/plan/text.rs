@@ -18,6 +18,12 @@ use crate::prose::count;
 use crate::report::{Cron, CronChanges, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
+/// The heading of what is left over then, and what to know.
+const AFTER: [&str; 2] = [
+    "left over after the change",
+    "Neither SSP nor CDI will delete these. Do not delete them before the change is made:",
+];
+
 /// The most virtual machines that are named for one reason.
 const NAMED: usize = 20;
 
@@ -80,7 +86,7 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
     references(&mut text, &plan.references);
-    leftovers::render(&mut text, &plan.leftovers, "left over after the change");
+    leftovers::render(&mut text, &plan.leftovers, AFTER);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -568,21 +574,22 @@ fn storage(text: &mut String, plan: &Plan) {
         released,
     } = &plan.storage;
     let line = |disks: &Disks, what: &str| {
-        let size = disks
-            .bytes
-            .map_or_else(|| "size not known".to_owned(), readable);
         let class = disks.storage_class.as_ref();
         let class = match disks.kind {
             Kind::VolumeSnapshot => {
-                return format!("{what}: {} ({size})", count(disks.number, "VolumeSnapshot"));
+                let snapshots = count(disks.number, "VolumeSnapshot");
+                return format!("{what}: {snapshots} (size not known)");
             }
             Kind::PersistentVolumeClaim => class.map_or_else(
                 || "default storage class".to_owned(),
                 |class| format!("storage class {class}"),
             ),
         };
-        let disks = count(disks.number, "disk");
-        format!("{what}: {size} in {disks} ({class})")
+        let number = count(disks.number, "disk");
+        match disks.bytes.map(readable) {
+            Some(size) => format!("{what}: {size} in {number} ({class})"),
+            None => format!("{what}: {number}, size not known ({class})"),
+        }
     };
     let released_disks = released.iter().flatten();
     let mut lines: Vec<String> = requested.iter().map(|it| line(it, "requested")).collect();

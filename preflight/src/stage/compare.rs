@@ -305,9 +305,9 @@ impl Shown {
             .filter(|it| *it != number && !it.starts_with(&format!("{number}.")))
             .map(one_line);
         let of = match origin {
-            "given" => " (--hco-version)",
-            "settings" => " (settings)",
-            "default" => " (not known; the newest one is assumed)",
+            "given" => "--hco-version",
+            "settings" => "settings",
+            "default" => "not known: the newest one is assumed",
             _ => "",
         };
         let known = one_line(number);
@@ -317,9 +317,17 @@ impl Shown {
         Some(Self {
             number: Foreign::from(number),
             origin: Foreign::from(origin),
-            shown: match written {
-                Some(written) => format!("{written} (HCO {known}){of}"),
-                None => format!("{known}{of}"),
+            shown: {
+                let known_as = written.as_ref().map(|_| format!("HCO {known}"));
+                let more: Vec<String> = known_as
+                    .into_iter()
+                    .chain((!of.is_empty()).then(|| of.to_owned()))
+                    .collect();
+                let version = written.unwrap_or(known);
+                match more.as_slice() {
+                    [] => version,
+                    more => format!("{version} ({})", more.join(", ")),
+                }
             },
             newer,
         })
