@@ -151,7 +151,11 @@ pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files 
 /// Hands over each object of a file, or of a directory and everything below it, when it is read: a must-gather is larger
 /// than what is read of it. What is not a manifest is passed over: it also has logs. A note names a file of a directory that
 /// cannot be read.
-pub(crate) fn each_object(path: &Path, notes: &mut Notes, mut of: impl FnMut(Value)) -> Result<()> {
+pub(crate) fn each_object(
+    path: &Path,
+    notes: &mut Notes,
+    mut of: impl FnMut(&Path, Value),
+) -> Result<()> {
     let walk = Walk {
         recursive: true,
         include_ignored: true,
@@ -165,7 +169,7 @@ pub(crate) fn each_object(path: &Path, notes: &mut Notes, mut of: impl FnMut(Val
         if is_json(&file) {
             // Nothing fails the second time, unless the file changes meanwhile.
             let text = File::open(&file).with_context(|| format!("{} cannot be read", name(&file)));
-            each_in_json(BufReader::new(text?), &mut of)?;
+            each_in_json(BufReader::new(text?), &mut |object| of(&file, object))?;
             continue;
         }
         let text = match text(&file) {
@@ -177,7 +181,9 @@ pub(crate) fn each_object(path: &Path, notes: &mut Notes, mut of: impl FnMut(Val
             Err(error) => return Err(error),
         };
         match objects(&text) {
-            Ok(objects) => objects.into_iter().for_each(|object| of(object.value)),
+            Ok(objects) => objects
+                .into_iter()
+                .for_each(|object| of(&file, object.value)),
             Err(_) if root.is_some() => {}
             Err(error) => bail!(
                 "{}:{}: cannot be read as YAML or JSON: {}",

@@ -93,11 +93,21 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
             }
         }
     }
+    // Its DataVolume would make a disk anew.
+    //
+    // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `deleteDvPvc`.
+    let volumes: BTreeSet<String> = compared
+        .snapshot
+        .of("DataVolume")
+        .map(|it| key(&it))
+        .collect();
     for kind in ["PersistentVolumeClaim", "VolumeSnapshot"] {
         for disk in compared.snapshot.of(kind) {
             let key = key(&disk);
             if is_left(&disk) && !used.contains(&key) {
                 let is_needed = is_needed(&disk) || used_until.contains(&key);
+                let is_volume = kind == "PersistentVolumeClaim" && volumes.contains(&key);
+                let kind = if is_volume { "DataVolume" } else { kind };
                 left.push(leftover(kind, &key, is_needed));
             }
         }
@@ -106,18 +116,14 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
 }
 
 /// The section of a plan and of a status.
-pub(crate) fn render(text: &mut String, leftovers: &[Leftover]) {
+pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]: [&str; 2]) {
     for (when, heading, what) in [
         (
             When::Now,
             "left over",
             "Neither SSP nor CDI deletes these; look at them before you do:",
         ),
-        (
-            When::After,
-            "left over after the change",
-            "Neither SSP nor CDI will delete these. Do not delete them before the change is made:",
-        ),
+        (When::After, heading, after),
     ] {
         let mut left = leftovers.iter().filter(|left| left.when == when).peekable();
         if left.peek().is_some() {
@@ -134,6 +140,7 @@ fn leftover(kind: &'static str, key: &str, is_needed: bool) -> Leftover {
     let (namespace, name) = parts(key);
     let resource = match kind {
         "DataSource" => "datasource.cdi.kubevirt.io",
+        "DataVolume" => "datavolume.cdi.kubevirt.io",
         "VolumeSnapshot" => "volumesnapshot.snapshot.storage.k8s.io",
         _ => "persistentvolumeclaim",
     };

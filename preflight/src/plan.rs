@@ -17,9 +17,11 @@ use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
 use crate::foreign::{self, Foreign};
 use crate::leftovers::{self, Leftover};
+use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::report::{Level, Report};
 use crate::stage::{self, Compared, UnreadKind};
+use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSources, Crons, DataSources};
@@ -37,14 +39,24 @@ pub(crate) struct Plan {
     /// Whether a file changes the object.
     #[serde(skip)]
     is_sent: bool,
-    /// Why the policy denies the object as it will be, if it does.
+    /// Why the policy or HCO denies the object as it will be, if one of them does.
     denied: Option<String>,
+    /// Whether HCO denies it, so that nothing changes.
+    denied_by_hco: bool,
+    /// Whether the policy denies it.
+    #[serde(skip)]
+    denied_by_policy: bool,
     multi_arch_import: Change<Option<Foreign>>,
     default_architecture: Change<Option<Foreign>>,
     /// Whether HCO sets no default, so that KubeVirt keeps the one that it has.
     #[serde(skip)]
     keeps_default: bool,
     hco_version: Change<Option<Foreign>>,
+    /// Where the version is known from.
+    hco_version_origin: Change<Option<Foreign>>,
+    /// The versions for people.
+    #[serde(skip)]
+    hco_version_shown: Change<Option<String>>,
     /// The field that the version of HCO after the change does not read under its name.
     field: Option<Field>,
     /// The architectures of the control plane.
@@ -54,6 +66,8 @@ pub(crate) struct Plan {
     leaving_nodes: Vec<Foreign>,
     /// What stops SSP.
     stopped: Option<Foreign>,
+    /// The objects that stop it.
+    stopped_by: Vec<Stop>,
     #[serde(flatten)]
     changes: Changed,
     /// What the operators still change without what was asked.
@@ -63,9 +77,9 @@ pub(crate) struct Plan {
     leftovers: Vec<Leftover>,
     storage: Storage,
     unread: Vec<UnreadKind>,
-    /// Whether the operators make boot sources of the object.
+    /// Why the operators make no boot sources of the object.
     #[serde(skip)]
-    has_forecast: bool,
+    no_forecast: Option<NoForecast>,
     #[serde(skip)]
     sources: BootSources,
     #[serde(skip)]
@@ -156,13 +170,20 @@ impl Plan {
             architectures.unwrap_or_default()
         };
         let default = before(|report| &report.default_architecture);
+        let denied_by_hco = compared.denied_by_hco();
+        if !denied_by_hco.is_empty() {
+            return Ok(Self::nothing(compared, &denied_by_hco));
+        }
+        let (before_version, version) = compared.versions();
         let sources = BootSources::of(compared);
         let pending_sources = BootSources::pending(compared);
         Ok(Self {
             object: compared.object(),
             is_sent: compared.is_sent(),
             leftovers: leftovers::of(compared),
-            denied: denied(compared),
+            denied: denied(compared, &[]),
+            denied_by_hco: false,
+            denied_by_policy: !report.allowed,
             multi_arch_import: change(|report| &report.multi_arch_import),
             // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without one in the spec, the
             // status keeps its own. HCO before 1.18 removes it from the spec.
@@ -171,7 +192,18 @@ impl Plan {
                 after: report.default_architecture.clone().or(default),
             },
             keeps_default: report.default_architecture.is_none(),
-            hco_version: change(|report| &report.hco_version),
+            hco_version: Change {
+                before: before_version.as_ref().map(|it| it.number.clone()),
+                after: version.as_ref().map(|it| it.number.clone()),
+            },
+            hco_version_origin: Change {
+                before: before_version.as_ref().map(|it| it.origin.clone()),
+                after: version.as_ref().map(|it| it.origin.clone()),
+            },
+            hco_version_shown: Change {
+                before: before_version.map(|it| it.shown),
+                after: version.map(|it| it.shown),
+            },
             field: fields::changed(compared),
             control_plane: Change {
                 before: control_plane(is),
@@ -187,16 +219,62 @@ impl Plan {
                 .map(|it| Foreign::from(&**it))
                 .collect(),
             stopped: report.forecast.as_ref().and_then(|it| it.stopped.clone()),
+            stopped_by: stops::of(report, compared.after()),
             changes: Changed::of(&sources),
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared)?,
             references: references::affected(compared),
             storage: Storage::of(compared),
             unread: compared.snapshot.unread.clone(),
-            has_forecast: report.forecast.is_some(),
+            no_forecast: compared.no_forecast(),
             sources,
             pending_sources,
         })
+    }
+
+    /// The plan of an object that HCO denies: it stays as it is, and so does everything else.
+    fn nothing(compared: &Compared<'_>, facts: &[String]) -> Self {
+        fn same<T: Clone>(value: T) -> Change<T> {
+            Change {
+                before: value.clone(),
+                after: value,
+            }
+        }
+        let is = compared.is.as_ref();
+        let value = |of: fn(&Report) -> &Option<Foreign>| is.and_then(|is| of(is).clone());
+        let nodes = is.and_then(|is| is.nodes.clone());
+        let control_plane = is.and_then(|is| is.control_plane_architectures.clone());
+        let (version, _) = compared.versions();
+        let sources = BootSources::of(compared);
+        Self {
+            object: compared.object(),
+            is_sent: true,
+            denied: denied(compared, facts),
+            denied_by_hco: true,
+            denied_by_policy: !compared.will_be.allowed,
+            multi_arch_import: same(value(|report| &report.multi_arch_import)),
+            default_architecture: same(value(|report| &report.default_architecture)),
+            keeps_default: false,
+            hco_version: same(version.as_ref().map(|it| it.number.clone())),
+            hco_version_origin: same(version.as_ref().map(|it| it.origin.clone())),
+            hco_version_shown: same(version.map(|it| it.shown)),
+            field: None,
+            control_plane: same(control_plane.unwrap_or_default()),
+            nodes: same(nodes.unwrap_or_default()),
+            leaving_nodes: Vec::new(),
+            stopped: None,
+            stopped_by: Vec::new(),
+            changes: Changed::of(&sources),
+            pending: None,
+            virtual_machines: Vec::new(),
+            references: Vec::new(),
+            leftovers: Vec::new(),
+            storage: Storage::none(),
+            unread: compared.snapshot.unread.clone(),
+            no_forecast: None,
+            sources,
+            pending_sources: None,
+        }
     }
 
     /// Whether something is lost or disturbed, or the object is denied.
@@ -234,15 +312,20 @@ impl Plan {
     }
 }
 
-/// Why the policy denies the object. The fixes are not here: their commands change the object as it is.
-fn denied(compared: &Compared<'_>) -> Option<String> {
+/// Why the policy or HCO denies the object. The fixes are not here: their commands change the object as it is.
+fn denied(compared: &Compared<'_>, by_hco: &[String]) -> Option<String> {
     let report = &compared.will_be;
-    if report.allowed {
+    if report.allowed && by_hco.is_empty() {
         return None;
     }
     let denies = report.findings.iter().filter(|it| it.level == Level::Deny);
-    let facts: Vec<String> = denies
+    let mut facts: Vec<String> = denies
         .map(|finding| format!("[{}] {}", finding.rule, finding.fact))
         .collect();
+    for fact in by_hco {
+        if !facts.contains(fact) {
+            facts.push(fact.clone());
+        }
+    }
     Some(facts.join("\n"))
 }

@@ -22,6 +22,7 @@ use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::stage::{self, Compared, UnreadKind};
+use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 /// A status. Its JSON is a contract: docs/status.md.
@@ -37,10 +38,16 @@ pub(crate) struct Status {
     multi_arch_import: Option<Foreign>,
     default_architecture: Option<Foreign>,
     hco_version: Option<Foreign>,
+    /// Where it is known from.
+    hco_version_origin: Option<Foreign>,
+    #[serde(skip)]
+    hco_version_shown: Option<String>,
     /// The workload nodes by architecture.
     nodes: BTreeMap<Foreign, usize>,
     /// What stops SSP according to the forecast.
     stopped: Option<Foreign>,
+    /// The objects that stop it.
+    stopped_by: Vec<Stop>,
     /// Conditions that stop HCO or SSP.
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
@@ -117,6 +124,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
 impl Status {
     fn of(observed: &Compared<'_>) -> Self {
         let report = &observed.will_be;
+        let (_, version) = observed.versions();
         let golden_images = golden_images::of(observed);
         let data_sources = golden_images::data_sources(observed);
         let unknown = unknown(observed);
@@ -134,9 +142,12 @@ impl Status {
             unknown,
             multi_arch_import: report.multi_arch_import.clone(),
             default_architecture: report.default_architecture.clone(),
-            hco_version: report.hco_version.clone(),
+            hco_version: version.as_ref().map(|it| it.number.clone()),
+            hco_version_origin: version.as_ref().map(|it| it.origin.clone()),
+            hco_version_shown: version.map(|it| it.shown),
             nodes: report.nodes.clone().unwrap_or_default(),
             stopped,
+            stopped_by: stops::of(report, observed.after()),
             conditions: conditions::of(observed),
             golden_images,
             not_imported: golden_images::not_imported(report),
@@ -163,10 +174,8 @@ fn unknown(observed: &Compared<'_>) -> Option<String> {
             message.unwrap_or("the module gives no reason"),
         ));
     }
-    if report.forecast.is_none() {
-        return Some(
-            "There is no forecast: HCO deploys no golden images here, HCO or SSP rejects the object, or a jsonpatch annotation changes what SSP gets".to_owned(),
-        );
+    if let Some(no_forecast) = observed.no_forecast() {
+        return Some(no_forecast.why());
     }
     let unread = ["DataImportCron", "DataSource"]
         .into_iter()

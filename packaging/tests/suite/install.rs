@@ -177,6 +177,26 @@ fn the_jobs_are_restricted() {
     }
 }
 
+/// The rules of the role are those that `rbac --for plan` prints, as reviewed in the command's tests.
+#[test]
+fn the_job_of_plan_has_the_permissions_of_plan() {
+    let printed = text("preflight/tests/suite/snapshots/rbac-for-plan.snap");
+    let (_, printed) = printed.split_once("--- stdout\n").unwrap();
+    let printed = printed.split("--- stderr").next().unwrap();
+    let printed = crate::manifests::documents(printed);
+    let kustomization = yaml("deploy/preflight-plan/kustomization.yaml");
+    let patches = kustomization["patches"].as_array().unwrap();
+    let patch = patches
+        .iter()
+        .find(|it| it["target"]["kind"] == "ClusterRole")
+        .unwrap();
+    let patch = crate::manifests::documents(patch["patch"].as_str().unwrap());
+    let deployed = &patch[0][0]["value"];
+    let printed = &printed[0]["rules"];
+    // The patch is sorted as the output is.
+    assert_eq!(deployed, printed);
+}
+
 /// It meets the Pod Security Standard `restricted`, and has only read permissions.
 fn is_restricted(manifests: &[Value], command: &str) {
     let one = |kind: &str| manifests.iter().find(|it| it["kind"] == kind).unwrap();

@@ -19,8 +19,8 @@ pub(super) struct BootSources {
     sources_before: BTreeSet<String>,
     /// The DataSources that a DataSource of the forecast points to.
     pub(super) points_to: BTreeMap<String, Option<Foreign>>,
-    /// Those that a real DataSource points to.
-    pub(super) pointed_to: BTreeMap<String, Foreign>,
+    /// Those that a DataSource points to before; of the forecast if DataSources were not read.
+    pointed_to: BTreeMap<String, Foreign>,
     /// The PersistentVolumeClaims that are there.
     claims: BTreeSet<String>,
     pub(super) changes: Changes,
@@ -135,13 +135,20 @@ impl BootSources {
                 .map(|source| (source.key(), source.points_to.clone()))
                 .collect(),
             claims: real("PersistentVolumeClaim"),
-            pointed_to: snapshot
-                .of("DataSource")
-                .filter_map(|source| {
-                    let other = source.pointer("/spec/source/dataSource/name")?;
-                    Some((key(&source), Foreign::from(other.as_str()?)))
-                })
-                .collect(),
+            pointed_to: if snapshot.has("DataSource") {
+                snapshot
+                    .of("DataSource")
+                    .filter_map(|source| {
+                        let other = source.pointer("/spec/source/dataSource/name")?;
+                        Some((key(&source), Foreign::from(other.as_str()?)))
+                    })
+                    .collect()
+            } else {
+                let pointers = before.data_sources.iter();
+                pointers
+                    .filter_map(|source| Some((source.key(), source.points_to.clone()?)))
+                    .collect()
+            },
             // An object that is refused changes nothing.
             changes: changes.cloned().unwrap_or_else(|| Changes {
                 crons: Some(CronChanges::default()),
@@ -190,6 +197,17 @@ impl BootSources {
         });
         let fields = fields.into_iter().flat_map(|it| it.raw().split(", "));
         fields.map(Foreign::from)
+    }
+
+    /// The DataSource that one points to before.
+    pub(super) fn pointed_to(&self, key: &str) -> Option<&Foreign> {
+        self.pointed_to.get(key)
+    }
+
+    /// Whether a DataImportCron that is created again imports another image, although its disk stays: CDI finds the disk of
+    /// the same digest.
+    pub(super) fn imports_again(&self, key: &str) -> bool {
+        self.changed_fields(key).any(|field| changes_image(&field))
     }
 
     /// Whether a DataSource for which SSP makes no DataImportCron has an uploaded disk: one with its name or, for the default
@@ -257,6 +275,13 @@ impl BootSources {
             points_to: self.points_to.get(key).cloned().flatten(),
         }
     }
+}
+
+/// Whether a field says which image is imported. The digest does not depend on the platform.
+pub(super) fn changes_image(field: &Foreign) -> bool {
+    let field = field.raw();
+    field == "managedDataSource"
+        || field.starts_with("template.spec.source") && !field.contains("platform")
 }
 
 /// The DataImportCrons of a forecast that get into the cluster.

@@ -62,6 +62,8 @@ pub(super) struct Going {
     deleted: BTreeSet<String>,
     lost: BTreeSet<String>,
     empty: BTreeSet<String>,
+    /// Those that point to another one than before, with its name and its architecture.
+    moved: BTreeMap<String, (Foreign, Foreign)>,
 }
 
 impl Going {
@@ -73,7 +75,18 @@ impl Going {
             deleted: keys(&changes.data_sources.deleted),
             lost: keys(&changes.lost_image),
             empty: keys(&changes.empty_meanwhile),
+            moved: moved(compared, changes),
         }
+    }
+
+    /// What happens to a virtual machine whose disk is still to be made from a DataSource that keeps a disk, of another
+    /// architecture than it sets.
+    pub(super) fn moves(&self, source: &str, machine: &Value) -> Option<String> {
+        let own = machine.pointer("/spec/template/spec/architecture");
+        let own = own.and_then(Value::as_str).filter(|own| !own.is_empty())?;
+        let (target, architecture) = self.moved.get(source)?;
+        (architecture.raw() != own)
+            .then(|| format!("which now points to {target}, which is for {architecture}"))
     }
 
     /// What happens to a disk that is made from one, and why; nothing if the DataSource keeps its disk.
@@ -89,6 +102,22 @@ impl Going {
             return None;
         })
     }
+}
+
+fn moved(compared: &Compared<'_>, changes: &Changes) -> BTreeMap<String, (Foreign, Foreign)> {
+    let forecast = compared.will_be.forecast.iter();
+    let label = |key: &str| {
+        let mut sources = forecast.clone().flat_map(|it| &it.data_sources);
+        let source = sources.find(|it| it.key() == key)?;
+        Some(source.architecture_label.clone()).filter(|it| !it.raw().is_empty())
+    };
+    let moved = changes.data_sources.retargeted.iter().filter_map(|it| {
+        let target = it.to.clone()?;
+        let (namespace, _) = it.name.raw().split_once('/')?;
+        let label = label(&format!("{namespace}/{}", target.raw()))?;
+        Some((it.name.raw().to_owned(), (target, label)))
+    });
+    moved.collect()
 }
 
 /// Whether the disks of a virtual machine are made; nothing if that is unknown. KubeVirt creates the `DataVolume`s of a
@@ -138,6 +167,20 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
                     ),
                 };
                 add(machines, &key(&machine), effect, &detail);
+            } else if let Some(why) = going.moves(&source, &machine) {
+                let detail = match has_disks(&machine, unfinished) {
+                    Some(true) => continue,
+                    Some(false) => format!("its disk is still to be made from {source}, {why}"),
+                    None => format!(
+                        "its disk is made from {source}, {why}; a disk that is already made stays"
+                    ),
+                };
+                add(
+                    machines,
+                    &key(&machine),
+                    Effect::DiskSourceReplaced,
+                    &detail,
+                );
             }
         }
     }
@@ -237,39 +280,62 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String
     })
 }
 
-/// Those that get another architecture, and those of an architecture that no workload node has any more.
-fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
-    let Some([is, will_be]) = Admission::of(compared) else {
-        return;
-    };
-    let gone = gone(compared);
-    for machine in compared.snapshot.of("VirtualMachine") {
+/// What the change means for the architecture of virtual machines.
+pub(super) struct Architectures {
+    is: Admission,
+    will_be: Admission,
+    gone: BTreeSet<String>,
+}
+
+impl Architectures {
+    pub(super) fn of(compared: &Compared<'_>) -> Option<Self> {
+        let [is, will_be] = Admission::of(compared)?;
+        Some(Self {
+            is,
+            will_be,
+            gone: gone(compared),
+        })
+    }
+
+    /// What becomes of a virtual machine that gets another architecture, or one that no workload node has any more.
+    pub(super) fn effect(&self, machine: &Value) -> Option<(Effect, String)> {
         let text = machine.to_string();
-        let read = Json::parse(text.as_bytes()).ok().map(VirtualMachine::read);
+        let json = Json::parse(text.as_bytes()).ok()?;
         // Without an architecture of its own, it gets one by the DataSources that it names, or the default.
-        let Some(Ok(read)) = read else {
-            continue;
-        };
-        let (before, after) = (is.architecture(&read), will_be.architecture(&read));
-        if gone.contains(&after) {
+        let read = VirtualMachine::read(json).ok()?;
+        let (before, after) = (
+            self.is.architecture(&read),
+            self.will_be.architecture(&read),
+        );
+        if self.gone.contains(&after) {
             let detail = format!(
                 "no workload node has its architecture {after} any more: once stopped, it cannot start"
             );
-            add(machines, &key(&machine), Effect::NoNode, &detail);
+            Some((Effect::NoNode, detail))
         } else if before != after && !before.is_empty() && !after.is_empty() {
-            let detail =
-                format!("it sets no architecture: KubeVirt gives it {after} instead of {before}");
-            add(
-                machines,
-                &key(&machine),
-                Effect::ArchitectureChanges,
-                &detail,
+            let detail = format!(
+                "does not set an architecture: from then on, KubeVirt would choose {after} instead of {before}"
             );
+            Some((Effect::ArchitectureChanges, detail))
+        } else {
+            None
         }
     }
 }
 
-/// Those that run on nodes that leave the workload nodes.
+/// Those that get another architecture, and those of an architecture that no workload node has any more.
+fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
+    let Some(architectures) = Architectures::of(compared) else {
+        return;
+    };
+    for machine in compared.snapshot.of("VirtualMachine") {
+        if let Some((effect, detail)) = architectures.effect(&machine) {
+            add(machines, &key(&machine), effect, &detail);
+        }
+    }
+}
+
+/// Those that run on nodes that virt-handler leaves.
 fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<()> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.snapshot.of("VirtualMachineInstance") {
@@ -322,8 +388,8 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         let leaves = if let Some(leaves) = known.get(&kind).filter(|_| is_alike) {
             *leaves
         } else {
-            let leaves =
-                compared.hosts_workloads(is, false)? && !compared.hosts_workloads(will_be, true)?;
+            let leaves = compared.has_virt_handler(is, false)?
+                && !compared.has_virt_handler(will_be, true)?;
             known.insert(kind, leaves);
             leaves
         };

@@ -1,19 +1,19 @@
-//! What names a boot source that goes: `DataVolumes` and VM templates of the cluster, and other documents of `-f`. The
-//! virtual machines of the cluster are apart.
+//! What the change affects beside the virtual machines of the cluster: `DataVolumes` and VM templates of the cluster, and other
+//! documents of `-f`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::machines::{Effect, Going, source, sources};
+use super::machines::{Architectures, Effect, Going, source, sources};
 use crate::failure::Place;
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::owner;
 use crate::stage::Compared;
 
-/// An object whose disk is made from a boot source that goes.
+/// An object that is affected.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Reference {
     /// Nothing of one in the cluster.
@@ -30,32 +30,54 @@ pub(super) struct Reference {
 pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
     let going = Going::of(compared);
     let mut affected = BTreeSet::new();
-    let mut add = |object: &Value, place: Option<&Place>| {
+    let mut add = |object: &Value, place: Option<&Place>, effect, detail: &str| {
         let kind = object.get("kind").and_then(Value::as_str);
-        for source in named(object, kind.unwrap_or_default()) {
-            let Some((effect, why)) = going.effect(&source) else {
-                continue;
-            };
-            let (namespace, name) = parts(&key(object));
-            affected.insert(Reference {
-                file: place.map(|place| Foreign::from(&*place.file)),
-                line: place.map(|place| place.line),
-                kind: Foreign::from(kind.unwrap_or_default()),
-                namespace,
-                name,
-                effect,
-                detail: Foreign::from(&*format!("its disk is made from {source}, {why}")),
+        let (namespace, name) = parts(&key(object));
+        affected.insert(Reference {
+            file: place.map(|place| Foreign::from(&*place.file)),
+            line: place.map(|place| place.line),
+            kind: Foreign::from(kind.unwrap_or_default()),
+            namespace,
+            name,
+            effect,
+            detail: Foreign::from(detail),
+        });
+    };
+    let disks = |object: &Value| {
+        let kind = object.get("kind").and_then(Value::as_str);
+        let effects = named(object, kind.unwrap_or_default())
+            .into_iter()
+            .filter_map(|source| {
+                let effect = going.effect(&source);
+                let moves = || {
+                    let why = going.moves(&source, object)?;
+                    Some((Effect::DiskSourceReplaced, why))
+                };
+                let effect = effect.map(|(effect, why)| (effect, why.to_owned()));
+                let (effect, why) = effect.or_else(moves)?;
+                Some((effect, format!("its disk is made from {source}, {why}")))
             });
-        }
+        effects.collect::<Vec<_>>()
     };
     for kind in ["DataVolume", "Template"] {
         let objects = compared.snapshot.of(kind);
         for object in objects.filter(|it| !is_elsewhere(it)) {
-            add(&object, None);
+            for (effect, detail) in disks(&object) {
+                add(&object, None, effect, &detail);
+            }
         }
     }
+    let architectures = Architectures::of(compared);
     for (place, written) in &compared.documents {
-        add(&written.object.value, Some(place));
+        let object = &written.object.value;
+        for (effect, detail) in disks(object) {
+            add(object, Some(place), effect, &detail);
+        }
+        let is_machine = object.get("kind").and_then(Value::as_str) == Some("VirtualMachine");
+        let architectures = architectures.as_ref().filter(|_| is_machine);
+        if let Some((effect, detail)) = architectures.and_then(|it| it.effect(object)) {
+            add(object, Some(place), effect, &detail);
+        }
     }
     affected.into_iter().collect()
 }

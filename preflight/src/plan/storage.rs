@@ -6,10 +6,11 @@ use kubernetes::quantity::Quantity;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::boot_sources::templates;
+use super::boot_sources::{changes_image, templates};
 use crate::foreign::Foreign;
 use crate::object_name::namespace;
 use crate::owner;
+use crate::report::Cron;
 use crate::stage::Compared;
 
 /// Disks by storage class.
@@ -20,10 +21,11 @@ pub(super) struct Storage {
     pub(super) released: Option<Vec<Disks>>,
 }
 
-/// Disks of a storage class.
+/// Disks of a kind and a storage class.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Disks {
+    pub(super) kind: Kind,
     /// Nothing for the default class.
     pub(super) storage_class: Option<Foreign>,
     #[serde(rename = "disks")]
@@ -32,23 +34,46 @@ pub(super) struct Disks {
     pub(super) bytes: Option<u128>,
 }
 
-type Sum = BTreeMap<Option<String>, (usize, Option<u128>)>;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) enum Kind {
+    PersistentVolumeClaim,
+    /// Its size and its class are not read.
+    VolumeSnapshot,
+}
+
+type Sum = BTreeMap<(Kind, Option<String>), (usize, Option<u128>)>;
 
 impl Storage {
+    /// Nothing is requested, and nothing is released.
+    pub(super) fn none() -> Self {
+        Self {
+            requested: Vec::new(),
+            released: Some(Vec::new()),
+        }
+    }
+
     pub(super) fn of(compared: &Compared<'_>) -> Self {
         let report = &compared.will_be;
-        let changes = report.changes.as_ref().and_then(|it| it.crons.as_ref());
-        let (Some(changes), Some(after)) = (changes, &report.forecast) else {
+        let all = report.changes.as_ref();
+        let changes = all.and_then(|it| it.crons.as_ref());
+        let (Some(all), Some(changes), Some(after)) = (all, changes, &report.forecast) else {
             return Self::default();
         };
         let templates = compared.after().map(templates).unwrap_or_default();
-        let created: BTreeSet<&str> = changes.created.iter().map(Foreign::raw).collect();
+        // CDI finds the disk of an image that it has imported, unless that is deleted with the DataImportCron.
+        let is_imported = |cron: &Cron| {
+            let (key, source) = (cron.key(), cron.source());
+            let has = |names: &[Foreign], name: &str| names.iter().any(|it| it.raw() == name);
+            let recreated = changes.recreated.iter().position(|it| it.raw() == key);
+            let fields = recreated.and_then(|index| changes.changed_fields.get(index));
+            let fields = fields.into_iter().flat_map(|it| it.raw().split(", "));
+            let has_other_image = fields.map(Foreign::from).any(|it| changes_image(&it));
+            has(&changes.created, &key)
+                || recreated.is_some() && (has_other_image || has(&all.empty_meanwhile, &source))
+        };
         let mut requested = Sum::new();
         for cron in &after.crons {
-            if !created.contains(cron.key().as_str())
-                || cron.rejected.is_some()
-                || cron.never_runs.is_some()
-            {
+            if !is_imported(cron) || cron.rejected.is_some() || cron.never_runs.is_some() {
                 continue;
             }
             let volume = templates.get(cron.template.raw());
@@ -59,19 +84,41 @@ impl Storage {
             };
             let size = field("/resources/requests/storage").and_then(bytes);
             let class = field("/storageClassName").and_then(Value::as_str);
-            add(&mut requested, class, size);
+            add(&mut requested, Kind::PersistentVolumeClaim, class, size);
         }
-        let deleted: BTreeSet<&str> = changes.deleted.iter().map(Foreign::raw).collect();
+        // If SSP tries again at once, CDI sees a DataImportCron that is replaced, and deletes nothing.
+        let forecasts = [report.forecast_before.as_ref(), Some(after)];
+        let crons = || forecasts.iter().flatten().flat_map(|it| &it.crons);
+        let empty: BTreeSet<&str> = all
+            .empty_meanwhile
+            .iter()
+            .chain(&all.lost_image)
+            .map(Foreign::raw)
+            .collect();
+        let loses_disk = |key: &&Foreign| {
+            let mut own = crons().filter(|cron| cron.key() == key.raw());
+            own.any(|cron| empty.contains(cron.source().as_str()))
+        };
+        let gone = changes
+            .deleted
+            .iter()
+            .chain(changes.recreated.iter().filter(loses_disk));
+        let gone: BTreeSet<&str> = gone.map(Foreign::raw).collect();
         let is_read = compared.snapshot.has("PersistentVolumeClaim");
         let mut released = Sum::new();
-        for claim in compared.snapshot.of("PersistentVolumeClaim") {
-            let cron = owner::cron(&claim).unwrap_or_default();
-            let cron = format!("{}/{cron}", namespace(&claim));
-            if deleted.contains(cron.as_str()) && owner::is_cleaned_up(&claim) {
-                let size = claim.pointer("/spec/resources/requests/storage");
-                let class = claim.pointer("/spec/storageClassName");
-                let class = class.and_then(Value::as_str);
-                add(&mut released, class, size.and_then(bytes));
+        for (kind, name) in [
+            (Kind::PersistentVolumeClaim, "PersistentVolumeClaim"),
+            (Kind::VolumeSnapshot, "VolumeSnapshot"),
+        ] {
+            for disk in compared.snapshot.of(name) {
+                let cron = owner::cron(&disk).unwrap_or_default();
+                let cron = format!("{}/{cron}", namespace(&disk));
+                if gone.contains(cron.as_str()) && owner::is_cleaned_up(&disk) {
+                    let size = disk.pointer("/spec/resources/requests/storage");
+                    let class = disk.pointer("/spec/storageClassName");
+                    let class = class.and_then(Value::as_str);
+                    add(&mut released, kind, class, size.and_then(bytes));
+                }
             }
         }
         Self {
@@ -81,9 +128,9 @@ impl Storage {
     }
 }
 
-fn add(sum: &mut Sum, class: Option<&str>, size: Option<u128>) {
+fn add(sum: &mut Sum, kind: Kind, class: Option<&str>, size: Option<u128>) {
     let class = class.filter(|class| !class.is_empty()).map(str::to_owned);
-    let (disks, bytes) = sum.entry(class).or_insert((0, Some(0)));
+    let (disks, bytes) = sum.entry((kind, class)).or_insert((0, Some(0)));
     *disks += 1;
     *bytes = bytes
         .zip(size)
@@ -91,11 +138,14 @@ fn add(sum: &mut Sum, class: Option<&str>, size: Option<u128>) {
 }
 
 fn listed(sum: Sum) -> Vec<Disks> {
-    let disks = sum.into_iter().map(|(class, (number, bytes))| Disks {
-        storage_class: class.as_deref().map(Foreign::from),
-        number,
-        bytes,
-    });
+    let disks = sum
+        .into_iter()
+        .map(|((kind, class), (number, bytes))| Disks {
+            kind,
+            storage_class: class.as_deref().map(Foreign::from),
+            number,
+            bytes,
+        });
     disks.collect()
 }
 

@@ -5,17 +5,24 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::boot_sources::BootSources;
+use super::boot_sources::{BootSources, Crons};
 use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
-use super::storage::{Disks, Storage, readable};
+use super::storage::{Disks, Kind, Storage, readable};
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
 use crate::leftovers;
+use crate::no_forecast::NoForecast;
 use crate::prose::count;
 use crate::report::{Cron, CronChanges, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
+
+/// The heading of what is left over then, and what to know.
+const AFTER: [&str; 2] = [
+    "left over after the change",
+    "Neither SSP nor CDI will delete these. Do not delete them before the change is made:",
+];
 
 /// The most virtual machines that are named for one reason.
 const NAMED: usize = 20;
@@ -49,7 +56,12 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", plan.object);
     if let Some(denied) = &plan.denied {
-        let _ = writeln!(text, "{RED}denied{RED:#} by the policy:");
+        let by = if plan.denied_by_policy {
+            "by the policy"
+        } else {
+            "by HCO"
+        };
+        let _ = writeln!(text, "{RED}denied{RED:#} {by}:");
         for line in lines(denied).lines() {
             let _ = writeln!(text, "  {line}");
         }
@@ -58,13 +70,23 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
         } else {
             "The next change of the object can be denied."
         };
-        let _ = writeln!(text, "  {with}\n\nWithout the policy:\n");
+        let _ = writeln!(text, "  {with}");
+        if plan.denied_by_hco {
+            let what = if plan.denied_by_policy {
+                "HCO denies the object as well, also without the policy. It is not stored, so nothing changes."
+            } else {
+                "The object is not stored, so nothing changes."
+            };
+            let _ = writeln!(text, "\n{what}");
+            return text;
+        }
+        let _ = writeln!(text, "\nWithout the policy:\n");
     }
     head(&mut text, plan);
     boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
     references(&mut text, &plan.references);
-    leftovers::render(&mut text, &plan.leftovers);
+    leftovers::render(&mut text, &plan.leftovers, AFTER);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -85,7 +107,7 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
         if !has("DataImportCron") || !has("DataSource") {
             let _ = writeln!(
                 text,
-                "  {DIM}in the place of boot sources that were not read, the plan takes what the operators make of the object as it is{DIM:#}"
+                "  {DIM}For boot sources that were not read, the plan uses those that the operators would create from the current object.{DIM:#}"
             );
         }
     }
@@ -124,8 +146,8 @@ fn head(text: &mut String, plan: &Plan) {
         state(before),
         state(after),
     );
-    let Change { before, after } = &plan.hco_version;
-    row(text, "HCO", shown(before), shown(after));
+    let Change { before, after } = &plan.hco_version_shown;
+    row(text, "HCO", before.clone(), after.clone());
     if let Some(Field { path, to, .. }) = &plan.field {
         let (what, value) = match to {
             Some(to) => (
@@ -171,31 +193,19 @@ fn head(text: &mut String, plan: &Plan) {
 }
 
 fn boot_sources(text: &mut String, plan: &Plan) {
-    if !plan.has_forecast {
-        let why = if plan.denied.is_some() {
-            "HCO or SSP rejects the object: boot sources stay as they are, and later changes have no effect either."
-        } else {
-            "There is no forecast: HCO deploys no golden images here, or refuses the object."
+    if let Some(no_forecast) = &plan.no_forecast {
+        let why = no_forecast.why();
+        let why = match no_forecast {
+            NoForecast::NotDeployed => format!("none: {why}"),
+            NoForecast::RejectedBySsp(_) => format!(
+                "stay as they are, and later changes have no effect either, until this is fixed: {why}"
+            ),
+            _ => format!("there is no forecast: {why}"),
         };
         let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}\n  {why}");
         return;
     }
-    if plan.changes.crons.is_none() {
-        let _ = writeln!(
-            text,
-            "\n{YELLOW}!{YELLOW:#} Two DataImportCrons have one name: SSP deletes and creates them in turn, without end."
-        );
-    } else if let Some(stopped) = &plan.stopped {
-        let what = match stopped.raw() {
-            "data-source" => {
-                "A DataSource is rejected: until this is fixed, SSP creates no DataImportCron, and updates no VM template"
-            }
-            _ => {
-                "A DataImportCron is rejected: until this is fixed, SSP deletes no unwanted DataImportCron, and updates no VM template"
-            }
-        };
-        let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}");
-    }
+    stops(text, plan);
     let mut asked = rows(&plan.sources);
     let mut pending = plan.pending_sources.as_ref().map(rows).unwrap_or_default();
     pending.retain_in(&asked);
@@ -209,12 +219,38 @@ fn boot_sources(text: &mut String, plan: &Plan) {
             if is_known {
                 "nothing changes"
             } else {
-                "no change is known: not all boot sources of the cluster were read"
+                "nothing changes, if the boot sources in the cluster are those that the operators make of the current object (not all of them were read)"
             }
         );
     }
     asked.render(text, "");
     pending.render(text, ": still outstanding without this change");
+}
+
+/// What stops SSP.
+fn stops(text: &mut String, plan: &Plan) {
+    let Some(stopped) = &plan.stopped else {
+        return;
+    };
+    let consequence = match stopped.raw() {
+        "same-name" => "SSP deletes and creates them in turn, without end",
+        "data-source" => {
+            "until you fix this, SSP creates no DataImportCron, and does not update its VM templates"
+        }
+        // Those that are listed as deleted go before.
+        _ => {
+            "until you fix this, SSP deletes no further DataImportCron, and does not update its VM templates"
+        }
+    };
+    let what = match stopped.raw() {
+        "same-name" => "Several DataImportCrons have the same name",
+        "data-source" => "A DataSource is rejected",
+        _ => "A DataImportCron is rejected",
+    };
+    let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}: {consequence}");
+    for stop in &plan.stopped_by {
+        let _ = writeln!(text, "    {stop}");
+    }
 }
 
 impl Rows {
@@ -268,8 +304,14 @@ impl Rows {
                 let sources = count(names.len(), "DataSource");
                 let _ = writeln!(
                     text,
-                    "  {DIM}{sources} without a disk {} {what} for VM templates{DIM:#}",
-                    if names.len() == 1 { "is" } else { "are" }
+                    "  {DIM}{sources} of SSP's VM templates {} {what}; {} no disk{DIM:#}",
+                    if names.len() == 1 { "is" } else { "are" },
+                    match (names.len() == 1, what) {
+                        (true, "created") => "it has",
+                        (true, _) => "it had",
+                        (false, "created") => "they have",
+                        (false, _) => "they had",
+                    }
                 );
             }
         }
@@ -335,36 +377,46 @@ fn rows(sources: &BootSources) -> Rows {
     }
     for (key, cron) in of(&crons.recreated) {
         if !is_in(&changes.empty_meanwhile, &cron.source()) {
+            let changes = |field: &str| sources.changed_fields(&key).any(|it| it.raw() == field);
+            let disk = if changes("importsToKeep") {
+                // CDI keeps those that were in use last.
+                "of the disks that it has, the newest stay, as many as importsToKeep allows"
+            } else if sources.imports_again(&key) {
+                "until the new image is imported, a disk that it has stays in use"
+            } else {
+                "a disk that it has stays in use, and the same image is not imported again"
+            };
             let what = format!(
-                "its DataImportCron {} is deleted and created again{}; {}",
+                "its DataImportCron {} is deleted and created again{}; {disk}",
                 cron.name,
                 because(sources, &key),
-                // CDI keeps those that were in use last.
-                if sources
-                    .changed_fields(&key)
-                    .any(|it| it.raw() == "importsToKeep")
-                {
-                    "of the disks that it has imported, the newest stay, as many as importsToKeep allows"
-                } else {
-                    "a disk that it has imported stays"
-                }
             );
             put(&cron.source(), Sign::Changed, what);
         }
     }
     for key in &changes.empty_meanwhile {
         let mut recreated = of(&crons.recreated).into_iter();
-        let what = match recreated.find(|(_, cron)| cron.source() == key.raw()) {
-            Some((cron, _)) => format!(
+        let recreated = recreated.find(|(_, cron)| cron.source() == key.raw());
+        let target = sources.points_to.get(key.raw()).and_then(Option::as_ref);
+        let is_retargeted = changes
+            .data_sources
+            .retargeted
+            .iter()
+            .any(|it| it.name == *key);
+        let what = match (recreated, target) {
+            (Some((cron, _)), _) => format!(
                 "deleted and imported again{}: no disk until the import is done",
                 because(sources, &cron)
             ),
-            None => "no disk until the import is done".to_owned(),
+            (None, Some(target)) if !is_retargeted => {
+                format!("points to {target}, which has no disk until its import is done")
+            }
+            (None, _) => "no disk until the import is done".to_owned(),
         };
         put(key.raw(), Sign::Disturbed, what);
     }
     for key in &changes.lost_image {
-        let what = match sources.pointed_to.get(key.raw()) {
+        let what = match sources.pointed_to(key.raw()) {
             _ if !is_in(&changes.data_sources.deleted, key.raw()) => {
                 "has no disk any more".to_owned()
             }
@@ -440,13 +492,10 @@ fn without_disk(sources: &BootSources, shown: BTreeMap<String, Row>) -> Rows {
         rows.shown.insert(key.to_owned(), row);
     }
     for key in changes.deleted.iter().map(Foreign::raw) {
-        let pointed_to = sources.pointed_to.get(key);
-        let what = match (pointed_to, sources.points_to.get(key)) {
+        let what = match (sources.pointed_to(key), sources.points_to.get(key)) {
             _ if rows.shown.contains_key(key) => continue,
-            (Some(other), Some(_)) | (None, Some(Some(other))) => {
-                format!("deleted; it pointed to {other}")
-            }
-            (None, Some(None)) => "deleted; it had no disk".to_owned(),
+            (Some(other), Some(_)) => format!("deleted; it pointed to {other}"),
+            (None, Some(_)) => "deleted; it had no disk".to_owned(),
             (_, None) => {
                 rows.deleted.insert(key.to_owned());
                 continue;
@@ -525,21 +574,29 @@ fn storage(text: &mut String, plan: &Plan) {
         released,
     } = &plan.storage;
     let line = |disks: &Disks, what: &str| {
-        let size = disks.bytes.map(readable);
-        let size = size.unwrap_or_else(|| "a size that is not known".to_owned());
         let class = disks.storage_class.as_ref();
-        let class = class.map_or_else(
-            || "the default storage class".to_owned(),
-            |class| format!("the storage class {class}"),
-        );
-        let disks = count(disks.number, "disk");
-        format!("{disks} with {size} of {class} {what}")
+        let class = match disks.kind {
+            Kind::VolumeSnapshot => {
+                let snapshots = count(disks.number, "VolumeSnapshot");
+                return format!("{what}: {snapshots} (size not known)");
+            }
+            Kind::PersistentVolumeClaim => class.map_or_else(
+                || "default storage class".to_owned(),
+                |class| format!("storage class {class}"),
+            ),
+        };
+        let number = count(disks.number, "disk");
+        match disks.bytes.map(readable) {
+            Some(size) => format!("{what}: {size} in {number} ({class})"),
+            None => format!("{what}: {number}, size not known ({class})"),
+        }
     };
     let released_disks = released.iter().flatten();
     let mut lines: Vec<String> = requested.iter().map(|it| line(it, "requested")).collect();
     lines.extend(released_disks.map(|it| line(it, "released")));
     let crons = plan.changes.crons.as_ref();
-    if released.is_none() && crons.is_some_and(|crons| !crons.deleted.is_empty()) {
+    let goes = |crons: &Crons| !(crons.deleted.is_empty() && crons.recreated.is_empty());
+    if released.is_none() && crons.is_some_and(goes) {
         lines
             .push("what is released is not known: PersistentVolumeClaims were not read".to_owned());
     }

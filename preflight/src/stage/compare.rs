@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use host::{Cluster, Labels, NodeList};
+use kubernetes::json::Json;
+use operators::hco::api_version::ApiVersion;
+use operators::hco::hyperconverged::LocatedFields;
 use operators::hco::version::HcoVersion;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -22,7 +25,8 @@ use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
 use crate::failure::Place;
 use crate::files::{self, Found, InFile};
-use crate::foreign::one_line;
+use crate::foreign::{Foreign, one_line};
+use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{name, namespace};
 use crate::progress::Progress;
@@ -49,6 +53,8 @@ pub(crate) struct Compared<'s> {
     pub(crate) will_be: Report,
     /// What the operators still change without what was asked; nothing if nothing was asked, or if it is unknown.
     pub(crate) pending: Option<Changes>,
+    /// The version of HCO that is given.
+    version: Option<String>,
     prepared: Prepared<'s>,
 }
 
@@ -247,7 +253,7 @@ impl<'s> Compared<'s> {
         if let Some(note) = is.as_ref().and_then(|is| downgrade(is, &will_be)) {
             notes.push(&note);
         }
-        Ok(Self {
+        let compared = Self {
             leaving: leaving(&is_nodes, &nodes),
             snapshot,
             nodes_before: is_nodes,
@@ -256,9 +262,117 @@ impl<'s> Compared<'s> {
             is,
             will_be,
             pending,
+            version: version.map(str::to_owned),
             prepared,
+        };
+        let (before, after) = compared.versions();
+        let newer: BTreeSet<String> = before
+            .into_iter()
+            .chain(after)
+            .filter_map(|it| it.newer)
+            .collect();
+        for note in newer {
+            notes.push(&note);
+        }
+        Ok(compared)
+    }
+}
+
+/// A version of HCO.
+pub(crate) struct Shown {
+    /// As the module has it.
+    pub(crate) number: Foreign,
+    /// `status`, `settings`, `given`, or `default`.
+    pub(crate) origin: Foreign,
+    /// For people.
+    pub(crate) shown: String,
+    /// What to know if it is newer than all that are known.
+    newer: Option<String>,
+}
+
+impl Shown {
+    fn of(version: &Foreign, object: Option<&Value>, given: Option<&str>) -> Option<Self> {
+        let (number, origin) = version.raw().split_once(' ')?;
+        let origin = origin.trim_matches(['(', ')']);
+        let written = match origin {
+            "given" => given,
+            "status" => object.and_then(operator_version),
+            _ => None,
+        };
+        // The version that somebody wrote, where the module has another number for it.
+        let written = written.map(|it| it.strip_prefix('v').unwrap_or(it));
+        let written = written
+            .filter(|it| *it != number && !it.starts_with(&format!("{number}.")))
+            .map(one_line);
+        let of = match origin {
+            "given" => "--hco-version",
+            "settings" => "settings",
+            "default" => "not known: the newest one is assumed",
+            _ => "",
+        };
+        let known = one_line(number);
+        let newer = written.as_deref().and_then(|written| {
+            is_newer(written).then(|| format!("HCO {written} is newer than this version of hco-preflight knows: HCO {known} is assumed"))
+        });
+        Some(Self {
+            number: Foreign::from(number),
+            origin: Foreign::from(origin),
+            shown: {
+                let known_as = written.as_ref().map(|_| format!("HCO {known}"));
+                let more: Vec<String> = known_as
+                    .into_iter()
+                    .chain((!of.is_empty()).then(|| of.to_owned()))
+                    .collect();
+                let version = written.unwrap_or(known);
+                match more.as_slice() {
+                    [] => version,
+                    more => format!("{version} ({})", more.join(", ")),
+                }
+            },
+            newer,
         })
     }
+}
+
+/// Whether a version is newer than all that are known. HCO 1.N is OpenShift Virtualization 4.(N + 4), or 5.0.
+fn is_newer(version: &str) -> bool {
+    let newest = HcoVersion::NEWEST.to_string();
+    let numbers = |text: &str| -> Option<(u64, u64)> {
+        let mut numbers = text.split('.').map(|it| {
+            let end = it.find(|it: char| !it.is_ascii_digit());
+            it.get(..end.unwrap_or(it.len()))?.parse().ok()
+        });
+        Some((numbers.next()??, numbers.next()??))
+    };
+    let (Some((_, newest)), Some(version)) = (numbers(&newest), numbers(version)) else {
+        return false;
+    };
+    match version {
+        (1, minor) => minor > newest,
+        (4, minor) => minor > newest + 4,
+        (major, minor) => major > 5 || major == 5 && minor > 0,
+    }
+}
+
+/// The version in the status of a HyperConverged.
+fn operator_version(object: &Value) -> Option<&str> {
+    let mut versions = object.pointer("/status/versions")?.as_array()?.iter();
+    let operator = versions.find(|it| it.get("name").and_then(Value::as_str) == Some("operator"));
+    operator?.get("version")?.as_str()
+}
+
+/// Whether the workloads of a HyperConverged have a placement that excludes nodes.
+fn has_placement(object: &Value) -> bool {
+    let text = object.to_string();
+    let Ok(json) = Json::parse(text.as_bytes()) else {
+        return false;
+    };
+    let version = match Identity::of(object).api_version.as_str() {
+        "hco.kubevirt.io/v1" => ApiVersion::V1,
+        _ => ApiVersion::V1beta1,
+    };
+    let hco = LocatedFields::new(json, version).read();
+    hco.is_ok_and(|hco| hco.placement.has_requirements())
 }
 
 /// What to know about an older HCO than the cluster has.
@@ -301,9 +415,53 @@ impl Compared<'_> {
         texts.any(|text| text.contains("hostname") || text.contains("matchFields"))
     }
 
+    /// Why there is no forecast of the object as it will be.
+    pub(crate) fn no_forecast(&self) -> Option<NoForecast> {
+        NoForecast::of(&self.will_be, self.after(), &self.nodes)
+    }
+
+    /// Why HCO denies the object that a file changes.
+    pub(crate) fn denied_by_hco(&self) -> Vec<String> {
+        if self.is_sent() {
+            denied_by_hco(&self.will_be, self.after())
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The version of HCO as it is, and as it will be.
+    pub(crate) fn versions(&self) -> (Option<Shown>, Option<Shown>) {
+        let question = self.prepared.questions().first();
+        let old = question.and_then(|question| question.old.as_ref());
+        let of = |report: &Report| {
+            let object = old.or(self.after());
+            Shown::of(
+                report.hco_version.as_ref()?,
+                object,
+                self.version.as_deref(),
+            )
+        };
+        (self.is.as_ref().and_then(of), of(&self.will_be))
+    }
+
+    /// Whether KubeVirt runs virt-handler on a node, by the object as it is or as it will be: without a placement on every
+    /// node, also on those that are no worker nodes for HCO.
+    ///
+    /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
+    pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> Result<bool> {
+        let Some(question) = self.prepared.questions().first() else {
+            return Ok(false);
+        };
+        let object = match &question.old {
+            Some(old) if !after => old,
+            _ => question.sent(),
+        };
+        Ok(!has_placement(object) || self.hosts_workloads(node, after)?)
+    }
+
     /// Whether nodes are workload nodes, of the object as it is or as it will be. The module says so: of one node at a
     /// time.
-    pub(crate) fn hosts_workloads(&self, node: &Value, after: bool) -> Result<bool> {
+    fn hosts_workloads(&self, node: &Value, after: bool) -> Result<bool> {
         let Some(question) = self.prepared.questions().first() else {
             return Ok(false);
         };

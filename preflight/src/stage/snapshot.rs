@@ -351,13 +351,21 @@ impl Snapshot {
         let mut nodes: Vec<String> = Vec::new();
         // A must-gather can have an object twice.
         let mut seen = BTreeSet::new();
-        files::each_object(path, notes, |object| {
+        // Whether a must-gather has the PersistentVolumeClaims of other namespaces than those of golden images alone.
+        let (mut has_claims, mut has_other_claims) = (false, false);
+        files::each_object(path, notes, |file, object| {
             let Identity {
                 api_version, kind, ..
             } = Identity::of(&object);
             let mut is_new = |kind| seen.insert((kind, key(&object)));
             let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
             let list = kind.strip_suffix("List");
+            if list.unwrap_or(&kind) == "PersistentVolumeClaim" {
+                let gathered = gathered_namespace(file);
+                let is_golden = gathered.is_none_or(|it| GOLDEN.contains(&it));
+                has_claims |= is_golden;
+                has_other_claims |= !is_golden;
+            }
             // The policies are read for their settings.
             let is_read = |known: &&Kind| {
                 known.readers.contains(&reader) || known.readers.contains(&Reader::Check)
@@ -381,6 +389,10 @@ impl Snapshot {
                 _ => {}
             }
         })?;
+        let is_partial = has_other_claims && !has_claims;
+        if is_partial {
+            snapshot.objects.remove("PersistentVolumeClaim");
+        }
         let disks = Disks::of(&snapshot);
         for kind in Kind::read_by(reader).filter(|kind| DISKS.contains(&kind.name)) {
             if let Some(objects) = snapshot.objects.get_mut(kind.name) {
@@ -397,13 +409,15 @@ impl Snapshot {
         notes.push(&format!("{} {}", path.display(), snapshot.found(reader)));
         for kind in Kind::read_by(reader) {
             if !snapshot.objects.contains_key(kind.name) {
+                let what = if is_partial && kind.name == "PersistentVolumeClaim" {
+                    "has none and no empty list of the namespace of golden images"
+                } else {
+                    "has no object and no empty list of the kind"
+                };
                 snapshot.unread.push(Unread {
                     kind: kind.name,
                     is_transient: false,
-                    reason: one_line(&format!(
-                        "{} has no object and no empty list of the kind",
-                        path.display()
-                    )),
+                    reason: one_line(&format!("{} {what}", path.display())),
                 });
             }
         }
@@ -532,6 +546,9 @@ impl Snapshot {
                         "/metadata/name",
                         json!(format!("disk-{number}")),
                     );
+                    // They name the disk.
+                    let status = volume.get_mut("status").and_then(Value::as_object_mut);
+                    status.and_then(|fields| fields.remove("conditions"));
                     *text = to_text(&volume);
                     return true;
                 }
@@ -573,7 +590,7 @@ impl Disks {
         }
         Self {
             names,
-            namespaces: [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE].into(),
+            namespaces: GOLDEN.into(),
         }
     }
 
@@ -618,6 +635,23 @@ fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> L
         Reader::Plan | Reader::Status => Labels::named_in(objects),
         // Another object may name others.
         Reader::Snapshot | Reader::Check => Labels::All,
+    }
+}
+
+/// The namespaces of golden images.
+const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
+
+/// The namespace of what a file of a must-gather has: `namespaces/NAMESPACE/core/persistentvolumeclaims.yaml`.
+fn gathered_namespace(file: &Path) -> Option<&str> {
+    let mut names = file.iter().rev().map(|name| name.to_str());
+    let mut names = [(); 5].map(|()| names.next().flatten());
+    // An object can have a file of its own in a directory of its kind.
+    if names.get(1) == Some(&Some("persistentvolumeclaims")) {
+        names.rotate_left(1);
+    }
+    match names {
+        [_, Some("core"), Some(namespace), Some("namespaces"), _] => Some(namespace),
+        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::stage::Compared;
 
 /// An alert.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Alert {
     pub(super) name: &'static str,
     pub(super) state: State,
@@ -18,6 +19,8 @@ pub(super) struct Alert {
     pub(super) objects: Vec<Foreign>,
     /// Its cause, or why there is none.
     pub(super) why: String,
+    /// Whether it is about what was before, if it fires without a cause.
+    pub(super) stale_if_firing: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -25,8 +28,6 @@ pub(super) struct Alert {
 pub(super) enum State {
     /// It has a cause.
     Firing,
-    /// It has none. If it fires, it is about what was before.
-    Stale,
     /// It has none.
     Quiet,
     /// What it is about was not read.
@@ -111,7 +112,7 @@ fn of_templates<'o>(
     templates: impl Iterator<Item = &'o Value>,
     what: &str,
 ) -> Alert {
-    const KEPT: &str = "HCO keeps the last value of each template until the hyperconverged-cluster-operator pod is replaced";
+    const KEPT: &str = "HCO keeps the last value of each template; replace the hyperconverged-cluster-operator pod to clear it";
     let is_on = is_on(observed);
     let names = templates.filter_map(|it| it.pointer("/metadata/name")?.as_str());
     let names = names.map(Foreign::from);
@@ -122,13 +123,15 @@ fn of_templates<'o>(
             "the multi-architecture import is unknown".to_owned(),
         ),
         (Some(false), _) => (
-            State::Stale,
-            format!("the multi-architecture import is off; {KEPT}"),
+            State::Quiet,
+            format!("the multi-architecture import is off. {KEPT}."),
         ),
-        (Some(true), true) => (State::Stale, format!("there are no {what}; {KEPT}")),
+        (Some(true), true) => (State::Quiet, format!("there are no {what}. {KEPT}.")),
         (Some(true), false) => (
             State::Firing,
-            format!("there are {what}; if it names another template, it is stale: {KEPT}"),
+            format!(
+                "there are {what}; if it names another template, it is out of date for that: {KEPT}"
+            ),
         ),
     };
     Alert {
@@ -137,6 +140,7 @@ fn of_templates<'o>(
         after: "0s",
         objects,
         why,
+        stale_if_firing: state == State::Quiet,
     }
 }
 
@@ -147,12 +151,14 @@ fn unhealthy(object: &Value) -> Alert {
     let health = health.and_then(Value::as_str);
     let fires = matches!(health, Some("warning" | "error"));
     let why = match health {
-        Some("warning") => "HCO reports the health `warning`",
-        Some("error") => "HCO reports the health `error`",
-        Some(_) => "HCO reports no problem",
-        None => "HCO has not reported its health",
+        Some(health @ ("warning" | "error")) => match reasons(object) {
+            reasons if reasons.is_empty() => format!("HCO reports `{health}`"),
+            reasons => format!("HCO reports `{health}`: {}", reasons.join(", ")),
+        },
+        Some(_) => "HCO reports no problem".to_owned(),
+        None => "HCO has not reported its health".to_owned(),
     };
-    let known = alert("HCOOperatorConditionsUnhealthy", fires, "10m", why);
+    let known = alert("HCOOperatorConditionsUnhealthy", fires, "10m", &why);
     Alert {
         state: if health.is_none() {
             State::Unknown
@@ -161,6 +167,25 @@ fn unhealthy(object: &Value) -> Alert {
         },
         ..known
     }
+}
+
+/// The reasons of the conditions because of which HCO is not healthy.
+fn reasons(object: &Value) -> Vec<String> {
+    let conditions = object.pointer("/status/conditions");
+    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    let mut reasons = Vec::new();
+    for condition in conditions {
+        let text = |field: &str| condition.get(field).and_then(Value::as_str);
+        let is_problem = match text("type") {
+            Some("Available" | "ReconcileComplete") => text("status") != Some("True"),
+            Some("Degraded" | "Progressing") => text("status") == Some("True"),
+            _ => false,
+        };
+        let reason = text("reason").filter(|_| is_problem);
+        let reason = reason.map(|it| Foreign::from(it).to_string());
+        reasons.extend(reason.filter(|it| !reasons.contains(it)));
+    }
+    reasons
 }
 
 /// MIRRORS: ssp-operator `internal/controllers/ssp_controller.go`, `Reconcile`: a reconcile succeeds if it ends in the phase
@@ -220,7 +245,7 @@ fn outdated(observed: &Compared<'_>) -> Alert {
     let why = if objects.is_empty() {
         "every DataImportCron is up to date, or waits for a storage class"
     } else {
-        "the last image of DataImportCrons is not imported"
+        "their newest image is not imported"
     };
     Alert {
         objects: objects.clone(),
@@ -235,6 +260,7 @@ fn alert(name: &'static str, fires: bool, after: &'static str, why: &str) -> Ale
         after,
         objects: Vec::new(),
         why: why.to_owned(),
+        stale_if_firing: false,
     }
 }
 

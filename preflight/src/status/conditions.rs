@@ -7,6 +7,7 @@ use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
 use crate::report::Report;
 use crate::stage::Compared;
+use crate::stops;
 
 /// A condition that stops an operator.
 #[derive(Debug, Serialize)]
@@ -42,13 +43,6 @@ const STOPS: [(&str, &str); 3] = [
     ("Degraded", "True"),
     ("Available", "False"),
     ("ReconcileComplete", "False"),
-];
-
-/// Rules about what the API server or CDI rejects, the one that names a field first.
-const REJECTIONS: [&str; 3] = [
-    "data-import-cron-rejected",
-    "template-name-invalid",
-    "template-invalid",
 ];
 
 /// Those of SSP, and those of the HyperConverged, which repeat them.
@@ -95,51 +89,26 @@ fn rejected(observed: &Compared<'_>, message: &str) -> Option<Cause> {
     let (before, object) = message.split_once(" object ")?;
     let object = object.split([':', ' ']).next()?;
     let forecast = observed.will_be.forecast.as_ref()?;
-    let cron = forecast.crons.iter().find(|cron| {
-        if before.ends_with("DataImportCron") {
-            cron.key() == object
-        } else {
-            before.ends_with("DataSource") && cron.source() == object
-        }
-    })?;
-    let finding = observed.is.as_ref().and_then(|is| {
-        let of_template = is
-            .findings
-            .iter()
-            .filter(|it| it.template.as_ref() == Some(&cron.template));
-        let rank = |rule: &str| REJECTIONS.iter().position(|it| *it == rule);
-        of_template
-            .filter_map(|it| Some((rank(it.rule.raw())?, it)))
-            .min_by_key(|(rank, _)| *rank)
-            .map(|(_, finding)| finding)
-    });
+    let mut crons = forecast.crons.iter();
+    let cron = if before.ends_with("DataImportCron") {
+        crons.find(|cron| cron.key() == object)
+    } else if before.ends_with("DataSource") {
+        stops::cron_of(forecast, object)
+    } else {
+        None
+    }?;
+    let finding = observed
+        .is
+        .as_ref()
+        .and_then(|is| stops::finding(is, &cron.template));
     let path = finding.map(|it| it.path.clone());
+    let field = || stops::path(observed.after()?, cron.template.raw(), "");
     Some(Cause {
         template: Some(cron.template.clone()),
-        path: path.or_else(|| {
-            observed
-                .after()
-                .and_then(|it| field(it, cron.template.raw()))
-        }),
+        path: path.or_else(field),
         nodes: Vec::new(),
         rule: finding.map(|it| it.rule.clone()),
         fact: finding.map(|it| it.fact.clone()),
-    })
-}
-
-/// The field of a template.
-fn field(object: &Value, template: &str) -> Option<Foreign> {
-    let lists = [
-        "workloadSources.dataImportCronTemplates",
-        "dataImportCronTemplates",
-    ];
-    lists.into_iter().find_map(|list| {
-        let pointer = format!("/spec/{}", list.replace('.', "/"));
-        let mut templates = object.pointer(&pointer)?.as_array()?.iter();
-        let index = templates.position(|it| {
-            it.pointer("/metadata/name").and_then(Value::as_str) == Some(template)
-        })?;
-        Some(Foreign::from(&*format!("spec.{list}[{index}]")))
     })
 }
 

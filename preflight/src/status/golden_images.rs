@@ -107,6 +107,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let none = Changes::default();
     let changes = report.changes.as_ref().unwrap_or(&none);
     let has = |names: &[Foreign], key: &str| names.iter().any(|name| name.raw() == key);
+    let empty = changes.empty_meanwhile.as_slice();
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
     let stopped = forecast.stopped.as_ref();
@@ -119,7 +120,18 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             _ if !is_read => Seen::just(State::Unknown),
             _ if cron.rejected.is_some() => Seen::because(State::Rejected, cron.rejected.as_ref()),
             (Some(_), Some(changes)) if has(&changes.recreated, &key) => {
-                Seen::just(State::Outdated)
+                let index = changes.recreated.iter().position(|it| it.raw() == key);
+                let fields = index.and_then(|index| changes.changed_fields.get(index));
+                let fields = fields.filter(|fields| !fields.raw().is_empty());
+                let source = cron.source();
+                let fields = match fields {
+                    Some(fields) if has(empty, &source) => Some(Foreign::from(&*format!(
+                        "{fields}; it has no disk meanwhile",
+                        fields = fields.raw()
+                    ))),
+                    fields => fields.cloned(),
+                };
+                Seen::because(State::Outdated, fields.as_ref())
             }
             (Some(_), _) if cron.never_runs.is_some() => {
                 Seen::because(State::NeverImported, cron.never_runs.as_ref())

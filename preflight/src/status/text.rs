@@ -14,6 +14,12 @@ use crate::prose::count;
 use crate::report::{counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
+/// The heading of what is left over then, and what to know.
+const AFTER: [&str; 2] = [
+    "left over when the operators are done",
+    "Neither SSP nor CDI will delete these. Do not delete them before that:",
+];
+
 /// The most objects that are named for one reason.
 const NAMED: usize = 20;
 
@@ -23,10 +29,11 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", status.object);
     head(&mut text, status);
     conditions(&mut text, &status.conditions, program);
+    stops(&mut text, status);
     golden_images(&mut text, status);
     not_imported(&mut text, status);
     data_sources(&mut text, status);
-    leftovers::render(&mut text, &status.leftovers);
+    leftovers::render(&mut text, &status.leftovers, AFTER);
     alerts(&mut text, status, program);
     if !status.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -45,7 +52,7 @@ fn head(text: &mut String, status: &Status) {
     let nodes = (!status.nodes.is_empty()).then(|| counted(&status.nodes));
     for (what, value) in [
         ("multi-architecture import", import.map(str::to_owned)),
-        ("HCO", shown(&status.hco_version)),
+        ("HCO", status.hco_version_shown.clone()),
         ("workload nodes", nodes),
         (
             "new VMs without an architecture",
@@ -116,7 +123,7 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
             continue;
         };
         if shown.contains(&cause) {
-            let _ = writeln!(text, "    {BOLD}cause{BOLD:#} the one above");
+            let _ = writeln!(text, "    {BOLD}cause{BOLD:#} same as above");
             continue;
         }
         shown.push(cause);
@@ -137,6 +144,36 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
         if let Some(rule) = &cause.rule {
             let _ = writeln!(text, "      {DIM}{program} explain {rule}{DIM:#}");
         }
+    }
+}
+
+/// What stops SSP, if no condition shows it.
+fn stops(text: &mut String, status: &Status) {
+    let is_shown = |template: &Foreign| {
+        let mut causes = status.conditions.iter().filter_map(|it| it.cause.as_ref());
+        causes.any(|cause| cause.template.as_ref() == Some(template))
+    };
+    let mut stops = status
+        .stopped_by
+        .iter()
+        .filter(|it| !is_shown(&it.template))
+        .peekable();
+    if stops.peek().is_none() {
+        return;
+    }
+    let what = match status.stopped.as_ref().map(Foreign::raw) {
+        Some("same-name") => {
+            "Several DataImportCrons have the same name: SSP deletes and creates them in turn, without end."
+        }
+        Some("data-source") => "A DataSource is rejected: SSP creates no DataImportCron.",
+        _ => "A DataImportCron is rejected: SSP deletes no further DataImportCron.",
+    };
+    let _ = writeln!(
+        text,
+        "\n{BOLD}what stops SSP{BOLD:#}\n  {RED}✘{RED:#} {what}"
+    );
+    for stop in stops {
+        let _ = writeln!(text, "      {stop}");
     }
 }
 
@@ -197,7 +234,10 @@ fn shown(state: State) -> (Style, char) {
 
 fn words(image: &GoldenImage, status: &Status) -> String {
     let message = image.message.as_ref();
-    let message = message.map_or_else(String::new, |it| format!(": {it}"));
+    let message = message.map_or_else(String::new, |it| match image.state {
+        State::Outdated => format!(" ({it})"),
+        _ => format!(": {it}"),
+    });
     let since = since(image.since.as_ref());
     match image.state {
         State::Ready => format!("ready{since}"),
@@ -209,7 +249,7 @@ fn words(image: &GoldenImage, status: &Status) -> String {
         State::Failing => format!("the import fails{message}"),
         State::NotCreated => format!("its DataImportCron {} is not created yet", image.cron),
         State::Outdated => format!(
-            "its DataImportCron {} is not up to date: SSP deletes it and creates it again",
+            "its DataImportCron {} has an old spec{message}: SSP deletes it and creates it again",
             image.cron
         ),
         State::Rejected => format!("its DataImportCron {} is rejected{message}", image.cron),
@@ -274,10 +314,10 @@ fn alerts(text: &mut String, status: &Status, program: &str) {
     if !any {
         let _ = writeln!(text, "  no cause is known");
     }
-    for alert in of(alerts::State::Stale) {
+    for alert in status.alerts.iter().filter(|it| it.stale_if_firing) {
         let _ = writeln!(
             text,
-            "  {DIM}{} is stale if it fires: {}{DIM:#}",
+            "  {DIM}If {} fires, it is out of date: {}{DIM:#}",
             alert.name, alert.why
         );
     }

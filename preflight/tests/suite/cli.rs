@@ -16,6 +16,7 @@ mod outputs;
 mod pairs;
 mod picture;
 mod plan;
+mod planned;
 mod record;
 mod schemas;
 mod status;

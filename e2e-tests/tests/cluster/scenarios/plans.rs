@@ -75,7 +75,7 @@ impl BootSources<'_> {
         self.plans(
             &[],
             0,
-            &["32 DataSources without a disk are created for VM templates"],
+            &["32 DataSources of SSP's VM templates are created; they have no disk"],
         );
         let status = self.sees(&["status"]);
         assert_eq!(status.code, Some(0), "{status:?}");
@@ -102,7 +102,7 @@ impl BootSources<'_> {
         self.plans(
             &["--what-if", "arm64=1"],
             0,
-            &["32 DataSources without a disk are created for VM templates"],
+            &["32 DataSources of SSP's VM templates are created; they have no disk"],
         );
         self.creates_a_machine("web", "mine-arm64");
         self.creates_a_vm_template("server", "mine-arm64");

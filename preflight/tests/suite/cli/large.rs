@@ -52,15 +52,67 @@ fn metadata(name: &str, number: usize) -> Value {
 
 fn machine(number: usize) -> Value {
     let source = json!({"kind": "DataSource", "name": "fedora", "namespace": "kubevirt-os-images"});
+    let name = format!("vm-{number:05}");
+    let mut metadata = metadata(&name, number);
+    metadata["uid"] = json!(uid(number));
+    let disk = format!("{name}-disk");
+    let spec = json!({
+        "dataVolumeTemplates": [{"metadata": {"name": disk}, "spec": {"sourceRef": source, "storage": {"resources": {}}}}],
+        "template": {"spec": {
+            "architecture": architecture(number),
+            "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}]},
+            ]}}},
+            "domain": {"cpu": {"cores": 2}, "devices": {"disks": [
+                {"name": "root", "bootOrder": 1, "disk": {"bus": "virtio"}},
+                {"name": "init", "disk": {"bus": "virtio"}},
+            ]}},
+            "volumes": [
+                {"name": "root", "dataVolume": {"name": disk}},
+                {"name": "init", "cloudInitNoCloud": {"userData": padding(3000)}},
+            ],
+        }},
+    });
+    // Half of them are applied with kubectl.
+    if number.is_multiple_of(2) {
+        let applied = json!({"kind": "VirtualMachine", "spec": spec}).to_string();
+        metadata["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
+            json!(applied);
+    }
+    json!({"metadata": metadata, "spec": spec, "status": {"printableStatus": "Running"}})
+}
+
+fn uid(number: usize) -> String {
+    format!("00000000-0000-4000-8000-{number:012}")
+}
+
+/// The disk of a virtual machine; of one in a hundred, it is not made yet.
+fn volume(number: usize) -> Value {
+    let mut metadata = metadata(&format!("vm-{number:05}-disk"), number);
+    metadata["labels"] = json!({"kubevirt.io/created-by": uid(number)});
+    let phase = if number.is_multiple_of(100) {
+        "Pending"
+    } else {
+        "Succeeded"
+    };
+    let source = json!({"kind": "DataSource", "name": "fedora", "namespace": "kubevirt-os-images"});
     json!({
-        "metadata": metadata(&format!("vm-{number:05}"), number),
-        "spec": {
+        "metadata": metadata,
+        "spec": {"sourceRef": source},
+        "status": {"phase": phase, "conditions": [{"type": "Bound", "message": padding(200)}]},
+    })
+}
+
+fn template(number: usize) -> Value {
+    let source =
+        json!({"kind": "DataSource", "name": "${SOURCE}", "namespace": "kubevirt-os-images"});
+    json!({
+        "metadata": metadata(&format!("template-{number:05}"), number),
+        "objects": [{"kind": "VirtualMachine", "spec": {
             "dataVolumeTemplates": [{"spec": {"sourceRef": source}}],
-            "template": {"spec": {
-                "architecture": architecture(number),
-                "volumes": [{"cloudInitNoCloud": {"userData": padding(3000)}}],
-            }},
-        },
+            "template": {"spec": {"volumes": [{"cloudInitNoCloud": {"userData": padding(3000)}}]}},
+        }}],
+        "parameters": [{"name": "SOURCE", "value": "fedora"}, {"name": "NAME", "value": padding(100)}],
     })
 }
 
@@ -109,6 +161,10 @@ fn server() -> ApiServer {
     answers.extend(pages(machines, 20_000, machine));
     let instances = "/apis/kubevirt.io/v1/virtualmachineinstances";
     answers.extend(pages(instances, 20_000, instance));
+    let volumes = "/apis/cdi.kubevirt.io/v1beta1/datavolumes";
+    answers.extend(pages(volumes, 20_000, volume));
+    let templates = "/apis/template.openshift.io/v1/templates";
+    answers.extend(pages(templates, 1_000, template));
     let version = json!({"groupVersion": "hco.kubevirt.io/v1beta1", "version": "v1beta1"});
     let group = json!({"versions": [version], "preferredVersion": version});
     let ready = objects("status-ready.yaml");

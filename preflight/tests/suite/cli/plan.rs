@@ -79,6 +79,11 @@ fn lists(answer: impl Fn(&str) -> Value) -> Vec<Value> {
     answers
 }
 
+/// An API server with these objects beside the nodes and the HyperConverged.
+pub(super) fn server(objects: impl Fn(&str) -> Value) -> ApiServer {
+    ApiServer::start(lists(|path| items(&objects(path))))
+}
+
 fn items(items: &Value) -> Value {
     json!({"status": 200, "body": {"kind": "List", "metadata": {}, "items": items}})
 }
@@ -246,7 +251,7 @@ fn a_name_from_outside_cannot_draw_on_the_terminal() {
 }
 
 /// A file with these objects beside the nodes and the boot sources of `plan-objects.yaml`.
-fn objects_beside(name: &str, beside: &[Value]) -> PathBuf {
+pub(super) fn objects_beside(name: &str, beside: &[Value]) -> PathBuf {
     let objects = std::fs::read_to_string(super::files().join("plan-objects.yaml")).unwrap();
     // Its own virtual machines, DataVolumes, and VM templates stay out.
     let kept = objects.lines().filter(|line| {

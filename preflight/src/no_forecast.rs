@@ -1,0 +1,131 @@
+//! Why the module makes no forecast of boot sources.
+
+use operators::ssp::architecture::is_known;
+use serde_json::Value;
+
+use crate::foreign::Foreign;
+use crate::object_name::name;
+use crate::report::{Finding, Report, listed};
+
+/// Why there is none.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoForecast {
+    /// HCO deploys no SSP.
+    NotDeployed,
+    /// HCO denies the object when somebody sends it; what it says.
+    DeniedByHco(Vec<String>),
+    /// HCO accepts the object, and cannot reconcile it; why.
+    FailsInHco(String),
+    /// SSP rejects what HCO makes of the object; because of what.
+    RejectedBySsp(String),
+    /// A jsonpatch annotation changes what SSP gets.
+    Patched,
+    /// The settings ignore the rule that would say it.
+    Unknown,
+}
+
+impl NoForecast {
+    /// Nothing if there is a forecast.
+    pub(crate) fn of(report: &Report, object: Option<&Value>, nodes: &[Value]) -> Option<Self> {
+        if report.forecast.is_some() {
+            return None;
+        }
+        let facts = denied_by_hco(report, object);
+        let find = |has: &dyn Fn(&Finding) -> bool| report.findings.iter().find(|it| has(it));
+        let fails = find(&|it| {
+            let fact = it.fact.raw();
+            fact.ends_with("HCO crashes.") || fact.ends_with("HCO cannot reconcile the object.")
+        });
+        let is_patch = |it: &Finding| it.rule.raw() == "jsonpatch-overrides-architectures";
+        Some(if !facts.is_empty() {
+            Self::DeniedByHco(facts)
+        } else if report.templates.is_none() {
+            Self::NotDeployed
+        } else if let Some(finding) = fails {
+            Self::FailsInHco(finding.fact.to_string())
+        } else if let Some(why) = rejected_by_ssp(report, nodes) {
+            Self::RejectedBySsp(why)
+        } else if find(&is_patch).is_some() {
+            Self::Patched
+        } else {
+            Self::Unknown
+        })
+    }
+
+    /// A clause.
+    pub(crate) fn why(&self) -> String {
+        match self {
+            Self::NotDeployed => "HCO deploys no golden images here".to_owned(),
+            Self::DeniedByHco(facts) => format!("HCO denies the object: {}", facts.join(" ")),
+            Self::FailsInHco(fact) => format!("HCO cannot reconcile the object: {fact}"),
+            Self::RejectedBySsp(why) => format!("SSP rejects the object because of {why}"),
+            Self::Patched => "a jsonpatch annotation changes what SSP gets".to_owned(),
+            Self::Unknown => {
+                "HCO or SSP rejects the object, or a jsonpatch annotation changes what SSP gets"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// Why HCO denies the object as well, whatever the policy says; none if it does not. The rules about what HCO's webhook
+/// denies say so.
+pub(crate) fn denied_by_hco(report: &Report, object: Option<&Value>) -> Vec<String> {
+    let denies = |it: &&Finding| it.fact.raw().ends_with("HCO denies the request.");
+    let findings = report.findings.iter().filter(denies);
+    let mut facts: Vec<String> = findings
+        .map(|it| format!("[{}] {}", it.rule, it.fact))
+        .collect();
+    facts.extend(object.and_then(unknown_content));
+    facts
+}
+
+/// A template with a content type that the schemas of HCO and SSP do not have.
+fn unknown_content(object: &Value) -> Option<String> {
+    let lists = [
+        "/spec/workloadSources/dataImportCronTemplates",
+        "/spec/dataImportCronTemplates",
+    ];
+    let lists = lists
+        .iter()
+        .filter_map(|list| object.pointer(list)?.as_array());
+    let (template, content) = lists.flatten().find_map(|template| {
+        let content = template
+            .pointer("/spec/template/spec/contentType")?
+            .as_str()?;
+        let is_known = ["", "kubevirt", "archive"].contains(&content);
+        (!is_known).then(|| (Foreign::from(name(template)), Foreign::from(content)))
+    })?;
+    Some(format!(
+        "The contentType `{content}` of template `{template}` is neither kubevirt nor archive: the schema of HCO denies the request."
+    ))
+}
+
+/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateSspObject.
+fn rejected_by_ssp(report: &Report, nodes: &[Value]) -> Option<String> {
+    let workload = report.workload_architectures.iter().flatten();
+    let all = workload.chain(report.control_plane_architectures.iter().flatten());
+    let mut all: Vec<&Foreign> = all.collect();
+    if all.is_empty() {
+        return Some("the nodes, of which none reports an architecture".to_owned());
+    }
+    all.retain(|it| !is_known(it.raw()));
+    if let Some(unknown) = all.first() {
+        let reports = |node: &&Value| {
+            let architecture = node.pointer("/status/nodeInfo/architecture");
+            architecture.and_then(Value::as_str) == Some(unknown.raw())
+        };
+        let names = nodes
+            .iter()
+            .filter(reports)
+            .map(|node| Foreign::from(name(node)));
+        let names: Vec<Foreign> = names.collect();
+        return Some(match names.as_slice() {
+            [one] => format!("node {one} ({unknown})"),
+            several => format!("nodes {} ({unknown})", listed(several)),
+        });
+    }
+    let mut findings = report.findings.iter();
+    let unnamed = findings.find(|it| it.fact.raw().contains("has no name: SSP rejects"))?;
+    Some(format!("a template without a name ({})", unnamed.path))
+}

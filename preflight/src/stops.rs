@@ -1,0 +1,154 @@
+//! What stops SSP: the object that the API server or CDI rejects, its template, and the field.
+
+use std::fmt;
+
+use operators::cdi::data_source::examine_names;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::foreign::Foreign;
+use crate::object_name::parts;
+use crate::report::{Cron, Finding, Forecast, Report};
+
+/// An object that stops SSP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Stop {
+    pub(crate) kind: &'static str,
+    pub(crate) namespace: Foreign,
+    pub(crate) name: Foreign,
+    pub(crate) template: Foreign,
+    /// The field of the template; nothing if the HyperConverged does not list it.
+    pub(crate) path: Option<Foreign>,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            namespace,
+            name,
+            template,
+            path,
+        } = self;
+        write!(f, "{kind} {namespace}/{name}: template {template}")?;
+        match path {
+            Some(path) => write!(f, ", {path}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Rules about what the API server or CDI rejects, the one that names a field first.
+const REJECTIONS: [&str; 3] = [
+    "data-import-cron-rejected",
+    "template-name-invalid",
+    "template-invalid",
+];
+
+/// All that stops SSP; of several DataImportCrons with one name, each template.
+pub(crate) fn of(report: &Report, object: Option<&Value>) -> Vec<Stop> {
+    let Some(forecast) = &report.forecast else {
+        return Vec::new();
+    };
+    let stop = |kind, key: &str, template: &Foreign, field: &str| {
+        let (namespace, name) = parts(key);
+        Stop {
+            kind,
+            namespace,
+            name,
+            template: template.clone(),
+            path: object.and_then(|it| path(it, template.raw(), field)),
+        }
+    };
+    let crons = || forecast.crons.iter();
+    match forecast.stopped.as_ref().map(Foreign::raw) {
+        Some("data-source") => {
+            let sources = rejected_sources(forecast);
+            let stops =
+                sources.map(|(key, cron, field)| stop("DataSource", &key, &cron.template, field));
+            let mut stops: Vec<Stop> = stops.collect();
+            stops.dedup();
+            stops
+        }
+        Some("data-import-cron") => {
+            let rejected = crons().filter(|cron| cron.rejected.is_some());
+            let stops = rejected.map(|cron| Stop {
+                path: cron.rejected_path.clone(),
+                ..stop("DataImportCron", &cron.key(), &cron.template, "")
+            });
+            stops.collect()
+        }
+        Some("same-name") => {
+            let is_shared = |cron: &&Cron| crons().filter(|it| it.key() == cron.key()).count() > 1;
+            let shared = crons().filter(is_shared);
+            let stops = shared.map(|cron| {
+                stop(
+                    "DataImportCron",
+                    &cron.key(),
+                    &cron.template,
+                    ".metadata.name",
+                )
+            });
+            stops.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The DataSources of SSP that the API server rejects, each with a DataImportCron of its template and the field of its name:
+/// pointers, and those of SSP's VM templates, which have the name of their DataImportCron as a label.
+fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (String, &Cron, &'static str)> {
+    forecast.data_sources.iter().filter_map(|source| {
+        let cron = cron_of(forecast, &source.key())?;
+        let name = source.name.raw();
+        let is_invalid = examine_names(name, None).is_some();
+        // CDI creates those with a name of their own, and stops nobody.
+        let field = match source.points_to {
+            Some(_) if is_invalid => ".spec.managedDataSource",
+            None if !is_invalid && examine_names(name, Some(cron.name.raw())).is_some() => {
+                ".metadata.name"
+            }
+            _ => return None,
+        };
+        Some((source.key(), cron, field))
+    })
+}
+
+/// The DataImportCron that imports for a DataSource, or for the one that it points to.
+pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cron> {
+    let mut sources = forecast.data_sources.iter();
+    let pointer = sources.find(|it| it.key() == source && it.points_to.is_some());
+    let other = pointer.and_then(|it| it.points_to.as_ref());
+    let mut crons = forecast.crons.iter();
+    crons.find(|cron| match other {
+        Some(other) => cron.managed_data_source == *other,
+        None => cron.source() == source,
+    })
+}
+
+/// The finding about what is rejected of a template.
+pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r Finding> {
+    let rank = |rule: &str| REJECTIONS.iter().position(|it| *it == rule);
+    let findings = report.findings.iter();
+    let of_template = findings.filter(|it| it.template.as_ref() == Some(template));
+    let ranked = of_template.filter_map(|it| Some((rank(it.rule.raw())?, it)));
+    ranked
+        .min_by_key(|(rank, _)| *rank)
+        .map(|(_, finding)| finding)
+}
+
+/// The path of a field of a template.
+pub(crate) fn path(object: &Value, template: &str, field: &str) -> Option<Foreign> {
+    let lists = [
+        "workloadSources.dataImportCronTemplates",
+        "dataImportCronTemplates",
+    ];
+    lists.into_iter().find_map(|list| {
+        let pointer = format!("/spec/{}", list.replace('.', "/"));
+        let mut templates = object.pointer(&pointer)?.as_array()?.iter();
+        let index = templates.position(|it| {
+            it.pointer("/metadata/name").and_then(Value::as_str) == Some(template)
+        })?;
+        Some(Foreign::from(&*format!("spec.{list}[{index}]{field}")))
+    })
+}
