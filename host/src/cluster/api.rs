@@ -30,8 +30,13 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How long a list may take without `--request-timeout`, all its pages together.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_mins(5);
 
-/// How often a server that is busy is asked where the user sets no limit.
-const TRIES: u32 = 8;
+/// How often a server that is busy is asked again.
+///
+/// MIRRORS: k8s.io/client-go `rest/request.go`, `NewRequest`: `maxRetries`.
+const RETRIES: u32 = 10;
+
+/// How long to wait at least: a server may say zero seconds.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// What a request is for, in the words of a grant.
 pub(super) struct Asked {
@@ -115,7 +120,7 @@ impl Failed {
     /// How long to wait before the next try: as long as the server says, or half a second and twice as long each time.
     fn pause(&self, tries: u32) -> Duration {
         let doubled = Duration::from_millis(500) * 2_u32.pow(tries.saturating_sub(1).min(5));
-        self.retry_after.unwrap_or(doubled)
+        self.retry_after.unwrap_or(doubled).max(PAUSE)
     }
 }
 
@@ -253,11 +258,8 @@ impl Cluster {
                     return Err(self.refused(failed, asked));
                 }
                 let pause = failed.pause(tries);
-                let has_time = match deadline.left() {
-                    Some(left) => pause < left,
-                    None => tries < TRIES,
-                };
-                if !has_time {
+                let has_time = deadline.left().is_none_or(|left| pause < left);
+                if tries > RETRIES || !has_time {
                     return Err(self.late(asked, deadline, reached, tries, Some(failed)));
                 }
                 tokio::time::sleep(pause).await;
