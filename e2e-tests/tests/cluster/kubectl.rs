@@ -69,8 +69,16 @@ impl Kubectl {
 
     /// Runs it with additional environment variables.
     pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> KubectlOutput {
-        let output = Command::new(&self.program)
-            .args(arguments)
+        self.output(Command::new(&self.program).args(arguments), variables)
+    }
+
+    /// Runs a command line that was printed for a shell.
+    pub(crate) fn sh(&self, line: &str, variables: &[(&str, &str)]) -> KubectlOutput {
+        self.output(Command::new("sh").args(["-c", line]), variables)
+    }
+
+    fn output(&self, command: &mut Command, variables: &[(&str, &str)]) -> KubectlOutput {
+        let output = command
             .current_dir(&self.home)
             .env_clear()
             .env("PATH", self.path())
@@ -81,7 +89,7 @@ impl Kubectl {
             .env("KUBECONFIG", self.home.join("kubeconfig"))
             .envs(variables.iter().copied())
             .output()
-            .expect("kubectl runs");
+            .expect("it runs");
         KubectlOutput {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -6,6 +6,7 @@ mod broken_webhook;
 pub(crate) mod chaos;
 mod combinations;
 mod connection;
+mod contexts;
 mod grant;
 mod images;
 mod kubectl_verbs;
@@ -145,5 +146,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "virtual machines",
         crds: Crds::V1beta1,
         run: virtual_machines::run,
+    },
+    Scenario {
+        number: 18,
+        about: "hco-preflight with several contexts; the commands of fix",
+        crds: Crds::V1beta1,
+        run: contexts::run,
     },
 ];
