@@ -209,7 +209,11 @@ fn look_up(
             contents: Err(String::new()),
         })
         .collect();
-    for (row, _) in rows.iter_mut().zip(&places).filter(|(_, at)| at.len() == 0) {
+    for (row, _) in rows
+        .iter_mut()
+        .zip(&places)
+        .filter(|(_, at)| at.as_slice().is_empty())
+    {
         row.contents = Err("no mirror to look it up in: the mirrorSourcePolicy of its source is NeverContactSource, and no usable mirror is listed for it".to_owned());
     }
     loop {

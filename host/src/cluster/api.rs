@@ -10,6 +10,7 @@ use kube::client::Body;
 use kube::core::Request;
 use kube::core::request;
 use manifest::Fields;
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -81,12 +82,18 @@ impl Asked {
         }
     }
 
-    pub(super) fn unread(&self, source: serde_json::Error) -> ClusterError {
-        ClusterError::Answer {
+    /// A resource with its group, as `kubectl` names it.
+    pub(super) fn of(verb: &str, resource: &str, api_version: &str) -> Self {
+        let group = api_version.split('/').next().unwrap_or_default();
+        Self::new(verb, &format!("{resource}.{group}"))
+    }
+
+    pub(super) fn read<'t, T: Deserialize<'t>>(&self, text: &'t str) -> Result<T, ClusterError> {
+        serde_json::from_str(text).map_err(|source| ClusterError::Answer {
             verb: self.verb.clone(),
             resource: self.resource.clone(),
             source,
-        }
+        })
     }
 }
 
@@ -160,10 +167,9 @@ impl Cluster {
                 page => page?,
             };
             reached.bytes += page.len();
-            let page: Fields<'_> =
-                serde_json::from_str(&page).map_err(|error| asked.unread(error))?;
+            let page: Fields<'_> = asked.read(&page)?;
             let items: Option<Vec<&RawValue>> = match page.get("items") {
-                Some(items) => serde_json::from_str(items).map_err(|error| asked.unread(error))?,
+                Some(items) => asked.read(items)?,
                 None => None,
             };
             for item in items.unwrap_or_default() {

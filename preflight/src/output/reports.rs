@@ -139,7 +139,7 @@ fn name_differently(reports: &mut [Report<'_>]) {
 fn is_name(name: &str) -> bool {
     let is_label = |label: &str| {
         let of = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
-        let ends = [label.bytes().next(), label.bytes().last()];
+        let ends = [label.bytes().next(), label.bytes().next_back()];
         label.bytes().all(|letter| of(letter) || letter == b'-')
             && ends.iter().all(|end| end.is_some_and(of))
     };

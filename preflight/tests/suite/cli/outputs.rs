@@ -100,7 +100,7 @@ fn no_two_objects_have_one_name() {
     ];
     let files = [
         ("one", documents.join("\n---\n")),
-        ("two", hyperconverged(named.clone())),
+        ("two", hyperconverged(named)),
     ];
     for (name, text) in files {
         std::fs::write(directory.join(name).with_extension("yaml"), text).unwrap();
