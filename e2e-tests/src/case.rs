@@ -66,7 +66,7 @@ pub struct Expected {
     pub asks: Option<bool>,
     /// What the host is asked to judge a VirtualMachine, as in `list KubeVirt` and `get DataSource a/b`.
     calls: Option<Vec<String>>,
-    /// What the report says of a VirtualMachine: `architecture`, `reason`, `dataSource`, and `nodeSelector`.
+    /// What the report says about a VirtualMachine: `architecture`, `reason`, `dataSource`, and `nodeSelector`.
     virtual_machine: Option<Value>,
     import: Option<String>,
     workload: Option<String>,

@@ -131,7 +131,7 @@ impl Mistake {
         let lower = ascii_lower(entry);
         let lower = lower.as_str();
         let known = KNOWN.binary_search(&lower).ok();
-        if let Some(name) = known.and_then(|place| KNOWN.get(place)) {
+        if let Some(name) = known.and_then(|index| KNOWN.get(index)) {
             return if *name == entry {
                 Self::Blanks(name)
             } else {
@@ -139,7 +139,7 @@ impl Mistake {
             };
         }
         let alias = ALIASES.binary_search_by_key(&lower, |(alias, _)| *alias);
-        if let Some((_, name)) = alias.ok().and_then(|place| ALIASES.get(place)) {
+        if let Some((_, name)) = alias.ok().and_then(|index| ALIASES.get(index)) {
             return Self::Alias(name);
         }
         // The intended name of a typo is guessed only if exactly one name that KubeVirt supports is nearest.

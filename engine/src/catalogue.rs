@@ -2,7 +2,7 @@
 //!
 //! The order is that of the paragraphs of a message, of its patches and warnings, and of repairs.
 
-use crate::rule::{Level, Reads, Repairs, Rule};
+use crate::rule::{Level, Reads, RepairKind, Rule};
 
 /// Defines a static for each rule, and the table of them.
 macro_rules! rules {
@@ -18,22 +18,22 @@ rules! {
     MULTI_ARCH_IMPORT_DISABLED = Rule::about_object("multi-arch-import-disabled", Level::Deny)
         .about_golden_images()
         .fixed_by_images()
-        .repaired_by(Repairs::Import);
+        .repaired_by(RepairKind::Import);
     ARCHITECTURES_MISSING = Rule::about_templates("architectures-missing", Level::Deny)
         .about_golden_images()
         .fixed_by_images()
-        .repaired_by(Repairs::FromImage);
+        .repaired_by(RepairKind::FromImage);
     ARCHITECTURES_UNSUPPORTED = Rule::about_templates("architectures-unsupported", Level::Deny)
         .about_golden_images()
         .fixed_by_images();
     ARCHITECTURES_MALFORMED = Rule::about_templates("architectures-malformed", Level::Deny)
         .about_golden_images()
         .fixed_by_images()
-        .repaired_by(Repairs::Normalise);
+        .repaired_by(RepairKind::Normalise);
     ARCHITECTURES_UNTIDY = Rule::about_templates("architectures-untidy", Level::Warn)
         .about_golden_images()
         .fixed_by_images()
-        .repaired_by(Repairs::Normalise);
+        .repaired_by(RepairKind::Normalise);
     ARCHITECTURES_PARTIAL = Rule::about_templates("architectures-partial", Level::Warn)
         .about_golden_images()
         .fixed_by_images();
@@ -80,7 +80,7 @@ rules! {
         .about_golden_images()
         .fixed_by_images()
         .reading(Reads::Images)
-        .repaired_by(Repairs::FromImage);
+        .repaired_by(RepairKind::FromImage);
     IMAGE_UNREADABLE = Rule::about_templates("image-unreadable", Level::Warn)
         .about_golden_images()
         .fixed_by_images()
@@ -91,7 +91,7 @@ rules! {
         .about_golden_images()
         .reading(Reads::NodesOfOthers);
     NODES_UNREADABLE = Rule::about_object("nodes-unreadable", Level::Deny)
-        .exempt_from_ratchet()
+        .about_the_policy()
         .reading(Reads::NodesOfOthers);
     VM_PLACEMENT_CONTRADICTS = Rule::about_virtual_machines("vm-placement-contradicts", Level::Deny);
     VM_ARCHITECTURE_UNAVAILABLE =
@@ -99,5 +99,5 @@ rules! {
     VM_DISK_ARCHITECTURE_DIFFERS =
         Rule::about_virtual_machines("vm-disk-architecture-differs", Level::Warn);
     VM_CONTEXT_UNREADABLE = Rule::about_virtual_machines("vm-context-unreadable", Level::Warn)
-        .exempt_from_ratchet();
+        .about_the_policy();
 }

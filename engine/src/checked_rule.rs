@@ -11,3 +11,14 @@ pub(crate) struct CheckedRule<'a> {
     /// For each finding that is shown.
     pub(crate) remedies: Vec<Vec<Remedy>>,
 }
+
+impl<'a> CheckedRule<'a> {
+    /// The remedies are worked out later.
+    pub(crate) fn new(rule: &'static Rule, found: Found<'a>) -> Self {
+        Self {
+            rule,
+            found,
+            remedies: Vec::new(),
+        }
+    }
+}

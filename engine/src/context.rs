@@ -69,7 +69,7 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// The first thing that cannot be read. A DataSource that cannot be had is passed over, unless a permission is missing.
+    /// The first thing that cannot be read. A DataSource that cannot be read is not reported, unless a permission is missing.
     pub(crate) fn unreadable(&self) -> Option<Unreadable> {
         self.unreadable.borrow().clone()
     }
@@ -79,7 +79,7 @@ impl<'a> Context<'a> {
         self.account
     }
 
-    /// A DataSource; `None` if it cannot be had.
+    /// A DataSource; `None` if it does not exist or cannot be read.
     pub(crate) fn data_source(&self, namespace: &str, name: &str) -> Option<DataSource> {
         /// The most DataSources that one request asks for.
         ///

@@ -5,9 +5,8 @@ use std::rc::Rc;
 
 use kubernetes::path::FieldPath;
 use kubernetes::sorted::Set;
-use operators::cdi::data_import_cron::{Cause, Refusal};
 use operators::cdi::image::{Contents, Unknown};
-use operators::forecast::{Changes, Forecast, Given, Refused};
+use operators::forecast::{Changes, Forecast, Given, Rejected};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::architectures::Architectures;
 use operators::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
@@ -18,10 +17,11 @@ use operators::hco::node::Census;
 use operators::hco::template::{ARCHITECTURES, Template};
 
 use crate::images::{self, Images};
-use crate::nodes::{Nodes, NodesError, Slot};
+use crate::nodes::{Nodes, Slot};
 use crate::version::Version;
 
 /// One object, as the rules see it.
+#[derive(Clone)]
 pub(crate) struct Facts<'a> {
     pub(crate) hco: &'a HyperConverged<'a>,
     /// The object before the update, judged separately; `None` on creation, or if it cannot be read.
@@ -32,6 +32,9 @@ pub(crate) struct Facts<'a> {
     /// Shared by the copies of these facts.
     pub(crate) golden_images: Rc<[GoldenImage<'a>]>,
     pub(crate) nodes: &'a Nodes<'a>,
+    /// Whether a rule that asks for the nodes makes the policy read them. Once all findings are known, only those that were
+    /// read before are there: nodes are never read for words alone.
+    pub(crate) reads_nodes: bool,
     /// The nodes for this object's placement.
     pub(crate) slot: Slot,
     /// The nodes that count if this object has no workload architectures: for the object before an update, those of the
@@ -45,16 +48,16 @@ pub(crate) struct Facts<'a> {
     /// The namespace of golden images.
     pub(crate) golden_namespace: &'a str,
     /// What the operators behind HCO will make of the object; `None` before that is known, if there are no golden images, if
-    /// HCO or SSP refuses the object, or if a patch changes what SSP gets.
+    /// HCO or SSP rejects the object, or if a patch changes what SSP gets.
     pub(crate) forecast: Option<&'a Forecast<'a>>,
-    /// Why HCO or SSP refuses the object, so that there is no forecast.
-    pub(crate) refused: Option<&'a Refused<'a>>,
+    /// Why HCO or SSP rejects the object, so that there is no forecast.
+    pub(crate) rejected: Option<&'a Rejected<'a>>,
     /// What the update changes in the cluster.
     pub(crate) changes: Option<&'a Changes>,
 }
 
-/// A forecast, or who refuses the object.
-pub(crate) type Prediction<'a> = Result<Forecast<'a>, Refused<'a>>;
+/// A forecast, or who rejects the object.
+pub(crate) type Prediction<'a> = Result<Forecast<'a>, Rejected<'a>>;
 
 impl<'a> Facts<'a> {
     pub(crate) fn new(
@@ -77,6 +80,7 @@ impl<'a> Facts<'a> {
             common,
             golden_images: golden_image::golden_images(hco, common).into(),
             nodes,
+            reads_nodes: true,
             slot,
             instead: slot,
             is_before: false,
@@ -84,12 +88,12 @@ impl<'a> Facts<'a> {
             images: Images::NotWanted,
             golden_namespace,
             forecast: None,
-            refused: None,
+            rejected: None,
             changes: None,
         }
     }
 
-    /// Whether HCO refuses the request because of its feature gate and its field for the import.
+    /// Whether HCO rejects the request because of its feature gate and its field for the import.
     pub(crate) fn contradicts_itself(&self) -> bool {
         let before = self.old.map(|old| &old.hco.import);
         let import = &self.hco.import;
@@ -105,14 +109,14 @@ impl<'a> Facts<'a> {
 
     /// What the operators will make of the object for its own placement, although it matches no node.
     pub(crate) fn predict_on_no_nodes(&self) -> Option<Prediction<'a>> {
-        let census = self.own_census_if_read()?;
+        let census = self.nodes.peek(self.slot)?;
         if self.slot == self.instead || !census.workload.is_empty() {
             return None;
         }
         self.predict_on(census)
     }
 
-    /// What the operators would make of an object that HCO refuses, as the one before an update that corrects it: an update
+    /// What the operators would make of an object that HCO rejects, as the one before an update that corrects it: an update
     /// is not denied for another problem that was there.
     pub(crate) fn predict_despite_hco(&self) -> Option<Prediction<'a>> {
         let given = self.given(self.census_if_read()?)?;
@@ -124,7 +128,7 @@ impl<'a> Facts<'a> {
         let given = self.given(census)?;
         // The object before an update was accepted as a part of another request.
         if !self.is_before && self.contradicts_itself() {
-            return Some(Err(Refused::ByHco));
+            return Some(Err(Rejected::ByHco));
         }
         Some(Forecast::new(&given))
     }
@@ -154,8 +158,16 @@ impl<'a> Facts<'a> {
         Facts {
             golden_images: Rc::clone(&self.golden_images),
             forecast: forecast.and_then(|it| it.as_ref().ok()),
-            refused: forecast.and_then(|it| it.as_ref().err()),
+            rejected: forecast.and_then(|it| it.as_ref().err()),
             ..*self
+        }
+    }
+
+    /// The same object, for which no nodes are read any more.
+    pub(crate) fn without_reading_nodes(&self) -> Self {
+        Self {
+            reads_nodes: false,
+            ..self.clone()
         }
     }
 
@@ -172,26 +184,22 @@ impl<'a> Facts<'a> {
     /// nodes cannot be read, which `nodes-unreadable` reports, or if the placement is too long to be compared with them,
     /// which denies the request.
     pub(crate) fn census(&self) -> Option<&'a Census> {
-        self.nodes.read(self.slot.or(self.instead));
-        self.census_if_read()
-    }
-
-    /// Reads the nodes for the words of a finding, which can do without them: if the placement is too long, nothing
-    /// happens.
-    pub(crate) fn read_for_words(&self) {
-        let slot = self.slot.or(self.instead);
-        if slot.is_some() {
-            self.nodes.read(slot);
+        if self.reads_nodes {
+            self.nodes.need(self.slot.or(self.instead));
         }
+        self.try_census()
     }
 
-    /// As `census`, for what is only a warning: it does not matter if the nodes cannot be read.
+    /// The same for what decides nothing, a warning or the words of a fix: it does not matter if the nodes cannot be read, or
+    /// if the placement is too long.
     pub(crate) fn try_census(&self) -> Option<&'a Census> {
-        self.nodes.try_read(self.slot.or(self.instead));
+        if self.reads_nodes && self.slot.or(self.instead).is_some() {
+            self.nodes.list();
+        }
         self.census_if_read()
     }
 
-    /// The nodes, if a rule asked for them.
+    /// The same for what is decided or written once the nodes are read: nothing is read.
     pub(crate) fn census_if_read(&self) -> Option<&'a Census> {
         let own = self.nodes.peek(self.slot);
         own.filter(|census| !census.workload.is_empty() || self.slot == self.instead)
@@ -199,20 +207,10 @@ impl<'a> Facts<'a> {
             .or(own)
     }
 
-    /// The nodes for the object's own placement, if a rule asked for them.
-    pub(crate) fn own_census_if_read(&self) -> Option<&'a Census> {
-        self.nodes.peek(self.slot)
-    }
-
     /// The nodes, for rules that compare with the workload architectures: also `None` if there are no workload
     /// architectures, which `no-workload-nodes` reports.
     pub(crate) fn workload(&self) -> Option<&'a Census> {
         self.census().filter(|census| !census.workload.is_empty())
-    }
-
-    /// Why the nodes cannot be read, if a rule asked for them.
-    pub(crate) fn nodes_error(&self) -> Option<&'a NodesError> {
-        self.nodes.error()
     }
 
     /// What an image has, or why that is unknown; `None` if it is not looked up.
@@ -272,40 +270,6 @@ impl<'a> Facts<'a> {
         match index {
             Some(index) => self.hco.fields.templates.path().index(index),
             None => self.hco.fields.common_import.path(),
-        }
-    }
-
-    /// The path of the field because of which the DataImportCron of the template at this index is rejected.
-    pub(crate) fn path_of_refusal(&self, index: usize, reason: &Refusal) -> FieldPath {
-        let template = self.path_of_index(Some(index));
-        let volume = template.keys(&["spec", "template", "spec"]);
-        match reason {
-            _ if reason.cause() == Cause::Name => template.keys(&["metadata", "name"]),
-            _ if reason.cause() == Cause::ManagedDataSource => {
-                template.keys(&["spec", "managedDataSource"])
-            }
-            Refusal::NamespaceInvalid => template.keys(&["metadata", "namespace"]),
-            Refusal::LabelInvalid(_) => template.keys(&["metadata", "labels"]),
-            Refusal::AnnotationInvalid(_) | Refusal::AnnotationsTooLong => {
-                template.keys(&["metadata", "annotations"])
-            }
-            Refusal::ScheduleInvalid => template.keys(&["spec", "schedule"]),
-            Refusal::ImportsToKeepNegative => template.keys(&["spec", "importsToKeep"]),
-            Refusal::GarbageCollectUnknown(_) => template.keys(&["spec", "garbageCollect"]),
-            Refusal::FieldUnsettable(field) => volume.key(*field),
-            Refusal::SourceMissing | Refusal::SourcesMultiple => volume.key("source"),
-            Refusal::UrlInvalid(_) | Refusal::UrlScheme(_) => {
-                volume.keys(&["source", "registry", "url"])
-            }
-            Refusal::PullMethodUnknown(_) | Refusal::ImageStreamWithoutNode => {
-                volume.keys(&["source", "registry", "pullMethod"])
-            }
-            Refusal::UrlOrImageStream | Refusal::ImageStreamEmpty => {
-                volume.keys(&["source", "registry"])
-            }
-            Refusal::PvcIncomplete => volume.keys(&["source", "pvc"]),
-            Refusal::StorageMissing => volume.key("storage"),
-            _ => volume,
         }
     }
 

@@ -8,7 +8,6 @@ use std::cell::Cell;
 use kubernetes::path::FieldPath;
 use serde::Serialize;
 
-use crate::facts::Facts;
 use crate::fix::Fix;
 use crate::rule::{Level, Ratchet, Rule};
 use crate::settings::{Settings, Updates};
@@ -86,16 +85,15 @@ impl Outcome {
     }
 }
 
-/// The check of a rule: it adds a finding for each problem in an object.
-pub(crate) type Check = for<'a> fn(&Facts<'a>, &mut Findings<'a, '_>);
+/// Checks a rule on one object.
+pub(crate) type CheckObject<'a, 's> = &'s dyn Fn(&mut Findings<'a, '_>);
 
 /// The findings of one rule about one object.
 pub(crate) struct Findings<'a, 's> {
     rule: &'static Rule,
-    check: Check,
     settings: &'s Settings,
-    /// The object before the update, if the rule carries findings over.
-    old: Option<&'a Facts<'a>>,
+    /// Checks the object before the update, if the rule carries findings over.
+    check_old: Option<CheckObject<'a, 's>>,
     /// The findings of the old object, once they are needed.
     existing: Option<Identities<'a>>,
     keep: Keep,
@@ -123,26 +121,6 @@ pub(crate) struct Outcomes {
     pub(crate) worst: Outcome,
     /// Whether one of them existed before the update.
     pub(crate) is_any_carried: bool,
-}
-
-impl<'a> Found<'a> {
-    /// One finding, of a rule that has no more.
-    pub(crate) fn one(outcome: Outcome, finding: Finding<'a>) -> Self {
-        let mut found = Self::default();
-        *found.count_mut(outcome) = 1;
-        let outcomes = Outcomes {
-            worst: outcome,
-            is_any_carried: outcome == Outcome::Carried,
-        };
-        found.templates.insert("", outcomes);
-        found.shown.push(Shown {
-            template: None,
-            outcome,
-            is_reported: true,
-            finding,
-        });
-        found
-    }
 }
 
 impl Found<'_> {
@@ -188,12 +166,11 @@ pub(crate) struct Shown<'a> {
 }
 
 impl<'a, 's> Findings<'a, 's> {
-    fn new(rule: &'static Rule, check: Check, settings: &'s Settings, keep: Keep) -> Self {
+    fn new(rule: &'static Rule, settings: &'s Settings, keep: Keep) -> Self {
         Self {
             rule,
-            check,
             settings,
-            old: None,
+            check_old: None,
             existing: None,
             keep,
             found: Found::default(),
@@ -202,30 +179,30 @@ impl<'a, 's> Findings<'a, 's> {
         }
     }
 
-    /// Checks a rule, and keeps the first findings in full.
+    /// Checks a rule, and keeps the first findings in full. `check_old` checks it on the object before an update.
     pub(crate) fn of(
         rule: &'static Rule,
-        check: Check,
-        facts: &Facts<'a>,
         settings: &'s Settings,
+        check: CheckObject<'a, '_>,
+        check_old: Option<CheckObject<'a, 's>>,
     ) -> Found<'a> {
-        Self::run(rule, check, facts, settings, Keep::Descriptions).found
+        Self::run(rule, settings, check, check_old, Keep::Descriptions).found
     }
 
     fn run(
         rule: &'static Rule,
-        check: Check,
-        facts: &Facts<'a>,
         settings: &'s Settings,
+        check: CheckObject<'a, '_>,
+        check_old: Option<CheckObject<'a, 's>>,
         keep: Keep,
     ) -> Self {
         let carries = rule.ratchet == Ratchet::Applies && settings.updates == Updates::Ratchet;
         let mut findings = Self {
-            old: facts.old.filter(|_| carries),
-            ..Self::new(rule, check, settings, keep)
+            check_old: check_old.filter(|_| carries),
+            ..Self::new(rule, settings, keep)
         };
         if settings.is_checked(rule) {
-            check(facts, &mut findings);
+            check(&mut findings);
         }
         findings
     }
@@ -305,12 +282,12 @@ impl<'a, 's> Findings<'a, 's> {
             Level::Ignore => return None,
         };
         // The old object is judged only for rules that find something in the new one.
-        let Some(old) = self.old else {
+        let Some(check_old) = self.check_old else {
             return Some(outcome);
         };
         let existing = self
             .existing
-            .get_or_insert_with(|| Identities::of(self.rule, self.check, old, self.settings));
+            .get_or_insert_with(|| Identities::of(self.rule, self.settings, check_old));
         Some(if existing.contains(identity) {
             Outcome::Carried
         } else {
@@ -335,28 +312,28 @@ impl Found<'_> {
 pub(crate) struct Identities<'a> {
     values: Vec<Set<Cow<'a, str>>>,
     /// The index of each template's values; values without a template have the empty name.
-    places: Map<&'a str, usize>,
+    indexes: Map<&'a str, usize>,
     /// The last template that was looked up, and its index. A rule checks one template after the other.
     last: Cell<Option<(&'a str, usize)>>,
 }
 
 impl<'a> Identities<'a> {
     /// All findings, whatever their level.
-    fn of(rule: &'static Rule, check: Check, facts: &Facts<'a>, settings: &Settings) -> Self {
-        let mut findings = Findings::new(rule, check, settings, Keep::Identities);
-        check(facts, &mut findings);
+    fn of(rule: &'static Rule, settings: &Settings, check: CheckObject<'a, '_>) -> Self {
+        let mut findings = Findings::new(rule, settings, Keep::Identities);
+        check(&mut findings);
         findings.identities
     }
 
     /// The findings that deny the request.
     pub(crate) fn denials(
         rule: &'static Rule,
-        check: Check,
-        facts: &Facts<'a>,
         settings: &Settings,
+        check: CheckObject<'a, '_>,
+        check_old: Option<CheckObject<'a, '_>>,
     ) -> Self {
         if settings.has_level(rule, &[Level::Deny]) {
-            Findings::run(rule, check, facts, settings, Keep::Denials).identities
+            Findings::run(rule, settings, check, check_old, Keep::Denials).identities
         } else {
             Self::default()
         }
@@ -369,16 +346,16 @@ impl<'a> Identities<'a> {
 
     /// Whether there is a finding about this template.
     pub(crate) fn has_template(&self, template: &str) -> bool {
-        self.places.contains_key(template)
+        self.indexes.contains_key(template)
     }
 
     /// The templates with a finding that is not among the others; without a template, the empty name.
     pub(crate) fn templates_beyond(&self, others: &Self) -> Vec<&'a str> {
         let mut templates = Vec::new();
-        for (template, place) in &self.places {
+        for (template, index) in &self.indexes {
             let others = others.of_template(template);
             let is_other = |value| others.is_some_and(|others| others.contains(value));
-            let values = self.values.get(*place);
+            let values = self.values.get(*index);
             if !values.into_iter().flatten().all(is_other) {
                 templates.push(*template);
             }
@@ -388,12 +365,12 @@ impl<'a> Identities<'a> {
 
     fn insert(&mut self, identity: Identity<'a>) {
         let template = identity.template.unwrap_or_default();
-        let place = self.place(template).unwrap_or_else(|| {
+        let index = self.index(template).unwrap_or_else(|| {
             self.values.push(Set::new());
-            self.places.insert(template, self.values.len() - 1);
+            self.indexes.insert(template, self.values.len() - 1);
             self.values.len() - 1
         });
-        if let Some(values) = self.values.get_mut(place) {
+        if let Some(values) = self.values.get_mut(index) {
             values.insert(identity.value);
         }
     }
@@ -404,14 +381,14 @@ impl<'a> Identities<'a> {
     }
 
     fn of_template(&self, template: &'a str) -> Option<&Set<Cow<'a, str>>> {
-        self.values.get(self.place(template)?)
+        self.values.get(self.index(template)?)
     }
 
-    fn place(&self, template: &'a str) -> Option<usize> {
+    fn index(&self, template: &'a str) -> Option<usize> {
         let last = self.last.get();
         let last = last.filter(|(last, _)| std::ptr::eq(*last, template));
-        let (_, place) = last.or_else(|| Some((template, *self.places.get(template)?)))?;
-        self.last.set(Some((template, place)));
-        Some(place)
+        let (_, index) = last.or_else(|| Some((template, *self.indexes.get(template)?)))?;
+        self.last.set(Some((template, index)));
+        Some(index)
     }
 }

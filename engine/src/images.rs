@@ -56,15 +56,15 @@ impl Images<'_> {
     }
 }
 
-/// The registries, and what they answered in this request. An object that is repaired is judged again.
-pub(crate) struct Registries<'a> {
+/// What the registry answered in this request, so that it is asked once: an object that is repaired is judged again.
+pub(crate) struct AnswerCache<'a> {
     registry: &'a dyn Registry,
     answers: RefCell<Map<Image, Answer>>,
     /// How many look-ups are left.
     left: Cell<usize>,
 }
 
-impl<'a> Registries<'a> {
+impl<'a> AnswerCache<'a> {
     pub(crate) fn new(registry: &'a dyn Registry) -> Self {
         Self {
             registry,

@@ -9,10 +9,11 @@ use operators::hco::hyperconverged::{self, HyperConverged, LocatedFields};
 use operators::kubevirt::virtual_machine::is_virtual_machine;
 use operators::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
+use crate::checks::Checks;
 use crate::cluster::Host;
 use crate::comparison::Comparison;
 use crate::facts::Facts;
-use crate::images::Registries;
+use crate::images::AnswerCache;
 use crate::nodes::{Nodes, NodesError};
 use crate::render::{self, Detail, HYPER_CONVERGED, ObjectName};
 use crate::repair::{self, Plan, Step};
@@ -115,7 +116,7 @@ fn judge_request(
     if !is_hyperconverged(kind) {
         return Report::accepted();
     }
-    let kind = kind.version.as_str();
+    let requested = kind.version.as_str();
     let name = ObjectName {
         kind: HYPER_CONVERGED,
         namespace: &request.namespace,
@@ -125,8 +126,8 @@ fn judge_request(
         return render::no_request("the request has no object");
     };
     let api_version = hyperconverged::api_version(object);
-    let Some(version) = ApiVersion::of(api_version.as_deref(), kind) else {
-        let version = api_version.as_deref().unwrap_or(kind);
+    let Some(version) = ApiVersion::of(api_version.as_deref(), requested) else {
+        let version = api_version.as_deref().unwrap_or(requested);
         return render::unknown_version(&name, version);
     };
     let fields = LocatedFields::new(object, version);
@@ -135,7 +136,7 @@ fn judge_request(
         .json()
         .filter(|_| request.operation == Operation::Update)
         .and_then(|old| {
-            let version = ApiVersion::of(hyperconverged::api_version(old).as_deref(), kind)?;
+            let version = ApiVersion::of(hyperconverged::api_version(old).as_deref(), requested)?;
             Some(LocatedFields::new(old, version))
         });
     let is_same = old.as_ref().is_some_and(|old| fields.is_judged_like(old));
@@ -163,7 +164,7 @@ fn judge_request(
         let given = given.map(String::as_str);
         Version::of(given, &hco, old.as_ref(), &settings)
     };
-    let case = Case {
+    let judgement = Judgement {
         name,
         api_version: version,
         version: version_of(comparison.and_then(|it| it.version.as_ref())),
@@ -175,11 +176,11 @@ fn judge_request(
         cluster,
         detail,
     };
-    case.judge_and_repair(object, &hco)
+    judgement.judge_and_repair(object, &hco)
 }
 
 /// Everything that a judgement depends on, except for the object.
-struct Case<'a> {
+struct Judgement<'a> {
     name: ObjectName<'a>,
     api_version: ApiVersion,
     version: Version,
@@ -194,7 +195,7 @@ struct Case<'a> {
     detail: Detail,
 }
 
-impl Case<'_> {
+impl Judgement<'_> {
     /// Judges the object. If the settings name repairs, they are applied until none is left; if the result is still
     /// denied, nothing is changed.
     fn judge_and_repair(&self, object: Json<'_>, hco: &HyperConverged<'_>) -> Report {
@@ -209,17 +210,20 @@ impl Case<'_> {
             self.settings.service_account.as_ref(),
             placements.into_iter().flatten(),
         );
-        let registries = Registries::new(self.cluster);
+        let answers = AnswerCache::new(self.cluster);
         let others = self.comparison.and_then(|it| it.nodes_before.as_ref());
         let others =
             others.map(|others| Nodes::new(others, None, [None, old, None].into_iter().flatten()));
-        if let Some(NodesError::List(error)) = others.as_ref().and_then(Nodes::read_at_once) {
+        if let Some(others) = &others {
+            others.list();
+        }
+        if let Some(NodesError::List(error)) = others.as_ref().and_then(Nodes::error) {
             return render::no_request(&format!("before.nodes: {error}"));
         }
         let before = others.as_ref().unwrap_or(&nodes);
         let judge =
             |object: Json<'_>, hco: &HyperConverged<'_>, obstacle: Option<&str>, made: &[Step]| {
-                self.judge(object, hco, (before, &nodes), &registries, obstacle, made)
+                self.judge(object, hco, (before, &nodes), &answers, obstacle, made)
             };
         let (report, plan) = judge(object, hco, None, &[]);
         if nodes.lacked_by_length() {
@@ -242,7 +246,7 @@ impl Case<'_> {
         object: Json<'_>,
         hco: &HyperConverged<'_>,
         (nodes_before, nodes): (&Nodes<'_>, &Nodes<'_>),
-        registries: &Registries<'_>,
+        answers: &AnswerCache<'_>,
         obstacle: Option<&str>,
         made: &[Step],
     ) -> (Report, Plan) {
@@ -269,11 +273,12 @@ impl Case<'_> {
                 namespace,
             )
         };
-        nodes.open();
         let policy = Policy {
-            settings,
-            has_golden_images: self.has_golden_images(hco),
-            registries,
+            checks: Checks {
+                settings,
+                has_golden_images: self.has_golden_images(hco),
+            },
+            answers,
             is_complete: self.detail == Detail::Everything,
             objects: self.comparison.map(|it| &it.objects),
         };
@@ -287,7 +292,7 @@ impl Case<'_> {
                 obstacle,
                 self.detail,
             );
-            report.templates = report.templates.filter(|_| policy.has_golden_images);
+            report.templates = report.templates.filter(|_| policy.checks.has_golden_images);
             (report, Plan::new(facts, settings, judged))
         })
     }

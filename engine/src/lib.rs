@@ -1,4 +1,4 @@
-//! What HCO would do with a HyperConverged on the nodes of a cluster, before it happens.
+//! What HCO would do with a HyperConverged on the nodes of a cluster, and KubeVirt with a VirtualMachine, before it happens.
 //!
 //! Everything here is pure: the input is a request and the nodes, the output is a [`Report`]. The Kubewarden module
 //! around it communicates with the host, and the preflight with users; neither makes decisions.
@@ -18,6 +18,7 @@
 mod architecture;
 mod catalogue;
 mod checked_rule;
+mod checks;
 mod cluster;
 mod comparison;
 mod context;
@@ -29,6 +30,7 @@ mod judge;
 mod look_up;
 mod machine;
 mod nodes;
+mod rejected_path;
 mod remedies;
 mod remedy;
 mod render;
@@ -47,7 +49,7 @@ pub use catalogue::RULES;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
 pub use finding::Outcome;
 pub use judge::{judge, report, validate_settings};
-pub use kubernetes::edit::Operation;
+pub use kubernetes::edit::PatchOperation;
 pub use kubernetes::placement;
 pub use kubernetes::sorted::{Map, Set};
 pub use kubernetes::text::{escape, is_invisible};
@@ -58,5 +60,5 @@ pub use operators::cdi::image::{
 pub use operators::hco::import::Import;
 pub use operators::hco::node;
 pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport, VirtualMachineReport};
-pub use rule::{Level, ObjectKind, Ratchet, Reads, Repairs, Rule, Subject};
+pub use rule::{Level, ObjectKind, Ratchet, Reads, RepairKind, Rule, Subject};
 pub use words::{why_unimportable, why_unknown};

@@ -9,11 +9,11 @@ use operators::cdi::image::{Image, Unknown};
 use operators::hco::golden_image::{Annotation, GoldenImage};
 use operators::hco::import::Import;
 
-use crate::catalogue::{IMAGE_ARCHITECTURES_MISMATCH, IMAGE_UNREADABLE};
+use crate::catalogue::RULES;
 use crate::facts::Facts;
-use crate::images::{Lookups, Registries, identity, url};
-use crate::rule::Level;
-use crate::settings::{self, Settings, Updates};
+use crate::images::{AnswerCache, Lookups, identity, url};
+use crate::rule::{Level, Reads};
+use crate::settings::{ImageChecks, Settings, Updates};
 
 /// Whether there is an image to look up.
 pub(crate) fn has_images(facts: &Facts<'_>, settings: &Settings) -> bool {
@@ -25,7 +25,7 @@ pub(crate) fn has_images(facts: &Facts<'_>, settings: &Settings) -> bool {
 pub(crate) fn look_up(
     facts: &Facts<'_>,
     settings: &Settings,
-    registries: &Registries<'_>,
+    answers: &AnswerCache<'_>,
 ) -> Lookups {
     let existing = existing(facts, settings);
     let mut lookups = Lookups::default();
@@ -54,7 +54,7 @@ pub(crate) fn look_up(
     let workload = workload.into_iter().flat_map(Map::keys);
     let workload: Set<String> = workload.cloned().collect();
     for (image, templates) in images {
-        let Some(answer) = registries.ask(image, &workload) else {
+        let Some(answer) = answers.ask(image, &workload) else {
             lookups.excess += 1;
             continue;
         };
@@ -69,14 +69,11 @@ pub(crate) fn look_up(
 fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
     let is_selected = match image.annotation {
         Annotation::Spec(_) => true,
-        Annotation::Shipped(_) => settings.images == settings::Images::VerifyAll,
+        Annotation::Shipped(_) => settings.images == ImageChecks::VerifyAll,
         Annotation::Unknown => false,
     };
-    let rules = [&IMAGE_ARCHITECTURES_MISMATCH, &IMAGE_UNREADABLE];
-    let mut levels = rules
-        .map(|rule| settings.level(rule, Some(image.name)))
-        .into_iter();
-    is_selected && levels.any(|level| level != Level::Ignore)
+    let mut rules = RULES.iter().filter(|rule| rule.reads == Reads::Images);
+    is_selected && rules.any(|rule| settings.level(rule, Some(image.name)) != Level::Ignore)
 }
 
 /// The images that the object before the update already had, so that an outage of a registry or a changed tag does not

@@ -9,20 +9,8 @@ use operators::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, VirtualM
 use operators::ssp::architecture::{Architecture, KNOWN};
 
 use crate::context::Context;
-use crate::finding::Finding;
-use crate::remedy::Remedy;
-
-/// The check of a rule about VirtualMachines, which has one finding at most.
-pub(crate) type MachineCheck = fn(&Machine<'_>) -> Option<MachineFinding>;
-
-/// A finding about a VirtualMachine.
-pub(crate) struct MachineFinding {
-    /// What distinguishes it from another finding of the rule.
-    pub(crate) identity: String,
-    pub(crate) finding: Finding<'static>,
-    /// The recommended one first.
-    pub(crate) remedies: Vec<Remedy>,
-}
+use crate::finding::{Finding, Identity};
+use crate::fix::Fix;
 
 /// A VirtualMachine, and what KubeVirt makes of it.
 pub(crate) struct Machine<'a> {
@@ -85,7 +73,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Give the VM this architecture, and the nodeSelector too. A person has to confirm it.
-    pub(crate) fn set_architecture(&self, architecture: &str) -> Remedy {
+    pub(crate) fn set_architecture(&self, architecture: &str) -> Fix<'static> {
         let instance = Object::root(self.object).object("spec").object("template");
         let field = instance.object("spec").field("architecture");
         let edits = Edits::default().set(&field, architecture);
@@ -96,12 +84,16 @@ impl<'a> Machine<'a> {
             }
             _ => edits,
         };
-        Remedy::edits(format!("use {architecture}"), edits.finish())
+        Fix::edits(format!("use {architecture}"), edits.finish())
     }
 
     /// Use the DataSource with the same image for this architecture, if there is one. SSP and CDI add the architecture to
     /// the name.
-    pub(crate) fn replace_source(&self, source: &SourceRef, architecture: &str) -> Option<Remedy> {
+    pub(crate) fn replace_source(
+        &self,
+        source: &SourceRef,
+        architecture: &str,
+    ) -> Option<Fix<'static>> {
         let architecture = Architecture::parse(architecture)?;
         let found = self.context.data_source(&source.namespace, &source.name)?;
         let (namespace, name) = found
@@ -126,7 +118,7 @@ impl<'a> Machine<'a> {
             edits = edits.add(path.key("namespace"), namespace.as_str());
         }
         let summary = ["use the DataSource for ", architecture.name()].concat();
-        Some(Remedy::edits(summary, edits.finish()))
+        Some(Fix::edits(summary, edits.finish()))
     }
 
     /// The architectures that the VM could have instead: those that KubeVirt supports, and that a workload node has.
@@ -148,25 +140,17 @@ impl<'a> Machine<'a> {
     }
 }
 
-impl MachineFinding {
-    /// The fact consists of several parts.
-    #[inline(never)]
-    pub(crate) fn new(
-        identity: &[&str],
-        path: FieldPath,
-        fact: &[&str],
-        remedies: Vec<Remedy>,
-    ) -> Self {
-        Self {
-            identity: identity.concat(),
-            finding: Finding {
-                path,
-                fact: fact.concat(),
-                fixes: Vec::new(),
-            },
-            remedies,
-        }
-    }
+/// A finding about a VirtualMachine. The identity and the fact consist of several parts.
+#[inline(never)]
+pub(crate) fn finding(
+    identity: &[&str],
+    path: FieldPath,
+    fact: &[&str],
+    fixes: Vec<Fix<'static>>,
+) -> (Identity<'static>, Finding<'static>) {
+    let fact = fact.concat();
+    let finding = Finding { path, fact, fixes };
+    (Identity::value(identity.concat()), finding)
 }
 
 /// Remove the value of the nodeSelector.

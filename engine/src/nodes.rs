@@ -29,8 +29,6 @@ pub(crate) struct Nodes<'a> {
     counted: OnceCell<Result<Vec<Census>, NodesError>>,
     /// Whether a rule needed the nodes for a placement that is too long.
     lacked_by_length: Cell<bool>,
-    /// Whether the nodes are no longer read.
-    is_closed: Cell<bool>,
     /// Whether a rule needed the nodes to decide.
     is_needed: Cell<bool>,
 }
@@ -52,7 +50,6 @@ impl<'a> Nodes<'a> {
             placements: placements.filter(|it| !it.is_too_long()).collect(),
             counted: OnceCell::new(),
             lacked_by_length: Cell::new(false),
-            is_closed: Cell::new(false),
             is_needed: Cell::new(false),
         }
     }
@@ -62,29 +59,17 @@ impl<'a> Nodes<'a> {
         self.placements.iter().position(|known| *known == placement)
     }
 
-    /// The nodes for a placement, which are listed if this did not happen before. `None` if they cannot be read, or
-    /// if the placement is too long.
-    pub(crate) fn read(&self, slot: Slot) -> Option<&Census> {
-        if !self.is_closed.get() {
-            self.is_needed.set(true);
-            if slot.is_none() {
-                self.lacked_by_length.set(true);
-            }
+    /// Notes that a rule needs the nodes for a placement to decide.
+    pub(crate) fn need(&self, slot: Slot) {
+        self.is_needed.set(true);
+        if slot.is_none() {
+            self.lacked_by_length.set(true);
         }
-        self.try_read(slot)
     }
 
-    /// The same for something that is only a warning: it does not matter if the nodes cannot be read.
-    pub(crate) fn try_read(&self, slot: Slot) -> Option<&Census> {
-        if !self.is_closed.get() && slot.is_some() {
-            self.counted.get_or_init(|| self.count());
-        }
-        self.peek(slot)
-    }
-
-    /// Reads the nodes before a rule asks for them, and says why they cannot be read.
-    pub(crate) fn read_at_once(&self) -> Option<&NodesError> {
-        self.counted.get_or_init(|| self.count()).as_ref().err()
+    /// Lists the nodes if this did not happen before.
+    pub(crate) fn list(&self) {
+        self.counted.get_or_init(|| self.count());
     }
 
     /// Whether a rule needed the nodes to decide.
@@ -92,22 +77,12 @@ impl<'a> Nodes<'a> {
         self.is_needed.get()
     }
 
-    /// From now on, the nodes are only available if they were read before.
-    pub(crate) fn close(&self) {
-        self.is_closed.set(true);
-    }
-
-    /// The nodes can be read again, for the judgement of a repaired object.
-    pub(crate) fn open(&self) {
-        self.is_closed.set(false);
-    }
-
     /// The nodes for a placement, if they were listed before.
     pub(crate) fn peek(&self, slot: Slot) -> Option<&Census> {
         self.counted.get()?.as_ref().ok()?.get(slot?)
     }
 
-    /// Why the nodes cannot be read, if a rule asked for them.
+    /// Why the nodes cannot be read, if they were listed.
     pub(crate) fn error(&self) -> Option<&NodesError> {
         self.counted.get()?.as_ref().err()
     }

@@ -14,18 +14,17 @@ use std::cell::{Cell, OnceCell};
 use self::consequences::Consequences;
 pub(crate) use self::import::set_import;
 
-use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
+use crate::checks::Checks;
 use crate::facts::Facts;
 use crate::fix::Fix;
 use crate::remedy::Remedy;
-use crate::settings::Settings;
 
 /// The object whose findings are to be resolved.
 pub(crate) struct Remedies<'r, 'a> {
     facts: &'r Facts<'a>,
     /// The object as it was sent.
     object: Json<'r>,
-    settings: &'r Settings,
+    checks: Checks<'r>,
     /// The remedy that enables the import. It is cached because several rules propose it, and it needs a second judgement.
     enable_import: OnceCell<Remedy>,
     /// Whether another finding needs the import.
@@ -35,21 +34,20 @@ pub(crate) struct Remedies<'r, 'a> {
 }
 
 impl<'r, 'a> Remedies<'r, 'a> {
-    /// `rules` are those with a finding.
+    /// `lacks_import` is whether a rule that the import resolves has a finding.
     pub(crate) fn new(
         facts: &'r Facts<'a>,
         object: Json<'r>,
-        settings: &'r Settings,
-        rules: &[&str],
+        checks: Checks<'r>,
+        lacks_import: bool,
     ) -> Self {
         let census = facts.census_if_read();
-        let is_import_disabled = rules.contains(&MULTI_ARCH_IMPORT_DISABLED.id);
         Self {
             facts,
             object,
-            settings,
+            checks,
             enable_import: OnceCell::new(),
-            needs_import: is_import_disabled && census.is_some_and(knows_all),
+            needs_import: lacks_import && census.is_some_and(knows_all),
             judged_last: Cell::new(None),
         }
     }
@@ -59,17 +57,9 @@ impl<'r, 'a> Remedies<'r, 'a> {
         let (mut remedies, mut last) = (Vec::new(), Vec::new());
         for fix in fixes {
             match fix {
-                Fix::Advice(text) => remedies.push(Remedy::advice(text.clone())),
-                Fix::Command { advice, command } => {
-                    remedies
-                        .push(Remedy::advice(advice.clone()).with_command(Some(command.clone())));
+                Fix::Advice(_) | Fix::Command { .. } | Fix::Edits { .. } => {
+                    remedies.extend(as_proposed(fix));
                 }
-                Fix::Edits {
-                    summary,
-                    edits,
-                    complete,
-                } => remedies
-                    .push(Remedy::edits(summary.clone(), edits.clone()).complete_if(*complete)),
                 Fix::EnableImport => {
                     let remedy = self.enable_import(true);
                     // What only a person can prepare comes after what can be applied.
@@ -101,4 +91,20 @@ impl<'r, 'a> Remedies<'r, 'a> {
         remedies.append(&mut last);
         remedies
     }
+}
+
+/// The remedy of a fix in which nothing has to be worked out.
+pub(crate) fn as_proposed(fix: &Fix<'_>) -> Option<Remedy> {
+    Some(match fix {
+        Fix::Advice(text) => Remedy::advice(text.clone()),
+        Fix::Command { advice, command } => {
+            Remedy::advice(advice.clone()).with_command(Some(command.clone()))
+        }
+        Fix::Edits {
+            summary,
+            edits,
+            complete,
+        } => Remedy::edits(summary.clone(), edits.clone()).complete_if(*complete),
+        _ => return None,
+    })
 }

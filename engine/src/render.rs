@@ -18,7 +18,6 @@ use operators::hco::node::Census;
 use operators::kubevirt::default_architecture::default_architecture;
 use operators::ssp::architecture::is_known;
 
-use crate::catalogue::{NODES_UNREADABLE, VM_CONTEXT_UNREADABLE};
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
 use crate::finding::{Outcome, Shown};
@@ -188,11 +187,9 @@ pub(crate) fn with_findings(
 ) -> Report {
     let denies = |checked: &&CheckedRule<'_>| checked.found.count(Outcome::Deny) > 0;
     let denying: Vec<_> = checked.iter().filter(denies).collect();
-    let is_unable =
-        |rule: &Rule| [NODES_UNREADABLE.id, VM_CONTEXT_UNREADABLE.id].contains(&rule.id);
     let code = match denying.as_slice() {
         [] => None,
-        [checked] if is_unable(checked.rule) => Some(INTERNAL_ERROR),
+        [checked] if checked.rule.is_about_the_policy => Some(INTERNAL_ERROR),
         _ => Some(FORBIDDEN),
     };
     let mut done = Vec::new();

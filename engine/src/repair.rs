@@ -1,4 +1,4 @@
-//! Repairs at admission: the remedies that the settings name, applied to the object that was sent.
+//! RepairKind at admission: the remedies that the settings name, applied to the object that was sent.
 
 use kubernetes::sorted::Set;
 
@@ -15,7 +15,7 @@ use crate::finding::Outcome;
 use crate::remedies::set_import;
 use crate::remedy::Repair;
 use crate::report::Report;
-use crate::rule::{Repairs, Rule};
+use crate::rule::{RepairKind, Rule};
 use crate::settings::Settings;
 
 /// A repair of one finding.
@@ -131,7 +131,7 @@ fn untouchable<'a>(
     }
     for checked in checked
         .iter()
-        .filter(|it| it.rule.repairs == Repairs::Normalise)
+        .filter(|it| it.rule.repairs == RepairKind::Normalise)
     {
         let is_repaired = settings.repair(checked.rule).is_some();
         let templates = checked.found.templates.iter();
@@ -187,7 +187,7 @@ fn obstacle(
     ))
 }
 
-/// Repairs an object until nothing is left to repair: the report about it, `None` if there is nothing to repair, and
+/// RepairKind an object until nothing is left to repair: the report about it, `None` if there is nothing to repair, and
 /// a sentence if the object remains as it was sent.
 pub(crate) fn repair(
     object: Json<'_>,

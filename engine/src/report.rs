@@ -3,7 +3,7 @@
 
 use kubernetes::sorted::Map;
 
-use kubernetes::edit::Operation;
+use kubernetes::edit::PatchOperation;
 use operators::hco::import::Import;
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub struct Report {
     /// The architectures on which VMs boot from each golden image, those of the spec first; `None` if no nodes were
     /// read, if there are no golden images, or if they are not requested.
     pub templates: Option<Vec<TemplateReport>>,
-    /// What the operators behind HCO will make of the object; `None` if no nodes were read, if HCO or SSP refuses the
+    /// What the operators behind HCO will make of the object; `None` if no nodes were read, if HCO or SSP rejects the
     /// object, if there are no golden images, or if the report is not requested.
     pub forecast: Option<ForecastReport>,
     /// The same for the object before the update.
@@ -236,7 +236,7 @@ pub struct RemedyReport {
     pub complete: bool,
     /// A JSON Patch of the object in the version that was sent. The patches of the recommended remedies can be applied
     /// together, in the order of the findings.
-    pub patch: Vec<Operation>,
+    pub patch: Vec<PatchOperation>,
     /// A command to paste.
     pub command: Option<String>,
 }

@@ -65,7 +65,7 @@ pub enum Reads {
 
 /// How a finding of a rule can be repaired at admission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repairs {
+pub enum RepairKind {
     /// Not at all.
     None,
     /// Enable the import, or place the workloads on one architecture.
@@ -104,8 +104,10 @@ pub struct Rule {
     pub is_about_golden_images: bool,
     /// Whether its fix depends on the images. If a rule without this property denies a request, no image is looked up.
     pub is_fixed_by_images: bool,
+    /// Whether it says that the policy cannot judge: if it alone denies a request, the answer is an error of the server.
+    pub is_about_the_policy: bool,
     /// How its findings can be repaired at admission.
-    pub repairs: Repairs,
+    pub repairs: RepairKind,
 }
 
 impl Rule {
@@ -120,7 +122,8 @@ impl Rule {
             reads: Reads::Object,
             is_about_golden_images: false,
             is_fixed_by_images: false,
-            repairs: Repairs::None,
+            is_about_the_policy: false,
+            repairs: RepairKind::None,
         }
     }
 
@@ -148,6 +151,14 @@ impl Rule {
         }
     }
 
+    /// The same rule, which says that the policy cannot judge. Updates never carry its findings over.
+    pub(crate) const fn about_the_policy(self) -> Self {
+        Self {
+            is_about_the_policy: true,
+            ..self.exempt_from_ratchet()
+        }
+    }
+
     /// The same rule, silent where HCO deploys no golden images.
     pub(crate) const fn about_golden_images(self) -> Self {
         Self {
@@ -170,7 +181,7 @@ impl Rule {
     }
 
     /// The same rule, with a repair.
-    pub(crate) const fn repaired_by(self, repairs: Repairs) -> Self {
+    pub(crate) const fn repaired_by(self, repairs: RepairKind) -> Self {
         Self { repairs, ..self }
     }
 }
@@ -187,10 +198,14 @@ mod tests {
     fn each_method_says_one_thing_about_a_rule() {
         let object = Rule::about_object("o", Level::Deny);
         let read = (object.subject, object.ratchet, object.reads, object.repairs);
-        let none = Repairs::None;
+        let none = RepairKind::None;
         let (of_object, applies) = (Subject::Object, Ratchet::Applies);
         assert_eq!(read, (of_object, applies, Reads::Object, none));
         assert!(!object.is_about_golden_images && !object.is_fixed_by_images);
+        assert!(!object.is_about_the_policy);
+        let policy = Rule::about_object("p", Level::Deny).about_the_policy();
+        assert!(policy.is_about_the_policy);
+        assert_eq!(policy.ratchet, Ratchet::Exempt);
 
         assert_eq!(object.kind, ObjectKind::HyperConverged);
         let machine = Rule::about_virtual_machines("m", Level::Warn);
@@ -207,7 +222,7 @@ mod tests {
         assert!(template.is_fixed_by_images);
         let template = template.reading(Reads::Images);
         assert_eq!(template.reads, Reads::Images);
-        let template = template.repaired_by(Repairs::Normalise);
-        assert_eq!(template.repairs, Repairs::Normalise);
+        let template = template.repaired_by(RepairKind::Normalise);
+        assert_eq!(template.repairs, RepairKind::Normalise);
     }
 }

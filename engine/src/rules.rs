@@ -1,8 +1,9 @@
 //! The checks of the rules, each in a file of its own beside its page. CONTRIBUTING.md explains how to add one.
 
 use crate::catalogue;
-use crate::finding::Check;
-use crate::machine::MachineCheck;
+use crate::facts::Facts;
+use crate::finding::{Finding, Findings, Identity};
+use crate::machine::Machine;
 use crate::rule::Rule;
 
 mod architectures_ignored;
@@ -38,6 +39,12 @@ mod vm_architecture_unavailable;
 mod vm_context_unreadable;
 mod vm_disk_architecture_differs;
 mod vm_placement_contradicts;
+
+/// The check of a rule about HyperConverged: it adds a finding for each problem in an object.
+pub(crate) type Check = for<'a> fn(&Facts<'a>, &mut Findings<'a, '_>);
+
+/// The check of a rule about VirtualMachines, which has one finding at most.
+pub(crate) type MachineCheck = fn(&Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)>;
 
 /// The rules about HyperConverged and their checks, in the order of the catalogue.
 pub(crate) static CHECKS: &[(&Rule, Check)] = &[

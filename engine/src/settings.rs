@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     /// Levels for the templates whose names begin with a prefix.
     prefixes: Prefixes,
     pub(crate) updates: Updates,
-    pub(crate) images: Images,
+    pub(crate) images: ImageChecks,
     /// The hosts at which images are looked up, in lower case; all hosts if absent.
     registries: Option<Vec<String>>,
     /// What is repaired at admission, by rule ID.
@@ -75,7 +75,7 @@ pub(crate) enum Updates {
 
 /// Which images are looked up in their registries.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Images {
+pub(crate) enum ImageChecks {
     /// No images.
     #[default]
     Ignore,
@@ -123,7 +123,7 @@ impl Settings {
 
     /// Whether images are looked up.
     pub(crate) fn wants_images(&self) -> bool {
-        self.images != Images::Ignore
+        self.images != ImageChecks::Ignore
     }
 
     /// How the findings of a rule are repaired at admission.
@@ -172,7 +172,7 @@ impl Settings {
     /// A repair for an ignored rule has no effect, and without look-ups the architectures of images are unknown.
     fn check_repairs(&self, reader: &mut Reader) {
         for (id, repair) in &self.repairs {
-            if *repair == Repair::FromImage && self.images == Images::Ignore {
+            if *repair == Repair::FromImage && self.images == ImageChecks::Ignore {
                 reader.problem(
                     &format!("repair.{id}"),
                     "`from-image` needs `images: verify` or `images: verify-all`",
@@ -226,9 +226,9 @@ impl Settings {
             }
             "images" => {
                 let images = [
-                    ("ignore", Images::Ignore),
-                    ("verify", Images::Verify),
-                    ("verify-all", Images::VerifyAll),
+                    ("ignore", ImageChecks::Ignore),
+                    ("verify", ImageChecks::Verify),
+                    ("verify-all", ImageChecks::VerifyAll),
                 ];
                 self.images = reader.one_of(key, field, &images).unwrap_or_default();
             }
@@ -308,7 +308,7 @@ mod tests {
                 ("image-unreadable", Level::Deny)
             ])
         );
-        assert_eq!(settings.images, Images::Verify);
+        assert_eq!(settings.images, ImageChecks::Verify);
         assert!(settings.allows("quay.io") && !settings.allows("docker.io"));
         assert_eq!(settings.service_account.unwrap().name, "policy-server");
         assert_eq!(settings.common_templates.unwrap().len(), 1);
@@ -480,13 +480,13 @@ mod tests {
             .filter(|rule| rule.subject == Subject::Template);
         let rules: Vec<&Rule> = rules.copied().collect();
         // Each prefix sets the level of another rule, and of the first one.
-        let levels = |place: usize| {
-            let level = ["deny", "warn", "ignore"][place % 3];
-            let other = rules[1 + place % (rules.len() - 1)].id;
+        let levels = |index: usize| {
+            let level = ["deny", "warn", "ignore"][index % 3];
+            let other = rules[1 + index % (rules.len() - 1)].id;
             format!(r#"{{"{}":"{level}","{other}":"{level}"}}"#, rules[0].id)
         };
         let members = prefixes.iter().enumerate();
-        let members = members.map(|(place, prefix)| format!(r#""{prefix}*":{}"#, levels(place)));
+        let members = members.map(|(index, prefix)| format!(r#""{prefix}*":{}"#, levels(index)));
         let members: Vec<String> = members.collect();
         let settings = parse(&format!(r#"{{"templates":{{{}}}}}"#, members.join(","))).unwrap();
         for name in [
@@ -495,13 +495,14 @@ mod tests {
         ] {
             for (number, rule) in rules.iter().enumerate() {
                 let of_rule =
-                    |place: &usize| number == 0 || 1 + place % (rules.len() - 1) == number;
-                let places = (0..prefixes.len()).filter(|place| name.starts_with(prefixes[*place]));
-                let longest = places
+                    |index: &usize| number == 0 || 1 + index % (rules.len() - 1) == number;
+                let indexes =
+                    (0..prefixes.len()).filter(|index| name.starts_with(prefixes[*index]));
+                let longest = indexes
                     .filter(of_rule)
-                    .max_by_key(|place| prefixes[*place].len());
-                let wanted = longest.map_or(rule.level, |place| {
-                    [Level::Deny, Level::Warn, Level::Ignore][place % 3]
+                    .max_by_key(|index| prefixes[*index].len());
+                let wanted = longest.map_or(rule.level, |index| {
+                    [Level::Deny, Level::Warn, Level::Ignore][index % 3]
                 });
                 assert_eq!(
                     settings.level(rule, Some(name)),

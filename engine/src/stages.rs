@@ -3,33 +3,30 @@
 
 use kubernetes::json::Json;
 use kubernetes::sorted::Map;
-use operators::forecast::{self, Changes, Objects, Refused, State};
+use operators::forecast::{self, Changes, Objects, Rejected, State};
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::import::Import;
 use operators::hco::node::Census;
 use operators::hco::template::Template;
 use operators::ssp::architecture::Architecture;
 
-use crate::catalogue::MULTI_ARCH_IMPORT_DISABLED;
 use crate::checked_rule::CheckedRule;
+use crate::checks::Checks;
 use crate::facts::{Facts, Prediction};
-use crate::finding::{Findings, Identities, Outcome};
+use crate::finding::Outcome;
 use crate::fix::Fix;
-use crate::images::{Images, Registries};
+use crate::images::{AnswerCache, Images};
 use crate::look_up;
 use crate::remedies::Remedies;
 use crate::remedy::Remedy;
-use crate::rule::{Level, Reads, Rule, Subject};
-use crate::rules::CHECKS;
-use crate::settings::{Settings, Updates};
+use crate::rule::{Level, Reads, RepairKind, Rule, Subject};
+use crate::settings::Updates;
 
 /// What a judgement needs beside the facts.
 #[derive(Clone, Copy)]
 pub(crate) struct Policy<'p> {
-    pub(crate) settings: &'p Settings,
-    /// Whether HCO deploys golden images, about which most rules are.
-    pub(crate) has_golden_images: bool,
-    pub(crate) registries: &'p Registries<'p>,
+    pub(crate) checks: Checks<'p>,
+    pub(crate) answers: &'p AnswerCache<'p>,
     /// Whether the nodes are read although no rule needs them.
     pub(crate) is_complete: bool,
     /// The objects of the cluster before, in the place of their forecast; `None` if nothing but the objects of the request is
@@ -46,7 +43,7 @@ pub(crate) fn run<R>(
     policy: Policy<'_>,
     then: impl FnOnce(&Facts<'_>, &[CheckedRule<'_>]) -> R,
 ) -> R {
-    let settings = policy.settings;
+    let settings = policy.checks.settings;
     let mut stages = Stages {
         policy,
         checked: Map::new(),
@@ -61,10 +58,9 @@ pub(crate) fn run<R>(
             facts.census();
         }
     }
-    let has_golden_images = policy.has_golden_images;
     let outlook = Outlook::new(facts, policy);
     let despite_hco = match &outlook.before {
-        Some(Err(Refused::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
+        Some(Err(Rejected::ByHco)) => facts.old.and_then(Facts::predict_despite_hco),
         _ => None,
     };
     let compared = despite_hco.as_ref().or(outlook.before.as_ref());
@@ -75,7 +71,7 @@ pub(crate) fn run<R>(
     let mut facts = outlook.add_to(facts, old.as_ref());
     stages.check(&facts, Reads::Forecast);
 
-    let wants_images = has_golden_images && settings.wants_images();
+    let wants_images = policy.checks.has_golden_images && settings.wants_images();
     if wants_images {
         facts.images = Images::Skipped;
     }
@@ -89,13 +85,17 @@ pub(crate) fn run<R>(
         stages.check(&facts, Reads::NodesOfOthers);
     }
     let is_wanted = is_wanted && !stages.is_denied_anyway() && facts.census_if_read().is_some();
-    let lookups = is_wanted.then(|| look_up::look_up(&facts, settings, policy.registries));
+    let lookups = is_wanted.then(|| look_up::look_up(&facts, settings, policy.answers));
     let images = lookups.as_ref().map_or(facts.images, Images::LookedUp);
     let facts = Facts { images, ..facts };
     stages.check(&facts, Reads::Images);
-    // What follows is about words. The nodes are never read for words alone.
-    facts.nodes.close();
-    let checked = stages.finish(&facts, object);
+    // What follows is about words.
+    let old = facts.old.map(Facts::without_reading_nodes);
+    let words = Facts {
+        old: old.as_ref(),
+        ..facts.without_reading_nodes()
+    };
+    let checked = stages.finish(&words, object);
     let facts = Facts {
         old: old_really.as_ref(),
         ..facts
@@ -104,7 +104,6 @@ pub(crate) fn run<R>(
         return then(&facts, &checked);
     }
     // A report contains the forecast, even if no rule needed the nodes.
-    facts.nodes.open();
     facts.try_census();
     let outlook = Outlook::new(&facts, policy);
     let old = facts
@@ -126,7 +125,7 @@ struct Outlook<'a> {
 
 impl<'a> Outlook<'a> {
     fn new(facts: &Facts<'a>, policy: Policy<'_>) -> Self {
-        let has_golden_images = policy.has_golden_images;
+        let has_golden_images = policy.checks.has_golden_images;
         let old = facts.old.filter(|_| has_golden_images);
         let mut outlook = Self {
             before: old.and_then(Facts::predict),
@@ -136,7 +135,7 @@ impl<'a> Outlook<'a> {
         };
         let before = match (outlook.before_really(), policy.objects) {
             (Some(Ok(before)), _) => Some(State::of(before)),
-            // The operators made nothing of an object that is refused, or is not there.
+            // The operators made nothing of an object that is rejected, or is not there.
             (Some(Err(_)), Some(_)) => Some(State::default()),
             (None, Some(_)) if facts.old.is_none() => Some(State::default()),
             _ => None,
@@ -172,22 +171,12 @@ struct Stages<'a, 'p> {
 impl<'a> Stages<'a, '_> {
     /// Checks the rules that read this.
     fn check(&mut self, facts: &Facts<'a>, reads: Reads) {
-        for (place, (rule, check)) in CHECKS.iter().enumerate() {
-            let is_asked = self.policy.has_golden_images || !rule.is_about_golden_images;
-            if rule.reads == reads && is_asked {
-                let checked = CheckedRule {
-                    rule,
-                    found: Findings::of(rule, *check, facts, self.policy.settings),
-                    remedies: Vec::new(),
-                };
-                self.checked.insert(place, checked);
-            }
-        }
+        self.checked.extend(self.policy.checks.run(facts, reads));
     }
 
     /// Whether a rule needs the forecast: it has something to say about a golden image.
     fn wants_forecast(&self, facts: &Facts<'_>) -> bool {
-        let settings = self.policy.settings;
+        let checks = self.policy.checks;
         // With the import off, the rules are silent about the templates that HCO adds by itself.
         let is_judged =
             |image: &&GoldenImage<'_>| image.template.is_some() || facts.import == Import::Enabled;
@@ -196,12 +185,11 @@ impl<'a> Stages<'a, '_> {
             // See `wants_changes`.
             Subject::Object => false,
             Subject::Template => {
-                images().any(|image| settings.level(rule, Some(image.name)) != Level::Ignore)
+                images().any(|image| checks.settings.level(rule, Some(image.name)) != Level::Ignore)
             }
         };
-        let mut rules = CHECKS.iter().map(|(rule, _)| rule);
-        self.policy.has_golden_images
-            && rules.any(|rule| rule.reads == Reads::Forecast && wants(rule))
+        let mut rules = checks.rules();
+        rules.any(|rule| rule.reads == Reads::Forecast && wants(rule))
     }
 
     /// Whether a rule that reads the forecast would deny the object on nodes of all architectures, whichever of them is the
@@ -220,12 +208,9 @@ impl<'a> Stages<'a, '_> {
                 old: old.as_ref(),
                 ..facts.with_forecast(after.as_ref())
             };
-            let mut rules = CHECKS
-                .iter()
-                .filter(|(rule, _)| rule.reads == Reads::Forecast);
-            rules.any(|(rule, check)| {
-                Identities::denials(rule, *check, &facts, self.policy.settings).is_any()
-            })
+            let checks = self.policy.checks;
+            let mut denials = checks.denials(&facts, |rule| rule.reads == Reads::Forecast);
+            denials.any(|(_, denials)| denials.is_any())
         })
     }
 
@@ -234,14 +219,12 @@ impl<'a> Stages<'a, '_> {
     fn wants_changes(&self, facts: &Facts<'_>, levels: &[Level]) -> bool {
         let has_images =
             |old: &Facts<'_>| !(facts.golden_images.is_empty() && old.golden_images.is_empty());
-        let settings = self.policy.settings;
-        let mut rules = CHECKS.iter().map(|(rule, _)| rule);
-        self.policy.has_golden_images
-            && facts.old.is_some_and(has_images)
-            && rules.any(|rule| {
+        let checks = self.policy.checks;
+        facts.old.is_some_and(has_images)
+            && checks.rules().any(|rule| {
                 rule.reads == Reads::Forecast
                     && rule.subject == Subject::Object
-                    && settings.has_level(rule, levels)
+                    && checks.settings.has_level(rule, levels)
             })
     }
 
@@ -256,22 +239,22 @@ impl<'a> Stages<'a, '_> {
         if facts.import == Import::Enabled {
             return true;
         }
-        let ratchet = self.policy.settings.updates == Updates::Ratchet;
+        let ratchet = self.policy.checks.settings.updates == Updates::Ratchet;
         let old = facts.old.filter(|_| ratchet);
         let is_existing = old.is_some_and(|old| old.import == Import::Disabled);
+        self.lacks_import() && !is_existing
+    }
+
+    /// Whether a rule that the import resolves has a finding.
+    fn lacks_import(&self) -> bool {
         let mut checked = self.checked.values();
-        let is_disabled = checked.any(|checked| {
-            checked.rule.id == MULTI_ARCH_IMPORT_DISABLED.id && !checked.found.shown.is_empty()
-        });
-        is_disabled && !is_existing
+        checked.any(|it| it.rule.repairs == RepairKind::Import && !it.found.shown.is_empty())
     }
 
     /// Works out the remedies of the findings that are shown.
     fn finish(self, facts: &Facts<'_>, object: Json<'_>) -> Vec<CheckedRule<'a>> {
+        let worked_out = Remedies::new(facts, object, self.policy.checks, self.lacks_import());
         let mut checked: Vec<_> = self.checked.into_values().collect();
-        let found = checked.iter().filter(|it| !it.found.shown.is_empty());
-        let found: Vec<&str> = found.map(|checked| checked.rule.id).collect();
-        let worked_out = Remedies::new(facts, object, self.policy.settings, &found);
         for checked in &mut checked {
             // An annotation can have thousands of entries, which have one remedy.
             let mut last: Option<(&Template<'_>, Vec<Remedy>)> = None;

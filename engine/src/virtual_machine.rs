@@ -4,16 +4,14 @@ use kubernetes::json::{Field, Json};
 use kubernetes::request::{Operation, Request};
 use operators::kubevirt::virtual_machine::{Reason, VirtualMachine};
 
-use crate::checked_rule::CheckedRule;
+use crate::checks;
 use crate::cluster::Cluster;
 use crate::context::Context;
-use crate::finding::{Found, Outcome};
-use crate::machine::{Machine, MachineFinding};
+use crate::machine::Machine;
+use crate::remedies;
 use crate::render::{self, ObjectName};
 use crate::report::{Report, VirtualMachineReport};
-use crate::rule::{Level, Ratchet, Rule};
-use crate::rules::MACHINE_CHECKS;
-use crate::settings::{Settings, Updates};
+use crate::settings::Settings;
 
 /// Judges a VirtualMachine. An update that changes nothing that is judged is accepted without a call to the host.
 pub(crate) fn judge(request: &Request<'_>, settings: &Field<'_>, cluster: &dyn Cluster) -> Report {
@@ -73,41 +71,17 @@ fn judge_read(
     if old.as_ref().is_some_and(is_same) {
         return Report::accepted();
     }
-    let mut judged = Vec::new();
-    for (rule, check) in MACHINE_CHECKS {
-        let level = match settings.level(rule, None) {
-            Level::Deny => Outcome::Deny,
-            Level::Warn => Outcome::Warn,
-            Level::Ignore => continue,
-        };
-        let Some(MachineFinding {
-            identity,
-            finding,
-            remedies,
-        }) = check(&new)
-        else {
-            continue;
-        };
-        let old = old.as_ref().filter(|_| carries(rule, settings));
-        let existing = old.and_then(check);
-        let is_existing = existing.is_some_and(|existing| existing.identity == identity);
-        let outcome = if is_existing { Outcome::Carried } else { level };
-        judged.push(CheckedRule {
-            rule,
-            found: Found::one(outcome, finding),
-            remedies: vec![remedies],
-        });
+    let mut checked = checks::run_on_machine(&new, old.as_ref(), settings);
+    for checked in &mut checked {
+        let shown = checked.found.shown.iter();
+        let worked_out = |fixes: &[_]| fixes.iter().filter_map(remedies::as_proposed).collect();
+        checked.remedies = shown.map(|it| worked_out(&it.finding.fixes)).collect();
     }
     let report = Report {
         virtual_machine: Some(report(&new)),
         ..Report::accepted()
     };
-    render::with_findings(report, name, settings, &judged, &[], None)
-}
-
-/// Whether an update carries the findings of a rule over.
-fn carries(rule: &Rule, settings: &Settings) -> bool {
-    rule.ratchet == Ratchet::Applies && settings.updates == Updates::Ratchet
+    render::with_findings(report, name, settings, &checked, &[], None)
 }
 
 fn report(machine: &Machine<'_>) -> VirtualMachineReport {

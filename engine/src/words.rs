@@ -3,7 +3,7 @@
 use kubernetes::sorted::Set;
 
 use kubernetes::text::{self, escape, quote};
-use operators::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Refusal};
+use operators::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Rejection};
 use operators::cdi::data_source;
 use operators::cdi::image::{MOST_ARCHITECTURES, Unimportable, Unknown};
 use operators::ssp::data_sources::Key;
@@ -40,76 +40,78 @@ pub fn why_unimportable(why: Unimportable) -> &'static str {
 }
 
 /// Why the API server or CDI's webhook rejects a DataImportCron.
-pub(crate) fn refusal(refusal: &Refusal) -> String {
-    match refusal {
-        Refusal::NameMissing => "it has no name".to_owned(),
-        Refusal::NameInvalid => "its name is not a DNS-1123 subdomain".to_owned(),
-        Refusal::NameTooLongForObject => "its name has more than 253 characters".to_owned(),
-        Refusal::NameTooLong => format!("its name has more than {NAME_MAX} characters"),
-        Refusal::NamespaceInvalid => "its namespace is not a DNS-1123 label".to_owned(),
-        Refusal::DataSourceLabelTooLong | Refusal::ManagedDataSourceTooLong => {
+pub(crate) fn rejection(rejection: &Rejection) -> String {
+    match rejection {
+        Rejection::NameMissing => "it has no name".to_owned(),
+        Rejection::NameInvalid => "its name is not a DNS-1123 subdomain".to_owned(),
+        Rejection::NameTooLongForObject => "its name has more than 253 characters".to_owned(),
+        Rejection::NameTooLong => format!("its name has more than {NAME_MAX} characters"),
+        Rejection::NamespaceInvalid => "its namespace is not a DNS-1123 label".to_owned(),
+        Rejection::DataSourceLabelTooLong | Rejection::ManagedDataSourceTooLong => {
             format!("managedDataSource has more than {NAME_MAX} characters")
         }
-        Refusal::DataSourceLabelInvalid => {
+        Rejection::DataSourceLabelInvalid => {
             "managedDataSource is not a valid value of a label".to_owned()
         }
-        Refusal::LabelInvalid(key) => format!("the label {} is not valid", quote(key)),
-        Refusal::AnnotationInvalid(key) => format!("the annotation {} is not valid", quote(key)),
-        Refusal::AnnotationsTooLong => "the annotations have more than 256 KiB".to_owned(),
-        Refusal::SourceMissing => "the source is neither a registry nor a PVC".to_owned(),
-        Refusal::FieldUnsettable(field) => format!("the field {field} must not be set"),
-        Refusal::StorageMissing => "it has neither storage nor pvc".to_owned(),
-        Refusal::StorageDuplicate => "it has both storage and pvc".to_owned(),
-        Refusal::SizeNotPositive => "the storage size is not positive".to_owned(),
-        Refusal::SizeTooSmall => "the storage size is less than 1Mi".to_owned(),
-        Refusal::SizeInvalid => "the storage size is not a quantity".to_owned(),
-        Refusal::SizeMissing => "the storage size is missing".to_owned(),
-        Refusal::StorageClassTooLong => {
+        Rejection::LabelInvalid(key) => format!("the label {} is not valid", quote(key)),
+        Rejection::AnnotationInvalid(key) => format!("the annotation {} is not valid", quote(key)),
+        Rejection::AnnotationsTooLong => "the annotations have more than 256 KiB".to_owned(),
+        Rejection::SourceMissing => "the source is neither a registry nor a PVC".to_owned(),
+        Rejection::FieldUnsettable(field) => format!("the field {field} must not be set"),
+        Rejection::StorageMissing => "it has neither storage nor pvc".to_owned(),
+        Rejection::StorageDuplicate => "it has both storage and pvc".to_owned(),
+        Rejection::SizeNotPositive => "the storage size is not positive".to_owned(),
+        Rejection::SizeTooSmall => "the storage size is less than 1Mi".to_owned(),
+        Rejection::SizeInvalid => "the storage size is not a quantity".to_owned(),
+        Rejection::SizeMissing => "the storage size is missing".to_owned(),
+        Rejection::StorageClassTooLong => {
             "the name of the storage class has more than 253 characters".to_owned()
         }
-        Refusal::AccessModeMissing => "pvc has no access mode".to_owned(),
-        Refusal::AccessModesMultiple => "pvc has more than one access mode".to_owned(),
-        Refusal::AccessModeUnknown(mode) => format!("the access mode {} is unknown", quote(mode)),
-        Refusal::ExternallyPopulated => {
+        Rejection::AccessModeMissing => "pvc has no access mode".to_owned(),
+        Rejection::AccessModesMultiple => "pvc has more than one access mode".to_owned(),
+        Rejection::AccessModeUnknown(mode) => format!("the access mode {} is unknown", quote(mode)),
+        Rejection::ExternallyPopulated => {
             "the volume has a data source of its own besides the source".to_owned()
         }
-        Refusal::SourcesMultiple => "it has more than one source".to_owned(),
-        Refusal::UrlOrImageStream => {
+        Rejection::SourcesMultiple => "it has more than one source".to_owned(),
+        Rejection::UrlOrImageStream => {
             "the registry must have either a URL or an image stream".to_owned()
         }
-        Refusal::UrlInvalid(url) => format!("the URL {} is not valid", quote(url)),
-        Refusal::UrlScheme(scheme) if scheme.is_empty() => {
+        Rejection::UrlInvalid(url) => format!("the URL {} is not valid", quote(url)),
+        Rejection::UrlScheme(scheme) if scheme.is_empty() => {
             "the URL has no scheme, such as docker://".to_owned()
         }
-        Refusal::UrlScheme(scheme) => format!(
+        Rejection::UrlScheme(scheme) => format!(
             "the scheme {} of the URL is not docker or oci-archive",
             quote(scheme)
         ),
-        Refusal::PullMethodUnknown(method) => {
+        Rejection::PullMethodUnknown(method) => {
             format!("the pull method {} is neither pod nor node", quote(method))
         }
-        Refusal::ImageStreamEmpty => "the name of the image stream is empty".to_owned(),
-        Refusal::ImageStreamWithoutNode => "an image stream needs the pull method node".to_owned(),
-        Refusal::PvcIncomplete => "the PVC source has no name or no namespace".to_owned(),
-        Refusal::ScheduleInvalid => "the schedule is not a valid cron expression".to_owned(),
-        Refusal::ImportsToKeepNegative => "importsToKeep is negative".to_owned(),
-        Refusal::GarbageCollectUnknown(value) => {
+        Rejection::ImageStreamEmpty => "the name of the image stream is empty".to_owned(),
+        Rejection::ImageStreamWithoutNode => {
+            "an image stream needs the pull method node".to_owned()
+        }
+        Rejection::PvcIncomplete => "the PVC source has no name or no namespace".to_owned(),
+        Rejection::ScheduleInvalid => "the schedule is not a valid cron expression".to_owned(),
+        Rejection::ImportsToKeepNegative => "importsToKeep is negative".to_owned(),
+        Rejection::GarbageCollectUnknown(value) => {
             format!("garbageCollect is {}, not Never or Outdated", quote(value))
         }
-        Refusal::ManagedDataSourceMissing => "managedDataSource is missing".to_owned(),
+        Rejection::ManagedDataSourceMissing => "managedDataSource is missing".to_owned(),
     }
 }
 
 /// Why the API server rejects a DataSource.
-pub(crate) fn data_source_refusal(refusal: data_source::Refusal) -> &'static str {
-    match refusal {
-        data_source::Refusal::NameMissing => "managedDataSource is missing",
-        data_source::Refusal::NameInvalid => "managedDataSource is not a DNS-1123 subdomain",
-        data_source::Refusal::NameTooLong => "managedDataSource has more than 253 characters",
-        data_source::Refusal::CronLabelTooLong => {
+pub(crate) fn data_source_rejection(rejection: data_source::Rejection) -> &'static str {
+    match rejection {
+        data_source::Rejection::NameMissing => "managedDataSource is missing",
+        data_source::Rejection::NameInvalid => "managedDataSource is not a DNS-1123 subdomain",
+        data_source::Rejection::NameTooLong => "managedDataSource has more than 253 characters",
+        data_source::Rejection::CronLabelTooLong => {
             "the name of the template, with its suffix, has more than 63 characters"
         }
-        data_source::Refusal::CronLabelInvalid => {
+        data_source::Rejection::CronLabelInvalid => {
             "the name of the template is not a valid value of a label"
         }
     }
@@ -140,11 +142,11 @@ mod tests {
 
     /// What rules report by other findings, and so no case reaches.
     #[test]
-    fn every_refusal_has_its_words() {
-        assert_eq!(refusal(&Refusal::NameMissing), "it has no name");
-        let too_long = data_source_refusal(data_source::Refusal::NameTooLong);
+    fn every_rejection_has_its_words() {
+        assert_eq!(rejection(&Rejection::NameMissing), "it has no name");
+        let too_long = data_source_rejection(data_source::Rejection::NameTooLong);
         assert_eq!(too_long, "managedDataSource has more than 253 characters");
-        let invalid = data_source_refusal(data_source::Refusal::CronLabelInvalid);
+        let invalid = data_source_rejection(data_source::Rejection::CronLabelInvalid);
         assert!(
             invalid.ends_with("is not a valid value of a label"),
             "{invalid}"

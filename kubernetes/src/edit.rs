@@ -33,7 +33,7 @@ pub enum Change {
 
 /// An edit as an operation of a JSON Patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Operation {
+pub struct PatchOperation {
     /// `add`, `replace`, or `remove`.
     pub op: &'static str,
     /// A JSON pointer.
@@ -72,13 +72,13 @@ impl Edit {
     }
 
     /// The operation of a JSON Patch.
-    pub fn operation(&self) -> Operation {
+    pub fn operation(&self) -> PatchOperation {
         let (op, value) = match &self.change {
             Change::Add(value) => ("add", Some(value.clone())),
             Change::Replace(value) => ("replace", Some(value.clone())),
             Change::Remove => ("remove", None),
         };
-        Operation {
+        PatchOperation {
             op,
             path: self.path.pointer(),
             value,
@@ -104,9 +104,9 @@ impl Edits {
             parents.extend(parent);
             parent = parent.and_then(FieldPath::parent);
         }
-        for (place, parent) in parents.into_iter().rev().enumerate() {
+        for (index, parent) in parents.into_iter().rev().enumerate() {
             if !self.edits.iter().any(|edit| edit.path == *parent) {
-                self = match place {
+                self = match index {
                     0 if field.missing.is_null => self.replace(parent.clone(), Value::object([])),
                     _ => self.add(parent.clone(), Value::object([])),
                 };
@@ -171,21 +171,21 @@ impl Tree<'_> {
         match (self.open()?, segment) {
             (Self::Object(members, last), Segment::Key(key)) => {
                 let is_last = members.get(*last).is_some_and(|(name, _)| name == key);
-                let place = if is_last {
+                let index = if is_last {
                     Some(*last)
                 } else {
                     members.iter().rposition(|(name, _)| name == key)
                 };
                 if !below.is_empty() {
-                    *last = place?;
+                    *last = index?;
                     return members.get_mut(*last)?.1.apply(below, change);
                 }
-                match (change, place) {
+                match (change, index) {
                     (Change::Add(value), None) => {
                         members.push((key.clone(), Self::New(value.clone())));
                     }
-                    (Change::Add(value) | Change::Replace(value), Some(place)) => {
-                        members.get_mut(place)?.1 = Self::New(value.clone());
+                    (Change::Add(value) | Change::Replace(value), Some(index)) => {
+                        members.get_mut(index)?.1 = Self::New(value.clone());
                     }
                     (Change::Replace(_) | Change::Remove, None) => return None,
                     (Change::Remove, Some(_)) => {
@@ -245,8 +245,8 @@ impl Tree<'_> {
             Self::New(value) => text.push_str(&value.to_string()),
             Self::Object(members, _) => {
                 text.push('{');
-                for (place, (key, value)) in members.iter().enumerate() {
-                    if place > 0 {
+                for (index, (key, value)) in members.iter().enumerate() {
+                    if index > 0 {
                         text.push(',');
                     }
                     text.push_str(&serde_json::to_string(key).ok()?);
@@ -257,8 +257,8 @@ impl Tree<'_> {
             }
             Self::List(items) => {
                 text.push('[');
-                for (place, item) in items.iter().enumerate() {
-                    if place > 0 {
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
                         text.push(',');
                     }
                     item.write(text)?;

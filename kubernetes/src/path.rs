@@ -100,14 +100,14 @@ impl fmt::Display for FieldPath {
         if segments.is_empty() {
             return f.write_str("the document");
         }
-        for (place, segment) in segments.into_iter().enumerate() {
+        for (index, segment) in segments.into_iter().enumerate() {
             match segment {
                 Segment::Index(index) => write!(f, "[{index}]")?,
                 Segment::Key(key) if key.contains(['.', '/']) => {
                     write!(f, "[{}]", escape(key, KEY))?;
                 }
                 Segment::Key(key) => {
-                    let dot = if place == 0 { "" } else { "." };
+                    let dot = if index == 0 { "" } else { "." };
                     write!(f, "{dot}{}", escape(key, KEY))?;
                 }
             }

@@ -89,12 +89,12 @@ impl Placement {
     pub fn on(&self, architecture: &str) -> Self {
         let mut placement = self.clone();
         let node_selector = &mut placement.node_selector;
-        let place = node_selector.partition_point(|(key, _)| key.as_str() < ARCHITECTURE_LABEL);
-        match node_selector.get_mut(place) {
+        let index = node_selector.partition_point(|(key, _)| key.as_str() < ARCHITECTURE_LABEL);
+        match node_selector.get_mut(index) {
             Some((key, value)) if key == ARCHITECTURE_LABEL => architecture.clone_into(value),
             _ => {
                 let label = (ARCHITECTURE_LABEL.to_owned(), architecture.to_owned());
-                node_selector.insert(place, label);
+                node_selector.insert(index, label);
             }
         }
         placement.names_architecture = true;
@@ -170,7 +170,7 @@ pub fn check_required(selector: &NodeSelector) -> Vec<SelectorError> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorError {
     /// Where the requirement is.
-    pub place: Place,
+    pub position: ErrorPosition,
     /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. It identifies the error, so it is neither
     /// shortened nor escaped.
     pub requirement: Arc<str>,
@@ -180,7 +180,7 @@ pub struct SelectorError {
 
 /// The position of an error in a required node affinity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ErrorPosition {
     term: usize,
     /// The list of the term.
     pub list: List,
@@ -210,12 +210,12 @@ impl SelectorError {
     /// The path in the format of Kubernetes: `nodeSelectorTerms[0].matchExpressions[1].values[0]`, relative to the
     /// required affinity.
     pub fn path(&self, required: &FieldPath) -> FieldPath {
-        let Place {
+        let ErrorPosition {
             term,
             list,
             requirement,
             part,
-        } = self.place;
+        } = self.position;
         let list = match list {
             List::Expressions => "matchExpressions",
             List::Fields => "matchFields",

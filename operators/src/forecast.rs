@@ -9,7 +9,7 @@ use kubernetes::sorted::{Map, Set};
 use kubernetes::text::behind;
 use std::borrow::Cow;
 
-use crate::cdi::data_import_cron::{self, Polling, Refusal, SpecVerdict, Verdict, examine_spec};
+use crate::cdi::data_import_cron::{self, Polling, Rejection, SpecVerdict, Verdict, examine_spec};
 use crate::cdi::data_source;
 use crate::hco::golden_image::{CommonTemplates, invalid};
 use crate::hco::hyperconverged::HyperConverged;
@@ -44,16 +44,16 @@ pub struct Given<'a> {
     pub census: &'a Census,
 }
 
-/// Who refuses what, so that everything stays as it was.
+/// Who rejects what, so that everything stays as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused<'a> {
-    /// HCO refuses the HyperConverged, or fails to reconcile it.
+pub enum Rejected<'a> {
+    /// HCO rejects the HyperConverged, or fails to reconcile it.
     ByHco,
-    /// The API server refuses the SSP object, because of the contentType of this template.
+    /// The API server rejects the SSP object, because of the contentType of this template.
     ContentType(&'a str),
-    /// SSP's webhook refuses the architectures.
+    /// SSP's webhook rejects the architectures.
     Architectures(Unusable<'a>),
-    /// SSP's webhook refuses a template without a name.
+    /// SSP's webhook rejects a template without a name.
     NameMissing,
 }
 
@@ -119,7 +119,7 @@ pub struct DataSource {
     /// The index of the cron that manages it in [`Forecast::crons`].
     pub cron: Option<usize>,
     /// Why the API server rejects it.
-    pub refused: Option<data_source::Refusal>,
+    pub rejected: Option<data_source::Rejection>,
     /// Whether a disk will be behind it; `None` if SSP never settles, because two crons have the same name.
     pub filled: Option<bool>,
 }
@@ -176,41 +176,41 @@ pub struct Forecast<'a> {
 }
 
 impl<'a> Forecast<'a> {
-    /// What the operators make of an object, or who refuses it.
+    /// What the operators make of an object, or who rejects it.
     ///
     /// Whether the object contradicts itself about the import is not looked at: that depends on the object before.
     ///
     /// # Errors
     ///
-    /// HCO or SSP refuses the whole object. Then everything stays as it was.
-    pub fn new(given: &Given<'a>) -> Result<Self, Refused<'a>> {
-        if is_refused_by_hco(given.hco, given.common, given.version) {
-            return Err(Refused::ByHco);
+    /// HCO or SSP rejects the whole object. Then everything stays as it was.
+    pub fn new(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
+        if is_rejected_by_hco(given.hco, given.common, given.version) {
+            return Err(Rejected::ByHco);
         }
         Self::despite_hco(given)
     }
 
-    /// The same, but what HCO refuses in the object is taken to be corrected: for a comparison of an object that HCO refuses
+    /// The same, but what HCO rejects in the object is taken to be corrected: for a comparison of an object that HCO rejects
     /// with the corrected one.
     ///
     /// # Errors
     ///
-    /// SSP refuses the whole object.
-    pub fn despite_hco(given: &Given<'a>) -> Result<Self, Refused<'a>> {
-        let (templates, left_out) = handed_over::handed_over(given).map_err(|_| Refused::ByHco)?;
+    /// SSP rejects the whole object.
+    pub fn despite_hco(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
+        let (templates, left_out) = handed_over::handed_over(given).map_err(|_| Rejected::ByHco)?;
         let mut verdicts = Vec::with_capacity(templates.len());
         for template in &templates {
-            let mut verdict = examine_spec(&template.spec).map_err(|_| Refused::ByHco)?;
+            let mut verdict = examine_spec(&template.spec).map_err(|_| Rejected::ByHco)?;
             verdict
-                .metadata_refused
-                .clone_from(&template.metadata_refused);
+                .metadata_rejected
+                .clone_from(&template.metadata_rejected);
             verdicts.push(verdict);
         }
-        let refused = templates
+        let rejected = templates
             .iter()
             .find(|template| has_unknown_content(template));
-        if let Some(template) = refused {
-            return Err(Refused::ContentType(template.name));
+        if let Some(template) = rejected {
+            return Err(Rejected::ContentType(template.name));
         }
         let cluster = Cluster {
             control_plane: &given.census.control_plane,
@@ -219,9 +219,9 @@ impl<'a> Forecast<'a> {
         let is_multi_arch = given.import == Import::Enabled;
         let architectures = cluster
             .architectures(is_multi_arch)
-            .map_err(Refused::Architectures)?;
+            .map_err(Rejected::Architectures)?;
         if templates.iter().any(|template| template.name.is_empty()) {
-            return Err(Refused::NameMissing);
+            return Err(Rejected::NameMissing);
         }
         let handed: Vec<_> = templates.iter().map(HandedOver::for_ssp).collect();
         let wanted = Wanted::new(
@@ -281,7 +281,10 @@ impl<'a> Forecast<'a> {
                     points_to,
                     architecture_label: label_of_cron.or(label).unwrap_or_default(),
                     cron,
-                    refused: data_source::examine_names(name, managing.map(|cron| &*cron.key.name)),
+                    rejected: data_source::examine_names(
+                        name,
+                        managing.map(|cron| &*cron.key.name),
+                    ),
                     filled: None,
                 },
             );
@@ -294,14 +297,14 @@ impl<'a> Forecast<'a> {
                     points_to: Some(to.clone()),
                     architecture_label: Cow::Borrowed(""),
                     cron: None,
-                    refused: data_source::examine_names(name, None),
+                    rejected: data_source::examine_names(name, None),
                     filled: None,
                 },
             );
         }
         // SSP's client does not send an object without a name, so nothing after it is reached.
         let is_nameless =
-            |source: &DataSource| source.refused == Some(data_source::Refusal::NameMissing);
+            |source: &DataSource| source.rejected == Some(data_source::Rejection::NameMissing);
         let reaches_crons = !sources.values().any(is_nameless);
         if self.same_name.is_empty() {
             for (index, cron) in self.crons.iter().enumerate() {
@@ -314,7 +317,7 @@ impl<'a> Forecast<'a> {
                         points_to: None,
                         architecture_label: self.label_of(cron).unwrap_or_default(),
                         cron: Some(index),
-                        refused: None,
+                        rejected: None,
                         filled: None,
                     };
                     sources.insert(cron.source.clone(), source);
@@ -331,14 +334,14 @@ impl<'a> Forecast<'a> {
             let cron = source.cron.and_then(|index| self.crons.get(index));
             let is_imported =
                 reaches_crons && cron.is_some_and(|cron| cron.yields() == Yield::Disk);
-            source.filled = Some(source.refused.is_none() && is_imported);
+            source.filled = Some(source.rejected.is_none() && is_imported);
         }
         let pointers: Vec<(Key, bool)> = sources
             .iter()
             .filter_map(|(key, source)| {
                 let target = key.beside(source.points_to.as_deref()?);
                 let target = sources.get(&target);
-                let is_filled = source.refused.is_none()
+                let is_filled = source.rejected.is_none()
                     && target.is_some_and(|target| {
                         target.points_to.is_none() && target.filled == Some(true)
                     });
@@ -363,11 +366,11 @@ impl<'a> Forecast<'a> {
 
     fn find_stop(&self) -> Option<Stopped> {
         let mut sources = self.data_sources.values();
-        if sources.any(|source| source.refused.is_some()) {
+        if sources.any(|source| source.rejected.is_some()) {
             return Some(Stopped::DataSource);
         }
         let mut crons = self.crons.iter();
-        if crons.any(|cron| cron.verdict.refused.is_some()) {
+        if crons.any(|cron| cron.verdict.rejected.is_some()) {
             return Some(Stopped::DataImportCron);
         }
         (!self.same_name.is_empty()).then_some(Stopped::SameName)
@@ -396,7 +399,7 @@ impl<'a> Forecast<'a> {
         Some(&template.spec.managed_data_source)
     }
 
-    /// The first cron of each template of the spec for which there is something to say, with the index of its template. A
+    /// The first cron of each template of the spec of which something is wanted, with the index of its template. A
     /// template has a cron for each architecture, one after the other; nobody can correct a template that HCO ships.
     pub fn first_of_templates<'f, R>(
         &'f self,
@@ -404,10 +407,10 @@ impl<'a> Forecast<'a> {
     ) -> impl Iterator<Item = (&'f HandedOver<'a>, usize, R)> {
         let mut last = None;
         self.crons.iter().filter_map(move |cron| {
-            let said = of(cron)?;
+            let wanted = of(cron)?;
             let is_first = last.replace(cron.template) != Some(cron.template);
             let template = self.templates.get(cron.template).filter(|_| is_first)?;
-            Some((template, template.index?, said))
+            Some((template, template.index?, wanted))
         })
     }
 
@@ -464,10 +467,10 @@ pub fn unsuffixed(name: &str) -> impl Iterator<Item = &str> {
         .filter_map(move |architecture| name.strip_suffix(architecture.name())?.strip_suffix('-'))
 }
 
-/// Whether HCO's webhook refuses an object, or its reconcile fails.
+/// Whether HCO's webhook rejects an object, or its reconcile fails.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateHyperConverged.
-fn is_refused_by_hco(
+fn is_rejected_by_hco(
     hco: &HyperConverged<'_>,
     common: &CommonTemplates,
     version: HcoVersion,
@@ -481,7 +484,7 @@ fn is_refused_by_hco(
         })
 }
 
-/// Whether the schema of SSP refuses the contentType of a template.
+/// Whether the schema of SSP rejects the contentType of a template.
 fn has_unknown_content(template: &HandedOver<'_>) -> bool {
     // Most templates do not have the field, and looking for its name is cheaper than looking for it.
     let json = template.spec.template.json();
@@ -571,12 +574,12 @@ impl Cron {
         match self.verdict.polling {
             Some(Polling::CronJob | Polling::Controller) => Yield::Disk,
             Some(Polling::None) => Yield::DataSource,
-            Some(Polling::Refused) | None => Yield::Nothing,
+            Some(Polling::Rejected) | None => Yield::Nothing,
         }
     }
 
     /// Why it is rejected.
-    pub fn refused(&self) -> Option<&Refusal> {
-        self.verdict.refused.as_ref()
+    pub fn rejected(&self) -> Option<&Rejection> {
+        self.verdict.rejected.as_ref()
     }
 }

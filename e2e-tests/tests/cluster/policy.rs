@@ -11,9 +11,14 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
+    /// The policy in `deploy/base`, which is in monitor mode.
+    pub(crate) fn in_monitor_mode() -> Self {
+        Self::among(manifests("deploy/base/policy.yaml"))
+    }
+
     /// The policy in `deploy/` with `components/protect` and `components/fail-closed`: without them, nothing is denied.
     pub(crate) fn of_deploy() -> Self {
-        let policy = Self::among(manifests("deploy/base/policy.yaml"));
+        let policy = Self::in_monitor_mode();
         let mut settings = policy.spec("settings").clone();
         let fields = settings.as_object_mut().expect("settings");
         fields.remove("denialsAsWarnings");

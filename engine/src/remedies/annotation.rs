@@ -6,7 +6,7 @@ use kubernetes::edit::Edits;
 use kubernetes::json::Field;
 use kubernetes::name::is_dns1123_subdomain;
 use kubernetes::value::Value;
-use operators::hco::architectures::Architectures;
+use operators::hco::architectures::{Architectures, Coverage};
 use operators::hco::golden_image::GoldenImage;
 use operators::hco::node::Census;
 use operators::hco::template::{ARCHITECTURES, ENABLE, Template};
@@ -223,16 +223,16 @@ impl Remedies<'_, '_> {
 
     /// Whether another rule denies the template with this value.
     fn is_denied(&self, template: &Template<'_>, census: &Census, value: &str) -> bool {
-        let denies = |rule| self.settings.level(rule, Some(&template.name)) == Level::Deny;
+        let denies = |rule| self.checks.settings.level(rule, Some(&template.name)) == Level::Deny;
         let before = Architectures(template.architectures.as_deref().unwrap_or_default());
-        let before = before.supported(&census.workload);
-        let after = Architectures(value).supported(&census.workload);
-        let all = census.workload.len();
-        let is_unsupported = after.is_empty() && all > 0 && denies(&ARCHITECTURES_UNSUPPORTED);
-        let becomes_partial = (before.is_empty() || before.len() == all)
-            && after.len() < all
-            && denies(&ARCHITECTURES_PARTIAL);
-        is_unsupported || becomes_partial
+        match Architectures(value).coverage(&census.workload) {
+            Coverage::None => !census.workload.is_empty() && denies(&ARCHITECTURES_UNSUPPORTED),
+            Coverage::Some => {
+                before.coverage(&census.workload) != Coverage::Some
+                    && denies(&ARCHITECTURES_PARTIAL)
+            }
+            Coverage::All => false,
+        }
     }
 
     pub(super) fn set_annotation(

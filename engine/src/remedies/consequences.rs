@@ -11,8 +11,6 @@ use operators::ssp::data_sources::Key;
 use super::Remedies;
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
-use crate::finding::Identities;
-use crate::rules::CHECKS;
 
 /// What follows from edits.
 #[derive(Clone)]
@@ -95,7 +93,7 @@ impl Remedies<'_, '_> {
         lost.into_iter().filter(is_possible).collect()
     }
 
-    /// Whether the object is small enough to be judged a second time. Anything that somebody wrote for a cluster is.
+    /// Whether the object is small enough to be judged a second time. Every object that was written for a cluster is.
     pub(super) fn can_judge_again(&self) -> bool {
         const TEMPLATES: usize = 250;
         const BYTES: usize = 128 << 10;
@@ -119,6 +117,7 @@ impl Remedies<'_, '_> {
         let hco = LocatedFields::new(object, facts.hco.version).read().ok()?;
         let after = Facts {
             images: facts.images,
+            reads_nodes: false,
             ..Facts::new(
                 &hco,
                 facts.old,
@@ -128,13 +127,13 @@ impl Remedies<'_, '_> {
                 facts.golden_namespace,
             )
         };
-        let is_known = facts.forecast.is_some() || facts.refused.is_some();
+        let is_known = facts.forecast.is_some() || facts.rejected.is_some();
         let forecast = after.predict().filter(|_| is_known);
         let after = after.with_forecast(forecast.as_ref());
         let (mut revealed, mut templates) = (Set::new(), Set::new());
-        for (rule, check) in CHECKS {
-            let before = Identities::denials(rule, *check, facts, self.settings);
-            let after = Identities::denials(rule, *check, &after, self.settings);
+        let denials = self.checks.denials(facts, |_| true);
+        let denials = denials.zip(self.checks.denials(&after, |_| true));
+        for ((rule, before), (_, after)) in denials {
             let beyond = after.templates_beyond(&before);
             if !beyond.is_empty() {
                 revealed.insert(rule.id);

@@ -7,11 +7,12 @@ use operators::ssp::architecture::Architecture;
 use operators::ssp::data_sources::Key;
 
 use crate::facts::Facts;
+use crate::rejected_path::rejected_path;
 use crate::report::{
     ChangesReport, CronChangesReport, CronReport, DataSourceChangesReport, DataSourceReport,
     ForecastReport, RetargetReport,
 };
-use crate::words::refusal;
+use crate::words::rejection;
 
 /// The forecast of an object.
 pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
@@ -55,11 +56,11 @@ fn cron(facts: &Facts<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
         name: cron.key.name.to_string(),
         architecture: cron.architecture.map_or("", Architecture::name).to_owned(),
         managed_data_source: cron.source.name.to_string(),
-        rejected: cron.refused().map(|reason| cut(refusal(reason), 256)),
+        rejected: cron.rejected().map(|reason| cut(rejection(reason), 256)),
         rejected_path: cron
-            .refused()
+            .rejected()
             .zip(index)
-            .map(|(reason, index)| facts.path_of_refusal(index, reason).to_string()),
+            .map(|(reason, index)| rejected_path(facts, index, reason).to_string()),
         never_runs: cron.verdict.never_runs.first().map(|reason| match reason {
             NeverRuns::ScheduleEmpty => "the schedule is empty",
             NeverRuns::TimeZone => "the schedule contains a time zone",

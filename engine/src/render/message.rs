@@ -32,10 +32,10 @@ pub(super) fn message(object: &ObjectName<'_>, rules: &[Written<'_>]) -> String 
     let all = count(&denying);
     let s = if all == 1 { "" } else { "s" };
     let mut message = format!("{object}: {all} problem{s}");
-    for (place, rule) in denying.iter().enumerate() {
+    for (index, rule) in denying.iter().enumerate() {
         let paragraph = paragraph(rule);
         if message.len() + paragraph.len() > LIMIT - REST {
-            let rest = count(denying.get(place..).unwrap_or_default());
+            let rest = count(denying.get(index..).unwrap_or_default());
             let _ = write!(message, "\n\nand {rest} more");
             break;
         }

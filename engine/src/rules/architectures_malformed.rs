@@ -1,12 +1,6 @@
 //! See `architectures-malformed.md`.
 
-#![expect(
-    clippy::disallowed_types,
-    reason = "nothing depends on the order of these sets, and an annotation can have a hundred thousand entries"
-)]
-
-use std::collections::HashSet;
-
+use kubernetes::sorted::Set;
 use kubernetes::text::quote;
 
 use crate::architecture::{Mistake, is_mistake};
@@ -17,9 +11,6 @@ use crate::fix::Fix;
 /// HCO silently drops an entry that is not equal to a workload architecture (see `Architectures::supported`). SSP trims
 /// entries (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    // Once for all templates, as in `architectures_untidy.rs`.
-    const USUAL: usize = 64;
-    let mut seen = HashSet::new();
     for (template, value) in facts.annotations() {
         let mut mistakes = value.entries().filter(|entry| is_mistake(entry)).peekable();
         // The nodes are needed only if there is an entry to compare with them.
@@ -29,8 +20,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(census) = facts.workload() else {
             return;
         };
-        seen.clear();
-        seen.shrink_to(USUAL);
+        let mut seen = Set::new();
         for entry in mistakes {
             if census.workload.contains_key(entry) || !seen.insert(entry) {
                 continue;

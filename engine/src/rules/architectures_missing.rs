@@ -32,7 +32,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let identity = Identity::template(image.name);
         // The fix names the architectures of the nodes. They are read for it only if the request is denied anyway.
         if findings.denies(&identity) {
-            facts.read_for_words();
+            facts.try_census();
         }
         findings.add(identity, || Finding {
             path: facts.architectures_path(template),

@@ -1,6 +1,7 @@
 //! See `architectures-partial.md`.
 
 use kubernetes::text::quote;
+use operators::hco::architectures::Coverage;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
@@ -15,13 +16,13 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(census) = facts.workload() else {
             return;
         };
-        let supported = value.supported(&census.workload);
-        if supported.is_empty() || supported.len() == census.workload.len() {
+        if value.coverage(&census.workload) != Coverage::Some {
             continue;
         }
         findings.add(
             Identity::template(&template.name).with_value(value.0),
             || {
+                let supported = value.supported(&census.workload);
                 let all = census.workload.keys();
                 let missing = all.filter(|name| !supported.contains(name.as_str()));
                 Finding {

@@ -1,7 +1,7 @@
 //! See `architectures-unsupported.md`.
 
 use kubernetes::text::quote;
-use operators::hco::architectures::Architectures;
+use operators::hco::architectures::{Architectures, Coverage};
 use operators::hco::golden_image::{Annotation, GoldenImage};
 use operators::hco::import::Import;
 use operators::hco::node::Census;
@@ -32,7 +32,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let Some(census) = facts.workload() else {
             return;
         };
-        if value.supported(&census.workload).is_empty() {
+        if value.coverage(&census.workload) == Coverage::None {
             let identity = Identity::template(image.name).with_value(value.0);
             findings.add(identity, || describe(facts, image, value, census));
         }
@@ -48,8 +48,8 @@ fn describe<'a>(
     let (what, path, fixes) = match (image.template, image.annotation) {
         (Some(template), Annotation::Spec(_)) => {
             let corrected = corrected(value, &census.workload);
-            let corrected = Architectures(&corrected.value).supported(&census.workload);
-            let set = if corrected.is_empty() {
+            let coverage = Architectures(&corrected.value).coverage(&census.workload);
+            let set = if coverage == Coverage::None {
                 Fix::List {
                     template,
                     summary: "set the annotation",

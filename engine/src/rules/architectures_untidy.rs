@@ -1,12 +1,6 @@
 //! See `architectures-untidy.md`.
 
-#![expect(
-    clippy::disallowed_types,
-    reason = "nothing depends on the order of these sets, and an annotation can have a hundred thousand entries"
-)]
-
-use std::collections::HashSet;
-
+use kubernetes::sorted::Set;
 use kubernetes::text::quote;
 
 use crate::facts::Facts;
@@ -14,19 +8,12 @@ use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    // Once for all templates: an object can have thousands of them, and most have a few entries. To empty a large set
-    // costs as much as its capacity, so it becomes small again.
-    const USUAL: usize = 64;
-    let (mut seen, mut reported) = (HashSet::new(), HashSet::new());
     for (template, value) in facts.annotations() {
         // `architectures-missing` reports an empty annotation.
         if value.0.is_empty() {
             continue;
         }
-        for set in [&mut seen, &mut reported] {
-            set.clear();
-            set.shrink_to(USUAL);
-        }
+        let (mut seen, mut reported) = (Set::new(), Set::new());
         let mut reported_last = None;
         for entry in value.entries() {
             if reported_last == Some(entry) {

@@ -1,13 +1,14 @@
 //! See `data-import-cron-rejected.md`.
 
 use kubernetes::text::quote;
-use operators::cdi::data_import_cron::{Cause, Refusal};
+use operators::cdi::data_import_cron::{Cause, Rejection};
 use operators::forecast::Cron;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
-use crate::words::refusal;
+use crate::rejected_path::rejected_path;
+use crate::words::rejection;
 
 /// A name that is rejected is a finding of `template-name-invalid`.
 ///
@@ -18,14 +19,14 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(forecast) = facts.forecast else {
         return;
     };
-    let reason = |cron: &'a Cron| cron.refused().filter(|it| it.cause() == Cause::Other);
+    let reason = |cron: &'a Cron| cron.rejected().filter(|it| it.cause() == Cause::Other);
     for (template, index, reason) in forecast.first_of_templates(reason) {
         findings.add(Identity::template(template.name), || Finding {
-            path: facts.path_of_refusal(index, reason),
+            path: rejected_path(facts, index, reason),
             fact: format!(
                 "The image of template {} is not imported, and SSP stops there, before its VM templates: the DataImportCron is rejected ({}).",
                 quote(template.name),
-                refusal(reason)
+                rejection(reason)
             ),
             fixes: vec![Fix::advice(advice(reason))],
         });
@@ -33,35 +34,35 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 }
 
 /// What to do about it.
-fn advice(reason: &Refusal) -> String {
+fn advice(reason: &Rejection) -> String {
     match reason {
-        Refusal::StorageMissing => {
+        Rejection::StorageMissing => {
             "add the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
         }
-        Refusal::StorageDuplicate => "remove storage or pvc",
-        Refusal::SizeNotPositive
-        | Refusal::SizeTooSmall
-        | Refusal::SizeInvalid
-        | Refusal::SizeMissing => "set the size of the disk, for example resources: {requests: {storage: 30Gi}}",
-        Refusal::AccessModeMissing
-        | Refusal::AccessModesMultiple
-        | Refusal::AccessModeUnknown(_) => "set one access mode, for example accessModes: [ReadWriteOnce]",
-        Refusal::SourceMissing | Refusal::SourcesMultiple => {
+        Rejection::StorageDuplicate => "remove storage or pvc",
+        Rejection::SizeNotPositive
+        | Rejection::SizeTooSmall
+        | Rejection::SizeInvalid
+        | Rejection::SizeMissing => "set the size of the disk, for example resources: {requests: {storage: 30Gi}}",
+        Rejection::AccessModeMissing
+        | Rejection::AccessModesMultiple
+        | Rejection::AccessModeUnknown(_) => "set one access mode, for example accessModes: [ReadWriteOnce]",
+        Rejection::SourceMissing | Rejection::SourcesMultiple => {
             "set one source, for example registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}"
         }
-        Refusal::UrlOrImageStream => "set either url or imageStream",
-        Refusal::UrlInvalid(_) | Refusal::UrlScheme(_) => {
+        Rejection::UrlOrImageStream => "set either url or imageStream",
+        Rejection::UrlInvalid(_) | Rejection::UrlScheme(_) => {
             "set the URL of an image, for example docker://quay.io/containerdisks/fedora:latest"
         }
-        Refusal::PullMethodUnknown(_) => "set pullMethod to pod or node",
-        Refusal::ImageStreamEmpty => "set the name of the image stream",
-        Refusal::ImageStreamWithoutNode => "set pullMethod: node",
-        Refusal::PvcIncomplete => "set the name and the namespace of the PVC",
-        Refusal::ScheduleInvalid => "use five fields, for example \"0 */12 * * *\"",
-        Refusal::ImportsToKeepNegative => "set importsToKeep to 1 or more",
-        Refusal::GarbageCollectUnknown(_) => "set garbageCollect to Outdated or Never",
-        Refusal::FieldUnsettable(field) => return format!("remove the field {field}"),
-        Refusal::NamespaceInvalid => "use the name of a namespace",
+        Rejection::PullMethodUnknown(_) => "set pullMethod to pod or node",
+        Rejection::ImageStreamEmpty => "set the name of the image stream",
+        Rejection::ImageStreamWithoutNode => "set pullMethod: node",
+        Rejection::PvcIncomplete => "set the name and the namespace of the PVC",
+        Rejection::ScheduleInvalid => "use five fields, for example \"0 */12 * * *\"",
+        Rejection::ImportsToKeepNegative => "set importsToKeep to 1 or more",
+        Rejection::GarbageCollectUnknown(_) => "set garbageCollect to Outdated or Never",
+        Rejection::FieldUnsettable(field) => return format!("remove the field {field}"),
+        Rejection::NamespaceInvalid => "use the name of a namespace",
         _ => "correct the field",
     }
     .to_owned()

@@ -59,9 +59,9 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
 /// The templates with pointers, by the name of the pointer.
 fn by_pointer<'f>(forecast: &'f Forecast<'_>) -> Map<&'f str, usize> {
     let mut pointers = Map::new();
-    for (place, template) in forecast.templates.iter().enumerate() {
+    for (index, template) in forecast.templates.iter().enumerate() {
         if template.architectures.is_some() {
-            pointers.insert(template.spec.managed_data_source.as_str(), place);
+            pointers.insert(template.spec.managed_data_source.as_str(), index);
         }
     }
     pointers

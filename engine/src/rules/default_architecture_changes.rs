@@ -28,7 +28,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let Some(census) = facts.try_census() else {
         return;
     };
-    let before = old.own_census_if_read().and_then(default_architecture);
+    let before = old.nodes.peek(old.slot).and_then(default_architecture);
     let Some((before, after)) = before.zip(default_architecture(census)) else {
         return;
     };

@@ -10,7 +10,7 @@ use crate::fix::Fix;
 use crate::nodes::NodesError;
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(error) = facts.nodes_error() else {
+    let Some(error) = facts.nodes.error() else {
         return;
     };
     let account = facts.nodes.account();

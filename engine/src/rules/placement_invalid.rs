@@ -36,7 +36,7 @@ fn add(
 }
 
 fn describe(required: &FieldPath, error: &SelectorError) -> Finding<'static> {
-    let example = match error.place.list {
+    let example = match error.position.list {
         List::Fields => "{key: metadata.name, operator: In, values: [NODE]}",
         List::Expressions => "{key: kubernetes.io/arch, operator: In, values: [amd64]}",
     };

@@ -4,21 +4,21 @@ use kubernetes::name::is_dns1123_subdomain;
 use kubernetes::text::quote;
 use operators::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns};
 use operators::cdi::data_source;
-use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver, Refused};
+use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver, Rejected};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
-use crate::words::{data_source_refusal, longest_name, refusal};
+use crate::words::{data_source_rejection, longest_name, rejection};
 
 /// The name of a template is the name of its DataImportCron, and its managedDataSource the name of a DataSource.
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; for the rest
 /// see `operators::cdi`.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    match (facts.forecast, facts.refused) {
+    match (facts.forecast, facts.rejected) {
         (Some(forecast), _) => in_forecast(facts, forecast, findings),
-        (None, Some(Refused::NameMissing)) => without_forecast(facts, findings, str::is_empty),
+        (None, Some(Rejected::NameMissing)) => without_forecast(facts, findings, str::is_empty),
         // Another rule says why nothing is created.
         (None, Some(_)) => {}
         // Some names are invalid whatever the nodes are.
@@ -98,26 +98,26 @@ const STOPS_AT_CRON: &str = "the image is not imported, and SSP stops there.";
 
 /// What is wrong with one of the two names, because of a cron: the end of a sentence.
 fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
-    let of_cron = cron.refused().and_then(|reason| match reason.cause() {
+    let of_cron = cron.rejected().and_then(|reason| match reason.cause() {
         Cause::Name => Some((Field::Name, reason)),
         Cause::ManagedDataSource => Some((Field::ManagedDataSource, reason)),
         Cause::Other => None,
     });
     if let Some((field, reason)) = of_cron {
-        let reason = refusal(reason);
+        let reason = rejection(reason);
         return Some((
             field,
             format!("makes the DataImportCron invalid ({reason}): {STOPS_AT_CRON}"),
         ));
     }
-    if let Some(reason) = refused_source(forecast, cron) {
+    if let Some(reason) = rejected_source(forecast, cron) {
         let field = match reason {
-            data_source::Refusal::CronLabelTooLong | data_source::Refusal::CronLabelInvalid => {
+            data_source::Rejection::CronLabelTooLong | data_source::Rejection::CronLabelInvalid => {
                 Field::Name
             }
             _ => Field::ManagedDataSource,
         };
-        let reason = data_source_refusal(reason);
+        let reason = data_source_rejection(reason);
         return Some((
             field,
             format!(
@@ -138,7 +138,7 @@ fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
 }
 
 /// Why the API server rejects the DataSource of a cron, or the one that points to it.
-fn refused_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::Refusal> {
+fn rejected_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::Rejection> {
     let template: &HandedOver<'_> = forecast.templates.get(cron.template)?;
     let golden = forecast.golden_namespace;
     let own = forecast.source(golden, &cron.source.name);
@@ -146,7 +146,7 @@ fn refused_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::R
     let own = own.filter(|source| source.creator != CreatedBy::Cdi);
     own.into_iter()
         .chain(pointer)
-        .find_map(|source| source.refused)
+        .find_map(|source| source.rejected)
 }
 
 fn rename(longest: usize) -> Fix<'static> {

@@ -1,20 +1,21 @@
 //! See `vm-architecture-unavailable.md`.
 
-use operators::kubevirt::virtual_machine::is_refused;
+use operators::kubevirt::virtual_machine::is_unsupported;
 
-use crate::machine::{Machine, MachineFinding};
-use crate::remedy::Remedy;
+use crate::finding::{Finding, Identity};
+use crate::fix::Fix;
+use crate::machine::{Machine, finding};
 use crate::words::names;
 
-pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
+pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
     let architecture = machine.architecture.as_str();
     let workload = machine.context.workload.as_ref()?;
-    let is_refused = is_refused(architecture);
-    if architecture.is_empty() || (machine.is_available(architecture)? && !is_refused) {
+    let is_unsupported = is_unsupported(architecture);
+    if architecture.is_empty() || (machine.is_available(architecture)? && !is_unsupported) {
         return None;
     }
     let (shown, have) = (machine.shown(), names(workload));
-    let refused = [
+    let rejected = [
         "KubeVirt does not support the VM's architecture ",
         &shown,
         ": the VM does not start.",
@@ -26,19 +27,19 @@ pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
         &have,
         "): the VM does not start until one has it.",
     ];
-    let fact: &[&str] = if is_refused { &refused } else { &missing };
-    let mut remedies = Vec::new();
+    let fact: &[&str] = if is_unsupported { &rejected } else { &missing };
+    let mut fixes = Vec::new();
     for other in machine.others() {
         // A disk for another architecture would not boot.
         if machine.boots_on(other) {
-            remedies.push(machine.set_architecture(other));
+            fixes.push(machine.set_architecture(other));
         }
     }
-    remedies.push(Remedy::advice(if is_refused {
+    fixes.push(Fix::advice(if is_unsupported {
         "use an architecture that KubeVirt supports"
     } else {
         "add a workload node with the VM's architecture"
     }));
     let path = Machine::path(&["architecture"]);
-    Some(MachineFinding::new(&[architecture], path, fact, remedies))
+    Some(finding(&[architecture], path, fact, fixes))
 }

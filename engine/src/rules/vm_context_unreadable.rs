@@ -4,10 +4,11 @@ use kubernetes::path::FieldPath;
 use kubernetes::text::escape;
 
 use crate::context::Reason;
-use crate::machine::{Machine, MachineFinding};
-use crate::remedy::Remedy;
+use crate::finding::{Finding, Identity};
+use crate::fix::Fix;
+use crate::machine::{Machine, finding};
 
-pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
+pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
     let unreadable = machine.context.unreadable()?;
     let (kind, plural) = (unreadable.resource.kind(), unreadable.resource.plural());
     let error;
@@ -37,9 +38,9 @@ pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
             ]
         }
     };
-    let remedy = Remedy::advice(
+    let fix = Fix::advice(
         "give the policy-server and the policy what deploy/components/virtual-machines grants: permission to list and watch hyperconvergeds and kubevirts, and to get datasources",
     );
     let path = FieldPath::of(&["cluster"]);
-    Some(MachineFinding::new(&[], path, fact, vec![remedy]))
+    Some(finding(&[], path, fact, vec![fix]))
 }

@@ -3,26 +3,27 @@
 use kubernetes::path::FieldPath;
 use kubernetes::text::quote;
 
-use crate::machine::{Machine, MachineFinding};
-use crate::remedy::Remedy;
+use crate::finding::{Finding, Identity};
+use crate::fix::Fix;
+use crate::machine::{Machine, finding};
 
-pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
+pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
     let architecture = machine.architecture.as_str();
     let (source, label) = machine.boot_source()?;
     if architecture.is_empty() || label == architecture {
         return None;
     }
-    let mut remedies = Vec::new();
-    remedies.extend(machine.replace_source(source, architecture));
+    let mut fixes = Vec::new();
+    fixes.extend(machine.replace_source(source, architecture));
     if machine.is_available(&label) != Some(false) {
-        remedies.push(machine.set_architecture(&label));
+        fixes.push(machine.set_architecture(&label));
     }
     // The architecture of the disk, if no workload node has that of the VM.
     if machine.is_available(architecture) == Some(false) {
-        remedies.reverse();
+        fixes.reverse();
     }
-    if remedies.is_empty() {
-        remedies.push(Remedy::advice("use a DataSource for the VM's architecture"));
+    if fixes.is_empty() {
+        fixes.push(Fix::advice("use a DataSource for the VM's architecture"));
     }
     let path = FieldPath::of(&["spec", "dataVolumeTemplates"]).index(source.index);
     let fact = [
@@ -43,5 +44,5 @@ pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
         architecture,
     ];
     let path = path.keys(&["spec", "sourceRef"]);
-    Some(MachineFinding::new(&identity, path, &fact, remedies))
+    Some(finding(&identity, path, &fact, fixes))
 }

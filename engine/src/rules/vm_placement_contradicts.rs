@@ -2,16 +2,17 @@
 
 use kubernetes::placement::{ARCHITECTURE_LABEL, REQUIRED};
 use kubernetes::text::{ascii_lower, escape};
-use operators::kubevirt::virtual_machine::is_refused;
+use operators::kubevirt::virtual_machine::is_unsupported;
 use operators::ssp::architecture::{KNOWN, is_known};
 
-use crate::machine::{Machine, MachineFinding, remove_selector};
-use crate::remedy::Remedy;
+use crate::finding::{Finding, Identity};
+use crate::fix::Fix;
+use crate::machine::{Machine, finding, remove_selector};
 
-pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
+pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
     let architecture = &machine.architecture;
     // What KubeVirt does not support is the problem of another rule.
-    if architecture.is_empty() || is_refused(architecture) {
+    if architecture.is_empty() || is_unsupported(architecture) {
         return None;
     }
     let kubevirt = &machine.context.kubevirt;
@@ -34,16 +35,16 @@ pub(crate) fn check(machine: &Machine<'_>) -> Option<MachineFinding> {
         .then(|| affinity(machine))
 }
 
-fn selector(machine: &Machine<'_>, own: &str) -> MachineFinding {
+fn selector(machine: &Machine<'_>, own: &str) -> (Identity<'static>, Finding<'static>) {
     let architecture = machine.architecture.as_str();
-    let mut remedies = vec![Remedy::edits(
+    let mut fixes = vec![Fix::edits(
         "remove the architecture from the nodeSelector",
         remove_selector(),
     )];
     // A disk for another architecture would not boot.
     if is_known(own) && machine.is_available(own) != Some(false) && machine.boots_on(own) {
         // The nodeSelector is what the user wrote; KubeVirt fills in an architecture that is not stated.
-        remedies.insert(0, machine.set_architecture(own));
+        fixes.insert(0, machine.set_architecture(own));
     }
     let fact = [
         "The nodeSelector requires kubernetes.io/arch=",
@@ -53,17 +54,17 @@ fn selector(machine: &Machine<'_>, own: &str) -> MachineFinding {
         ": the VM cannot start.",
     ];
     let identity = [own, " ", architecture];
-    MachineFinding::new(&identity, Machine::selector_path(), &fact, remedies)
+    finding(&identity, Machine::selector_path(), &fact, fixes)
 }
 
-fn affinity(machine: &Machine<'_>) -> MachineFinding {
+fn affinity(machine: &Machine<'_>) -> (Identity<'static>, Finding<'static>) {
     let architecture = machine.architecture.as_str();
     let advice = [
         "allow kubernetes.io/arch ",
         architecture,
         " in the required node affinity",
     ];
-    let mut remedies = vec![Remedy::advice(advice.concat())];
+    let mut fixes = vec![Fix::advice(advice.concat())];
     for other in machine.others() {
         if machine.boots_on(other)
             && !machine
@@ -71,7 +72,7 @@ fn affinity(machine: &Machine<'_>) -> MachineFinding {
                 .affinity
                 .affinity_excludes(ARCHITECTURE_LABEL, other)
         {
-            remedies.push(machine.set_architecture(other));
+            fixes.push(machine.set_architecture(other));
         }
     }
     let fact = [
@@ -80,5 +81,5 @@ fn affinity(machine: &Machine<'_>) -> MachineFinding {
         ": the VM cannot start.",
     ];
     let path = Machine::path(&["affinity", "nodeAffinity", REQUIRED]);
-    MachineFinding::new(&["affinity ", architecture], path, &fact, remedies)
+    finding(&["affinity ", architecture], path, &fact, fixes)
 }

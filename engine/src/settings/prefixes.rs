@@ -26,7 +26,7 @@ impl Prefixes {
             // A prefix of this one comes before it, and so do all others that begin with that prefix.
             let last = list.len().checked_sub(1);
             let shorter = matching(&list, last, |prefix| text.starts_with(prefix));
-            let inherited = shorter.and_then(|place| list.get(place));
+            let inherited = shorter.and_then(|index| list.get(index));
             let mut levels = inherited.map(|it| it.levels.clone()).unwrap_or_default();
             levels.extend(own);
             list.push(Prefix {
@@ -46,8 +46,8 @@ impl Prefixes {
         let nearest = list.get(last?)?;
         let pairs = nearest.text.bytes().zip(name.bytes());
         let common = pairs.take_while(|(one, other)| one == other).count();
-        let place = matching(list, last, |prefix| prefix.len() <= common)?;
-        list.get(place)?.levels.get(rule.id).copied()
+        let index = matching(list, last, |prefix| prefix.len() <= common)?;
+        list.get(index)?.levels.get(rule.id).copied()
     }
 
     /// The levels of each prefix.
@@ -59,14 +59,14 @@ impl Prefixes {
 /// The index of the first prefix that is as wanted: this one, or a shorter one of it.
 fn matching(
     list: &[Prefix],
-    mut place: Option<usize>,
+    mut index: Option<usize>,
     is_it: impl Fn(&str) -> bool,
 ) -> Option<usize> {
     loop {
-        let prefix = list.get(place?)?;
+        let prefix = list.get(index?)?;
         if is_it(&prefix.text) {
-            return place;
+            return index;
         }
-        place = prefix.shorter;
+        index = prefix.shorter;
     }
 }

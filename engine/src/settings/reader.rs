@@ -14,7 +14,7 @@ use super::{Levels, Settings};
 use crate::catalogue::RULES;
 use crate::cluster::ServiceAccount;
 use crate::remedy::Repair;
-use crate::rule::{Level, Repairs, Subject};
+use crate::rule::{Level, RepairKind, Subject};
 
 /// Collects the problems while the settings are read. Their order does not depend on the order of the keys.
 #[derive(Default)]
@@ -96,7 +96,7 @@ impl Reader {
     /// What to repair, by rule.
     pub(super) fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
         let mut repairs = Vec::new();
-        let repairable = RULES.iter().filter(|rule| rule.repairs != Repairs::None);
+        let repairable = RULES.iter().filter(|rule| rule.repairs != RepairKind::None);
         let repairable: Set<&str> = repairable.map(|rule| rule.id).collect();
         let repairable: Vec<&str> = repairable.into_iter().collect();
         for (id, field) in self.fields("repair", field) {
@@ -107,7 +107,7 @@ impl Reader {
                     self.unknown(&path, "unknown rule", &id, &repairable);
                     None
                 }
-                Some(Repairs::None) => {
+                Some(RepairKind::None) => {
                     self.problem(
                         &path,
                         &format!(
@@ -119,11 +119,11 @@ impl Reader {
                 }
                 // Forms send empty fields.
                 Some(_) if field.json().is_none() => None,
-                Some(Repairs::Import) => self.import_repair(&path, &field),
-                Some(Repairs::FromImage) => {
+                Some(RepairKind::Import) => self.import_repair(&path, &field),
+                Some(RepairKind::FromImage) => {
                     self.only(&path, &field, "from-image", Repair::FromImage)
                 }
-                Some(Repairs::Normalise) => {
+                Some(RepairKind::Normalise) => {
                     self.only(&path, &field, "normalise", Repair::Normalise)
                 }
             };
@@ -195,17 +195,17 @@ impl Reader {
         values: &[(&'static str, T)],
     ) -> Option<T> {
         let words: Vec<&str> = values.iter().map(|(word, _)| *word).collect();
-        let place = self.word(path, field, &words)?;
-        values.get(place).map(|(_, value)| *value)
+        let index = self.word(path, field, &words)?;
+        values.get(index).map(|(_, value)| *value)
     }
 
     /// The index of the word that is written.
     fn word(&mut self, path: &str, field: &Field<'_>, words: &[&str]) -> Option<usize> {
         let written = field.string().ok().flatten();
-        let place = words
+        let index = words
             .iter()
             .position(|word| written.as_deref() == Some(*word));
-        if place.is_none() {
+        if index.is_none() {
             let what = format!(
                 "must be one of {}, not {}",
                 text::list(words, words.len()),
@@ -213,7 +213,7 @@ impl Reader {
             );
             self.unknown(path, &what, written.as_deref().unwrap_or_default(), words);
         }
-        place
+        index
     }
 
     pub(super) fn boolean(&mut self, path: &str, field: &Field<'_>) -> Option<bool> {

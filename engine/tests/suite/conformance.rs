@@ -176,14 +176,14 @@ pub(super) fn compare(row: &Value, settings: &Value) -> Result<(), Difference> {
 
 fn compare_decisions(row: &Value, report: &Report) -> Result<(), Difference> {
     let expected = &row["expected"];
-    let said = |key: &str| report.audit_annotations.get(key).map(String::as_str);
+    let annotation = |key: &str| report.audit_annotations.get(key).map(String::as_str);
     let import = if expected["multiArchEnabled"] == true {
         "enabled"
     } else {
         "disabled"
     };
-    if said("multi-arch-import") != Some(import) {
-        let ours = said("multi-arch-import").unwrap_or("none");
+    if annotation("multi-arch-import") != Some(import) {
+        let ours = annotation("multi-arch-import").unwrap_or("none");
         return Err(Difference::new(
             "multiArchEnabled",
             format!("HCO: {import}, engine: {ours}"),
@@ -202,15 +202,15 @@ fn compare_decisions(row: &Value, report: &Report) -> Result<(), Difference> {
         } else {
             wanted.join(",")
         };
-        if said(key).is_some_and(|said| said != wanted) {
-            let ours = said(key).unwrap_or("none");
+        if annotation(key).is_some_and(|ours| ours != wanted) {
+            let ours = annotation(key).unwrap_or("none");
             let fact = format!("HCO: {wanted}, engine: {ours}");
             return Err(Difference::new(column, fact));
         }
     }
     if let Some(wanted) = expected["defaultArchitecture"].as_str() {
-        let ours = said("default-architecture").unwrap_or_default();
-        if said("workload-architectures").is_some() && ours != wanted {
+        let ours = annotation("default-architecture").unwrap_or_default();
+        if annotation("workload-architectures").is_some() && ours != wanted {
             let fact = format!("HCO: {wanted:?}, engine: {ours:?}");
             return Err(Difference::new("defaultArchitecture", fact));
         }

@@ -1,4 +1,4 @@
-//! What the policy says of images beyond the findings: the fix, and what was not looked up.
+//! What the policy says about images beside the findings: the fix, and what was not looked up.
 
 use e2e_tests::{Call, Case, Judged, cases};
 use engine::{RemedyReport, Report};

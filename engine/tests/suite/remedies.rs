@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use e2e_tests::properties::law::{changes, law};
 use e2e_tests::{FakeCluster, Images, cases};
-use engine::{FindingReport, Outcome, RULES, RemedyReport, Repairs, Report, Rule};
+use engine::{FindingReport, Outcome, RULES, RemedyReport, RepairKind, Report, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
@@ -437,7 +437,7 @@ const IMPORT: &str = "multi-arch-import-disabled";
 fn repairs_annotation(rule: &str) -> bool {
     let mut rules = RULES.iter();
     let rule = rules.find(|known| known.id == rule).expect(rule);
-    matches!(rule.repairs, Repairs::Normalise | Repairs::FromImage)
+    matches!(rule.repairs, RepairKind::Normalise | RepairKind::FromImage)
 }
 
 /// Requests with repairs in their settings, in half of which all problems can be repaired, and clusters.
@@ -465,10 +465,10 @@ fn repairs() -> impl Strategy<Value = Map<String, Value>> {
     ];
     let of = |rule: &&Rule| {
         let repair = match rule.repairs {
-            Repairs::None => return None,
-            Repairs::Import => import.clone().boxed(),
-            Repairs::Normalise => Just(json!("normalise")).boxed(),
-            Repairs::FromImage => Just(json!("from-image")).boxed(),
+            RepairKind::None => return None,
+            RepairKind::Import => import.clone().boxed(),
+            RepairKind::Normalise => Just(json!("normalise")).boxed(),
+            RepairKind::FromImage => Just(json!("from-image")).boxed(),
         };
         let id = rule.id;
         Some(prop::option::weighted(

@@ -49,8 +49,11 @@ fn breach(pair: [usize; 2], bytes: usize, situation: Situation) -> Option<String
 /// The same for twice the bytes.
 fn breach_of_growth(pair: [usize; 2], bytes: usize, situation: Situation) -> Option<String> {
     let [once, twice] = [bytes, 2 * bytes].map(|bytes| request(pair, bytes, situation));
-    let [half, whole] = [&once, &twice].map(|request| measure(request, situation));
-    let breach = whole.breach().or_else(|| whole.breach_of_growth(&half))?;
+    let empty = request::payload(&[], situation);
+    let [half, whole, empty] = [&once, &twice, &empty].map(|request| measure(request, situation));
+    let breach = whole
+        .breach()
+        .or_else(|| whole.breach_of_growth(&half, &empty))?;
     Some(format!("{}: {breach}", describe(pair, situation)))
 }
 
@@ -143,7 +146,7 @@ fn the_law_of_cost_holds_for_thousands_of_nodes() {
         import: true,
         has_many_nodes: true,
     };
-    let breaches = alone().filter_map(|pair| breach(pair, LARGE, situation));
+    let breaches = alone().filter_map(|pair| breach_of_growth(pair, LARGE, situation));
     assert_eq!(breaches.collect::<Vec<_>>(), [""; 0]);
 }
 
@@ -152,11 +155,26 @@ pub(crate) fn law_of_cost() -> String {
     law::text()
 }
 
-/// All pairs in all situations.
+/// All pairs in all situations, and each pair in one of them with thousands of nodes.
 pub(crate) fn breaches_of_all_pairs() -> Vec<String> {
-    let cases = pairs().flat_map(|pair| situations().map(move |situation| (pair, situation)));
-    let many = alone().flat_map(|pair| {
-        situations().map(move |situation| {
+    let situations: Vec<Situation> = situations().collect();
+    let all = |pair| situations.iter().map(move |situation| (pair, *situation));
+    let large: Vec<_> = pairs().flat_map(all).chain(with_many_nodes()).collect();
+    let small: Vec<_> = judged_again().flat_map(all).collect();
+    let mut breaches = in_parallel(&large, |(pair, situation)| {
+        breach_of_growth(*pair, LARGE, *situation)
+    });
+    breaches.extend(in_parallel(&small, |(pair, situation)| {
+        breach_of_growth(*pair, SMALL / 2, *situation)
+    }));
+    breaches
+}
+
+/// Each pair in one of the situations, with thousands of nodes.
+fn with_many_nodes() -> impl Iterator<Item = ([usize; 2], Situation)> {
+    pairs()
+        .zip(situations().collect::<Vec<_>>().into_iter().cycle())
+        .map(|(pair, situation)| {
             let has_many_nodes = true;
             (
                 pair,
@@ -166,14 +184,22 @@ pub(crate) fn breaches_of_all_pairs() -> Vec<String> {
                 },
             )
         })
-    });
-    let breaches = cases
-        .chain(many)
-        .filter_map(|(pair, situation)| breach_of_growth(pair, LARGE, situation));
-    let small =
-        judged_again().flat_map(|pair| situations().map(move |situation| (pair, situation)));
-    let small = small.filter_map(|(pair, situation)| breach(pair, SMALL, situation));
-    breaches.chain(small).collect()
+}
+
+/// On all cores.
+fn in_parallel<T: Sync>(cases: &[T], breach: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let size = cases.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = cases
+            .chunks(size)
+            .map(|cases| scope.spawn(|| cases.iter().filter_map(&breach).collect::<Vec<_>>()))
+            .collect();
+        let breaches = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a thread"));
+        breaches.flatten().collect()
+    })
 }
 
 /// A required affinity of the workloads with these terms.

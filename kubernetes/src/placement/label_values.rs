@@ -52,8 +52,8 @@ impl<'k> LabelKeys<'k> {
 const SPREAD: usize = 16;
 
 fn mark(known_hashes: &mut [bool], key: &[u8]) {
-    let place = hash(key, known_hashes.len());
-    if let Some(known) = known_hashes.get_mut(place) {
+    let index = hash(key, known_hashes.len());
+    if let Some(known) = known_hashes.get_mut(index) {
         *known = true;
     }
 }
@@ -92,11 +92,11 @@ impl<'a> LabelValues<'a> {
 
     /// Sets a label, or replaces its value.
     pub fn set(&mut self, slot: usize, value: Cow<'a, str>) {
-        if let Some(place) = self.by_slot.get_mut(slot) {
-            if place.is_none() {
+        if let Some(known) = self.by_slot.get_mut(slot) {
+            if known.is_none() {
                 self.present.push(slot);
             }
-            *place = Some(value);
+            *known = Some(value);
         }
     }
 
@@ -104,8 +104,8 @@ impl<'a> LabelValues<'a> {
     pub fn clear(&mut self) {
         // Not the whole table: an affinity can name thousands of labels, of which a node has only a few.
         for slot in self.present.drain(..) {
-            if let Some(place) = self.by_slot.get_mut(slot) {
-                *place = None;
+            if let Some(known) = self.by_slot.get_mut(slot) {
+                *known = None;
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 
-use super::{Part, Place, SelectorError};
+use super::{ErrorPosition, Part, SelectorError};
 
 /// The maximum number of errors of one requirement that are reported. All of them repeat the requirement, whose list of
 /// values can be as long as the request.
@@ -43,10 +43,10 @@ impl LabelRequirement {
     /// a field, and a key can have any length, so the path ends with the index here.
     pub(super) fn parse(
         requirement: &NodeSelectorRequirement,
-        place: Place,
+        position: ErrorPosition,
     ) -> Result<Self, Vec<SelectorError>> {
         let values = requirement.values.as_deref().unwrap_or_default();
-        let mut errors = Errors::new(place);
+        let mut errors = Errors::new(position);
         let set = || values.iter().cloned().collect();
         let test = match requirement.operator.as_str() {
             "In" => Some(Test::In(set())),
@@ -133,9 +133,9 @@ impl FieldRequirement {
     /// `nodeSelectorRequirementsAsFieldSelector`.
     pub(super) fn parse(
         requirement: &NodeSelectorRequirement,
-        place: Place,
+        position: ErrorPosition,
     ) -> Result<Self, Vec<SelectorError>> {
-        let mut errors = Errors::new(place);
+        let mut errors = Errors::new(position);
         let is_equal = match requirement.operator.as_str() {
             "In" => true,
             "NotIn" => false,
@@ -170,14 +170,14 @@ impl FieldRequirement {
 
 /// Collects the errors of one requirement.
 struct Errors {
-    place: Place,
-    found: Vec<(Place, &'static str)>,
+    position: ErrorPosition,
+    found: Vec<(ErrorPosition, &'static str)>,
 }
 
 impl Errors {
-    fn new(place: Place) -> Self {
+    fn new(position: ErrorPosition) -> Self {
         Self {
-            place,
+            position,
             found: Vec::new(),
         }
     }
@@ -188,7 +188,13 @@ impl Errors {
 
     fn add(&mut self, part: Part, reason: &'static str) {
         if self.found.len() < ERRORS_PER_REQUIREMENT {
-            self.found.push((Place { part, ..self.place }, reason));
+            self.found.push((
+                ErrorPosition {
+                    part,
+                    ..self.position
+                },
+                reason,
+            ));
         }
     }
 
@@ -196,8 +202,8 @@ impl Errors {
         let text: Arc<str> = one_line(requirement).into();
         self.found
             .into_iter()
-            .map(|(place, reason)| SelectorError {
-                place,
+            .map(|(position, reason)| SelectorError {
+                position,
                 requirement: Arc::clone(&text),
                 reason,
             })

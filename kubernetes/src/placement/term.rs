@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 
 use super::requirement::{FieldRequirement, LabelRequirement};
-use super::{List, Part, Place, SelectorError};
+use super::{ErrorPosition, List, Part, SelectorError};
 
 /// A valid term. At least one of the lists has an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ pub(super) fn parse_terms(selector: &NodeSelector) -> (Vec<Term>, Vec<SelectorEr
             continue;
         }
         let before = errors.len();
-        let place = |list| Place {
+        let position = |list| ErrorPosition {
             term: index,
             list,
             requirement: 0,
@@ -35,13 +35,13 @@ pub(super) fn parse_terms(selector: &NodeSelector) -> (Vec<Term>, Vec<SelectorEr
         };
         let labels = parse_all(
             expressions,
-            place(List::Expressions),
+            position(List::Expressions),
             &mut errors,
             LabelRequirement::parse,
         );
         let fields = parse_all(
             fields,
-            place(List::Fields),
+            position(List::Fields),
             &mut errors,
             FieldRequirement::parse,
         );
@@ -62,9 +62,9 @@ pub(super) fn names_any_of(term: &NodeSelectorTerm, labels: &[&str]) -> bool {
 
 fn parse_all<R>(
     requirements: &[NodeSelectorRequirement],
-    first: Place,
+    first: ErrorPosition,
     errors: &mut Vec<SelectorError>,
-    parse: fn(&NodeSelectorRequirement, Place) -> Result<R, Vec<SelectorError>>,
+    parse: fn(&NodeSelectorRequirement, ErrorPosition) -> Result<R, Vec<SelectorError>>,
 ) -> Vec<R> {
     let mut parsed = Vec::new();
     let mut previous = None;
@@ -73,11 +73,11 @@ fn parse_all<R>(
         if previous.replace(requirement) == Some(requirement) {
             continue;
         }
-        let place = Place {
+        let position = ErrorPosition {
             requirement: index,
             ..first
         };
-        match parse(requirement, place) {
+        match parse(requirement, position) {
             Ok(requirement) => parsed.push(requirement),
             Err(found) => errors.extend(found),
         }

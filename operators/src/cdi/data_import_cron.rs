@@ -3,7 +3,7 @@
 //! What depends on the spec is examined once for each template, and what depends on names once for each
 //! `DataImportCron`.
 
-mod refusal;
+mod rejection;
 pub mod schedule;
 mod source;
 mod spec;
@@ -15,7 +15,7 @@ use kubernetes::json::{Object, WrongType};
 use kubernetes::label::{is_label_key, is_label_value};
 use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
 
-pub use crate::cdi::data_import_cron::refusal::{Cause, Refusal, RefusedBy};
+pub use crate::cdi::data_import_cron::rejection::{Cause, Rejection};
 use crate::cdi::data_import_cron::schedule::Schedule;
 use crate::cdi::data_import_cron::source::Source;
 pub use crate::cdi::data_import_cron::spec::Spec;
@@ -71,17 +71,17 @@ pub enum Polling {
     /// Nobody, because the schedule is empty.
     None,
     /// Nobody, because the API server rejects the `CronJob`.
-    Refused,
+    Rejected,
 }
 
 /// What CDI makes of a spec, whatever the names are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecVerdict {
     /// Why the API server rejects the labels or annotations, from [`examine_metadata`].
-    pub metadata_refused: Option<Refusal>,
+    pub metadata_rejected: Option<Rejection>,
     /// The first reason for which CDI's webhook rejects the spec. The name is checked before it, and the
     /// managedDataSource after it.
-    pub refused: Option<Refusal>,
+    pub rejected: Option<Rejection>,
     /// Whether a `CronJob` polls the image, and not CDI's controller.
     pub needs_cron_job: bool,
     /// The schedule.
@@ -92,13 +92,13 @@ pub struct SpecVerdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// Why it is rejected.
-    pub refused: Option<Refusal>,
+    pub rejected: Option<Rejection>,
     /// Who polls the image; `None` if it is rejected.
     pub polling: Option<Polling>,
     /// Why it never imports an image although it is accepted. The first one is what the API server mentions first.
     pub never_runs: Vec<NeverRuns>,
     /// Whether the API server rejects the job for the first import, so that it waits for the schedule.
-    pub first_import_refused: bool,
+    pub first_import_rejected: bool,
 }
 
 /// Examines what CDI's webhook checks of a spec, except its managedDataSource.
@@ -114,15 +114,15 @@ pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
     let unsettable = unsettable_field(&volume)?;
     let storage = storage::examine(&volume, &source)?;
     let schedule = Schedule::read(&spec.schedule);
-    let refused = source
+    let rejected = source
         .examine_kind()
-        .or(unsettable.map(Refusal::FieldUnsettable))
+        .or(unsettable.map(Rejection::FieldUnsettable))
         .or(storage)
         .or_else(|| source.examine())
         .or_else(|| examine_rest(spec, schedule));
     Ok(SpecVerdict {
-        metadata_refused: None,
-        refused,
+        metadata_rejected: None,
+        rejected,
         needs_cron_job: source.needs_cron_job(),
         schedule,
     })
@@ -152,16 +152,16 @@ fn unsettable_field<'a>(volume: &Object<'a>) -> Result<Option<&'static str>, Wro
 }
 
 /// What CDI checks after the `DataVolume` of an import.
-fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Refusal> {
+fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Rejection> {
     if schedule == Schedule::Invalid {
-        return Some(Refusal::ScheduleInvalid);
+        return Some(Rejection::ScheduleInvalid);
     }
     if spec.imports_to_keep.is_some_and(|number| number < 0) {
-        return Some(Refusal::ImportsToKeepNegative);
+        return Some(Rejection::ImportsToKeepNegative);
     }
     match spec.garbage_collect.as_deref() {
         None | Some("Never" | "Outdated") => None,
-        Some(other) => Some(Refusal::GarbageCollectUnknown(other.to_owned())),
+        Some(other) => Some(Rejection::GarbageCollectUnknown(other.to_owned())),
     }
 }
 
@@ -173,22 +173,22 @@ fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Refusal> {
 /// # Errors
 ///
 /// A field has another type, which HCO's schema rejects.
-pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Refusal>, WrongType<'a>> {
+pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Rejection>, WrongType<'a>> {
     /// The size of all annotations.
     const ANNOTATIONS_MAX: usize = 256 << 10;
     for (key, value) in metadata.object("labels").fields()? {
         if !is_label_key(&key) || !is_label_value(&value.string()?.unwrap_or_default()) {
-            return Ok(Some(Refusal::LabelInvalid(key.into_owned())));
+            return Ok(Some(Rejection::LabelInvalid(key.into_owned())));
         }
     }
     let mut size = 0;
     for (key, value) in metadata.object("annotations").fields()? {
         if !is_label_key(&key.to_ascii_lowercase()) {
-            return Ok(Some(Refusal::AnnotationInvalid(key.into_owned())));
+            return Ok(Some(Rejection::AnnotationInvalid(key.into_owned())));
         }
         size += key.len() + value.string()?.unwrap_or_default().len();
     }
-    Ok((size > ANNOTATIONS_MAX).then_some(Refusal::AnnotationsTooLong))
+    Ok((size > ANNOTATIONS_MAX).then_some(Rejection::AnnotationsTooLong))
 }
 
 /// Examines what depends on names, and with it the whole `DataImportCron`.
@@ -196,21 +196,21 @@ pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Refusal>, Wr
 /// MIRRORS: k8s.io/apimachinery pkg/api/validation/objectmeta.go, `ValidateObjectMeta`; then
 /// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, Admit.
 pub fn examine_names(cron: &Cron<'_>, spec: &SpecVerdict) -> Verdict {
-    let refused = object_refused(cron)
-        .or_else(|| spec.metadata_refused.clone())
-        .or_else(|| (cron.name.len() > NAME_MAX).then_some(Refusal::NameTooLong))
-        .or_else(|| spec.refused.clone())
+    let rejected = object_rejected(cron)
+        .or_else(|| spec.metadata_rejected.clone())
+        .or_else(|| (cron.name.len() > NAME_MAX).then_some(Rejection::NameTooLong))
+        .or_else(|| spec.rejected.clone())
         .or(match cron.managed_data_source.len() {
-            0 => Some(Refusal::ManagedDataSourceMissing),
+            0 => Some(Rejection::ManagedDataSourceMissing),
             1..=NAME_MAX => None,
-            _ => Some(Refusal::ManagedDataSourceTooLong),
+            _ => Some(Rejection::ManagedDataSourceTooLong),
         });
-    if refused.is_some() {
+    if rejected.is_some() {
         return Verdict {
-            refused,
+            rejected,
             polling: None,
             never_runs: Vec::new(),
-            first_import_refused: false,
+            first_import_rejected: false,
         };
     }
     let mut never_runs = Vec::new();
@@ -230,38 +230,38 @@ pub fn examine_names(cron: &Cron<'_>, spec: &SpecVerdict) -> Verdict {
             if never_runs.is_empty() {
                 Polling::CronJob
             } else {
-                Polling::Refused
+                Polling::Rejected
             }
         }
     };
     Verdict {
-        refused,
+        rejected,
         polling: Some(polling),
         never_runs,
         // The job is called initial-job-, the name, - and eight characters of the UID, and that is a label of its pod.
-        first_import_refused: polling == Polling::CronJob && cron.name.len() == POLLED_NAME_MAX,
+        first_import_rejected: polling == Polling::CronJob && cron.name.len() == POLLED_NAME_MAX,
     }
 }
 
 /// Why the API server rejects the metadata.
-fn object_refused(cron: &Cron<'_>) -> Option<Refusal> {
+fn object_rejected(cron: &Cron<'_>) -> Option<Rejection> {
     if cron.name.is_empty() {
-        return Some(Refusal::NameMissing);
+        return Some(Rejection::NameMissing);
     }
     if cron.name.len() > OBJECT_NAME_MAX {
-        return Some(Refusal::NameTooLongForObject);
+        return Some(Rejection::NameTooLongForObject);
     }
     if !is_dns1123_subdomain(cron.name) {
-        return Some(Refusal::NameInvalid);
+        return Some(Rejection::NameInvalid);
     }
     if !is_dns1123_label(cron.namespace) {
-        return Some(Refusal::NamespaceInvalid);
+        return Some(Rejection::NamespaceInvalid);
     }
     let label = cron.data_source_label?;
     if label.len() > LABEL_MAX {
-        return Some(Refusal::DataSourceLabelTooLong);
+        return Some(Rejection::DataSourceLabelTooLong);
     }
-    (!is_label_value(label)).then_some(Refusal::DataSourceLabelInvalid)
+    (!is_label_value(label)).then_some(Rejection::DataSourceLabelInvalid)
 }
 
 #[cfg(test)]
@@ -293,7 +293,7 @@ mod tests {
         let object = |text| Object::root(Json::parse(text).unwrap());
         let spec = Spec::read(&object(spec.as_bytes())).unwrap();
         let mut verdict = examine_spec(&spec).unwrap();
-        verdict.metadata_refused = examine_metadata(&object(metadata.as_bytes())).unwrap();
+        verdict.metadata_rejected = examine_metadata(&object(metadata.as_bytes())).unwrap();
         let cron = Cron {
             name: names.name,
             namespace: "kubevirt-os-images",
@@ -305,8 +305,8 @@ mod tests {
         examine_names(&cron, &verdict)
     }
 
-    fn refused(spec: &str) -> Option<Refusal> {
-        verdict(spec, "{}", NAMES).refused
+    fn rejected(spec: &str) -> Option<Rejection> {
+        verdict(spec, "{}", NAMES).rejected
     }
 
     #[test]
@@ -317,91 +317,99 @@ mod tests {
             "contentType": "archive", "sourceRef": {}}}}"#
             .to_owned();
         for (reason, from, to) in [
-            (Refusal::SourceMissing, r#""vddk": {}"#, r#""registry": {}"#),
             (
-                Refusal::FieldUnsettable("sourceRef"),
+                Rejection::SourceMissing,
+                r#""vddk": {}"#,
+                r#""registry": {}"#,
+            ),
+            (
+                Rejection::FieldUnsettable("sourceRef"),
                 r#", "sourceRef": {}"#,
                 "",
             ),
             (
-                Refusal::FieldUnsettable("contentType"),
+                Rejection::FieldUnsettable("contentType"),
                 r#""archive""#,
                 r#""""#,
             ),
-            (Refusal::FieldUnsettable("checkpoints"), "[{}]", "[]"),
-            (Refusal::FieldUnsettable("finalCheckpoint"), "true", "false"),
+            (Rejection::FieldUnsettable("checkpoints"), "[{}]", "[]"),
             (
-                Refusal::StorageMissing,
+                Rejection::FieldUnsettable("finalCheckpoint"),
+                "true",
+                "false",
+            ),
+            (
+                Rejection::StorageMissing,
                 r#""checkpoints": []"#,
                 r#""checkpoints": [], "pvc": {}"#,
             ),
             (
-                Refusal::SizeMissing,
+                Rejection::SizeMissing,
                 r#""pvc": {}"#,
                 r#""pvc": {}, "storage": {}"#,
             ),
-            (Refusal::StorageDuplicate, r#", "storage": {}"#, ""),
+            (Rejection::StorageDuplicate, r#", "storage": {}"#, ""),
             (
-                Refusal::SizeMissing,
+                Rejection::SizeMissing,
                 r#""pvc": {}"#,
                 r#""pvc": {"resources": {"requests": {"storage": "-1Gi"}}}"#,
             ),
-            (Refusal::SizeNotPositive, "-1Gi", "1e1.5"),
-            (Refusal::SizeInvalid, "1e1.5", "1023.9Ki"),
+            (Rejection::SizeNotPositive, "-1Gi", "1e1.5"),
+            (Rejection::SizeInvalid, "1e1.5", "1023.9Ki"),
             (
-                Refusal::SizeTooSmall,
+                Rejection::SizeTooSmall,
                 r#""1023.9Ki"}}"#,
                 r#""1024Ki"}}, "storageClassName": "LONG""#,
             ),
-            (Refusal::StorageClassTooLong, "LONG", ""),
+            (Rejection::StorageClassTooLong, "LONG", ""),
             (
-                Refusal::AccessModeMissing,
+                Rejection::AccessModeMissing,
                 r#""pvc": {"#,
                 r#""pvc": {"accessModes": ["RWO", "RWX"], "dataSource": {}, "#,
             ),
-            (Refusal::AccessModesMultiple, r#", "RWX""#, ""),
+            (Rejection::AccessModesMultiple, r#", "RWX""#, ""),
             (
-                Refusal::AccessModeUnknown("RWO".to_owned()),
+                Rejection::AccessModeUnknown("RWO".to_owned()),
                 "RWO",
                 "ReadWriteOncePod",
             ),
-            (Refusal::ExternallyPopulated, r#""dataSource": {}, "#, ""),
-            (Refusal::SourcesMultiple, r#", "http": {}"#, ""),
+            (Rejection::ExternallyPopulated, r#""dataSource": {}, "#, ""),
+            (Rejection::SourcesMultiple, r#", "http": {}"#, ""),
             (
-                Refusal::UrlOrImageStream,
+                Rejection::UrlOrImageStream,
                 r#""registry": {"#,
                 r#""registry": {"url": ":", "pullMethod": "", "imageStream": """#,
             ),
-            (Refusal::UrlOrImageStream, r#", "imageStream": """#, ""),
-            (Refusal::UrlInvalid(":".to_owned()), r#"":""#, r#""x""#),
+            (Rejection::UrlOrImageStream, r#", "imageStream": """#, ""),
+            (Rejection::UrlInvalid(":".to_owned()), r#"":""#, r#""x""#),
             (
-                Refusal::UrlScheme(String::new()),
+                Rejection::UrlScheme(String::new()),
                 r#""url": "x""#,
                 r#""url": "OCI-archive:x""#,
             ),
             (
-                Refusal::PullMethodUnknown(String::new()),
+                Rejection::PullMethodUnknown(String::new()),
                 r#""pullMethod": """#,
                 r#""pullMethod": "pod""#,
             ),
             (
-                Refusal::ScheduleInvalid,
+                Rejection::ScheduleInvalid,
                 r#""schedule": "x""#,
                 r#""schedule": """#,
             ),
-            (Refusal::ImportsToKeepNegative, "-1", "0"),
+            (Rejection::ImportsToKeepNegative, "-1", "0"),
             (
-                Refusal::GarbageCollectUnknown("x".to_owned()),
+                Rejection::GarbageCollectUnknown("x".to_owned()),
                 r#""garbageCollect": "x""#,
                 r#""garbageCollect": "Never""#,
             ),
         ] {
             let long = spec.replace("LONG", &"x".repeat(254));
-            assert_eq!(refused(&long), Some(reason), "{spec}");
+            assert_eq!(rejected(&long), Some(reason), "{spec}");
             assert!(spec.contains(from), "{from} in {spec}");
             spec = spec.replacen(from, to, 1);
         }
-        assert_eq!(refused(&spec), None, "{spec}");
+        assert_eq!(rejected(&spec), None, "{spec}");
     }
 
     #[test]
@@ -410,27 +418,27 @@ mod tests {
             let spec = VALID.replace(r#"{"registry": {"url": "docker://quay.io/x"}}"#, source);
             verdict(&spec, "{}", NAMES)
         };
-        for (source, refusal) in [
-            (r#"{"pvc": {"name": "x"}}"#, Refusal::PvcIncomplete),
-            (r#"{"pvc": {"namespace": "x"}}"#, Refusal::PvcIncomplete),
+        for (source, rejection) in [
+            (r#"{"pvc": {"name": "x"}}"#, Rejection::PvcIncomplete),
+            (r#"{"pvc": {"namespace": "x"}}"#, Rejection::PvcIncomplete),
             (
                 r#"{"registry": {"imageStream": ""}}"#,
-                Refusal::ImageStreamEmpty,
+                Rejection::ImageStreamEmpty,
             ),
             (
                 r#"{"registry": {"imageStream": "x"}}"#,
-                Refusal::ImageStreamWithoutNode,
+                Rejection::ImageStreamWithoutNode,
             ),
             (
                 r#"{"registry": {"imageStream": "x", "pullMethod": "pod"}}"#,
-                Refusal::ImageStreamWithoutNode,
+                Rejection::ImageStreamWithoutNode,
             ),
             (
                 r#"{"registry": {"url": "docker:x"}, "pvc": {}}"#,
-                Refusal::SourcesMultiple,
+                Rejection::SourcesMultiple,
             ),
         ] {
-            assert_eq!(with(source).refused, Some(refusal), "{source}");
+            assert_eq!(with(source).rejected, Some(rejection), "{source}");
         }
         for source in [
             r#"{"pvc": {"name": "x", "namespace": "x"}}"#,
@@ -442,9 +450,9 @@ mod tests {
         // A cloned PVC has a size of its own.
         let cloned = r#"{"schedule": "", "managedDataSource": "x", "template": {"spec": {
             "source": {"pvc": {"name": "x", "namespace": "x"}}, "storage": {}}}}"#;
-        assert_eq!(refused(cloned), None);
+        assert_eq!(rejected(cloned), None);
         let claim = cloned.replace(r#""storage""#, r#""pvc""#);
-        assert_eq!(refused(&claim), Some(Refusal::SizeMissing));
+        assert_eq!(rejected(&claim), Some(Rejection::SizeMissing));
     }
 
     #[test]
@@ -457,74 +465,87 @@ mod tests {
             label,
         };
         let bad = r#"{"labels": {"a": "b c"}}"#;
-        for (spec, metadata, names, refusal) in [
-            (invalid, bad, names("", "", None), Refusal::NameMissing),
+        for (spec, metadata, names, rejection) in [
+            (invalid, bad, names("", "", None), Rejection::NameMissing),
             (
                 invalid,
                 bad,
                 names(&"x".repeat(254), "", None),
-                Refusal::NameTooLongForObject,
+                Rejection::NameTooLongForObject,
             ),
-            (invalid, bad, names("X", "", None), Refusal::NameInvalid),
+            (invalid, bad, names("X", "", None), Rejection::NameInvalid),
             (
                 invalid,
                 bad,
                 names(&long, &long, Some(&long)),
-                Refusal::DataSourceLabelTooLong,
+                Rejection::DataSourceLabelTooLong,
             ),
             (
                 invalid,
                 bad,
                 names(&long, "", Some("-")),
-                Refusal::DataSourceLabelInvalid,
+                Rejection::DataSourceLabelInvalid,
             ),
             (
                 invalid,
                 bad,
                 names(&long, "", None),
-                Refusal::LabelInvalid("a".to_owned()),
+                Rejection::LabelInvalid("a".to_owned()),
             ),
             (
                 invalid,
                 r#"{"labels": {"/a": ""}}"#,
                 NAMES,
-                Refusal::LabelInvalid("/a".to_owned()),
+                Rejection::LabelInvalid("/a".to_owned()),
             ),
             (
                 invalid,
                 r#"{"annotations": {"a b": ""}}"#,
                 NAMES,
-                Refusal::AnnotationInvalid("a b".to_owned()),
+                Rejection::AnnotationInvalid("a b".to_owned()),
             ),
-            (invalid, "{}", names(&long, "", None), Refusal::NameTooLong),
-            (invalid, "{}", names("x", "", None), Refusal::SourceMissing),
+            (
+                invalid,
+                "{}",
+                names(&long, "", None),
+                Rejection::NameTooLong,
+            ),
+            (
+                invalid,
+                "{}",
+                names("x", "", None),
+                Rejection::SourceMissing,
+            ),
             (
                 valid,
                 r#"{"labels": {"a": ""}, "annotations": {"A.B/c": "any value"}}"#,
                 names("x", "", None),
-                Refusal::ManagedDataSourceMissing,
+                Rejection::ManagedDataSourceMissing,
             ),
             (
                 valid,
                 "{}",
                 names("x", &long, None),
-                Refusal::ManagedDataSourceTooLong,
+                Rejection::ManagedDataSourceTooLong,
             ),
         ] {
-            let refused = verdict(spec, metadata, names).refused;
-            assert_eq!(refused, Some(refusal), "{spec}, {metadata}");
+            let rejected = verdict(spec, metadata, names).rejected;
+            assert_eq!(rejected, Some(rejection), "{spec}, {metadata}");
         }
     }
 
     #[test]
     fn annotations_have_at_most_256_kibibytes() {
-        let refused = |length: usize| {
+        let rejected = |length: usize| {
             let value = "x".repeat(length);
             let metadata = format!(r#"{{"annotations": {{"key": "{value}"}}}}"#);
-            verdict(VALID, &metadata, NAMES).refused
+            verdict(VALID, &metadata, NAMES).rejected
         };
-        assert_eq!(refused((256 << 10) - 3), None);
-        assert_eq!(refused((256 << 10) - 2), Some(Refusal::AnnotationsTooLong));
+        assert_eq!(rejected((256 << 10) - 3), None);
+        assert_eq!(
+            rejected((256 << 10) - 2),
+            Some(Rejection::AnnotationsTooLong)
+        );
     }
 
     #[test]
@@ -539,8 +560,8 @@ mod tests {
             data_source_label: None,
             spec: &spec,
         };
-        let refused = examine_names(&cron, &examined).refused;
-        assert_eq!(refused, Some(Refusal::NamespaceInvalid));
+        let rejected = examine_names(&cron, &examined).rejected;
+        assert_eq!(rejected, Some(Rejection::NamespaceInvalid));
     }
 
     #[test]
@@ -559,22 +580,28 @@ mod tests {
             (
                 verdict.polling.unwrap(),
                 verdict.never_runs,
-                verdict.first_import_refused,
+                verdict.first_import_rejected,
             )
         };
         let zone = "TZ=UTC @daily";
         let (too_long, time_zone) = (NeverRuns::NameTooLong, NeverRuns::TimeZone);
-        for (schedule, length, polling, never_runs, first_import_refused) in [
+        for (schedule, length, polling, never_runs, first_import_rejected) in [
             ("@daily", 42, Polling::CronJob, vec![], false),
             ("@daily", 43, Polling::CronJob, vec![], true),
-            ("@daily", 44, Polling::Refused, vec![too_long], false),
-            (zone, 43, Polling::Refused, vec![time_zone], false),
-            (zone, 44, Polling::Refused, vec![time_zone, too_long], false),
+            ("@daily", 44, Polling::Rejected, vec![too_long], false),
+            (zone, 43, Polling::Rejected, vec![time_zone], false),
+            (
+                zone,
+                44,
+                Polling::Rejected,
+                vec![time_zone, too_long],
+                false,
+            ),
             ("", 44, Polling::None, vec![NeverRuns::ScheduleEmpty], false),
         ] {
             assert_eq!(
                 with(schedule, length),
-                (polling, never_runs, first_import_refused),
+                (polling, never_runs, first_import_rejected),
                 "{schedule} {length}"
             );
         }
@@ -582,14 +609,12 @@ mod tests {
 
     #[test]
     fn only_names_are_the_fault_of_the_template_name_or_its_data_source() {
-        assert_eq!(Refusal::NameTooLong.cause(), Cause::Name);
+        assert_eq!(Rejection::NameTooLong.cause(), Cause::Name);
         assert_eq!(
-            Refusal::DataSourceLabelInvalid.cause(),
+            Rejection::DataSourceLabelInvalid.cause(),
             Cause::ManagedDataSource
         );
-        assert_eq!(Refusal::StorageClassTooLong.cause(), Cause::Other);
-        assert_eq!(Refusal::NameTooLong.rejecter(), RefusedBy::Webhook);
-        assert_eq!(Refusal::NameInvalid.rejecter(), RefusedBy::ApiServer);
+        assert_eq!(Rejection::StorageClassTooLong.cause(), Cause::Other);
     }
 
     #[test]

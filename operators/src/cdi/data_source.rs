@@ -6,7 +6,7 @@ use kubernetes::name::is_dns1123_subdomain;
 /// Why the API server rejects a `DataSource`. If SSP creates it, SSP then creates no `DataImportCron` at all. If CDI
 /// creates it, the accepted `DataImportCron` never imports an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum Rejection {
     /// It has no name.
     NameMissing,
     /// Its name is not a DNS subdomain.
@@ -25,18 +25,18 @@ pub enum Refusal {
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource; containerized-data-importer
 /// pkg/controller/dataimportcron-controller.go, updateDataSource; k8s.io/apimachinery pkg/api/validation/objectmeta.go,
 /// `ValidateObjectMeta`.
-pub fn examine_names(name: &str, cron: Option<&str>) -> Option<Refusal> {
+pub fn examine_names(name: &str, cron: Option<&str>) -> Option<Rejection> {
     match name.len() {
-        0 => return Some(Refusal::NameMissing),
-        254.. => return Some(Refusal::NameTooLong),
-        _ if !is_dns1123_subdomain(name) => return Some(Refusal::NameInvalid),
+        0 => return Some(Rejection::NameMissing),
+        254.. => return Some(Rejection::NameTooLong),
+        _ if !is_dns1123_subdomain(name) => return Some(Rejection::NameInvalid),
         _ => {}
     }
     let cron = cron?;
     if cron.len() > 63 {
-        return Some(Refusal::CronLabelTooLong);
+        return Some(Rejection::CronLabelTooLong);
     }
-    (!is_label_value(cron)).then_some(Refusal::CronLabelInvalid)
+    (!is_label_value(cron)).then_some(Rejection::CronLabelInvalid)
 }
 
 #[cfg(test)]
@@ -52,14 +52,14 @@ mod tests {
         for (name, cron) in [("a.b", None), (&*object, None), ("a", Some(&*label))] {
             assert_eq!(examine_names(name, cron), None, "{name}");
         }
-        for (name, cron, refusal) in [
-            ("", Some("-"), Refusal::NameMissing),
-            ("A", Some("-"), Refusal::NameInvalid),
-            (&*(object + "x"), None, Refusal::NameTooLong),
-            ("a", Some(&*(label + "x")), Refusal::CronLabelTooLong),
-            ("a", Some("a b"), Refusal::CronLabelInvalid),
+        for (name, cron, rejection) in [
+            ("", Some("-"), Rejection::NameMissing),
+            ("A", Some("-"), Rejection::NameInvalid),
+            (&*(object + "x"), None, Rejection::NameTooLong),
+            ("a", Some(&*(label + "x")), Rejection::CronLabelTooLong),
+            ("a", Some("a b"), Rejection::CronLabelInvalid),
         ] {
-            assert_eq!(examine_names(name, cron), Some(refusal), "{name}");
+            assert_eq!(examine_names(name, cron), Some(rejection), "{name}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use kubernetes::sorted::Set;
 
 use super::state::{Disk, State};
-use super::{Forecast, Refused};
+use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
 
 /// What changes.
@@ -75,8 +75,8 @@ pub struct DiskChanges {
     pub leftover: Set<Disk>,
 }
 
-/// What changes in a cluster if it becomes what a forecast says. An object that is refused changes nothing.
-pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Refused<'_>>) -> Changes {
+/// What changes in a cluster if it becomes what a forecast says. An object that is rejected changes nothing.
+pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected<'_>>) -> Changes {
     let mut state = before.clone();
     let way = after.map(|after| state.reconcile(after)).ok();
     let way = way.unwrap_or_else(|| super::state::Way {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use kubernetes::json::{Json, Object, WrongType};
 
-use crate::cdi::data_import_cron::{Refusal, Spec, examine_metadata};
+use crate::cdi::data_import_cron::{Rejection, Spec, examine_metadata};
 use crate::cdi::retention::HcoDefault;
 use crate::forecast::Given;
 use crate::forecast::state::Origin;
@@ -29,7 +29,7 @@ pub struct HandedOver<'a> {
     /// The label with an architecture that the template itself gives to its crons.
     pub architecture_label: Option<String>,
     /// Why the API server rejects its labels or annotations.
-    pub metadata_refused: Option<Refusal>,
+    pub metadata_rejected: Option<Rejection>,
     /// Its spec, completed by HCO.
     pub spec: Spec<'a>,
     origin: OnceCell<Rc<Origin>>,
@@ -88,16 +88,16 @@ impl<'a> HandedOver<'a> {
         } else {
             HcoDefault::Nothing
         };
-        let mut metadata_refused = None;
+        let mut metadata_rejected = None;
         let (mut spec, namespace, architecture_label) = if let Some(json) = json {
             let template = Object::root(json);
             let metadata = template.object("metadata");
-            metadata_refused = examine_metadata(&metadata)?;
+            metadata_rejected = examine_metadata(&metadata)?;
             let label = match common {
                 // HCO keeps the labels of its own template.
                 Some(_) => {
-                    metadata_refused = metadata_refused
-                        .filter(|refusal| !matches!(refusal, Refusal::LabelInvalid(_)));
+                    metadata_rejected = metadata_rejected
+                        .filter(|rejection| !matches!(rejection, Rejection::LabelInvalid(_)));
                     None
                 }
                 None => metadata.object("labels").entry(DATA_SOURCE_ARCHITECTURE)?,
@@ -126,7 +126,7 @@ impl<'a> HandedOver<'a> {
             namespace,
             architectures,
             architecture_label,
-            metadata_refused,
+            metadata_rejected,
             spec,
             origin: OnceCell::new(),
             has_unknown_schedule: has_unknown_schedule

@@ -55,7 +55,7 @@ pub(super) struct Real<'a> {
 
 impl<'a> Objects<'a> {
     /// Reads a list of objects, and of lists of objects. An empty list says that there are none of its kind; kinds that do not
-    /// matter here are passed over.
+    /// matter here are ignored.
     ///
     /// # Errors
     ///

@@ -215,7 +215,7 @@ impl<'a> State<'a> {
         let sources = forecast.data_sources.iter();
         let mut is_accepted = true;
         for (key, source) in sources.filter(|(_, source)| source.creator == CreatedBy::Bundle) {
-            if source.refused.is_some() {
+            if source.rejected.is_some() {
                 is_accepted = false;
                 continue;
             }
@@ -231,7 +231,7 @@ impl<'a> State<'a> {
                 .data_sources
                 .get_key_value(&golden.beside(name.as_str()));
             match entry {
-                Some((key, source)) if is_accepted && source.refused.is_none() => {
+                Some((key, source)) if is_accepted && source.rejected.is_none() => {
                     self.put_source(key, source.points_to.as_deref(), None, None);
                 }
                 _ => is_accepted = false,
@@ -303,7 +303,7 @@ impl<'a> State<'a> {
             .filter(|cron| !self.is_dropped(forecast, cron))
             .collect();
         for cron in &crons {
-            let is_rejected = cron.verdict.refused.is_some();
+            let is_rejected = cron.verdict.rejected.is_some();
             let Some(new) = CronState::of(forecast, cron) else {
                 continue;
             };
@@ -354,7 +354,7 @@ impl<'a> State<'a> {
         let accepted = forecast
             .crons
             .iter()
-            .filter(|cron| cron.verdict.refused.is_none());
+            .filter(|cron| cron.verdict.rejected.is_none());
         for cron in accepted {
             if !self.is_dropped(forecast, cron)
                 && !self.crons.contains_key(&cron.key)

@@ -6,6 +6,17 @@ use kubernetes::sorted::{Map, Set};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Architectures<'a>(pub &'a str);
 
+/// How many of the workload architectures an annotation lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coverage {
+    /// None of them: HCO does not deploy the golden image.
+    None,
+    /// Some, but not all.
+    Some,
+    /// All of them.
+    All,
+}
+
 impl<'a> Architectures<'a> {
     /// The entries as HCO reads them: split at commas, nothing trimmed.
     pub fn entries(self) -> impl Iterator<Item = &'a str> {
@@ -30,6 +41,15 @@ impl<'a> Architectures<'a> {
         let names = entries.filter_map(|entry| workload.get_key_value(entry));
         names.map(|(name, _)| name.as_str()).collect()
     }
+
+    /// How many of the workload architectures HCO finds among the entries.
+    pub fn coverage(self, workload: &Map<String, usize>) -> Coverage {
+        match self.supported(workload).len() {
+            0 => Coverage::None,
+            all if all == workload.len() => Coverage::All,
+            _ => Coverage::Some,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -46,5 +66,15 @@ mod tests {
         assert_eq!(supported("amd64, arm64"), Set::from(["amd64"]));
         assert_eq!(supported("AMD64"), Set::new());
         assert_eq!(supported(""), Set::new());
+    }
+
+    #[test]
+    fn an_annotation_covers_the_nodes_if_it_lists_all_of_their_architectures() {
+        let workload = Map::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
+        let coverage = |value| Architectures(value).coverage(&workload);
+        assert_eq!(coverage("s390x,AMD64"), Coverage::None);
+        assert_eq!(coverage("s390x,amd64,amd64"), Coverage::Some);
+        assert_eq!(coverage("s390x,arm64,amd64"), Coverage::All);
+        assert_eq!(Architectures("amd64").coverage(&Map::new()), Coverage::None);
     }
 }

@@ -7,7 +7,7 @@ use kubernetes::value::Value;
 
 use crate::hco::architectures::Architectures;
 use crate::hco::hyperconverged::HyperConverged;
-use crate::hco::template::{Enable, Registry, Source, Template};
+use crate::hco::template::{Enable, RegistrySource, Source, Template};
 
 /// The templates that HCO ships, by name.
 pub type CommonTemplates = Map<String, CommonTemplate>;
@@ -16,7 +16,7 @@ pub type CommonTemplates = Map<String, CommonTemplate>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommonTemplate {
     /// `None` if it is unknown.
-    pub registry: Option<Registry>,
+    pub registry: Option<RegistrySource>,
     /// Its architectures annotation.
     pub annotation: CommonAnnotation,
     /// Its spec as JSON.
@@ -102,7 +102,7 @@ pub fn common_templates(
     setting: Option<&Map<String, String>>,
 ) -> CommonTemplates {
     let known = |name: &str, url: &str, annotation| CommonTemplate {
-        registry: Some(Registry::at(url)),
+        registry: Some(RegistrySource::at(url)),
         annotation,
         spec: CommonSpec::built_in(name, url),
     };

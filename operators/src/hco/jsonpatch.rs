@@ -21,7 +21,7 @@ pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
 }
 
 /// An operation of a JSON Patch.
-pub struct Operation<'a> {
+pub struct AnnotationOperation<'a> {
     /// The operation as it was written.
     pub text: &'a str,
     op: Option<Cow<'a, str>>,
@@ -31,7 +31,7 @@ pub struct Operation<'a> {
 }
 
 /// The operations of a patch; `None` if it is not a patch.
-pub fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
+pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
     let patch = Json::parse(patch.as_bytes()).ok()?;
     if patch.kind() == Kind::Null {
         return Some(Vec::new());
@@ -45,7 +45,7 @@ pub fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
             let mut members = members.iter().rev();
             members.find(|(name, _)| name == key)?.1.string()
         };
-        Some(Operation {
+        Some(AnnotationOperation {
             text: item.text(),
             op: string("op"),
             path: string("path"),
@@ -55,7 +55,7 @@ pub fn operations(patch: &str) -> Option<Vec<Operation<'_>>> {
     operations.collect()
 }
 
-impl Operation<'_> {
+impl AnnotationOperation<'_> {
     /// Whether HCO accepts the path.
     pub fn is_applicable(&self) -> bool {
         self.path

@@ -50,7 +50,7 @@ pub enum Source {
     /// A source that is not a registry.
     Other,
     /// A registry.
-    Registry(Box<Registry>),
+    Registry(Box<RegistrySource>),
 }
 
 impl<'a> Template<'a> {
@@ -98,7 +98,7 @@ impl Source {
             .field("source");
         let registry = source.object().field("registry");
         let is_present = source.is_present();
-        match Registry::read(&registry)? {
+        match RegistrySource::read(&registry)? {
             Some(registry) => Ok(Self::Registry(Box::new(registry))),
             None if is_present => Ok(Self::Other),
             None => Ok(Self::Missing),
@@ -106,7 +106,7 @@ impl Source {
     }
 
     /// The registry, if the image comes from one.
-    pub fn registry(&self) -> Option<&Registry> {
+    pub fn registry(&self) -> Option<&RegistrySource> {
         match self {
             Self::Registry(registry) => Some(registry),
             Self::NoSpec | Self::Missing | Self::Other => None,
@@ -118,7 +118,7 @@ impl Source {
 ///
 /// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataVolumeSourceRegistry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Registry {
+pub struct RegistrySource {
     /// For example `docker://quay.io/containerdisks/fedora:latest`.
     pub url: Option<String>,
     image_stream: Option<String>,
@@ -128,7 +128,7 @@ pub struct Registry {
     platform_architecture: Option<String>,
 }
 
-impl Registry {
+impl RegistrySource {
     /// A registry with a URL and nothing else.
     pub fn at(url: &str) -> Self {
         Self {
@@ -165,7 +165,7 @@ pub struct StatusTemplate {
     /// Whether the spec overrides it.
     pub modified: bool,
     /// Its registry, as the status shows it.
-    pub registry: Option<Registry>,
+    pub registry: Option<RegistrySource>,
     /// Its architectures, before HCO filtered them.
     pub architectures: Option<String>,
     /// Its spec, as it is written.

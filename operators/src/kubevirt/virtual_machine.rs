@@ -164,7 +164,7 @@ impl VirtualMachine {
 
     /// The architecture that KubeVirt's mutating webhook writes, and why.
     ///
-    /// `data_source` reads a DataSource by namespace and name. One that cannot be read is passed over in silence, and so is
+    /// `data_source` reads a DataSource by namespace and name. KubeVirt ignores one that it cannot read, and
     /// a label with an unknown architecture. Before KubeVirt 1.7 `data_source` returns `None` for all of them.
     ///
     /// MIRRORS: kubevirt pkg/defaults/defaults.go, setDefaultArchitectureFromDataSource, setDefaultArchitecture.
@@ -214,11 +214,11 @@ pub struct Launcher {
     pub vm_architecture: Option<String>,
 }
 
-/// Whether KubeVirt refuses to start a VM of an architecture. The VM itself is accepted.
+/// Whether KubeVirt does not start VMs of an architecture, although it accepts them.
 ///
 /// MIRRORS: kubevirt pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go,
 /// `ValidateVirtualMachineInstancePerArch`.
-pub fn is_refused(architecture: &str) -> bool {
+pub fn is_unsupported(architecture: &str) -> bool {
     !is_known(architecture)
 }
 
@@ -264,7 +264,7 @@ impl SourceRef {
     ) -> Option<String> {
         let found = data_source(&self.namespace, &self.name)?;
         let found = match found.points_to {
-            // The API server refuses a request without a namespace.
+            // The API server rejects a request without a namespace.
             Some((namespace, _)) if namespace.is_empty() => None,
             Some((namespace, name)) => data_source(&namespace, &name),
             None => Some(found),

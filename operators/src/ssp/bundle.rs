@@ -43,17 +43,3 @@ const fn of(name: &'static str, architectures: &'static [Architecture]) -> Bundl
 pub fn source(name: &str) -> Option<&'static BundleSource> {
     SOURCES.iter().find(|source| source.name == name)
 }
-
-/// How many VM templates the bundle has for an architecture.
-///
-/// With the import off, SSP makes those of the first architecture of the cluster; with the import on, those of all
-/// its architectures.
-///
-/// MIRRORS: ssp-operator internal/operands/common-templates/reconcile.go, filterTemplates.
-pub fn vm_templates(architecture: Architecture) -> usize {
-    match architecture {
-        Amd64 => 90,
-        Arm64 => 35,
-        S390x => 47,
-    }
-}

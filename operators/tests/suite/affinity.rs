@@ -1,4 +1,4 @@
-//! Placements against what Kubernetes' own Go code says of them. The sample is
+//! Placements, compared with the results of Kubernetes' own Go code. The sample is
 //! every fourth row of the corpus; the whole of it is read where it is there.
 //!
 //! MIRRORS: k8s.io/component-helpers, `GetRequiredNodeAffinity(pod).Match(node)`

@@ -40,11 +40,11 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     }
     let (before, after) = (before.forecast(), after.forecast());
     let state = before.as_ref().map(State::of).unwrap_or_default();
-    // An object that contradicts itself is HCO's to refuse, and not in the forecast.
-    let is_refused = !expected["after"]["error"].is_null();
-    let after = after.as_ref().ok().filter(|_| !is_refused);
-    let refused = operators::forecast::Refused::ByHco;
-    let changes = changes(&state, after.ok_or(&refused));
+    // An object that contradicts itself is HCO's to reject, and not in the forecast.
+    let is_rejected = !expected["after"]["error"].is_null();
+    let after = after.as_ref().ok().filter(|_| !is_rejected);
+    let rejected = operators::forecast::Rejected::ByHco;
+    let changes = changes(&state, after.ok_or(&rejected));
 
     let Some(crons) = &changes.crons else {
         return if expected["crons"].is_null() {

@@ -1,7 +1,7 @@
 //! The cluster of a row: an object and its nodes, as the model gets them.
 
 use kubernetes::json::Json;
-use operators::forecast::{Forecast, Given, Refused};
+use operators::forecast::{Forecast, Given, Rejected};
 use operators::hco::api_version::ApiVersion;
 use operators::hco::golden_image::{CommonTemplates, common_templates};
 use operators::hco::hyperconverged::{HyperConverged, LocatedFields};
@@ -54,11 +54,11 @@ pub(super) struct Cluster<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    pub(super) fn forecast(&'a self) -> Result<Forecast<'a>, Refused<'a>> {
+    pub(super) fn forecast(&'a self) -> Result<Forecast<'a>, Rejected<'a>> {
         self.forecast_of(MAIN)
     }
 
-    pub(super) fn forecast_of(&'a self, version: HcoVersion) -> Result<Forecast<'a>, Refused<'a>> {
+    pub(super) fn forecast_of(&'a self, version: HcoVersion) -> Result<Forecast<'a>, Rejected<'a>> {
         Forecast::new(&Given {
             hco: &self.hco,
             import: self.import,

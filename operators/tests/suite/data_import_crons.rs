@@ -4,15 +4,14 @@ use std::io::Read;
 
 use kubernetes::json::{Json, Object};
 use operators::cdi::data_import_cron::{
-    Cron, NeverRuns, Polling, Refusal, RefusedBy, Spec, examine_metadata, examine_names,
-    examine_spec,
+    Cron, NeverRuns, Polling, Rejection, Spec, examine_metadata, examine_names, examine_spec,
 };
 use operators::cdi::{data_source, retention::HcoDefault};
 use serde_json::Value;
 
 use super::{Difference, all_agree, corpus, string};
 
-/// Rows of `../shared/conformance/chain.jsonl.gz`: at least one of each kind of refusal, and of everything else.
+/// Rows of `../shared/conformance/chain.jsonl.gz`: at least one of each kind of rejection, and of everything else.
 const SAMPLE: &[u8] = include_bytes!("data/chain-sample.jsonl.gz");
 
 /// The specs of the templates that HCO ships.
@@ -65,14 +64,14 @@ fn data_sources_agree(row: &Value) -> Result<Option<&'static str>, Difference> {
     let data_sources = row["expected"]["dataSources"].as_array().unwrap();
     for data_source in data_sources.iter().filter(|one| one["by"] == "ssp") {
         let name = string(&data_source["name"]);
-        let refused = data_source::examine_names(name, data_source["cron"].as_str());
-        let agrees = match (refused, data_source["refused"].as_str()) {
+        let rejected = data_source::examine_names(name, data_source["cron"].as_str());
+        let agrees = match (rejected, data_source["refused"].as_str()) {
             (None, None) => true,
-            (Some(refusal), Some(text)) => text.contains(words_of_data_source(refusal)),
+            (Some(rejection), Some(text)) => text.contains(words_of_data_source(rejection)),
             _ => false,
         };
         if !agrees {
-            return Err(("dataSources", format!("{data_source} is not {refused:?}")));
+            return Err(("dataSources", format!("{data_source} is not {rejected:?}")));
         }
     }
     Ok(None)
@@ -86,7 +85,7 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
     let mut spec = Spec::read(&template.object("spec")).unwrap();
     HcoDefault::KeepNone.complete(&mut spec);
     let mut verdict = examine_spec(&spec).unwrap();
-    verdict.metadata_refused = examine_metadata(&template.object("metadata")).unwrap();
+    verdict.metadata_rejected = examine_metadata(&template.object("metadata")).unwrap();
     let architecture = text("architecture").filter(|architecture| !architecture.is_empty());
     let verdict = examine_names(
         &Cron {
@@ -99,31 +98,27 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
         },
         &verdict,
     );
-    let refused_by = match verdict.refused.as_ref().map(Refusal::rejecter) {
-        None => None,
-        Some(RefusedBy::ApiServer) => Some("api-server"),
-        Some(RefusedBy::Webhook) => Some("cdi-webhook"),
-    };
+    let rejected_by = verdict.rejected.as_ref().map(rejecter);
     let polling = match verdict.polling {
         None => None,
         Some(Polling::CronJob) => Some("cron-job"),
         Some(Polling::Controller) => Some("controller"),
         Some(Polling::None) => Some("none"),
-        Some(Polling::Refused) => Some("refused"),
+        Some(Polling::Rejected) => Some("refused"),
     };
     // SSP creates no `DataImportCron` behind a rejected DataSource, and never settles with two of one name, so that
     // nobody has polled.
     let is_created = !["data-source", "same-name"].contains(&string(&row["expected"]["stopped"]))
         && row["expected"]["sameName"] == serde_json::json!([]);
-    let agrees = refused_by == text("refusedBy")
-        && match (&verdict.refused, text("refused")) {
-            (Some(refusal), Some(text)) => text.contains(words(refusal)),
+    let agrees = rejected_by == text("refusedBy")
+        && match (&verdict.rejected, text("refused")) {
+            (Some(rejection), Some(text)) => text.contains(words(rejection)),
             (None, None) => true,
             _ => false,
         }
         && (!is_created
             || polling == text("polling")
-                && verdict.first_import_refused == text("firstImportRefused").is_some()
+                && verdict.first_import_rejected == text("firstImportRefused").is_some()
                 && first_words(&verdict.never_runs, text("pollingRefused")));
     (!agrees).then(|| format!("{cron} is not {verdict:?}"))
 }
@@ -173,58 +168,74 @@ fn template(hco: &Value, name: &str) -> Value {
 }
 
 /// What only the text of this reason contains.
-fn words(refusal: &Refusal) -> &str {
-    match refusal {
-        Refusal::NameMissing => "metadata.name: Required value",
-        Refusal::NameTooLongForObject => "must be no more than 253 characters",
-        Refusal::NameInvalid => "metadata.name: Invalid value",
-        Refusal::NamespaceInvalid => "metadata.namespace: Invalid value",
-        Refusal::DataSourceLabelTooLong => "must be no more than 63 bytes",
-        Refusal::DataSourceLabelInvalid | Refusal::LabelInvalid(_) => {
+fn words(rejection: &Rejection) -> &str {
+    match rejection {
+        Rejection::NameMissing => "metadata.name: Required value",
+        Rejection::NameTooLongForObject => "must be no more than 253 characters",
+        Rejection::NameInvalid => "metadata.name: Invalid value",
+        Rejection::NamespaceInvalid => "metadata.namespace: Invalid value",
+        Rejection::DataSourceLabelTooLong => "must be no more than 63 bytes",
+        Rejection::DataSourceLabelInvalid | Rejection::LabelInvalid(_) => {
             "metadata.labels: Invalid value"
         }
-        Refusal::AnnotationInvalid(_) => "metadata.annotations: Invalid value",
-        Refusal::AnnotationsTooLong => "metadata.annotations: Too long",
-        Refusal::NameTooLong | Refusal::ManagedDataSourceTooLong => {
+        Rejection::AnnotationInvalid(_) => "metadata.annotations: Invalid value",
+        Rejection::AnnotationsTooLong => "metadata.annotations: Too long",
+        Rejection::NameTooLong | Rejection::ManagedDataSourceTooLong => {
             " Name cannot be longer than 63 characters"
         }
-        Refusal::SourceMissing => " Missing source",
-        Refusal::FieldUnsettable(_) => " Unsettable fields:",
-        Refusal::StorageMissing => " Missing Data volume PVC",
-        Refusal::StorageDuplicate => " Duplicate storage definition",
-        Refusal::SizeNotPositive => " size can't be equal or less than zero",
-        Refusal::SizeTooSmall => " size should be at least 1MiB",
-        Refusal::SizeInvalid => "quantities must match the regular expression",
-        Refusal::SizeMissing => " size is missing",
-        Refusal::StorageClassTooLong => " Name cannot be longer than 253 characters",
-        Refusal::AccessModeMissing => " Required value: at least 1 access mode is required",
-        Refusal::AccessModesMultiple => " PVC multiple accessModes",
-        Refusal::AccessModeUnknown(_) => " Unsupported value: ",
-        Refusal::ExternallyPopulated => " External population is incompatible",
-        Refusal::SourcesMultiple => " Multiple Data volume sources",
-        Refusal::UrlOrImageStream => " Source registry should have either URL or ImageStream",
-        Refusal::UrlInvalid(_) => " Illegal registry source URL docker://",
-        Refusal::UrlScheme(_) => " Illegal registry source URL scheme ",
-        Refusal::PullMethodUnknown(_) => " is neither pod, node or ",
-        Refusal::ImageStreamEmpty => " Source registry ImageStream is not valid",
-        Refusal::ImageStreamWithoutNode => {
+        Rejection::SourceMissing => " Missing source",
+        Rejection::FieldUnsettable(_) => " Unsettable fields:",
+        Rejection::StorageMissing => " Missing Data volume PVC",
+        Rejection::StorageDuplicate => " Duplicate storage definition",
+        Rejection::SizeNotPositive => " size can't be equal or less than zero",
+        Rejection::SizeTooSmall => " size should be at least 1MiB",
+        Rejection::SizeInvalid => "quantities must match the regular expression",
+        Rejection::SizeMissing => " size is missing",
+        Rejection::StorageClassTooLong => " Name cannot be longer than 253 characters",
+        Rejection::AccessModeMissing => " Required value: at least 1 access mode is required",
+        Rejection::AccessModesMultiple => " PVC multiple accessModes",
+        Rejection::AccessModeUnknown(_) => " Unsupported value: ",
+        Rejection::ExternallyPopulated => " External population is incompatible",
+        Rejection::SourcesMultiple => " Multiple Data volume sources",
+        Rejection::UrlOrImageStream => " Source registry should have either URL or ImageStream",
+        Rejection::UrlInvalid(_) => " Illegal registry source URL docker://",
+        Rejection::UrlScheme(_) => " Illegal registry source URL scheme ",
+        Rejection::PullMethodUnknown(_) => " is neither pod, node or ",
+        Rejection::ImageStreamEmpty => " Source registry ImageStream is not valid",
+        Rejection::ImageStreamWithoutNode => {
             " Source registry ImageStream is supported only with node pull"
         }
-        Refusal::PvcIncomplete => " source PVC is not valid",
-        Refusal::ScheduleInvalid => " Illegal cron schedule",
-        Refusal::ImportsToKeepNegative => " Illegal ImportsToKeep value",
-        Refusal::GarbageCollectUnknown(_) => " Illegal GarbageCollect value",
-        Refusal::ManagedDataSourceMissing => " Illegal ManagedDataSource value",
+        Rejection::PvcIncomplete => " source PVC is not valid",
+        Rejection::ScheduleInvalid => " Illegal cron schedule",
+        Rejection::ImportsToKeepNegative => " Illegal ImportsToKeep value",
+        Rejection::GarbageCollectUnknown(_) => " Illegal GarbageCollect value",
+        Rejection::ManagedDataSourceMissing => " Illegal ManagedDataSource value",
     }
 }
 
 /// The same for a `DataSource`.
-fn words_of_data_source(refusal: data_source::Refusal) -> &'static str {
-    match refusal {
-        data_source::Refusal::NameMissing => "metadata.name: Required value",
-        data_source::Refusal::NameTooLong => "must be no more than 253 characters",
-        data_source::Refusal::NameInvalid => "metadata.name: Invalid value",
-        data_source::Refusal::CronLabelTooLong => "must be no more than 63 bytes",
-        data_source::Refusal::CronLabelInvalid => "a valid label must be",
+fn words_of_data_source(rejection: data_source::Rejection) -> &'static str {
+    match rejection {
+        data_source::Rejection::NameMissing => "metadata.name: Required value",
+        data_source::Rejection::NameTooLong => "must be no more than 253 characters",
+        data_source::Rejection::NameInvalid => "metadata.name: Invalid value",
+        data_source::Rejection::CronLabelTooLong => "must be no more than 63 bytes",
+        data_source::Rejection::CronLabelInvalid => "a valid label must be",
+    }
+}
+
+/// Who rejects a `DataImportCron`: the API server does before any webhook is called.
+pub(super) fn rejecter(rejection: &Rejection) -> &'static str {
+    match rejection {
+        Rejection::NameMissing
+        | Rejection::NameInvalid
+        | Rejection::NameTooLongForObject
+        | Rejection::NamespaceInvalid
+        | Rejection::DataSourceLabelTooLong
+        | Rejection::DataSourceLabelInvalid
+        | Rejection::LabelInvalid(_)
+        | Rejection::AnnotationInvalid(_)
+        | Rejection::AnnotationsTooLong => "api-server",
+        _ => "cdi-webhook",
     }
 }

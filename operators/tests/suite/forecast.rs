@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use operators::cdi::data_import_cron::{Polling, RefusedBy};
+use operators::cdi::data_import_cron::Polling;
 use operators::cdi::data_source;
-use operators::forecast::{CreatedBy, Forecast, Refused, Stopped};
+use operators::forecast::{CreatedBy, Forecast, Rejected, Stopped};
 use operators::hco::import::Import;
 use operators::ssp::architecture::Architecture;
-use operators::ssp::bundle;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Texts};
+use super::data_import_crons::rejecter;
 use super::{Difference, all_agree, corpus, string, strings, unreadable};
 
 const SAMPLE: &[u8] = include_bytes!("data/chain-sample.jsonl.gz");
@@ -59,14 +59,14 @@ pub(super) fn compare<'a>(
     let forecast = match (cluster.forecast(), stage) {
         (Ok(forecast), "") => forecast,
         (Ok(_), _) => return Err(("error", format!("nobody refuses it: {error}"))),
-        (Err(Refused::ByHco), "hco") => return Ok(None),
-        (Err(Refused::ContentType(_)), "ssp-webhook") if at == "schema" => return Ok(None),
-        (Err(Refused::Architectures(_) | Refused::NameMissing), "ssp-webhook")
+        (Err(Rejected::ByHco), "hco") => return Ok(None),
+        (Err(Rejected::ContentType(_)), "ssp-webhook") if at == "schema" => return Ok(None),
+        (Err(Rejected::Architectures(_) | Rejected::NameMissing), "ssp-webhook")
             if at == "validating-webhook" =>
         {
             return Ok(None);
         }
-        (Err(refused), _) => return Err(("error", format!("{refused:?}, not {error}"))),
+        (Err(rejected), _) => return Err(("error", format!("{rejected:?}, not {error}"))),
     };
     compare_forecast(&forecast, expected).map(|()| None)
 }
@@ -147,20 +147,17 @@ fn names(architectures: &[Architecture]) -> Vec<&'static str> {
 fn vm_templates(architectures: &[Architecture]) -> Value {
     let counts = architectures
         .iter()
-        .map(|it| (it.name().to_owned(), json!(bundle::vm_templates(*it))));
+        .map(|it| (it.name().to_owned(), json!(of_bundle(*it))));
     Value::Object(counts.collect())
 }
 
 fn crons(forecast: &Forecast<'_>) -> Value {
     let mut sources = forecast.data_sources.values();
     let settles = forecast.same_name.is_empty()
-        && !sources.any(|source| source.refused == Some(data_source::Refusal::NameMissing));
+        && !sources.any(|source| source.rejected == Some(data_source::Rejection::NameMissing));
     let crons = forecast.crons.iter().map(|cron| {
         let verdict = &cron.verdict;
-        let refused_by = cron.refused().map(|refusal| match refusal.rejecter() {
-            RefusedBy::ApiServer => "api-server",
-            RefusedBy::Webhook => "cdi-webhook",
-        });
+        let rejected_by = cron.rejected().map(rejecter);
         let polling = verdict
             .polling
             .filter(|_| settles)
@@ -168,7 +165,7 @@ fn crons(forecast: &Forecast<'_>) -> Value {
                 Polling::CronJob => "cron-job",
                 Polling::Controller => "controller",
                 Polling::None => "none",
-                Polling::Refused => "refused",
+                Polling::Rejected => "refused",
             });
         json!({
             "template": forecast.templates[cron.template].name,
@@ -177,9 +174,9 @@ fn crons(forecast: &Forecast<'_>) -> Value {
             "architecture": cron.architecture.map_or("", Architecture::name),
             "platform": forecast.platform(cron),
             "managedDataSource": &*cron.source.name,
-            "refusedBy": refused_by,
+            "refusedBy": rejected_by,
             "polling": polling,
-            "firstImportRefused": settles && verdict.first_import_refused,
+            "firstImportRefused": settles && verdict.first_import_rejected,
         })
     });
     Value::Array(crons.collect())
@@ -190,8 +187,8 @@ fn crons_of_row(crons: &Value) -> Value {
         let members = cron.as_object_mut().unwrap();
         members.remove("refused");
         members.remove("pollingRefused");
-        let is_refused = members["firstImportRefused"].is_string();
-        members.insert("firstImportRefused".to_owned(), json!(is_refused));
+        let is_rejected = members["firstImportRefused"].is_string();
+        members.insert("firstImportRefused".to_owned(), json!(is_rejected));
         cron
     });
     Value::Array(crons.collect())
@@ -229,7 +226,7 @@ fn data_sources(forecast: &Forecast<'_>, expected: &Value) -> Value {
             "pointsTo": source.points_to,
             "architectureLabel": source.architecture_label,
             "cron": source.cron.map_or("", |index| &*forecast.crons[index].key.name),
-            "refused": source.refused.is_some(),
+            "refused": source.rejected.is_some(),
         });
         if strings(&expected["sameName"]).is_empty() {
             row["filled"] = json!(source.filled);
@@ -250,4 +247,18 @@ fn data_sources_of_row(sources: &Value) -> Value {
             source
         });
     Value::Array(sources.collect())
+}
+
+/// How many VM templates the bundle of SSP has for an architecture.
+///
+/// With the import off, SSP makes those of the first architecture of the cluster; with the import on, those of all
+/// its architectures.
+///
+/// MIRRORS: ssp-operator internal/operands/common-templates/reconcile.go, filterTemplates.
+fn of_bundle(architecture: Architecture) -> usize {
+    match architecture {
+        Architecture::Amd64 => 90,
+        Architecture::Arm64 => 35,
+        Architecture::S390x => 47,
+    }
 }

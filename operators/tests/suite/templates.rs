@@ -1,6 +1,6 @@
 //! The templates that HCO hands over to SSP, and the default architecture, against HCO's own code.
 
-use operators::forecast::Refused;
+use operators::forecast::Rejected;
 use operators::kubevirt::default_architecture::default_architecture;
 use operators::ssp::architecture::Architecture;
 use serde_json::Value;
@@ -32,9 +32,9 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         .into_iter()
         .find(|column| !expected[*column].is_null());
     let forecast = match (cluster.forecast(), error) {
-        (Err(Refused::ByHco), Some(_)) => return Ok(None),
+        (Err(Rejected::ByHco), Some(_)) => return Ok(None),
         (_, Some(column)) => return Err((column, "HCO refuses it".to_owned())),
-        (Err(Refused::ByHco), None) => return Err(("webhookError", "it is accepted".to_owned())),
+        (Err(Rejected::ByHco), None) => return Err(("webhookError", "it is accepted".to_owned())),
         (Err(_), None) => return Ok(Some("SSP refuses it")),
         (Ok(forecast), None) => forecast,
     };

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use kubernetes::json::Json;
 use operators::kubevirt::virtual_machine::{
-    DataSource, VM_ARCHITECTURE, VirtualMachine, is_refused,
+    DataSource, VM_ARCHITECTURE, VirtualMachine, is_unsupported,
 };
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         ),
         (
             "vmiRefused",
-            json!(is_refused(&architecture)),
+            json!(is_unsupported(&architecture)),
             &json!(!expected["vmiRefused"].is_null()),
         ),
     ];

@@ -4,12 +4,15 @@ use e2e_tests::module::ROOT;
 use serde_json::Value;
 
 use crate::crd::{template, together};
+use crate::policy::Policy;
 use crate::world::{WEBHOOK, World};
 
 pub(crate) fn run(world: &World<'_>) {
     world.deploy("mixed");
     the_readme_is_true(world);
     much_to_say(world);
+    world.deploy_policy(&Policy::in_monitor_mode());
+    a_denial_is_a_warning_in_monitor_mode(world);
 }
 
 /// The example at the top of README.md, verbatim.
@@ -70,4 +73,15 @@ fn much_to_say(world: &World<'_>) {
         "{}Error from server: error when creating \"hyperconverged.yaml\": admission webhook \"{WEBHOOK}\" denied the request: {message}\n",
         warnings.concat()
     ));
+}
+
+/// Kubewarden drops the message of a denial in monitor mode, but not the warnings.
+fn a_denial_is_a_warning_in_monitor_mode(world: &World<'_>) {
+    let crd = world.crd;
+    let templates = crd.templates(&[template("mine", None)]);
+    let spec = together([&crd.import, &templates]);
+    world.write("create", &spec).prints_with_warnings(
+        "hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged created\n",
+        &["[architectures-missing] Denied in protect mode: Template `mine` has no architectures annotation: the golden image is imported for only one architecture."],
+    );
 }

@@ -143,8 +143,12 @@ fn the_law_of_cost_holds_for_virtual_machines(
                 &[one, other]
             };
             let [half, whole] = [LARGE, 2 * LARGE].map(|bytes| payload(parts, bytes, change));
-            let [half, whole] = [&half, &whole].map(|request| measure(request, &answer));
-            let breach = whole.breach().or_else(|| whole.breach_of_growth(&half));
+            let empty = payload(&[], 0, change);
+            let [half, whole, empty] =
+                [&half, &whole, &empty].map(|request| measure(request, &answer));
+            let breach = whole
+                .breach()
+                .or_else(|| whole.breach_of_growth(&half, &empty));
             breaches.extend(breach.map(|why| format!("{} and {}: {why}", one.name, other.name)));
         }
     }

@@ -6,14 +6,15 @@
 use std::time::{Duration, Instant};
 
 use super::content::{GENERATORS, Generator};
-use super::measure;
 use super::request::{Change, Part, Situation, payload};
+use super::{LARGE, SMALL, measure};
 
 /// What a request is made of.
 #[derive(Clone)]
 struct Recipe {
     /// Kinds of content, each with its share of the request, and after how many items they repeat.
     shares: Vec<(&'static Generator, usize, usize)>,
+    bytes: usize,
     situation: Situation,
 }
 
@@ -21,6 +22,7 @@ impl Recipe {
     fn random(random: &mut Random) -> Self {
         let mut recipe = Self {
             shares: Vec::new(),
+            bytes: LARGE,
             situation: Situation {
                 change: Change::Created,
                 import: false,
@@ -37,13 +39,15 @@ impl Recipe {
     fn change(&mut self, random: &mut Random) {
         const MOST: usize = 5;
         let place = random.below(self.shares.len().max(1));
-        match random.below(8) {
+        match random.below(9) {
             0 => self.situation.import ^= true,
             1 => self.situation.has_many_nodes = random.below(8) == 0,
             2 => {
                 let changes = [Change::Created, Change::First, Change::Each];
                 self.situation.change = changes[random.below(changes.len())];
             }
+            // An object that can be judged again, or one that is judged once.
+            8 => self.bytes = [SMALL / 10, SMALL, LARGE][random.below(3)],
             3 if self.shares.len() > 1 => drop(self.shares.remove(place)),
             4 => {
                 if let Some((_, share, _)) = self.shares.get_mut(place) {
@@ -64,11 +68,11 @@ impl Recipe {
         }
     }
 
-    fn payload(&self, bytes: usize) -> Vec<u8> {
+    fn payload(&self) -> Vec<u8> {
         let all: usize = self.shares.iter().map(|(_, share, _)| share).sum();
         let parts = self.shares.iter().map(|(generator, share, period)| Part {
             period: *period,
-            ..Part::of(generator, bytes * share / all)
+            ..Part::of(generator, self.bytes * share / all)
         });
         payload(&parts.collect::<Vec<_>>(), self.situation)
     }
@@ -83,7 +87,8 @@ impl std::fmt::Display for Recipe {
         } = self.situation;
         write!(
             f,
-            "{change:?}, import {import}, many nodes {has_many_nodes}"
+            "{} bytes, {change:?}, import {import}, many nodes {has_many_nodes}",
+            self.bytes
         )?;
         for (generator, share, period) in &self.shares {
             write!(f, "; {share} × {:?}", generator.name)?;
@@ -119,7 +124,6 @@ fn variable(name: &str, default: u64) -> u64 {
 fn search() {
     /// The best recipes are kept, and changed.
     const KEPT: usize = 24;
-    const BYTES: usize = 150_000;
     let mut random = Random(variable("SEED", 1) | 1 << 40);
     let end = Instant::now() + Duration::from_secs(variable("SECONDS", 60));
     let mut best: Vec<(u64, Recipe)> = Vec::new();
@@ -138,7 +142,7 @@ fn search() {
             continue;
         }
         tried += 1;
-        let request = recipe.payload(BYTES);
+        let request = recipe.payload();
         let cost = measure(&request, recipe.situation);
         best.push((cost.ratio(), recipe));
         best.sort_by_key(|(ratio, _)| u64::MAX - ratio);
@@ -149,7 +153,7 @@ fn search() {
         println!("{ratio}: {recipe}");
     }
     for (_, recipe) in &best {
-        let request = recipe.payload(BYTES);
+        let request = recipe.payload();
         let cost = measure(&request, recipe.situation);
         assert_eq!(cost.breach(), None, "{recipe}");
     }

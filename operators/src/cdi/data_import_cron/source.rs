@@ -2,7 +2,7 @@
 
 use kubernetes::json::{Field, Object, Reading, WrongType};
 
-use crate::cdi::data_import_cron::{Refusal, url};
+use crate::cdi::data_import_cron::{Rejection, url};
 
 /// The kinds of sources that a `DataVolume` can have.
 const KINDS: [&str; 10] = [
@@ -14,12 +14,12 @@ const KINDS: [&str; 10] = [
 pub(super) struct Source {
     kinds: usize,
     pub(super) is_clone: bool,
-    registry: Option<Registry>,
+    registry: Option<RegistrySource>,
     pvc: Option<Pvc>,
 }
 
 #[derive(Debug)]
-struct Registry {
+struct RegistrySource {
     url: Option<String>,
     image_stream: Option<String>,
     pull_method: Option<String>,
@@ -50,27 +50,27 @@ impl Source {
         Ok(Self {
             kinds: KINDS.iter().filter(|kind| has(kind)).count(),
             is_clone: has(&"pvc") || has(&"snapshot") || volume.field("sourceRef").is_present(),
-            registry: Registry::read(&source.field("registry"))?,
+            registry: RegistrySource::read(&source.field("registry"))?,
             pvc: Pvc::read(&source.field("pvc"))?,
         })
     }
 
     /// A `DataImportCron` imports from a registry or clones a PVC.
-    pub(super) fn examine_kind(&self) -> Option<Refusal> {
-        (self.registry.is_none() && self.pvc.is_none()).then_some(Refusal::SourceMissing)
+    pub(super) fn examine_kind(&self) -> Option<Rejection> {
+        (self.registry.is_none() && self.pvc.is_none()).then_some(Rejection::SourceMissing)
     }
 
     /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-validate.go, validateDataVolumeSpec;
     /// util.go, validateNumberOfSources.
-    pub(super) fn examine(&self) -> Option<Refusal> {
+    pub(super) fn examine(&self) -> Option<Rejection> {
         if self.kinds > 1 {
-            return Some(Refusal::SourcesMultiple);
+            return Some(Rejection::SourcesMultiple);
         }
         if let Some(registry) = &self.registry {
             return registry.examine();
         }
         let pvc = self.pvc.as_ref()?;
-        (pvc.namespace.is_empty() || pvc.name.is_empty()).then_some(Refusal::PvcIncomplete)
+        (pvc.namespace.is_empty() || pvc.name.is_empty()).then_some(Rejection::PvcIncomplete)
     }
 
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, isControllerPolledSource.
@@ -82,7 +82,7 @@ impl Source {
     }
 }
 
-impl Registry {
+impl RegistrySource {
     fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let registry = field.object();
         let mut reading = Reading::default();
@@ -95,27 +95,27 @@ impl Registry {
     }
 
     /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/util.go, validateDataVolumeSourceRegistry.
-    fn examine(&self) -> Option<Refusal> {
+    fn examine(&self) -> Option<Rejection> {
         if self.url.is_some() == self.image_stream.is_some() {
-            return Some(Refusal::UrlOrImageStream);
+            return Some(Rejection::UrlOrImageStream);
         }
         if let Some(url) = &self.url {
             match url::scheme(url).as_deref() {
-                None => return Some(Refusal::UrlInvalid(url.clone())),
+                None => return Some(Rejection::UrlInvalid(url.clone())),
                 Some("docker" | "oci-archive") => {}
-                Some(other) => return Some(Refusal::UrlScheme(other.to_owned())),
+                Some(other) => return Some(Rejection::UrlScheme(other.to_owned())),
             }
         }
         let pull_method = self.pull_method.as_deref();
         if let Some(other) = pull_method
             && !["pod", "node"].contains(&other)
         {
-            return Some(Refusal::PullMethodUnknown(other.to_owned()));
+            return Some(Rejection::PullMethodUnknown(other.to_owned()));
         }
         let image_stream = self.image_stream.as_deref()?;
         if image_stream.is_empty() {
-            return Some(Refusal::ImageStreamEmpty);
+            return Some(Rejection::ImageStreamEmpty);
         }
-        (pull_method != Some("node")).then_some(Refusal::ImageStreamWithoutNode)
+        (pull_method != Some("node")).then_some(Rejection::ImageStreamWithoutNode)
     }
 }

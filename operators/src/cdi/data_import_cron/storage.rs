@@ -3,7 +3,7 @@
 use kubernetes::json::{Object, WrongType};
 use kubernetes::quantity::Quantity;
 
-use crate::cdi::data_import_cron::Refusal;
+use crate::cdi::data_import_cron::Rejection;
 use crate::cdi::data_import_cron::source::Source;
 
 /// Why CDI rejects the storage.
@@ -13,7 +13,7 @@ use crate::cdi::data_import_cron::source::Source;
 pub(super) fn examine<'a>(
     volume: &Object<'a>,
     source: &Source,
-) -> Result<Option<Refusal>, WrongType<'a>> {
+) -> Result<Option<Rejection>, WrongType<'a>> {
     const MODES: [&str; 4] = [
         "ReadWriteOnce",
         "ReadOnlyMany",
@@ -22,8 +22,8 @@ pub(super) fn examine<'a>(
     ];
     let (pvc, storage) = (volume.field("pvc"), volume.field("storage"));
     let claim = match (pvc.is_present(), storage.is_present()) {
-        (false, false) => return Ok(Some(Refusal::StorageMissing)),
-        (true, true) => return Ok(Some(Refusal::StorageDuplicate)),
+        (false, false) => return Ok(Some(Rejection::StorageMissing)),
+        (true, true) => return Ok(Some(Rejection::StorageDuplicate)),
         (true, false) => pvc.object(),
         (false, true) => storage.object(),
     };
@@ -33,40 +33,40 @@ pub(super) fn examine<'a>(
         .field("storage");
     match size.json_or_null().map(Quantity::read) {
         Some(size) => {
-            if let Some(refusal) = examine_size(size) {
-                return Ok(Some(refusal));
+            if let Some(rejection) = examine_size(size) {
+                return Ok(Some(rejection));
             }
         }
-        None if pvc.is_present() || !source.is_clone => return Ok(Some(Refusal::SizeMissing)),
+        None if pvc.is_present() || !source.is_clone => return Ok(Some(Rejection::SizeMissing)),
         None => {}
     }
     let class = claim.field("storageClassName").string()?;
     if class.is_some_and(|class| class.len() > 253) {
-        return Ok(Some(Refusal::StorageClassTooLong));
+        return Ok(Some(Rejection::StorageClassTooLong));
     }
     let modes = claim.field("accessModes").strings()?.unwrap_or_default();
     if pvc.is_present() && modes.is_empty() {
-        return Ok(Some(Refusal::AccessModeMissing));
+        return Ok(Some(Rejection::AccessModeMissing));
     }
     if pvc.is_present() && modes.len() > 1 {
-        return Ok(Some(Refusal::AccessModesMultiple));
+        return Ok(Some(Rejection::AccessModesMultiple));
     }
     if let Some(unknown) = modes.iter().find(|mode| !MODES.contains(&mode.as_str())) {
-        return Ok(Some(Refusal::AccessModeUnknown(unknown.clone())));
+        return Ok(Some(Rejection::AccessModeUnknown(unknown.clone())));
     }
     let is_populated =
         claim.field("dataSource").is_present() || claim.field("dataSourceRef").is_present();
-    Ok(is_populated.then_some(Refusal::ExternallyPopulated))
+    Ok(is_populated.then_some(Rejection::ExternallyPopulated))
 }
 
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-validate.go, validateStorageSize: Go reads a
 /// size of more than 64 bits as zero, without calling it zero.
-fn examine_size(size: Option<Quantity>) -> Option<Refusal> {
+fn examine_size(size: Option<Quantity>) -> Option<Rejection> {
     const SMALLEST: i64 = 1 << 20;
     match size.map(Quantity::value) {
-        None => Some(Refusal::SizeInvalid),
-        Some(Some(..=0)) => Some(Refusal::SizeNotPositive),
-        Some(Some(..SMALLEST) | None) => Some(Refusal::SizeTooSmall),
+        None => Some(Rejection::SizeInvalid),
+        Some(Some(..=0)) => Some(Rejection::SizeNotPositive),
+        Some(Some(..SMALLEST) | None) => Some(Rejection::SizeTooSmall),
         Some(Some(_)) => None,
     }
 }

@@ -1,15 +1,6 @@
 //! Why a `DataImportCron` is rejected.
 
-/// Who rejects a `DataImportCron`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusedBy {
-    /// The API server, before any webhook is called.
-    ApiServer,
-    /// CDI's validating webhook.
-    Webhook,
-}
-
-/// What of a template causes a refusal.
+/// What of a template causes a rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The name of the template.
@@ -22,7 +13,7 @@ pub enum Cause {
 
 /// Why a `DataImportCron` is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum Rejection {
     /// It has no name.
     NameMissing,
     /// Its name is not a DNS subdomain.
@@ -97,23 +88,7 @@ pub enum Refusal {
     ManagedDataSourceTooLong,
 }
 
-impl Refusal {
-    /// Who rejects the `DataImportCron`.
-    pub fn rejecter(&self) -> RefusedBy {
-        match self {
-            Self::NameMissing
-            | Self::NameInvalid
-            | Self::NameTooLongForObject
-            | Self::NamespaceInvalid
-            | Self::DataSourceLabelTooLong
-            | Self::DataSourceLabelInvalid
-            | Self::LabelInvalid(_)
-            | Self::AnnotationInvalid(_)
-            | Self::AnnotationsTooLong => RefusedBy::ApiServer,
-            _ => RefusedBy::Webhook,
-        }
-    }
-
+impl Rejection {
     /// What of the template causes it.
     pub fn cause(&self) -> Cause {
         match self {

@@ -1,0 +1,40 @@
+//! Where in a template the reason is for which CDI or the API server rejects its `DataImportCron`.
+
+use kubernetes::path::FieldPath;
+use operators::cdi::data_import_cron::{Cause, Rejection};
+
+use crate::facts::Facts;
+
+/// The path of the field because of which the DataImportCron of the template at this index is rejected.
+pub(crate) fn rejected_path(facts: &Facts<'_>, index: usize, reason: &Rejection) -> FieldPath {
+    let template = facts.path_of_index(Some(index));
+    let volume = template.keys(&["spec", "template", "spec"]);
+    match reason {
+        _ if reason.cause() == Cause::Name => template.keys(&["metadata", "name"]),
+        _ if reason.cause() == Cause::ManagedDataSource => {
+            template.keys(&["spec", "managedDataSource"])
+        }
+        Rejection::NamespaceInvalid => template.keys(&["metadata", "namespace"]),
+        Rejection::LabelInvalid(_) => template.keys(&["metadata", "labels"]),
+        Rejection::AnnotationInvalid(_) | Rejection::AnnotationsTooLong => {
+            template.keys(&["metadata", "annotations"])
+        }
+        Rejection::ScheduleInvalid => template.keys(&["spec", "schedule"]),
+        Rejection::ImportsToKeepNegative => template.keys(&["spec", "importsToKeep"]),
+        Rejection::GarbageCollectUnknown(_) => template.keys(&["spec", "garbageCollect"]),
+        Rejection::FieldUnsettable(field) => volume.key(*field),
+        Rejection::SourceMissing | Rejection::SourcesMultiple => volume.key("source"),
+        Rejection::UrlInvalid(_) | Rejection::UrlScheme(_) => {
+            volume.keys(&["source", "registry", "url"])
+        }
+        Rejection::PullMethodUnknown(_) | Rejection::ImageStreamWithoutNode => {
+            volume.keys(&["source", "registry", "pullMethod"])
+        }
+        Rejection::UrlOrImageStream | Rejection::ImageStreamEmpty => {
+            volume.keys(&["source", "registry"])
+        }
+        Rejection::PvcIncomplete => volume.keys(&["source", "pvc"]),
+        Rejection::StorageMissing => volume.key("storage"),
+        _ => volume,
+    }
+}
