@@ -281,6 +281,10 @@ worst-cases: setup ## Measure the worst inputs that users, nodes, and registries
 bench: ## Measure the cost of an evaluation, and write it to docs/performance.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
 	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p host --bench evaluate
 
+.PHONY: bench-preflight
+bench-preflight: setup ## Measure how long hco-preflight takes for one manifest
+	$(CARGO) bench --quiet --locked -p hco-preflight --bench warm
+
 .PHONY: bench-readers
 bench-readers: ## Compare JSON readers for the node list; json-stream/README.md has the table
 	$(CARGO) bench --locked -p host --bench readers

@@ -4,8 +4,9 @@
 use std::io::Write as _;
 
 /// What can be required: the doors of `make e2e-tests`, the cluster of `make e2e-cluster`, the browser and the handbook of
-/// `make playground-test`, and programs that single tests run.
-pub const DOORS: [&str; 14] = [
+/// `make playground-test`, programs that single tests run, and what scripts look at: `.ci/run` at `alerts`, `.ci/static` at
+/// `qemu`, and the tests of operators, which must not know this crate, at `conformance`.
+pub const DOORS: [&str; 17] = [
     "engine",
     "wasm",
     "kwctl",
@@ -20,6 +21,9 @@ pub const DOORS: [&str; 14] = [
     "make",
     "pre-commit",
     "shasum",
+    "alerts",
+    "conformance",
+    "qemu",
 ];
 
 /// Whether `REQUIRE_DOORS` lists this.

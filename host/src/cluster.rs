@@ -45,6 +45,9 @@ const PLURAL: &str = "hyperconvergeds";
 /// The group of policies.
 const KUBEWARDEN: &str = "policies.kubewarden.io";
 
+/// The version in which its policies are read.
+const POLICIES: &str = "policies.kubewarden.io/v1";
+
 impl Cluster {
     /// The cluster that `kubectl` would talk to with these flags: of `KUBECONFIG` or the kubeconfig in the home; in a
     /// pod that has neither, that of the pod. Nothing is asked yet, but the kubeconfig's command may log in.
@@ -117,23 +120,13 @@ impl Cluster {
     /// If they cannot be read, or the cluster serves none.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let api_version = self.served()?;
-        let asked = Asked::new("list", &format!("{PLURAL}.{GROUP}"));
-        let path = match namespace {
-            None => format!("/apis/{api_version}/{PLURAL}"),
-            // A path is made of it.
-            Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
-            Some(namespace) => format!("/apis/{api_version}/namespaces/{namespace}/{PLURAL}"),
-        };
-        self.list(&path, &asked, &Selectors::default(), |item| {
-            let mut object: Value =
-                serde_json::from_str(item).map_err(|error| asked.unread(error))?;
-            if let Some(object) = object.as_object_mut() {
-                // An API server writes these into the items of some lists, and leaves them out of others.
-                object.insert("apiVersion".to_owned(), json!(api_version));
-                object.insert("kind".to_owned(), json!("HyperConverged"));
-            }
-            Ok(object)
-        })
+        let mut all = self.objects(&api_version, PLURAL, namespace)?;
+        for object in all.iter_mut().filter_map(Value::as_object_mut) {
+            // An API server writes these into the items of some lists, and leaves them out of others.
+            object.insert("apiVersion".to_owned(), json!(api_version));
+            object.insert("kind".to_owned(), json!("HyperConverged"));
+        }
+        Ok(all)
     }
 
     /// What is made of the objects of a resource, in all namespaces; none if the cluster does not serve it. The path is
@@ -155,7 +148,7 @@ impl Cluster {
             None => Asked::new("list", resource),
         };
         let objects = self.list(path, &asked, &Selectors::default(), |item| {
-            let object = serde_json::from_str(item).map_err(|error| asked.unread(error))?;
+            let object = asked.read(item)?;
             Ok(of(&object))
         });
         match objects {
@@ -185,7 +178,7 @@ impl Cluster {
             None => "clusteradmissionpolicies",
             Some(_) => "admissionpolicies",
         };
-        self.kubewarden(resource, namespace)
+        self.objects(POLICIES, resource, namespace)
     }
 
     /// The `ClusterAdmissionPolicyGroups` of Kubewarden, or the `AdmissionPolicyGroups` of a namespace; none if the
@@ -199,15 +192,16 @@ impl Cluster {
             None => "clusteradmissionpolicygroups",
             Some(_) => "admissionpolicygroups",
         };
-        match self.kubewarden(resource, namespace) {
+        match self.objects(POLICIES, resource, namespace) {
             Err(ClusterError::Refused { code: 404, .. }) => Ok(Vec::new()),
             groups => groups,
         }
     }
 
-    /// Objects of Kubewarden, of the whole cluster or of a namespace.
-    fn kubewarden(
+    /// The objects of a resource, in all namespaces or in one.
+    fn objects(
         &self,
+        api_version: &str,
         resource: &str,
         namespace: Option<&str>,
     ) -> Result<Vec<Value>, ClusterError> {
@@ -217,11 +211,29 @@ impl Cluster {
             Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
             Some(namespace) => format!("/namespaces/{namespace}"),
         };
-        let path = format!("/apis/{KUBEWARDEN}/v1{namespace}/{resource}");
-        let asked = Asked::new("list", &format!("{resource}.{KUBEWARDEN}"));
+        let path = format!("/apis/{api_version}{namespace}/{resource}");
+        let asked = Asked::of("list", resource, api_version);
         self.list(&path, &asked, &Selectors::default(), |item| {
-            serde_json::from_str(item).map_err(|error| asked.unread(error))
+            asked.read(item)
         })
+    }
+
+    /// An object of a namespace; none if it is not there.
+    fn named(
+        &self,
+        api_version: &str,
+        resource: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ClusterError> {
+        // Nothing can have another name or namespace; and a path is made of them.
+        if ![namespace, name].into_iter().all(is_name) {
+            return Ok(None);
+        }
+        let path = format!("/apis/{api_version}/namespaces/{namespace}/{resource}");
+        let asked = Asked::of("get", resource, api_version);
+        let text = self.get(&path, name, &asked)?;
+        text.map(|text| asked.read(&text)).transpose()
     }
 
     /// One `HyperConverged`, in the version that is named; none if it is not there.
@@ -235,26 +247,18 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        let asked = Asked::new("get", &format!("{PLURAL}.{GROUP}"));
         let is_version = VERSIONS
             .iter()
             .any(|version| api_version == format!("{GROUP}/{version}"));
-        // Nothing can have another name or namespace; and a path is made of them.
-        if ![namespace, name].into_iter().all(is_name) {
-            return Ok(None);
-        }
         let found = if is_version {
-            let path = format!("/apis/{api_version}/namespaces/{namespace}/{PLURAL}");
-            self.get(&path, name, &asked)?
+            self.named(api_version, PLURAL, namespace, name)?
         } else {
             None
         };
-        let Some(text) = found else {
+        if found.is_none() && [namespace, name].into_iter().all(is_name) {
             self.check_served(api_version)?;
-            return Ok(None);
-        };
-        let live = serde_json::from_str(&text);
-        live.map(Some).map_err(|error| asked.unread(error))
+        }
+        Ok(found)
     }
 
     /// One `VirtualMachine`; none if it is not there.
@@ -267,16 +271,7 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        let asked = Asked::new("get", "virtualmachines.kubevirt.io");
-        if ![namespace, name].into_iter().all(is_name) {
-            return Ok(None);
-        }
-        let path = format!("/apis/kubevirt.io/v1/namespaces/{namespace}/virtualmachines");
-        let Some(text) = self.get(&path, name, &asked)? else {
-            return Ok(None);
-        };
-        let live = serde_json::from_str(&text);
-        live.map(Some).map_err(|error| asked.unread(error))
+        self.named("kubevirt.io/v1", "virtualmachines", namespace, name)
     }
 
     /// Refuses a version that this cluster does not serve. Where it serves none, the operator is not installed yet.
@@ -341,18 +336,15 @@ impl Cluster {
         let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec});
         let path = format!("/apis/authorization.k8s.io/v1/{plural}");
         let answer = self.post(&path, &review, &asked)?;
-        let answer: Fields<'_> =
-            serde_json::from_str(&answer).map_err(|error| asked.unread(error))?;
-        let status = answer.get("status").unwrap_or("null");
-        serde_json::from_str(status).map_err(|error| asked.unread(error))
+        let answer: Fields<'_> = asked.read(&answer)?;
+        asked.read(answer.get("status").unwrap_or("null"))
     }
 
     /// The API group of `HyperConverged`, if there is one.
     fn group(&self) -> Result<Option<Group>, ClusterError> {
         let asked = Asked::new("get", &format!("/apis/{GROUP}"));
         let text = self.get("/apis", GROUP, &asked)?;
-        let group = text.map(|text| serde_json::from_str(&text));
-        group.transpose().map_err(|error| asked.unread(error))
+        text.map(|text| asked.read(&text)).transpose()
     }
 
     /// The version of `HyperConverged` to ask for.

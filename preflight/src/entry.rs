@@ -98,7 +98,12 @@ impl<'v> Entry<'v> {
             finding: Some(finding),
             place: object.place_of(finding.line),
             text: object.with_mode(finding.level, text),
-            fingerprint: fingerprint(&[rule, &object.unique_name(), template, finding.fact.raw()]),
+            fingerprint: fingerprint(&[
+                rule,
+                &object.kind_and_name(),
+                template,
+                finding.fact.raw(),
+            ]),
         }
     }
 
@@ -116,7 +121,7 @@ impl<'v> Entry<'v> {
             finding: None,
             place: object.place_of(None),
             text: object.with_mode(Level::Deny, message.to_owned()),
-            fingerprint: fingerprint(&[OBJECT, &object.unique_name(), message]),
+            fingerprint: fingerprint(&[OBJECT, &object.kind_and_name(), message]),
         })
     }
 

@@ -87,6 +87,14 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     for failure in &failures {
         terminal.failure(&failure.to_string());
     }
+    if let (true, Some(_), Some(from), false) =
+        (changes, args.output, &args.subject.from, args.quiet)
+    {
+        let from = from.display();
+        terminal.note(&one_line(&format!(
+            "the patches are for the objects in {from}: an API server whose objects have changed since then refuses them; name the cluster with --context"
+        )));
+    }
     let by_hand = fixed.iter().any(|object| object.by_hand);
     let made: usize = fixed.iter().map(|object| object.made).sum();
     let objects = fixed.into_iter().map(Fixed::judged).collect();

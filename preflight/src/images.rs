@@ -212,6 +212,13 @@ fn look_up(
             contents: Err(String::new()),
         })
         .collect();
+    for (row, _) in rows
+        .iter_mut()
+        .zip(&places)
+        .filter(|(_, at)| at.as_slice().is_empty())
+    {
+        row.contents = Err("no mirror to look it up in: the mirrorSourcePolicy of its source is NeverContactSource, and no usable mirror is listed for it".to_owned());
+    }
     loop {
         let next = rows.iter_mut().zip(&mut places);
         let next = next.filter(|(row, _)| row.contents.is_err());

@@ -163,7 +163,7 @@ impl Mirrors {
     }
 
     /// Where an image is looked up, in this order: in the mirrors of the longest source that fits, then where its name
-    /// says.
+    /// says; nowhere if the source must not be contacted and has no mirror.
     ///
     /// MIRRORS: containers/image `pkg/sysregistriesv2/system_registries_v2.go`, `findRegistryWithParsedConfig` and
     /// `PullSourcesFromReference`.
@@ -173,7 +173,10 @@ impl Mirrors {
         let fitting = fitting.filter_map(|mirror| Some((mirror, behind(&name, &mirror.from)?)));
         let fitting: Vec<(&Mirror, &str)> = fitting.collect();
         // Whatever the source is for: mirrors for digests keep those of a shorter source for tags from being used.
-        let longest = fitting.iter().map(|(mirror, _)| mirror.from.len()).max();
+        let sources = fitting.iter().map(|(mirror, _)| &mirror.from);
+        let closed = self.only_mirrored.iter().map(|(source, _)| source);
+        let closed = closed.filter(|source| behind(&name, source).is_some());
+        let longest = sources.chain(closed).map(String::len).max();
         let fitting = fitting
             .into_iter()
             .filter(|(mirror, _)| Some(mirror.from.len()) == longest && mirror.which.has(image));
@@ -184,7 +187,7 @@ impl Mirrors {
         let is_only_mirrored = only_mirrored.any(|(source, which)| {
             which.has(image) && Some(source.len()) == longest && behind(&name, source).is_some()
         });
-        if places.is_empty() || !is_only_mirrored {
+        if !is_only_mirrored {
             places.push(image.clone());
         }
         let mut seen = Vec::new();
@@ -340,6 +343,29 @@ mod tests {
             places(&mirrors, &name("quay.io")),
             ["idms.test", "icsp.test", "quay.io"].map(name)
         );
+    }
+
+    #[test]
+    fn a_source_that_is_never_contacted_and_has_no_mirror_is_nowhere() {
+        let mut mirrors = named(&["quay.io=m.test"]);
+        let entry = json!({"source": "quay.io/a", "mirrors": ["not an image:::"], "mirrorSourcePolicy": "NeverContactSource"});
+        mirrors.read_object(&json!({
+            "apiVersion": "config.openshift.io/v1",
+            "kind": "ImageTagMirrorSet",
+            "spec": {"imageTagMirrors": [entry]},
+        }));
+        assert_eq!(places(&mirrors, "quay.io/a/b:1"), [""; 0]);
+        assert_eq!(
+            places(&mirrors, "quay.io/c:1"),
+            ["m.test/c:1", "quay.io/c:1"]
+        );
+        let entry = json!({"source": "ghcr.io", "mirrorSourcePolicy": "NeverContactSource"});
+        mirrors.read_object(&json!({
+            "apiVersion": "config.openshift.io/v1",
+            "kind": "ImageTagMirrorSet",
+            "spec": {"imageTagMirrors": [entry]},
+        }));
+        assert_eq!(places(&mirrors, "ghcr.io/c:1"), [""; 0]);
     }
 
     #[test]

@@ -21,17 +21,26 @@ pub(crate) fn silence() {
 
 /// Prints something above the line that is shown.
 pub(crate) fn above<T>(print: impl FnOnce() -> T) -> T {
+    #[cfg(test)]
+    tests::ABOVE.set(tests::ABOVE.get() + 1);
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut error = std::io::stderr();
+    above_line(shown.as_deref(), &mut std::io::stderr(), print)
+}
+
+fn above_line<T>(shown: Option<&str>, error: &mut impl Write, print: impl FnOnce() -> T) -> T {
     // A terminal that is gone is not an error.
     if shown.is_some() {
-        let _ = error.write_all(CLEAR);
+        let _ = error.write_all(CLEAR).and_then(|()| error.flush());
     }
     let printed = print();
-    if let Some(shown) = &*shown {
+    if let Some(shown) = shown {
         let _ = write!(error, "{shown} …").and_then(|()| error.flush());
     }
     printed
+}
+
+fn is_seen(is_terminal: bool) -> bool {
+    is_terminal && !SILENT.load(Ordering::Relaxed)
 }
 
 const CLEAR: &[u8] = b"\r\x1b[K";
@@ -50,7 +59,7 @@ impl Progress {
     /// Shows `what` on the standard error, if that is a terminal.
     pub(crate) fn start(what: impl Into<String>) -> Self {
         let error = std::io::stderr();
-        if error.is_terminal() && !SILENT.load(Ordering::Relaxed) {
+        if is_seen(error.is_terminal()) {
             Self::after(PATIENCE, what.into(), error)
         } else {
             let (done, thread) = (None, None);
@@ -90,10 +99,16 @@ impl Drop for Progress {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
+
+    thread_local! {
+        /// How often something was printed above the line.
+        pub(crate) static ABOVE: Cell<usize> = const { Cell::new(0) };
+    }
 
     /// Passes on what is written.
     struct Seen(Sender<String>);
@@ -128,5 +143,31 @@ mod tests {
         let (to, seen) = seen();
         drop(Progress::after(Duration::from_hours(1), "x".to_owned(), to));
         assert_eq!(seen.iter().collect::<String>(), "");
+    }
+
+    #[test]
+    fn what_is_printed_stands_above_the_line() {
+        let (mut to, seen) = seen();
+        let mut same = Seen(to.0.clone());
+        let print = || same.write(b"note: x\n").unwrap();
+        assert_eq!(above_line(Some("reading nodes"), &mut to, print), 8);
+        drop((to, same));
+        let text: String = seen.iter().collect();
+        assert_eq!(text, "\r\x1b[Knote: x\nreading nodes …");
+    }
+
+    #[test]
+    fn where_there_is_no_line_nothing_is_cleared() {
+        let (mut to, seen) = seen();
+        above_line(None, &mut to, || ());
+        drop(to);
+        assert_eq!(seen.iter().collect::<String>(), "");
+    }
+
+    #[test]
+    fn a_program_that_logs_in_may_ask_something() {
+        assert!(is_seen(true) && !is_seen(false));
+        silence();
+        assert!(!is_seen(true));
     }
 }

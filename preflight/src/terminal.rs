@@ -46,14 +46,18 @@ impl Terminal {
 
     /// Prints a text that may have colours.
     pub(crate) fn print(&self, text: &str) -> Result<()> {
-        let mut out = AutoStream::new(std::io::stdout().lock(), self.color);
-        quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        above(|| {
+            let mut out = AutoStream::new(std::io::stdout().lock(), self.color);
+            quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        })
     }
 
     /// Prints what is for people, where the standard output is for a program.
     pub(crate) fn table(&self, text: &str) {
-        let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
-        let _ = err.write_all(text.as_bytes());
+        let _ = above(|| {
+            let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
+            err.write_all(text.as_bytes())
+        });
     }
 
     /// Prints a note.
@@ -94,8 +98,10 @@ impl Terminal {
 
 /// Prints what is for a program: as it is.
 pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    quietly(out.write_all(text).and_then(|()| out.flush()))
+    above(|| {
+        let mut out = std::io::stdout().lock();
+        quietly(out.write_all(text).and_then(|()| out.flush()))
+    })
 }
 
 /// Prints JSON for a program.
@@ -132,5 +138,22 @@ fn quietly(written: std::io::Result<()>) -> Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write to standard output"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::tests::ABOVE;
+
+    #[test]
+    fn everything_is_printed_above_the_line_of_the_progress() {
+        let terminal = Terminal::new(Color::Never, String::new());
+        let before = ABOVE.get();
+        terminal.print("").unwrap();
+        terminal.table("");
+        print_raw(b"").unwrap();
+        terminal.note("x");
+        assert_eq!(ABOVE.get() - before, 4);
     }
 }

@@ -103,6 +103,11 @@ impl Judged {
         }
     }
 
+    /// The same with the kind: what no other object of a check has.
+    pub(crate) fn kind_and_name(&self) -> String {
+        format!("{} {}", self.identity.kind, self.unique_name())
+    }
+
     /// The place of the object, or of a line of it.
     pub(crate) fn place_of(&self, line: Option<usize>) -> Option<Place> {
         let Place { file, line: own } = self.place.clone()?;

@@ -69,19 +69,15 @@ impl Kubectl {
 
     /// Runs it with additional environment variables.
     pub(crate) fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> KubectlOutput {
-        let mut command = Command::new(&self.program);
-        command.args(arguments);
-        self.output(command, variables)
+        self.output(Command::new(&self.program).args(arguments), variables)
     }
 
-    /// Runs a script in which it is on PATH.
-    pub(crate) fn bash(&self, script: &str) -> KubectlOutput {
-        let mut command = Command::new("bash");
-        command.args(["-c", script]);
-        self.output(command, &[])
+    /// Runs commands of a shell in which it is on PATH.
+    pub(crate) fn bash(&self, script: &str, variables: &[(&str, &str)]) -> KubectlOutput {
+        self.output(Command::new("bash").args(["-c", script]), variables)
     }
 
-    fn output(&self, mut command: Command, variables: &[(&str, &str)]) -> KubectlOutput {
+    fn output(&self, command: &mut Command, variables: &[(&str, &str)]) -> KubectlOutput {
         let output = command
             .current_dir(&self.home)
             .env_clear()

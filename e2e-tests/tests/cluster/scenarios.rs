@@ -8,6 +8,7 @@ pub(crate) mod chaos;
 mod combinations;
 mod commands;
 mod connection;
+mod contexts;
 mod grant;
 mod images;
 mod kubectl_verbs;
@@ -159,5 +160,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "the reports of Kubewarden's audit scanner",
         crds: Crds::V1beta1,
         run: audit_scanner::run,
+    },
+    Scenario {
+        number: 20,
+        about: "hco-preflight with several contexts; the commands of fix",
+        crds: Crds::V1beta1,
+        run: contexts::run,
     },
 ];

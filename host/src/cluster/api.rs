@@ -10,6 +10,7 @@ use kube::client::Body;
 use kube::core::Request;
 use kube::core::request;
 use manifest::Fields;
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -30,8 +31,13 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How long a list may take without `--request-timeout`, all its pages together.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_mins(5);
 
-/// How often a server that is busy is asked where the user sets no limit.
-const TRIES: u32 = 8;
+/// How often a server that is busy is asked again.
+///
+/// MIRRORS: k8s.io/client-go `rest/request.go`, `NewRequest`: `maxRetries`.
+const RETRIES: u32 = 10;
+
+/// How long to wait at least: a server may say zero seconds.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// What a request is for, in the words of a grant.
 pub(super) struct Asked {
@@ -76,12 +82,18 @@ impl Asked {
         }
     }
 
-    pub(super) fn unread(&self, source: serde_json::Error) -> ClusterError {
-        ClusterError::Answer {
+    /// A resource with its group, as `kubectl` names it.
+    pub(super) fn of(verb: &str, resource: &str, api_version: &str) -> Self {
+        let group = api_version.split('/').next().unwrap_or_default();
+        Self::new(verb, &format!("{resource}.{group}"))
+    }
+
+    pub(super) fn read<'t, T: Deserialize<'t>>(&self, text: &'t str) -> Result<T, ClusterError> {
+        serde_json::from_str(text).map_err(|source| ClusterError::Answer {
             verb: self.verb.clone(),
             resource: self.resource.clone(),
             source,
-        }
+        })
     }
 }
 
@@ -115,7 +127,7 @@ impl Failed {
     /// How long to wait before the next try: as long as the server says, or half a second and twice as long each time.
     fn pause(&self, tries: u32) -> Duration {
         let doubled = Duration::from_millis(500) * 2_u32.pow(tries.saturating_sub(1).min(5));
-        self.retry_after.unwrap_or(doubled)
+        self.retry_after.unwrap_or(doubled).max(PAUSE)
     }
 }
 
@@ -155,10 +167,9 @@ impl Cluster {
                 page => page?,
             };
             reached.bytes += page.len();
-            let page: Fields<'_> =
-                serde_json::from_str(&page).map_err(|error| asked.unread(error))?;
+            let page: Fields<'_> = asked.read(&page)?;
             let items: Option<Vec<&RawValue>> = match page.get("items") {
-                Some(items) => serde_json::from_str(items).map_err(|error| asked.unread(error))?,
+                Some(items) => asked.read(items)?,
                 None => None,
             };
             for item in items.unwrap_or_default() {
@@ -253,11 +264,8 @@ impl Cluster {
                     return Err(self.refused(failed, asked));
                 }
                 let pause = failed.pause(tries);
-                let has_time = match deadline.left() {
-                    Some(left) => pause < left,
-                    None => tries < TRIES,
-                };
-                if !has_time {
+                let has_time = deadline.left().is_none_or(|left| pause < left);
+                if tries > RETRIES || !has_time {
                     return Err(self.late(asked, deadline, reached, tries, Some(failed)));
                 }
                 tokio::time::sleep(pause).await;

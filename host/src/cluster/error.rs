@@ -169,11 +169,15 @@ pub enum ClusterError {
 impl ClusterError {
     /// Whether another try may succeed: the API server cannot be reached, or does not answer in time.
     pub fn is_transient(&self) -> bool {
-        match self {
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Busy { .. } => true,
-            Self::Refused { code, .. } => *code >= 500,
-            _ => false,
-        }
+        self.is_silence() || matches!(self, Self::Refused { code, .. } if *code >= 500)
+    }
+
+    /// Whether the API server does not answer, so that other requests would wait in vain as well.
+    pub fn is_silence(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Busy { .. }
+        )
     }
 
     pub(super) fn of_kubeconfig(error: KubeconfigError) -> Self {

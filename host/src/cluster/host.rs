@@ -145,7 +145,7 @@ impl Cluster {
             .get(&path, name, &asked)
             .map_err(|error| message(&error))?;
         let object = object.ok_or_else(|| not_found(api_version, kind, name, namespace))?;
-        serde_json::from_str(&object).map_err(|error| message(&asked.unread(error)))
+        asked.read(&object).map_err(|error| message(&error))
     }
 
     fn items(
@@ -155,9 +155,7 @@ impl Cluster {
         selectors: &Selectors,
     ) -> Result<impl Iterator<Item = Map<String, Value>> + use<>, String> {
         let asked = Asked::new("list", &resource.granted);
-        let items = self.list(path, &asked, selectors, |item| {
-            serde_json::from_str(item).map_err(|error| asked.unread(error))
-        });
+        let items = self.list(path, &asked, selectors, |item| asked.read(item));
         Ok(items.map_err(|error| message(&error))?.into_iter())
     }
 
@@ -182,8 +180,7 @@ impl Cluster {
             .get(&parent, version, &asked)
             .map_err(|error| message(&error))?;
         let list = list.ok_or_else(unknown)?;
-        let Resources { resources } =
-            serde_json::from_str(&list).map_err(|error| message(&asked.unread(error)))?;
+        let Resources { resources } = asked.read(&list).map_err(|error| message(&error))?;
         let mut of_kind = resources.into_iter();
         let Described {
             name: plural,

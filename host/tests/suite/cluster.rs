@@ -81,6 +81,21 @@ fn a_busy_server_is_asked_again_as_it_says(#[case] status: u16) {
     assert_eq!(server.asked().len(), 1);
 }
 
+/// A server that wants to be asked again at once, and is never ready.
+#[rstest]
+#[case::with_a_limit(Duration::from_mins(1))]
+#[case::without_one(Duration::ZERO)]
+fn a_busy_server_is_not_asked_for_ever(#[case] limit: Duration) {
+    let busy = json!({"status": 503, "retry_after": 0, "body": "busy"});
+    let server = ApiServer::start(answered("GET /api/v1/nodes*", busy));
+    let error = nodes_within(limit, &server);
+    assert!(
+        error.contains("status 503 (busy) after 11 tries"),
+        "{error}"
+    );
+    assert_eq!(server.asked().len(), 11);
+}
+
 /// The second page of a list, too.
 #[test]
 fn the_error_says_what_was_read_of_a_list() {

@@ -112,6 +112,19 @@ fn needs(job: &Value) -> BTreeSet<&str> {
     list.chain(Some(needs)).filter_map(Value::as_str).collect()
 }
 
+/// The jobs that a job waits for, and those that they wait for.
+fn all_needs<'j>(jobs: &'j Map<String, Value>, job: &'j Value) -> BTreeSet<&'j str> {
+    let mut all = needs(job);
+    loop {
+        let further = all.iter().flat_map(|needed| needs(&jobs[*needed]));
+        let further: BTreeSet<&str> = further.chain(all.iter().copied()).collect();
+        if further.len() == all.len() {
+            return all;
+        }
+        all = further;
+    }
+}
+
 /// The name of an artifact, for each part of the matrix of its job.
 fn names(job: &Value, step: &Value) -> Vec<String> {
     let name = step["with"]["name"].as_str().unwrap();
@@ -258,7 +271,7 @@ fn what_publishes_builds_nothing_and_runs_nothing_that_npm_touched() {
         if !may_write(job, "packages") && !may_write(job, "id-token") {
             continue;
         }
-        for needed in needs(job) {
+        for needed in all_needs(&jobs, job) {
             assert!(!runs_npm(&jobs[needed]), "{name} needs {needed}");
         }
     }
@@ -273,6 +286,40 @@ fn what_publishes_builds_nothing_and_runs_nothing_that_npm_touched() {
             !scripts(job).contains("${{"),
             "{name}: a script is not a template"
         );
+    }
+}
+
+#[test]
+fn what_is_needed_by_what_is_needed_is_seen() {
+    let jobs = serde_json::json!({
+        "a": {"needs": "b"}, "b": {"needs": ["c", "d"]}, "c": {"needs": "e"}, "d": {}, "e": {}, "f": {},
+    });
+    let jobs = jobs.as_object().unwrap();
+    let all: Vec<&str> = all_needs(jobs, &jobs["a"]).into_iter().collect();
+    assert_eq!(all, ["b", "c", "d", "e"]);
+}
+
+/// A test that did not run is not green.
+#[test]
+fn ci_requires_all_that_it_installs() {
+    let run = text(".ci/run");
+    let all = run.lines().find_map(|line| line.strip_prefix("all=\""));
+    let all = all.unwrap().trim_end_matches('"').split(' ');
+    let workflow: Value = yaml_serde::from_str(&text(".github/workflows/ci.yml")).unwrap();
+    let mut jobs = workflow["jobs"].as_object().unwrap().values();
+    let (script, required) = jobs
+        .find_map(|job| {
+            let step = steps(job).find(|step| step["run"] == ".ci/run")?;
+            Some((scripts(job), step["env"]["REQUIRE_DOORS"].as_str()?))
+        })
+        .unwrap();
+    let required: BTreeSet<&str> = required.split(' ').collect();
+    assert!(script.contains("pipx install pre-commit=="), "{script}");
+    for door in all.chain(["kwctl", "policy-server", "pre-commit"]) {
+        assert!(required.contains(door), "{door}");
+    }
+    for door in required {
+        assert!(e2e_tests::DOORS.contains(&door), "{door}");
     }
 }
 
@@ -304,6 +351,11 @@ fn each_binary_has_denied_the_example() {
         "endsWith(matrix.target, '-musl')"
     );
     assert!(place(".ci/denies-the-example") < place("shasum"));
+    // And none is too long.
+    let built = all[place("cargo auditable build")]["run"].as_str().unwrap();
+    for script in [built, &text(".ci/static")] {
+        assert!(script.contains(".ci/at-most-25-mb"), "{script}");
+    }
     for part in job["strategy"]["matrix"]["include"].as_array().unwrap() {
         let (target, runner) = (part["target"].as_str(), part["runner"].as_str());
         let emulator = part["emulator"].as_str().unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::foreign::{self, one_line, shell_word};
 use crate::remedy::json_patch_of;
-use crate::stage::Question;
+use crate::stage::{Question, hyperconverged};
 
 /// What a patch is computed for, and where.
 pub(super) struct Destination<'c> {
@@ -50,14 +50,16 @@ pub(super) fn patch(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Result<
             "the object is not in the cluster yet, so it cannot be patched there; use --write, or apply the file first"
         );
     }
+    // Also an object of `--from` is that of a cluster, in which it can have changed.
+    let is_live = base.is_some() || question.place.is_none();
     let base = base.unwrap_or(question.object.value());
-    let wanted = with_metadata_of(base, &fixed.sent);
+    let mut wanted = with_metadata_of(base, &fixed.sent);
+    if is_live && !destination.is_cluster {
+        // It lacks what `--from` does not read, for example labels: it is not to be replaced.
+        wanted = hyperconverged(&wanted);
+    }
     let patch = shortest(base, &wanted, &fixed.patch)?;
-    Ok(if destination.is_cluster {
-        guarded(base, patch)
-    } else {
-        patch
-    })
+    Ok(if is_live { guarded(base, patch) } else { patch })
 }
 
 /// The object with the metadata that only the API server sets: a file that was exported from a cluster has old ones.
@@ -87,6 +89,10 @@ fn with_metadata_of(live: &Value, object: &Value) -> Value {
 
 /// The operations of the remedies where they are enough, without those that only repeat another one; else the difference.
 fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
+    if base == wanted {
+        // The live object has what the file lacks.
+        return Ok(Patch(Vec::new()));
+    }
     let mut once: Vec<Value> = Vec::new();
     for operation in remedies {
         if !once.contains(operation) {
@@ -260,6 +266,8 @@ mod tests {
         let remedies = [json!({"op": "add", "path": "/spec/b", "value": 2})];
         let short = shortest(&base, &json!({"spec": {"a": 1, "b": 2}}), &remedies).unwrap();
         assert_eq!(operations(&short), Value::from(remedies.to_vec()));
+        let done = json!({"spec": {"a": 1, "b": 2}});
+        assert!(shortest(&done, &done, &remedies).unwrap().0.is_empty());
         let wanted = json!({"spec": {"a": 3, "b": 2}});
         let whole = shortest(&base, &wanted, &remedies).unwrap();
         let mut patched = base;

@@ -88,7 +88,7 @@ fn case(object: &Judged) -> Case {
         in_full.clone()
     };
     Case {
-        name: object.unique_name(),
+        name: object.kind_and_name(),
         wrong: match object.exit() {
             // A denial that the cluster would only report fails no test.
             _ if !object.decides => None,

@@ -53,7 +53,8 @@ fn section(text: &mut String, object: &Judged) {
     };
     line!(
         text,
-        "### {sign} HyperConverged {} {word}\n",
+        "### {sign} {} {} {word}\n",
+        object.identity.kind,
         code(object.name())
     );
     line!(text, "{}\n", context(object));

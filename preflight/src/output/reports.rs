@@ -27,6 +27,9 @@ pub(super) const OPEN: Api = Api {
     kind: "Report",
 };
 
+/// How long a name is at most.
+const LONGEST: usize = 253;
+
 /// The API before it.
 pub(super) const POLICY: Api = Api {
     api_version: "wgpolicyk8s.io/v1alpha2",
@@ -77,7 +80,8 @@ struct Line {
 
 /// A report for each object, and one for what could not be judged.
 pub(super) fn render(verdicts: &[Verdicts], api: Api) -> Result<String> {
-    let reports: Vec<Report<'_>> = verdicts.iter().flat_map(|it| of_each(it, api)).collect();
+    let mut reports: Vec<Report<'_>> = verdicts.iter().flat_map(|it| of_each(it, api)).collect();
+    name_differently(&mut reports);
     let list = json!({"apiVersion": "v1", "kind": "List", "items": reports});
     let mut text = serde_json::to_string_pretty(&list)?;
     text.push('\n');
@@ -91,7 +95,8 @@ fn of_each(verdicts: &Verdicts, api: Api) -> Vec<Report<'_>> {
         let errors = verdicts.failures.iter();
         let errors = errors.map(|failure| line(&Entry::of_failure(failure)));
         let errors = errors.collect();
-        reports.push(report(api, "not-checked", None, None, errors));
+        let name = "hco-preflight-not-checked".to_owned();
+        reports.push(report(api, name, None, None, errors));
     }
     let Some(context) = verdicts.context() else {
         return reports;
@@ -108,6 +113,51 @@ fn of_each(verdicts: &Verdicts, api: Api) -> Vec<Report<'_>> {
     reports
 }
 
+/// With a digest where a name is that of another report, as of an object in two files, or where Kubernetes would refuse it.
+fn name_differently(reports: &mut [Report<'_>]) {
+    let mut taken: BTreeMap<String, Vec<Option<&str>>> = BTreeMap::new();
+    for report in reports {
+        let wanted = report.metadata.name.clone();
+        let namespace = report.metadata.namespace;
+        let is_own = |of: &Option<&str>| of.is_none() || namespace.is_none() || *of == namespace;
+        let at = report
+            .results
+            .first()
+            .and_then(|it| it.properties.get("at"));
+        let at = at.map_or("", String::as_str);
+        let mut number = 0;
+        let name = &mut report.metadata.name;
+        while !is_name(name) || taken.get(name).is_some_and(|all| all.iter().any(is_own)) {
+            number += 1;
+            *name = with_digest(&wanted, &fingerprint(&[&wanted, at, &number.to_string()]));
+        }
+        taken.entry(name.clone()).or_default().push(namespace);
+    }
+}
+
+/// MIRRORS: k8s.io/apimachinery pkg/util/validation/validation.go, `IsDNS1123Subdomain`.
+fn is_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let of = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        let ends = [label.bytes().next(), label.bytes().next_back()];
+        label.bytes().all(|letter| of(letter) || letter == b'-')
+            && ends.iter().all(|end| end.is_some_and(of))
+    };
+    name.len() <= LONGEST && name.split('.').all(is_label)
+}
+
+/// What can stay of a name that is too long, invalid, or taken.
+fn with_digest(name: &str, digest: &str) -> String {
+    let shown = |letter: char| match letter.to_ascii_lowercase() {
+        letter if letter.is_ascii_alphanumeric() => letter,
+        _ => '-',
+    };
+    let digest = digest.get(..8).unwrap_or_default();
+    let kept = name.chars().map(shown).take(LONGEST - 1 - digest.len());
+    let kept: String = kept.collect();
+    format!("{}-{digest}", kept.trim_end_matches('-'))
+}
+
 fn of_object(object: &Judged, api: Api) -> Report<'_> {
     let identity = &object.identity;
     let namespace = identity.namespace.as_deref();
@@ -121,7 +171,10 @@ fn of_object(object: &Judged, api: Api) -> Report<'_> {
         namespace,
         name: identity.name.as_deref(),
     };
-    let mut name = identity.name.clone().unwrap_or_default();
+    let mut name = format!("hco-preflight-{}", identity.kind.to_lowercase());
+    if let Some(own) = &identity.name {
+        name = format!("{name}-{own}");
+    }
     if let Some(policy) = &object.policy {
         let policy = policy.unique_name();
         if object.is_one_of_several {
@@ -131,7 +184,7 @@ fn of_object(object: &Judged, api: Api) -> Report<'_> {
             line.policy.clone_from(&policy);
         }
     }
-    report(api, &name, namespace, Some(scope), results)
+    report(api, name, namespace, Some(scope), results)
 }
 
 fn line(entry: &Entry<'_>) -> Line {
@@ -157,7 +210,7 @@ fn line(entry: &Entry<'_>) -> Line {
 
 fn report<'v>(
     api: Api,
-    name: &str,
+    name: String,
     namespace: Option<&'v str>,
     scope: Option<Scope<'v>>,
     results: Vec<Line>,
@@ -167,7 +220,7 @@ fn report<'v>(
     Report {
         api,
         metadata: Metadata {
-            name: format!("hco-preflight-{name}"),
+            name,
             namespace,
             labels: BTreeMap::from([("app.kubernetes.io/managed-by", "hco-preflight")]),
         },
@@ -187,5 +240,37 @@ impl Line {
             message,
             properties: BTreeMap::from([("at", at)]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_valid_and_taken_once() {
+        let of = |name: &str, namespace, at: &str| {
+            let line = Line::new("", "pass", String::new(), at.to_owned());
+            report(OPEN, name.to_owned(), namespace, None, vec![line])
+        };
+        let long = "a".repeat(300);
+        let mut reports = [
+            of("a", Some("n"), "a.yaml:1"),
+            of("a", Some("m"), "a.yaml:9"),
+            of("a", Some("n"), "b.yaml:1"),
+            of("a", None, "b.yaml:1"),
+            of("a", None, "b.yaml:1"),
+            of("a-", None, "c.yaml:1"),
+            of("A/b..c", None, "c.yaml:1"),
+            of(&long, None, "c.yaml:1"),
+        ];
+        name_differently(&mut reports);
+        let names = reports.map(|report| report.metadata.name);
+        assert!(names.iter().all(|name| is_name(name)), "{names:?}");
+        assert_eq!(names.iter().map(|name| name.len()).max(), Some(LONGEST));
+        let [one, elsewhere, rest @ ..] = names;
+        assert_eq!([one, elsewhere], ["a", "a"]);
+        let different: std::collections::BTreeSet<&String> = rest.iter().collect();
+        assert_eq!(different.len(), rest.len(), "{rest:?}");
     }
 }

@@ -304,7 +304,16 @@ impl Snapshot {
             objects: BTreeMap::new(),
             unread: Vec::new(),
         };
+        let mut silence: Option<String> = None;
         for kind in Kind::read_by(reader) {
+            if let Some(reason) = &silence {
+                snapshot.unread.push(Unread {
+                    kind: kind.name,
+                    is_transient: true,
+                    reason: reason.clone(),
+                });
+                continue;
+            }
             if kind.name == NAMESPACE {
                 let namespaces = snapshot.hyperconvergeds.iter().map(namespace);
                 let namespaces: BTreeSet<&str> = namespaces.collect();
@@ -323,11 +332,17 @@ impl Snapshot {
                 kind.keeps(&object, Some(&disks)).then(|| to_text(&object))
             }) {
                 Ok(objects) => _ = snapshot.objects.insert(kind.name, objects),
-                Err(error) => snapshot.unread.push(Unread {
-                    kind: kind.name,
-                    is_transient: error.is_transient(),
-                    reason: chain(&error.into()),
-                }),
+                Err(error) => {
+                    let (is_transient, is_silence) = (error.is_transient(), error.is_silence());
+                    let reason = chain(&error.into());
+                    // Templates alone are those of another API server, which can be the only one that does not answer.
+                    silence = (is_silence && kind.name != TEMPLATE).then(|| reason.clone());
+                    snapshot.unread.push(Unread {
+                        kind: kind.name,
+                        is_transient,
+                        reason,
+                    });
+                }
             }
         }
         Ok(snapshot)
@@ -875,7 +890,7 @@ pub(super) fn named_namespace(cluster: &Cluster, name: &str) -> Option<Value> {
 }
 
 /// A HyperConverged without what is not read.
-pub(super) fn hyperconverged(object: &Value) -> Value {
+pub(crate) fn hyperconverged(object: &Value) -> Value {
     let mut reduced = json!({});
     for pointer in [
         "/apiVersion",
@@ -883,6 +898,7 @@ pub(super) fn hyperconverged(object: &Value) -> Value {
         "/metadata/name",
         "/metadata/namespace",
         "/metadata/uid",
+        "/metadata/generation",
         "/metadata/annotations",
         "/metadata/deletionTimestamp",
         "/spec",

@@ -172,6 +172,6 @@ fn bash(world: &World<'_>, directory: &Path, commands: &str) -> (Option<i32>, St
          cd '{}'\n{commands}\n",
         directory.display()
     );
-    let output = world.admin.bash(&script);
+    let output = world.admin.bash(&script, &[]);
     (output.code, output.stdout + &output.stderr)
 }

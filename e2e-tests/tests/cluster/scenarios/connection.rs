@@ -31,7 +31,7 @@ fn both(world: &World<'_>, flags: &[&str], variables: &[(&str, &str)], reach_it:
 }
 
 /// A kubeconfig that differs from the administrator's.
-fn kubeconfig(world: &World<'_>, name: &str, change: impl FnOnce(&mut Value)) {
+pub(super) fn kubeconfig(world: &World<'_>, name: &str, change: impl FnOnce(&mut Value)) {
     let view = ["config", "view", "--raw", "-o", "json"];
     let mut kubeconfig = serde_json::from_str(&world.admin.run(&view).stdout).expect("JSON");
     change(&mut kubeconfig);

@@ -497,6 +497,49 @@ fn a_patch_of_a_file_is_for_the_live_object() {
     assert!(patched(&printed, &changed).is_err());
 }
 
+/// A snapshot is of a cluster, in which something can change until the command is pasted.
+#[test]
+fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
+    let answers = with_live(with_another_template);
+    let live = live_of(&answers);
+    let snapshot = super::scratch("fix-from").join("snapshot.json");
+    let server = ApiServer::start(answers);
+    let mut take = command_on(&server);
+    let taken = take
+        .args(["snapshot", "--cluster", "-o"])
+        .arg(&snapshot)
+        .output()
+        .unwrap();
+    assert!(snapshot.exists(), "{taken:?}");
+    // What a snapshot does not have is not replaced in the cluster.
+    let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let file = file.replace(
+        "metadata:\n  name:",
+        "metadata:\n  labels: {mine: x}\n  name:",
+    );
+    let words = format!("fix -f - --from {} --unsafe -o", snapshot.display());
+    let output = run_with(&format!("{words} json-patch"), &file);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(!printed.contains("labels"), "{printed}");
+    let line: Value = serde_json::from_str(&printed).unwrap();
+    let generation = json!({"op": "test", "path": "/metadata/generation", "value": 7});
+    assert_eq!(line["patch"][0], generation, "{printed}");
+    assert!(patched(&printed, &live).is_ok());
+    let mut changed = live;
+    changed["spec"]["dataImportCronTemplates"][0]["metadata"]["name"] = json!("other");
+    assert!(patched(&printed, &changed).is_err());
+    let note = String::from_utf8(output.stderr).unwrap();
+    let expected = format!(
+        "note: the patches are for the objects in {}: ",
+        snapshot.display()
+    );
+    assert!(note.contains(&expected), "{note}");
+    let commands = run_with(&format!("{words} commands"), &file);
+    let printed = String::from_utf8(commands.stdout).unwrap();
+    let expected = r#"--type json -p '[{"op":"test","path":"/metadata/generation","value":7}"#;
+    assert!(printed.contains(expected), "{printed}");
+}
+
 /// Another context may be the current one when the command is pasted.
 #[test]
 fn a_command_names_the_cluster_that_it_is_for() {

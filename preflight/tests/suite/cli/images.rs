@@ -672,6 +672,29 @@ fn an_image_is_looked_up_in_its_mirror_first() {
 }
 
 #[test]
+fn a_source_that_must_not_be_contacted_is_not_asked_where_it_has_no_mirror() {
+    let source = with(&["/v2/fedora/manifests/1"]);
+    let file = scratch("images-no-mirror").join("mirrors.json");
+    let set = json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ImageTagMirrorSet",
+        "spec": {"imageTagMirrors": [{"source": source.host, "mirrorSourcePolicy": "NeverContactSource"}]},
+    });
+    std::fs::write(&file, set.to_string()).unwrap();
+    let mut command = command();
+    let image = format!("{}/fedora:1", source.host);
+    let output = command
+        .args(["images", &image, "--mirrors"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert_eq!(source.paths(), [""; 0], "it was asked");
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("no mirror to look it up in: "), "{error}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
 fn the_mirror_that_answered_is_in_the_json() {
     let mirror = with(&["/v2/fedora/manifests/1"]);
     let mut command = command();

@@ -1,5 +1,6 @@
 //! What machines and reviews get.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Output;
 
@@ -35,7 +36,8 @@ fn each_output_of_each_outcome(
         ("carried", "check -f denied.yaml --nodes nodes.yaml --old old.yaml", 0),
         ("unjudged", "check -f undecodable.yaml -f broken.yaml --arch amd64=3", 2),
         // A program that reads the report finds in it why there is nothing else.
-        ("unread", "check -f broken.yaml -f nowhere.yaml --arch amd64=3", 2)
+        ("unread", "check -f broken.yaml -f nowhere.yaml --arch amd64=3", 2),
+        ("machines", "check -f machines.yaml --arch amd64=3,arm64=2", 1)
     )]
     run: (&str, &str, i32),
 ) {
@@ -71,6 +73,70 @@ fn check_sarif(name: &str, words: &str, code: i32) {
         *page = serde_json::json!("the page");
     }
     super::compare(&format!("output-sarif-{name}"), &format!("{document:#}\n"));
+}
+
+/// An object in two files, a HyperConverged and a VirtualMachine of one name, and objects without a name.
+#[test]
+fn no_two_objects_have_one_name() {
+    let directory = super::scratch("same-names");
+    let object = |version: &str, kind: &str, metadata: Value| {
+        let spec = json!({"template": {"spec": {"domain": {"devices": {}}}}});
+        let spec = if kind == "HyperConverged" {
+            json!({})
+        } else {
+            spec
+        };
+        json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}).to_string()
+    };
+    let named = json!({"name": "same", "namespace": "demo"});
+    let hyperconverged = |metadata: Value| object("hco.kubevirt.io/v1", "HyperConverged", metadata);
+    let documents = [
+        hyperconverged(named.clone()),
+        object("kubevirt.io/v1", "VirtualMachine", named.clone()),
+        hyperconverged(json!({"namespace": "demo"})),
+        hyperconverged(json!({"namespace": "demo"})),
+        hyperconverged(json!({"name": "same"})),
+        hyperconverged(json!({"name": "Not_Valid", "namespace": "demo"})),
+    ];
+    let files = [
+        ("one", documents.join("\n---\n")),
+        ("two", hyperconverged(named)),
+    ];
+    for (name, text) in files {
+        std::fs::write(directory.join(name).with_extension("yaml"), text).unwrap();
+    }
+    let words = format!("check -R -f {} --arch amd64=1 -o", directory.display());
+    let printed =
+        |format: &str| String::from_utf8(run(&format!("{words} {format}")).stdout).unwrap();
+    for format in ["openreports", "policyreport"] {
+        let list: Value = serde_json::from_str(&printed(format)).unwrap();
+        let reports = list["items"].as_array().unwrap().iter();
+        let reports = reports.filter(|it| it.get("scope").is_some());
+        let names = reports.map(|it| it["metadata"]["name"].as_str().unwrap().to_owned());
+        let names: Vec<String> = names.collect();
+        let different: BTreeSet<&String> = names.iter().collect();
+        assert_eq!(different.len(), 7, "{names:?}");
+        for name in [
+            "hyperconverged-same",
+            "virtualmachine-same",
+            "hyperconverged",
+        ] {
+            assert!(
+                names.contains(&format!("hco-preflight-{name}")),
+                "{names:?}"
+            );
+        }
+    }
+    let junit = printed("junit");
+    for kind in ["HyperConverged", "VirtualMachine"] {
+        let test = format!("<testcase name=\"{kind} demo/same\"");
+        assert!(junit.contains(&test), "{junit}");
+    }
+    let markdown = printed("markdown");
+    assert!(
+        markdown.contains(" VirtualMachine `demo/same` would be "),
+        "{markdown}"
+    );
 }
 
 /// What is for a program is not mixed with what is for people.

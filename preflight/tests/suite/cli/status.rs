@@ -178,6 +178,32 @@ fn a_wait_goes_on_when_a_look_fails(#[case] path: &str) {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
 
+/// Each list could wait for minutes.
+#[test]
+fn a_server_that_does_not_answer_is_asked_for_no_more_kinds() {
+    let busy = json!({"kind": "Status", "code": 503, "message": "shutting down"});
+    let mut silent = answer(CRONS, &busy);
+    silent["status"] = json!(503);
+    silent["retry_after"] = json!(3600);
+    let all = [vec![silent], answers(&objects("status-ready.yaml"))].concat();
+    let server = ApiServer::start(all);
+    let (found, code) = status(&server, "");
+    assert_eq!(code, Some(2), "{found:#}");
+    let unread = found["unread"].as_array().unwrap();
+    assert!(unread.len() > 4, "{found:#}");
+    for kind in unread {
+        let reason = kind["reason"].as_str().unwrap();
+        assert!(
+            reason.contains("is too busy to list dataimportcrons"),
+            "{reason}"
+        );
+    }
+    let asked = server.asked();
+    let lists = asked.iter().filter(|it| it.contains("limit=500"));
+    let last = lists.last().unwrap();
+    assert!(last.contains(CRONS), "{asked:#?}");
+}
+
 /// Whether SSP imports an image depends on a disk of its name.
 #[test]
 fn without_disks_an_image_that_is_not_imported_is_unknown() {
