@@ -1,4 +1,4 @@
-//! RepairKind at admission: the remedies that the settings name, applied to the object that was sent.
+//! Repairs at admission: the remedies that the settings name, applied to the object that was sent.
 
 use kubernetes::sorted::Set;
 
@@ -187,7 +187,7 @@ fn obstacle(
     ))
 }
 
-/// RepairKind an object until nothing is left to repair: the report about it, `None` if there is nothing to repair, and
+/// Repairs an object until nothing is left to repair: the report about it, `None` if there is nothing to repair, and
 /// a sentence if the object remains as it was sent.
 pub(crate) fn repair(
     object: Json<'_>,
