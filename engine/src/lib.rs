@@ -61,4 +61,4 @@ pub use operators::hco::import::Import;
 pub use operators::hco::node;
 pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport, VirtualMachineReport};
 pub use rule::{Level, ObjectKind, Ratchet, Reads, RepairKind, Rule, Subject};
-pub use words::{why_unimportable, why_unknown};
+pub use words::{HCO_CRASHES, HCO_DENIES, HCO_FAILS, why_unimportable, why_unknown};

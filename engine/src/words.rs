@@ -135,6 +135,13 @@ pub(crate) fn boot_sources(keys: &Set<&Key>) -> String {
     text::list(&names, 3)
 }
 
+/// How the facts end that HCO's webhook or conversion decides about: readers of a report recognize them by this end.
+pub const HCO_DENIES: &str = "HCO denies the request.";
+/// The same for objects that HCO accepts, and that make it crash.
+pub const HCO_CRASHES: &str = "HCO crashes.";
+/// The same for objects that HCO accepts, and cannot reconcile.
+pub const HCO_FAILS: &str = "HCO cannot reconcile the object.";
+
 /// What a disk does not need that was uploaded.
 pub(crate) const UNLESS_PVC: &str = ", unless a PVC of that name exists";
 

@@ -1,5 +1,6 @@
 //! Why the module makes no forecast of boot sources.
 
+use engine::{HCO_CRASHES, HCO_DENIES, HCO_FAILS};
 use operators::ssp::architecture::is_known;
 use serde_json::Value;
 
@@ -34,7 +35,7 @@ impl NoForecast {
         let find = |has: &dyn Fn(&Finding) -> bool| report.findings.iter().find(|it| has(it));
         let fails = find(&|it| {
             let fact = it.fact.raw();
-            fact.ends_with("HCO crashes.") || fact.ends_with("HCO cannot reconcile the object.")
+            fact.ends_with(HCO_CRASHES) || fact.ends_with(HCO_FAILS)
         });
         let is_patch = |it: &Finding| it.rule.raw() == "jsonpatch-overrides-architectures";
         Some(if !facts.is_empty() {
@@ -71,7 +72,7 @@ impl NoForecast {
 /// Why HCO denies the object as well, whatever the policy says; none if it does not. The rules about what HCO's webhook
 /// denies say so.
 pub(crate) fn denied_by_hco(report: &Report, object: Option<&Value>) -> Vec<String> {
-    let denies = |it: &&Finding| it.fact.raw().ends_with("HCO denies the request.");
+    let denies = |it: &&Finding| it.fact.raw().ends_with(HCO_DENIES);
     let findings = report.findings.iter().filter(denies);
     let mut facts: Vec<String> = findings
         .map(|it| format!("[{}] {}", it.rule, it.fact))
@@ -97,7 +98,7 @@ fn unknown_content(object: &Value) -> Option<String> {
         (!is_known).then(|| (Foreign::from(name(template)), Foreign::from(content)))
     })?;
     Some(format!(
-        "The contentType `{content}` of template `{template}` is neither kubevirt nor archive: the schema of HCO denies the request."
+        "The contentType `{content}` of template `{template}` is neither kubevirt nor archive: the schema of {HCO_DENIES}"
     ))
 }
 

@@ -7,6 +7,7 @@ use operators::hco::import::GATE;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
+use crate::words::HCO_DENIES;
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     let import = &facts.hco.import;
@@ -28,7 +29,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         Finding {
             path: gate.clone(),
             fact: format!(
-                "The deprecated feature gate {GATE} and the field {field} contradict each other: HCO denies the request."
+                "The deprecated feature gate {GATE} and the field {field} contradict each other: {HCO_DENIES}"
             ),
             fixes: vec![
                 Fix::edits("set the feature gate to the value of the field", agree),

@@ -8,6 +8,7 @@ use kubernetes::text::quote;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
+use crate::words::HCO_DENIES;
 
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the required
 /// affinity of the workloads and of the infrastructure; no preferred terms, no nodeSelector.
@@ -43,7 +44,7 @@ fn describe(required: &FieldPath, error: &SelectorError) -> Finding<'static> {
     Finding {
         path: error.path(required),
         fact: format!(
-            "The requirement {} is not valid ({}): HCO denies the request.",
+            "The requirement {} is not valid ({}): {HCO_DENIES}",
             quote(&error.requirement),
             error.reason
         ),

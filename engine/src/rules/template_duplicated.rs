@@ -7,6 +7,7 @@ use kubernetes::text::quote;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
+use crate::words::HCO_FAILS;
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, getDicMapFromCr:
 /// names are compared regardless of whether a template is enabled.
@@ -23,7 +24,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(name), || Finding {
             path: facts.path_of(template).keys(&["metadata", "name"]),
             fact: format!(
-                "Duplicate template name {}; entry [{index}] already uses it: HCO cannot reconcile the object.",
+                "Duplicate template name {}; entry [{index}] already uses it: {HCO_FAILS}",
                 quote(name)
             ),
             fixes: vec![Fix::advice(

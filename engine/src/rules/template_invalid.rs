@@ -7,6 +7,7 @@ use operators::hco::template::{ENABLE, Template};
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
+use crate::words::{HCO_CRASHES, HCO_DENIES};
 
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     for template in &facts.hco.templates {
@@ -30,7 +31,7 @@ fn describe<'a>(
             (
                 path,
                 format!(
-                    "The enable annotation of template {name} must be \"true\" or \"false\", not {}: HCO denies the request.",
+                    "The enable annotation of template {name} must be \"true\" or \"false\", not {}: {HCO_DENIES}",
                     quote(value)
                 ),
                 vec![Fix::Enable(template), Fix::Disable(template)],
@@ -38,14 +39,14 @@ fn describe<'a>(
         }
         Invalid::NoSpec => (
             facts.path_of(template).key("spec"),
-            format!("Template {name} is enabled and has no spec: HCO denies the request."),
+            format!("Template {name} is enabled and has no spec: {HCO_DENIES}"),
             vec![Fix::advice("add the spec"), Fix::Disable(template)],
         ),
         Invalid::NoSource => (
             facts
                 .path_of(template)
                 .keys(&["spec", "template", "spec", "source"]),
-            format!("Common template {name} has no source: HCO crashes."),
+            format!("Common template {name} has no source: {HCO_CRASHES}"),
             vec![
                 Fix::advice(
                     "add the source, for example {registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}}",
