@@ -80,7 +80,7 @@ fn advice(reason: &Rejection) -> &'static str {
         Rejection::ScheduleInvalid => "use five fields, for example \"0 */12 * * *\"",
         Rejection::ImportsToKeepNegative => "set importsToKeep to 1 or more",
         Rejection::GarbageCollectUnknown(_) => "set garbageCollect to Outdated or Never",
-        Rejection::FieldUnsettable(_) => "leave out what must not be set",
+        Rejection::FieldUnsettable(_) => "use only fields that CDI allows",
         Rejection::NamespaceInvalid => "use the name of a namespace",
         _ => "correct the field",
     }
