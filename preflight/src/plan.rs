@@ -33,6 +33,10 @@ use self::storage::Storage;
 /// A plan. Its JSON is a contract: docs/plan.md.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are fields of the output"
+)]
 pub(crate) struct Plan {
     #[serde(skip)]
     object: String,
@@ -201,8 +205,8 @@ impl Plan {
                 after: version.as_ref().map(|it| it.origin.clone()),
             },
             hco_version_shown: Change {
-                before: before_version.map(|it| it.shown),
-                after: version.map(|it| it.shown),
+                before: before_version.map(|it| it.text),
+                after: version.map(|it| it.text),
             },
             field: fields::changed(compared),
             control_plane: Change {
@@ -257,7 +261,7 @@ impl Plan {
             keeps_default: false,
             hco_version: same(version.as_ref().map(|it| it.number.clone())),
             hco_version_origin: same(version.as_ref().map(|it| it.origin.clone())),
-            hco_version_shown: same(version.map(|it| it.shown)),
+            hco_version_shown: same(version.map(|it| it.text)),
             field: None,
             control_plane: same(control_plane.unwrap_or_default()),
             nodes: same(nodes.unwrap_or_default()),

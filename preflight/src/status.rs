@@ -144,7 +144,7 @@ impl Status {
             default_architecture: report.default_architecture.clone(),
             hco_version: version.as_ref().map(|it| it.number.clone()),
             hco_version_origin: version.as_ref().map(|it| it.origin.clone()),
-            hco_version_shown: version.map(|it| it.shown),
+            hco_version_shown: version.map(|it| it.text),
             nodes: report.nodes.clone().unwrap_or_default(),
             stopped,
             stopped_by: stops::of(report, observed.after()),

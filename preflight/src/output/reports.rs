@@ -119,7 +119,7 @@ fn name_differently(reports: &mut [Report<'_>]) {
     for report in reports {
         let wanted = report.metadata.name.clone();
         let namespace = report.metadata.namespace;
-        let is_own = |of: &Option<&str>| of.is_none() || namespace.is_none() || *of == namespace;
+        let is_own = |of: Option<&str>| of.is_none() || namespace.is_none() || of == namespace;
         let at = report
             .results
             .first()
@@ -127,7 +127,11 @@ fn name_differently(reports: &mut [Report<'_>]) {
         let at = at.map_or("", String::as_str);
         let mut number = 0;
         let name = &mut report.metadata.name;
-        while !is_name(name) || taken.get(name).is_some_and(|all| all.iter().any(is_own)) {
+        while !is_name(name)
+            || taken
+                .get(name)
+                .is_some_and(|all| all.iter().copied().any(is_own))
+        {
             number += 1;
             *name = with_digest(&wanted, &fingerprint(&[&wanted, at, &number.to_string()]));
         }
@@ -267,7 +271,7 @@ mod tests {
         name_differently(&mut reports);
         let names = reports.map(|report| report.metadata.name);
         assert!(names.iter().all(|name| is_name(name)), "{names:?}");
-        assert_eq!(names.iter().map(|name| name.len()).max(), Some(LONGEST));
+        assert_eq!(names.iter().map(String::len).max(), Some(LONGEST));
         let [one, elsewhere, rest @ ..] = names;
         assert_eq!([one, elsewhere], ["a", "a"]);
         let different: std::collections::BTreeSet<&String> = rest.iter().collect();

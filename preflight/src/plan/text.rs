@@ -377,19 +377,11 @@ fn rows(sources: &BootSources) -> Rows {
     }
     for (key, cron) in of(&crons.recreated) {
         if !is_in(&changes.empty_meanwhile, &cron.source()) {
-            let changes = |field: &str| sources.changed_fields(&key).any(|it| it.raw() == field);
-            let disk = if changes("importsToKeep") {
-                // CDI keeps those that were in use last.
-                "of the disks that it has, the newest stay, as many as importsToKeep allows"
-            } else if sources.imports_again(&key) {
-                "until the new image is imported, a disk that it has stays in use"
-            } else {
-                "a disk that it has stays in use, and the same image is not imported again"
-            };
             let what = format!(
-                "its DataImportCron {} is deleted and created again{}; {disk}",
+                "its DataImportCron {} is deleted and created again{}; {}",
                 cron.name,
                 because(sources, &key),
+                kept_disk(sources, &key),
             );
             put(&cron.source(), Sign::Changed, what);
         }
@@ -426,6 +418,19 @@ fn rows(sources: &BootSources) -> Rows {
         put(key.raw(), Sign::Gone, what);
     }
     without_disk(sources, rows)
+}
+
+/// What becomes of the disk whose DataImportCron is deleted and created again, if it stays.
+fn kept_disk(sources: &BootSources, key: &str) -> &'static str {
+    let changes = |field: &str| sources.changed_fields(key).any(|it| it.raw() == field);
+    if changes("importsToKeep") {
+        // CDI keeps those that were in use last.
+        "of the disks that it has, the newest stay, as many as importsToKeep allows"
+    } else if sources.imports_again(key) {
+        "until the new image is imported, a disk that it has stays in use"
+    } else {
+        "a disk that it has stays in use, and the same image is not imported again"
+    }
 }
 
 /// Where the image of a DataImportCron comes from, and for which architecture.

@@ -279,18 +279,18 @@ impl<'s> Compared<'s> {
 }
 
 /// A version of HCO.
-pub(crate) struct Shown {
+pub(crate) struct HcoVersionShown {
     /// As the module has it.
     pub(crate) number: Foreign,
     /// `status`, `settings`, `given`, or `default`.
     pub(crate) origin: Foreign,
     /// For people.
-    pub(crate) shown: String,
+    pub(crate) text: String,
     /// What to know if it is newer than all that are known.
     newer: Option<String>,
 }
 
-impl Shown {
+impl HcoVersionShown {
     fn of(version: &Foreign, object: Option<&Value>, given: Option<&str>) -> Option<Self> {
         let (number, origin) = version.raw().split_once(' ')?;
         let origin = origin.trim_matches(['(', ')']);
@@ -317,7 +317,7 @@ impl Shown {
         Some(Self {
             number: Foreign::from(number),
             origin: Foreign::from(origin),
-            shown: {
+            text: {
                 let known_as = written.as_ref().map(|_| format!("HCO {known}"));
                 let more: Vec<String> = known_as
                     .into_iter()
@@ -430,12 +430,12 @@ impl Compared<'_> {
     }
 
     /// The version of HCO as it is, and as it will be.
-    pub(crate) fn versions(&self) -> (Option<Shown>, Option<Shown>) {
+    pub(crate) fn versions(&self) -> (Option<HcoVersionShown>, Option<HcoVersionShown>) {
         let question = self.prepared.questions().first();
         let old = question.and_then(|question| question.old.as_ref());
         let of = |report: &Report| {
             let object = old.or(self.after());
-            Shown::of(
+            HcoVersionShown::of(
                 report.hco_version.as_ref()?,
                 object,
                 self.version.as_deref(),

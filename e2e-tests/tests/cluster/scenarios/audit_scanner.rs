@@ -39,7 +39,7 @@ pub(crate) fn run(world: &World<'_>) {
     assert_eq!(scanned(world, &scanner), ["pass"]);
 }
 
-/// Kubewarden's objects: our policy, which its controller has reported as active, the PolicyServer of it, and its Service.
+/// Kubewarden's objects: our policy, which its controller has reported as active, the `PolicyServer` of it, and its Service.
 fn what_the_scanner_reads(world: &World<'_>) {
     serves_kubewarden(world);
     serves_reports(world);
@@ -104,7 +104,7 @@ pub(super) fn serves_kubewarden(world: &World<'_>) {
     }
 }
 
-/// The resources of OpenReports.
+/// The resources of `OpenReports`.
 pub(super) fn serves_reports(world: &World<'_>) {
     for resource in ["reports", "clusterreports"] {
         let path = format!("/apis/openreports.io/v1alpha1/{resource}");

@@ -1,5 +1,5 @@
 //! Scenario 18: the commands of the pages, in the blocks with the words `scenario=18`, as they are printed, by bash. There is no
-//! controller of Kubewarden: the webhook of the first policy is there from the beginning, and PolicyServers have no finalizer.
+//! controller of Kubewarden: the webhook of the first policy is there from the beginning, and a `PolicyServer` has no finalizer.
 
 use std::path::Path;
 use std::process::Command;

@@ -502,7 +502,7 @@ fn a_patch_of_a_file_is_for_the_live_object() {
 fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
     let answers = with_live(with_another_template);
     let live = live_of(&answers);
-    let snapshot = super::scratch("fix-from").join("snapshot.json");
+    let snapshot = scratch("fix-from").join("snapshot.json");
     let server = ApiServer::start(answers);
     let mut take = command_on(&server);
     let taken = take
