@@ -212,6 +212,11 @@ impl<'a, 's> Findings<'a, 's> {
         self.settings.level(self.rule, Some(template)) != Level::Ignore
     }
 
+    /// Whether the findings are counted. Otherwise, they are a set, in which a repeated one makes no difference.
+    pub(crate) fn counts(&self) -> bool {
+        self.keep == Keep::Descriptions
+    }
+
     /// Whether a finding is described and denies the request: its problem is new. Only then may a rule read the nodes for
     /// the words alone, because another denial adds nothing.
     pub(crate) fn denies(&mut self, identity: &Identity<'a>) -> bool {
@@ -315,6 +320,8 @@ pub(crate) struct Identities<'a> {
     indexes: Map<&'a str, usize>,
     /// The last template that was looked up, and its index. A rule checks one template after the other.
     last: Cell<Option<(&'a str, usize)>>,
+    /// The value of that template that is probably looked up next: the old object has most values in the same order.
+    next: Cell<usize>,
 }
 
 impl<'a> Identities<'a> {
@@ -377,7 +384,16 @@ impl<'a> Identities<'a> {
 
     fn contains(&self, identity: &Identity<'a>) -> bool {
         let values = self.of_template(identity.template.unwrap_or_default());
-        values.is_some_and(|values| values.contains(&identity.value))
+        values.is_some_and(|values| {
+            let next = self.next.get();
+            let is_next = values.inserted(next) == Some(&identity.value);
+            let index = if is_next {
+                Some(next)
+            } else {
+                values.index_of(&identity.value)
+            };
+            index.inspect(|index| self.next.set(index + 1)).is_some()
+        })
     }
 
     fn of_template(&self, template: &'a str) -> Option<&Set<Cow<'a, str>>> {
@@ -387,8 +403,12 @@ impl<'a> Identities<'a> {
     fn index(&self, template: &'a str) -> Option<usize> {
         let last = self.last.get();
         let last = last.filter(|(last, _)| std::ptr::eq(*last, template));
-        let (_, index) = last.or_else(|| Some((template, *self.indexes.get(template)?)))?;
+        if let Some((_, index)) = last {
+            return Some(index);
+        }
+        let index = *self.indexes.get(template)?;
         self.last.set(Some((template, index)));
+        self.next.set(0);
         Some(index)
     }
 }
