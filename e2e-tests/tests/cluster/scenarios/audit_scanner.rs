@@ -143,6 +143,8 @@ fn scanned(world: &World<'_>, scanner: &Path) -> Vec<String> {
         .args([
             "--policy-server-url",
             &world.url(),
+            "--loglevel",
+            "info",
             "--report-kind",
             "openreports",
         ])
