@@ -71,11 +71,11 @@ pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
 fn judge_payload(payload: &[u8], cluster: &dyn Host, detail: Detail) -> Report {
     let payload = match Json::parse(payload) {
         Ok(payload) => Object::root(payload),
-        Err(error) => return render::no_request(&format!("it is not valid JSON: {error}")),
+        Err(error) => return render::unreadable_payload(&format!("it is not valid JSON: {error}")),
     };
     let request = payload.field("request");
     if payload.fields().is_ok() && !request.is_present() {
-        return render::no_request("the payload has no request");
+        return render::unreadable_payload("the payload has no request");
     }
     let comparison = match detail {
         Detail::Everything => Comparison::read(&payload),
@@ -83,7 +83,7 @@ fn judge_payload(payload: &[u8], cluster: &dyn Host, detail: Detail) -> Report {
     };
     let comparison = match comparison {
         Ok(comparison) => comparison,
-        Err(error) => return render::no_request(&error),
+        Err(error) => return render::unreadable_payload(&error),
     };
     match Request::read(&request) {
         Ok(request) => judge_request(
@@ -93,7 +93,7 @@ fn judge_payload(payload: &[u8], cluster: &dyn Host, detail: Detail) -> Report {
             cluster,
             detail,
         ),
-        Err(error) => render::no_request(&error.to_string()),
+        Err(error) => render::unreadable_payload(&error.to_string()),
     }
 }
 
@@ -108,7 +108,7 @@ fn judge_request(
         return Report::accepted();
     }
     let Some(kind) = &request.kind else {
-        return render::no_request("the request has no kind");
+        return render::unreadable_payload("the request has no kind");
     };
     if is_virtual_machine(kind) {
         return virtual_machine::judge(request, settings, cluster);
@@ -123,7 +123,7 @@ fn judge_request(
         name: &request.name,
     };
     let Some(object) = request.object.json() else {
-        return render::no_request("the request has no object");
+        return render::unreadable_payload("the request has no object");
     };
     let api_version = hyperconverged::api_version(object);
     let Some(version) = ApiVersion::of(api_version.as_deref(), requested) else {
@@ -187,7 +187,7 @@ struct Judgement<'a> {
     /// The version of HCO before.
     version_before: Version,
     comparison: Option<&'a Comparison<'a>>,
-    /// Whether the object is the same before.
+    /// Whether no judged field differs from the old object; only a comparison gets this far then.
     is_same: bool,
     old: Option<&'a HyperConverged<'a>>,
     settings: &'a Settings,
@@ -201,10 +201,10 @@ impl Judgement<'_> {
     fn judge_and_repair(&self, object: Json<'_>, hco: &HyperConverged<'_>) -> Report {
         // The placement after a repair is known in advance, so that the nodes are listed only once.
         let placement = &hco.placement;
-        let repaired = self.settings.placement_repair();
-        let repaired = repaired.map(|architecture| placement.on(architecture));
+        let after_repair = self.settings.placement_repair();
+        let after_repair = after_repair.map(|architecture| placement.on(architecture));
         let old = self.old.map(|old| &old.placement);
-        let placements = [Some(placement), old, repaired.as_ref()];
+        let placements = [Some(placement), old, after_repair.as_ref()];
         let nodes = Nodes::new(
             self.cluster,
             self.settings.service_account.as_ref(),
@@ -218,25 +218,25 @@ impl Judgement<'_> {
             others.list();
         }
         if let Some(NodesError::List(error)) = others.as_ref().and_then(Nodes::error) {
-            return render::no_request(&format!("before.nodes: {error}"));
+            return render::unreadable_payload(&format!("before.nodes: {error}"));
         }
         let before = others.as_ref().unwrap_or(&nodes);
-        let judge =
+        let judge_object =
             |object: Json<'_>, hco: &HyperConverged<'_>, obstacle: Option<&str>, made: &[Step]| {
                 self.judge(object, hco, (before, &nodes), &answers, obstacle, made)
             };
-        let (report, plan) = judge(object, hco, None, &[]);
+        let (report, plan) = judge_object(object, hco, None, &[]);
         if nodes.lacked_by_length() {
             let path = hco.fields.node_affinity.path().key(REQUIRED);
             return render::placement_too_long(&self.name, &path, self.settings);
         }
         let repaired = repair::repair(object, self.api_version, plan, |object, hco, made| {
-            judge(object, hco, None, made)
+            judge_object(object, hco, None, made)
         });
         match repaired {
             Ok(Some(repaired)) => repaired,
             Ok(None) => report,
-            Err(obstacle) => judge(object, hco, Some(&obstacle), &[]).0,
+            Err(obstacle) => judge_object(object, hco, Some(&obstacle), &[]).0,
         }
     }
 

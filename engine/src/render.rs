@@ -97,14 +97,14 @@ pub(crate) fn unknown_version(object: &ObjectName<'_>, version: &str) -> Report 
     )
 }
 
-/// The payload is not an admission request.
-pub(crate) fn no_request(reason: &str) -> Report {
+/// The payload cannot be read.
+pub(crate) fn unreadable_payload(reason: &str) -> Report {
     let reason = escape(reason, 1024);
     rejected(
         BAD_REQUEST,
         format!(
             "The admission request cannot be decoded: {reason}.\n\
-             fix: send an AdmissionRequest that contains a HyperConverged"
+             fix: send an AdmissionRequest that contains a HyperConverged or a VirtualMachine"
         ),
     )
 }

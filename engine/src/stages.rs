@@ -52,7 +52,7 @@ pub(crate) fn run<R>(
     let wants_forecast = stages.wants_forecast(facts);
     let wants_changes = stages.wants_changes(facts, &[Level::Deny, Level::Warn]);
     if (wants_forecast || wants_changes) && facts.try_census().is_none() {
-        // Nodes that cannot be read deny the request only if some nodes would.
+        // A list of nodes that cannot be read denies the request only if a rule could deny it on some nodes.
         let could_deny = wants_forecast && stages.could_deny(facts);
         if could_deny || stages.wants_changes(facts, &[Level::Deny]) {
             facts.census();
@@ -89,7 +89,7 @@ pub(crate) fn run<R>(
     let images = lookups.as_ref().map_or(facts.images, Images::LookedUp);
     let facts = Facts { images, ..facts };
     stages.check(&facts, Reads::Images);
-    // What follows is about words.
+    // From here on, no nodes are read: what follows is about words.
     let old = facts.old.map(Facts::without_reading_nodes);
     let words = Facts {
         old: old.as_ref(),

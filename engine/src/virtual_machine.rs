@@ -21,7 +21,7 @@ pub(crate) fn judge(request: &Request<'_>, settings: &Field<'_>, cluster: &dyn C
         name: &request.name,
     };
     let Some(object) = request.object.json() else {
-        return render::no_request("the request has no object");
+        return render::unreadable_payload("the request has no object");
     };
     let old_object = request
         .old_object
