@@ -19,7 +19,7 @@ pub(crate) fn run(world: &World<'_>) {
 fn the_readme_is_true(world: &World<'_>) {
     let readme = std::fs::read_to_string(format!("{ROOT}/README.md")).expect("README.md");
     let (_, shown) = readme
-        .split_once("```console\n$ kubectl create -f hyperconverged.yaml\n")
+        .split_once("\n$ kubectl create -f hyperconverged.yaml\n")
         .expect("the example");
     let (shown, _) = shown.split_once("```").expect("its end");
     let case = e2e_tests::cases()
