@@ -125,6 +125,12 @@ impl Connection {
             let name = name.filter(|name| !name.is_empty());
             let name = name.ok_or(ClusterError::NoCurrentContext)?;
             has_proxy = names_proxy(&kubeconfig, &name);
+            // kube asks without credentials then.
+            if let Some(user) = &self.user
+                && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
+            {
+                return Err(ClusterError::NoUser(user.clone()));
+            }
             let options = KubeConfigOptions {
                 context: Some(name.clone()),
                 user: self.user.clone(),
@@ -345,6 +351,10 @@ mod tests {
             kubeconfig: Some("/nowhere/named".into()),
             ..Connection::default()
         };
+        let as_nobody = Connection {
+            user: Some("nope".to_owned()),
+            ..Connection::default()
+        };
         for (connection, listed, in_home, wanted) in [
             (&none, None, Some("{"), "cannot be read: line 1 "),
             (
@@ -362,6 +372,14 @@ mod tests {
             (&none, None, Some("kind: Config"), "no current context"),
             (&in_context, None, None, "/.kube/config` does not exist"),
             (&named, None, None, "`/nowhere/named` does not exist"),
+            (
+                &as_nobody,
+                None,
+                Some(
+                    r#"{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}], "clusters": [{"name": "c", "cluster": {"server": "https://10.0.0.2"}}]}"#,
+                ),
+                "user \"nope\" does not exist in the kubeconfig",
+            ),
         ] {
             let error = found_in_a_pod(connection, listed, in_home).unwrap_err();
             let error = error.to_string();

@@ -29,6 +29,9 @@ pub enum ClusterError {
         "the kubeconfig has no context `{0}`; to list its contexts, run `kubectl config get-contexts`"
     )]
     NoContext(String),
+    /// The kubeconfig has no such user.
+    #[error("user \"{0}\" does not exist in the kubeconfig")]
+    NoUser(String),
     /// The kubeconfig names no context.
     #[error("the kubeconfig has no current context; choose one with `kubectl config use-context`")]
     NoCurrentContext,

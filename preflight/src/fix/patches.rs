@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use json_patch::{Patch, PatchOperation, TestOperation};
+use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -205,6 +206,13 @@ pub(super) fn command(
     let mut words = vec!["kubectl", "patch", &resource, name];
     let connection = destination.connection;
     let namespace = namespace(question).or(connection.namespace.as_deref());
+    // kubectl would take `--server=URL` for a flag.
+    if !is_dns1123_subdomain(name) {
+        bail!("the name is not a valid object name, so there is no command for it");
+    }
+    if namespace.is_some_and(|it| !is_dns1123_label(it)) {
+        bail!("the namespace is not a valid object name, so there is no command for it");
+    }
     if let Some(namespace) = namespace {
         words.extend(["-n", namespace]);
     }

@@ -103,8 +103,7 @@ pub(crate) fn cluster(words: &args::Connection, notes: &mut Notes) -> Result<Clu
     if cluster.logs_in_with_a_command() {
         progress::silence();
     }
-    let impersonated = connection.impersonate.as_deref();
-    notes.push(&asked(cluster.context(), cluster.server(), impersonated));
+    notes.push(&asked(cluster.context(), cluster.server(), &connection));
     Ok(cluster)
 }
 
@@ -114,9 +113,17 @@ pub(crate) fn is_transient(error: &anyhow::Error) -> bool {
     error.is_some_and(ClusterError::is_transient)
 }
 
-fn asked(context: Option<&str>, server: &str, impersonated: Option<&str>) -> String {
+fn asked(context: Option<&str>, server: &str, connection: &Connection) -> String {
+    let impersonated = connection.impersonate.as_deref();
     let whose = match context {
         Some(context) => format!("the context `{context}`"),
+        // The account of a Pod is not sent to a server that the user names.
+        None if connection.server.is_some() && connection.token.is_some() => {
+            "the token of --token, because there is no kubeconfig".to_owned()
+        }
+        None if connection.server.is_some() => {
+            "no credentials, because there is no kubeconfig".to_owned()
+        }
         None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
     };
     let user = impersonated.map(|user| format!(", as the user `{user}`"));
@@ -290,8 +297,25 @@ mod tests {
     #[test]
     fn in_a_pod_its_account_is_named() {
         assert_eq!(
-            asked(None, "https://10.0.0.1/", None),
+            asked(None, "https://10.0.0.1/", &Connection::default()),
             "using the service account of this Pod, because there is no kubeconfig; API server https://10.0.0.1/"
+        );
+    }
+
+    #[test]
+    fn an_address_alone_comes_without_credentials() {
+        let mut connection = Connection {
+            server: Some("https://10.0.0.1/".to_owned()),
+            ..Connection::default()
+        };
+        assert_eq!(
+            asked(None, "https://10.0.0.1/", &connection),
+            "using no credentials, because there is no kubeconfig; API server https://10.0.0.1/"
+        );
+        connection.token = Some("t".to_owned());
+        assert_eq!(
+            asked(None, "https://10.0.0.1/", &connection),
+            "using the token of --token, because there is no kubeconfig; API server https://10.0.0.1/"
         );
     }
 }

@@ -540,6 +540,31 @@ fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
     assert!(printed.contains(expected), "{printed}");
 }
 
+/// kubectl would take such a name for a flag, also behind quotes.
+#[test]
+fn a_command_holds_no_name_that_is_a_flag() {
+    let fixable = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    for (field, sentence) in [("name", "the name is"), ("namespace", "the namespace is")] {
+        for wrong in ["--server=http://127.0.0.1:18777", "--all", "-"] {
+            let file = scratch("a_command_holds_no_name_that_is_a_flag").join("hco.yaml");
+            let text = fixable.replacen(
+                &format!("  {field}: kubevirt-hyperconverged"),
+                &format!("  {field}: \"{wrong}\""),
+                1,
+            );
+            assert_ne!(text, fixable);
+            fs::write(&file, text).unwrap();
+            let words = format!("fix --unsafe -o commands -f {}", file.display());
+            let output = run(&words);
+            assert_eq!(output.stdout, b"", "{output:?}");
+            let printed = String::from_utf8(output.stderr).unwrap();
+            let expected =
+                format!("{sentence} not a valid object name, so there is no command for it");
+            assert!(printed.contains(&expected), "{printed}");
+        }
+    }
+}
+
 /// Another context may be the current one when the command is pasted.
 #[test]
 fn a_command_names_the_cluster_that_it_is_for() {
