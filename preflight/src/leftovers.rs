@@ -1,6 +1,6 @@
 //! What nobody deletes: disks and DataSources of a DataImportCron that is gone, without CDI's label for its clean-up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::foreign::{Foreign, one_line, shell_word};
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
+use crate::plan::machines::{has_disks, source, sources, unfinished};
 use crate::report::{Cron, DataSource, Forecast};
 use crate::stage::Compared;
 use crate::terminal::BOLD;
@@ -21,6 +22,9 @@ pub(crate) struct Leftover {
     pub(crate) name: Foreign,
     when: When,
     pub(crate) command: String,
+    /// The virtual machines and DataVolumes that are still made from it.
+    #[serde(skip)]
+    users: BTreeSet<String>,
 }
 
 /// Since when nobody needs it.
@@ -64,6 +68,17 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         let cron = owner::cron(object).map(|cron| format!("{}/{cron}", namespace(object)));
         cron.is_some_and(|cron| gone.contains(cron.as_str()))
     };
+    let users = users(compared);
+    let none_uses = BTreeSet::new();
+    let users_of = |source: &str| users.get(source).unwrap_or(&none_uses).clone();
+    // By the disk that a DataSource names.
+    let mut users_of_disks: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for source in compared.snapshot.of("DataSource") {
+        for disk in disks(&source) {
+            let users = users_of_disks.entry(disk).or_default();
+            users.extend(users_of(&key(&source)));
+        }
+    }
     let mut left = Vec::new();
     // The disks of DataSources: those that they keep, and those that they have until the change.
     let (mut used, mut used_until) = (BTreeSet::new(), BTreeSet::new());
@@ -73,7 +88,8 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         let is_left =
             is_left(&source) && !owner::is_of_ssp(&source) && !wanted.contains(&key) && !is_deleted;
         if is_left {
-            left.push(leftover("DataSource", &key, is_needed(&source)));
+            let users = users_of(&key);
+            left.push(leftover("DataSource", &key, is_needed(&source), users));
             continue;
         }
         let used = if changed.contains(key.as_str()) {
@@ -81,17 +97,7 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         } else {
             &mut used
         };
-        for kind in ["pvc", "snapshot"] {
-            let disk = source.pointer(&format!("/spec/source/{kind}"));
-            let text = |field| {
-                disk.and_then(|disk| disk.get(field))
-                    .and_then(Value::as_str)
-            };
-            if let Some(name) = text("name") {
-                let namespace = text("namespace").unwrap_or(namespace(&source));
-                used.insert(format!("{namespace}/{name}"));
-            }
-        }
+        used.extend(disks(&source));
     }
     // Its DataVolume would make a disk anew.
     //
@@ -108,7 +114,8 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
                 let is_needed = is_needed(&disk) || used_until.contains(&key);
                 let is_volume = kind == "PersistentVolumeClaim" && volumes.contains(&key);
                 let kind = if is_volume { "DataVolume" } else { kind };
-                left.push(leftover(kind, &key, is_needed));
+                let users = users_of_disks.get(&key).unwrap_or(&none_uses).clone();
+                left.push(leftover(kind, &key, is_needed, users));
             }
         }
     }
@@ -131,12 +138,67 @@ pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]
             let _ = writeln!(text, "\n{BOLD}{heading}{BOLD:#}\n  {what}");
         }
         for left in left {
-            let _ = writeln!(text, "    {}", left.command);
+            let _ = write!(text, "    {}", left.command);
+            let users: Vec<&str> = left.users.iter().map(String::as_str).collect();
+            let _ = match users.as_slice() {
+                [] => writeln!(text),
+                [one] => writeln!(text, "  # {one} is still made from it"),
+                several => writeln!(text, "  # {} are still made from it", several.join(", ")),
+            };
         }
     }
 }
 
-fn leftover(kind: &'static str, key: &str, is_needed: bool) -> Leftover {
+/// The disks that a DataSource names.
+fn disks(source: &Value) -> impl Iterator<Item = String> {
+    ["pvc", "snapshot"].into_iter().filter_map(|kind| {
+        let disk = source.pointer(&format!("/spec/source/{kind}"))?;
+        let text = |field| disk.get(field).and_then(Value::as_str);
+        let namespace = text("namespace").unwrap_or(namespace(source));
+        Some(format!("{namespace}/{}", text("name")?))
+    })
+}
+
+/// What is still made from each DataSource.
+fn users(compared: &Compared<'_>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut add = |source: String, kind: &str, object: &Value| {
+        let (namespace, name) = parts(&key(object));
+        let user = format!("{kind} {namespace}/{name}");
+        users.entry(source).or_default().insert(user);
+    };
+    let unfinished = unfinished(compared);
+    for machine in compared.snapshot.of("VirtualMachine") {
+        if has_disks(&machine, unfinished.as_ref()) == Some(false) {
+            for source in sources(&machine) {
+                add(source, "VM", &machine);
+            }
+        }
+    }
+    for volume in compared.snapshot.of("DataVolume") {
+        let phase = volume.pointer("/status/phase").and_then(Value::as_str);
+        if phase != Some("Succeeded") && owner::machine(&volume).is_none() {
+            let own = volume.pointer("/metadata/namespace");
+            if let Some(source) = source(&volume, own.and_then(Value::as_str)) {
+                add(source, "DataVolume", &volume);
+            }
+        }
+    }
+    // What names a pointer is made from what that points to.
+    for source in compared.snapshot.of("DataSource") {
+        let other = source.pointer("/spec/source/dataSource/name");
+        if let (Some(own), Some(other)) = (
+            users.get(&key(&source)).cloned(),
+            other.and_then(Value::as_str),
+        ) {
+            let other = format!("{}/{other}", namespace(&source));
+            users.entry(other).or_default().extend(own);
+        }
+    }
+    users
+}
+
+fn leftover(kind: &'static str, key: &str, is_needed: bool, users: BTreeSet<String>) -> Leftover {
     let (namespace, name) = parts(key);
     let resource = match kind {
         "DataSource" => "datasource.cdi.kubevirt.io",
@@ -156,5 +218,6 @@ fn leftover(kind: &'static str, key: &str, is_needed: bool) -> Leftover {
         name,
         when: if is_needed { When::After } else { When::Now },
         command,
+        users,
     }
 }

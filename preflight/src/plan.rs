@@ -3,15 +3,16 @@
 
 mod boot_sources;
 mod fields;
-mod machines;
+pub(crate) mod machines;
 mod references;
 mod storage;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
@@ -19,6 +20,7 @@ use crate::foreign::{self, Foreign};
 use crate::leftovers::{self, Leftover};
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
+use crate::object_name::name;
 use crate::report::{Level, Report};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
@@ -68,6 +70,12 @@ pub(crate) struct Plan {
     nodes: Change<BTreeMap<Foreign, usize>>,
     /// The names of the nodes that leave.
     leaving_nodes: Vec<Foreign>,
+    /// Whether others could leave in their place.
+    #[serde(skip)]
+    assumes_leaving_nodes: bool,
+    /// Whether KubeVirt reads the labels of boot sources before the default architecture.
+    #[serde(skip)]
+    reads_labels: bool,
     /// What stops SSP.
     stopped: Option<Foreign>,
     /// The objects that stop it.
@@ -128,7 +136,9 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     if !args.quiet {
         terminal.notes(&notes);
     }
-    let plan = Plan::of(&compared?)?;
+    let compared = compared?;
+    let mut plan = Plan::of(&compared)?;
+    plan.assumes_leaving_nodes = args.what_if.is_some() && others_could_leave(&compared);
     match args.output {
         PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
         PlanFormat::Json => print_json(&plan)?,
@@ -222,6 +232,8 @@ impl Plan {
                 .iter()
                 .map(|it| Foreign::from(&**it))
                 .collect(),
+            assumes_leaving_nodes: false,
+            reads_labels: report.reads_data_source_labels(),
             stopped: report.forecast.as_ref().and_then(|it| it.stopped.clone()),
             stopped_by: stops::of(report, compared.after()),
             changes: Changed::of(&sources),
@@ -266,6 +278,8 @@ impl Plan {
             control_plane: same(control_plane.unwrap_or_default()),
             nodes: same(nodes.unwrap_or_default()),
             leaving_nodes: Vec::new(),
+            assumes_leaving_nodes: false,
+            reads_labels: is.is_some_and(Report::reads_data_source_labels),
             stopped: None,
             stopped_by: Vec::new(),
             changes: Changed::of(&sources),
@@ -314,6 +328,22 @@ impl Plan {
             && sources.deleted.is_empty()
             && sources.retargeted.is_empty())
     }
+}
+
+/// Whether a node that stays is of the same architecture and has the same roles as one that leaves.
+fn others_could_leave(compared: &Compared<'_>) -> bool {
+    let kind = |node: &Value| {
+        let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
+        let labels = labels.into_iter().flatten().map(|(label, _)| label);
+        let roles = labels.filter(|it| it.starts_with("node-role.kubernetes.io/"));
+        let roles: BTreeSet<String> = roles.cloned().collect();
+        let architecture = node.pointer("/status/nodeInfo/architecture").cloned();
+        (architecture, roles)
+    };
+    let leaves = |node: &&Value| compared.leaving.iter().any(|it| it == name(node));
+    let mut leaving = compared.nodes_before.iter().filter(leaves).map(kind);
+    let stays = |gone: &_| compared.nodes.iter().any(|node| kind(node) == *gone);
+    leaving.any(|gone| stays(&gone))
 }
 
 /// Why the policy or HCO denies the object. The fixes are not here: their commands change the object as it is.

@@ -79,6 +79,10 @@ pub(crate) struct Report {
     pub(crate) mutates: bool,
 }
 
+/// What to know about the default architecture, where KubeVirt reads the labels of boot sources.
+pub(crate) const LABEL_FIRST: &str =
+    "the label of a boot source comes first: KubeVirt 1.7 and later";
+
 impl Report {
     /// Adds what the module says by other settings. The worst of both counts.
     pub(crate) fn add(&mut self, other: Self) {

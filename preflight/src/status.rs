@@ -6,7 +6,7 @@ mod conditions;
 mod golden_images;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -21,6 +21,7 @@ use crate::foreign::{self, Foreign};
 use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::progress::Progress;
+use crate::report::{Cron, Report};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
@@ -37,6 +38,9 @@ pub(crate) struct Status {
     unknown: Option<String>,
     multi_arch_import: Option<Foreign>,
     default_architecture: Option<Foreign>,
+    /// Whether KubeVirt reads the labels of boot sources before the default architecture.
+    #[serde(skip)]
+    reads_labels: bool,
     hco_version: Option<Foreign>,
     /// Where it is known from.
     hco_version_origin: Option<Foreign>,
@@ -48,6 +52,15 @@ pub(crate) struct Status {
     stopped: Option<Foreign>,
     /// The objects that stop it.
     stopped_by: Vec<Stop>,
+    /// How to fix what stops it: the rule and its fix.
+    #[serde(skip)]
+    fixes: Vec<(Foreign, String)>,
+    /// The DataImportCrons that SSP deletes before something stops it.
+    #[serde(skip)]
+    deleted_crons: BTreeSet<String>,
+    /// Those among them that it may not create again, and whether their disks go, too.
+    #[serde(skip)]
+    destroyed: Option<Destroyed>,
     /// Conditions that stop HCO or SSP.
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
@@ -59,7 +72,39 @@ pub(crate) struct Status {
     unread: Vec<UnreadKind>,
 }
 
+/// DataImportCrons that SSP is about to delete, and may not create again.
+#[derive(Debug)]
+struct Destroyed {
+    crons: usize,
+    /// How many disks CDI deletes with them.
+    disks: usize,
+}
+
+impl Destroyed {
+    fn of(report: &Report) -> Option<Self> {
+        let (forecast, changes) = (report.forecast.as_ref()?, report.changes.as_ref()?);
+        let deleted = &changes.crons.as_ref()?.deleted;
+        let is_deleted = |cron: &&Cron| {
+            cron.rejected.is_some() && deleted.iter().any(|it| it.raw() == cron.key())
+        };
+        let crons = || forecast.crons.iter().filter(is_deleted);
+        let lost = |cron: &&Cron| {
+            let mut lost = changes.lost_image.iter();
+            lost.any(|it| it.raw() == cron.source())
+        };
+        let (crons, disks) = (crons().count(), crons().filter(lost).count());
+        (crons > 0).then_some(Self { crons, disks })
+    }
+}
+
 impl Status {
+    /// Whether SSP deletes a DataImportCron that is no longer wanted only when nothing stops it.
+    fn keeps(&self, cron: &str) -> bool {
+        self.stops_ssp()
+            && (self.conditions.iter().any(|it| it.kind == "SSP")
+                || !self.deleted_crons.contains(cron))
+    }
+
     /// Whether SSP does not get to the end of its reconcile, by the forecast or by what SSP says.
     fn stops_ssp(&self) -> bool {
         let of_ssp = |it: &Condition| it.kind == "SSP" || it.cause.is_some();
@@ -129,6 +174,7 @@ impl Status {
         let data_sources = golden_images::data_sources(observed);
         let unknown = unknown(observed);
         let stopped = report.forecast.as_ref().and_then(|it| it.stopped.clone());
+        let stopped_by = stops::of(report, observed.after());
         let is_unknown = |image: &GoldenImage| image.state == State::Unknown;
         let is_missing = |image: &GoldenImage| !image.state.is_there() && !is_unknown(image);
         let reached =
@@ -142,12 +188,21 @@ impl Status {
             unknown,
             multi_arch_import: report.multi_arch_import.clone(),
             default_architecture: report.default_architecture.clone(),
+            reads_labels: report.reads_data_source_labels(),
             hco_version: version.as_ref().map(|it| it.number.clone()),
             hco_version_origin: version.as_ref().map(|it| it.origin.clone()),
             hco_version_shown: version.map(|it| it.text),
             nodes: report.nodes.clone().unwrap_or_default(),
             stopped,
-            stopped_by: stops::of(report, observed.after()),
+            fixes: fixes(report, &stopped_by),
+            stopped_by,
+            deleted_crons: report
+                .changes
+                .iter()
+                .filter_map(|changes| changes.crons.as_ref())
+                .flat_map(|crons| crons.deleted.iter().map(|it| it.raw().to_owned()))
+                .collect(),
+            destroyed: Destroyed::of(report),
             conditions: conditions::of(observed),
             golden_images,
             not_imported: golden_images::not_imported(report),
@@ -163,6 +218,21 @@ impl Status {
         let images = self.golden_images.iter();
         images.filter(|image| !image.state.is_there() && image.state != State::Unknown)
     }
+}
+
+/// How to fix what stops SSP.
+fn fixes(report: &Report, stops: &[Stop]) -> Vec<(Foreign, String)> {
+    let mut fixes: Vec<(Foreign, String)> = Vec::new();
+    for stop in stops {
+        let Some(finding) = stops::finding(report, &stop.template) else {
+            continue;
+        };
+        let fix = (finding.rule.clone(), finding.fix.clone());
+        if !fixes.contains(&fix) {
+            fixes.push(fix);
+        }
+    }
+    fixes
 }
 
 /// Why it is unknown whether everything is there.

@@ -25,7 +25,7 @@ pub(super) struct BootSources {
     claims: BTreeSet<String>,
     pub(super) changes: Changes,
     /// The names of the DataImportCrons that will be rejected.
-    pub(super) rejected: Vec<String>,
+    rejected: Vec<String>,
     /// The DataSources of the forecast that never have a disk.
     pub(super) empty: BTreeSet<String>,
     /// The images, by template.
@@ -197,6 +197,16 @@ impl BootSources {
         });
         let fields = fields.into_iter().flat_map(|it| it.raw().split(", "));
         fields.map(Foreign::from)
+    }
+
+    /// The DataImportCrons that will be rejected.
+    pub(super) fn rejected_crons(&self) -> impl Iterator<Item = &Cron> {
+        self.rejected.iter().filter_map(|key| self.crons.get(key))
+    }
+
+    /// Whether a DataSource is there before.
+    pub(super) fn is_there(&self, key: &str) -> bool {
+        self.sources_before.contains(key)
     }
 
     /// The DataSource that one points to before.

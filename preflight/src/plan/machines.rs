@@ -124,7 +124,7 @@ fn moved(compared: &Compared<'_>, changes: &Changes) -> BTreeMap<String, (Foreig
 /// stopped one as well, but with `WaitForFirstConsumer` their disks are made when it starts first.
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus.
-fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) -> Option<bool> {
+pub(crate) fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) -> Option<bool> {
     match machine.pointer("/status/printableStatus")?.as_str()? {
         "" | "Unknown" => None,
         "Running" | "Migrating" | "Paused" => Some(true),
@@ -138,26 +138,36 @@ fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) -> Option<b
     }
 }
 
+/// The UIDs of virtual machines with a disk that is not made yet; nothing if that is unknown.
+pub(crate) fn unfinished(compared: &Compared<'_>) -> Option<BTreeSet<String>> {
+    let volumes = compared.snapshot.of("DataVolume");
+    let unfinished = volumes.filter_map(|volume| owner::machine(&volume).map(str::to_owned));
+    let unfinished = unfinished.collect();
+    compared.snapshot.has("DataVolume").then_some(unfinished)
+}
+
+/// What to do about a disk that is still to be made.
+const IN_TIME: &str = "let it finish before the change, or use another boot source";
+
 /// Those whose disks are made from a boot source that goes.
 fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     let going = Going::of(compared);
-    // The UIDs of those with a disk that is not made yet.
-    let volumes = compared.snapshot.of("DataVolume");
-    let unfinished: BTreeSet<String> = volumes
-        .filter_map(|volume| owner::machine(&volume).map(str::to_owned))
-        .collect();
-    let unfinished = compared.snapshot.has("DataVolume").then_some(&unfinished);
+    let unfinished = unfinished(compared);
+    let unfinished = unfinished.as_ref();
     for machine in compared.snapshot.of("VirtualMachine") {
         for source in sources(&machine) {
             if let Some((effect, why)) = going.effect(&source) {
                 let (effect, detail) = match has_disks(&machine, unfinished) {
                     Some(true) => (
                         Effect::DiskStays,
-                        format!("its disk was made from {source}, {why}; the disk stays"),
+                        format!(
+                            "keeps its disk; {source}, from which it was made, {}",
+                            why.trim_start_matches("which ")
+                        ),
                     ),
                     Some(false) => (
                         effect,
-                        format!("its disk is still to be made from {source}, {why}"),
+                        format!("its disk is still to be made from {source}, {why}; {IN_TIME}"),
                     ),
                     None => (
                         effect,
@@ -170,7 +180,9 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
             } else if let Some(why) = going.moves(&source, &machine) {
                 let detail = match has_disks(&machine, unfinished) {
                     Some(true) => continue,
-                    Some(false) => format!("its disk is still to be made from {source}, {why}"),
+                    Some(false) => {
+                        format!("its disk is still to be made from {source}, {why}; {IN_TIME}")
+                    }
                     None => format!(
                         "its disk is made from {source}, {why}; a disk that is already made stays"
                     ),
@@ -187,7 +199,7 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
 }
 
 /// The DataSources that the disks of a virtual machine are made from.
-pub(super) fn sources(machine: &Value) -> Vec<String> {
+pub(crate) fn sources(machine: &Value) -> Vec<String> {
     let own = machine
         .pointer("/metadata/namespace")
         .and_then(Value::as_str);
@@ -197,7 +209,7 @@ pub(super) fn sources(machine: &Value) -> Vec<String> {
 }
 
 /// The DataSource that a disk is made from.
-pub(super) fn source(disk: &Value, own: Option<&str>) -> Option<String> {
+pub(crate) fn source(disk: &Value, own: Option<&str>) -> Option<String> {
     let source = disk.pointer("/spec/sourceRef")?;
     let text = |field: &str| source.get(field).and_then(Value::as_str);
     let namespace = text("namespace").filter(|it| !it.is_empty()).or(own)?;
@@ -308,8 +320,18 @@ impl Architectures {
             self.will_be.architecture(&read),
         );
         if self.gone.contains(&after) {
+            let status = machine.pointer("/status/printableStatus");
+            let has_not_started = matches!(
+                status.and_then(Value::as_str),
+                Some("Stopped" | "Provisioning" | "WaitingForVolumeBinding")
+            );
+            let once_stopped = if has_not_started {
+                ""
+            } else {
+                "once stopped, "
+            };
             let detail = format!(
-                "no workload node has its architecture {after} any more: once stopped, it cannot start"
+                "no workload node has its architecture {after} any more: {once_stopped}it cannot start"
             );
             Some((Effect::NoNode, detail))
         } else if before != after && !before.is_empty() && !after.is_empty() {
@@ -349,13 +371,20 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
     let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
     let gone = gone(compared);
     // A virtual machine cannot be migrated to a node of another architecture.
-    let way_out = |node: &Value| {
+    let way_out = |node: &Value, unless: &str| {
         let architecture = node.pointer("/status/nodeInfo/architecture");
         match architecture.and_then(Value::as_str) {
             Some(architecture) if gone.contains(architecture) => {
-                "before the change, shut it down: it cannot be migrated to a node of another architecture"
+                let article = if architecture.starts_with('a') {
+                    "an"
+                } else {
+                    "a"
+                };
+                format!(
+                    "before the change, shut it down; it cannot start again unless {unless} {article} {architecture} node"
+                )
             }
-            _ => "before the change, migrate it, or shut it down",
+            _ => "before the change, migrate it, or shut it down".to_owned(),
         }
     };
     // Nodes with the same labels are alike.
@@ -368,7 +397,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
             for instance in &instances {
                 let detail = format!(
                     "its node {node} leaves, and it ends with the node; {}",
-                    way_out(is)
+                    way_out(is, "the cluster has")
                 );
                 add(machines, instance, Effect::Orphaned, &detail);
             }
@@ -396,7 +425,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         for instance in instances.iter().filter(|_| leaves) {
             let detail = format!(
                 "the placement excludes its node {node}: it keeps running there without virt-handler, so KubeVirt can neither migrate it, nor open its console, nor shut it down; {}",
-                way_out(is)
+                way_out(is, "the placement includes")
             );
             add(machines, instance, Effect::Orphaned, &detail);
         }

@@ -15,13 +15,13 @@ use crate::foreign::{Foreign, lines, one_line};
 use crate::leftovers;
 use crate::no_forecast::NoForecast;
 use crate::prose::count;
-use crate::report::{Cron, CronChanges, counted, listed};
+use crate::report::{Cron, CronChanges, LABEL_FIRST, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
 /// The heading of what is left over then, and what to know.
 const AFTER: [&str; 2] = [
     "left over after the change",
-    "Neither SSP nor CDI will delete these. Do not delete them before the change is made:",
+    "Neither SSP nor CDI will delete these. Delete them after the change, when no VM or DataVolume is still made from them:",
 ];
 
 /// The most virtual machines that are named for one reason.
@@ -80,7 +80,10 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
             let _ = writeln!(text, "\n{what}");
             return text;
         }
-        let _ = writeln!(text, "\nWithout the policy:\n");
+        let _ = writeln!(
+            text,
+            "\nIf the policy did not deny it, this would happen:\n"
+        );
     }
     head(&mut text, plan);
     boot_sources(&mut text, plan);
@@ -115,7 +118,7 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
 }
 
 /// The row of the default architecture.
-const DEFAULT: &str = "new VMs without an architecture";
+const DEFAULT: &str = "default architecture of new VMs";
 
 fn head(text: &mut String, plan: &Plan) {
     let state = |import: &Option<Foreign>| {
@@ -165,12 +168,11 @@ fn head(text: &mut String, plan: &Plan) {
     row(text, "workload nodes", nodes(before), nodes(after));
     if !plan.leaving_nodes.is_empty() {
         let names: Vec<String> = plan.leaving_nodes.iter().map(Foreign::to_string).collect();
-        row(
-            text,
-            "nodes that leave",
-            Some(names.join(", ")),
-            Some(names.join(", ")),
-        );
+        let mut names = names.join(", ");
+        if plan.assumes_leaving_nodes {
+            names.push_str(" (assumed: the last by name; use --nodes to choose)");
+        }
+        row(text, "nodes that leave", Some(names.clone()), Some(names));
     }
     let Change { before, after } = &plan.control_plane;
     if before != after {
@@ -184,12 +186,21 @@ fn head(text: &mut String, plan: &Plan) {
     let none = "KubeVirt's own default: HCO sets none";
     let architecture = |value| shown(value).unwrap_or_else(|| none.to_owned());
     let (before, mut after) = (architecture(before), architecture(after));
-    if plan.keeps_default && after != none {
-        after.push_str(" (KubeVirt keeps it: HCO sets none)");
-        row(text, DEFAULT, Some(after.clone()), Some(after));
-    } else {
-        row(text, DEFAULT, Some(before), Some(after));
+    let (is_kept, is_same) = (plan.keeps_default && after != none, before == after);
+    let remarks = [
+        is_kept.then_some("KubeVirt keeps it: HCO sets none"),
+        plan.reads_labels.then_some(LABEL_FIRST),
+    ];
+    let remarks: Vec<&str> = remarks.into_iter().flatten().collect();
+    if !remarks.is_empty() {
+        let _ = write!(after, " ({})", remarks.join("; "));
     }
+    let before = if is_kept || is_same {
+        after.clone()
+    } else {
+        before
+    };
+    row(text, DEFAULT, Some(before), Some(after));
 }
 
 fn boot_sources(text: &mut String, plan: &Plan) {
@@ -352,6 +363,11 @@ fn rows(sources: &BootSources) -> Rows {
         });
         known.collect()
     };
+    let is_deleted_with_its_disk = |key: &str| {
+        is_in(&changes.lost_image, key)
+            && is_in(&changes.data_sources.deleted, key)
+            && sources.pointed_to(key).is_none()
+    };
     for (_, cron) in of(&crons.created) {
         let (sign, what) = match &cron.never_runs {
             Some(why) => (Sign::Never, format!("never imported: {why}")),
@@ -359,19 +375,24 @@ fn rows(sources: &BootSources) -> Rows {
         };
         put(&cron.source(), sign, what);
     }
-    for cron in sources
-        .rejected
-        .iter()
-        .filter_map(|key| sources.crons.get(key))
-    {
+    for cron in sources.rejected_crons() {
         let why = cron.rejected.as_ref().map(Foreign::to_string);
+        let why = why.unwrap_or_default();
+        let source = cron.source();
+        if is_deleted_with_its_disk(&source) {
+            // The template and the field are named above.
+            let what = format!(
+                "deleted with its disk, and not imported again: its DataImportCron {} is rejected: {why} (see above)",
+                cron.name,
+            );
+            put(&source, Sign::Gone, what);
+            continue;
+        }
         let path = cron.rejected_path.as_ref();
         let path = path.map_or_else(String::new, |path| format!(", {path}"));
         let what = format!(
-            "not imported: its DataImportCron {} is rejected: {} (template {}{path})",
-            cron.name,
-            why.unwrap_or_default(),
-            cron.template
+            "not imported: its DataImportCron {} is rejected: {why} (template {}{path})",
+            cron.name, cron.template
         );
         put(&cron.source(), Sign::Never, what);
     }
@@ -408,14 +429,33 @@ fn rows(sources: &BootSources) -> Rows {
         put(key.raw(), Sign::Disturbed, what);
     }
     for key in &changes.lost_image {
+        let is_said = |cron: &Cron| cron.source() == key.raw();
+        if is_deleted_with_its_disk(key.raw()) && sources.rejected_crons().any(is_said) {
+            continue;
+        }
+        let is_deleted = |key: &str| is_in(&changes.data_sources.deleted, key);
+        let beside = |name: &Foreign| {
+            let (namespace, _) = key.raw().split_once('/').unwrap_or_default();
+            format!("{namespace}/{}", name.raw())
+        };
         let what = match sources.pointed_to(key.raw()) {
-            _ if !is_in(&changes.data_sources.deleted, key.raw()) => {
-                "has no disk any more".to_owned()
+            Some(other) if !is_deleted(key.raw()) && is_deleted(&beside(other)) => {
+                format!("stays, but points to {other}, which is deleted")
             }
+            _ if !is_deleted(key.raw()) => "has no disk any more".to_owned(),
             Some(other) => format!("deleted; it pointed to {other}"),
             None => "deleted with its disk".to_owned(),
         };
         put(key.raw(), Sign::Gone, what);
+    }
+    // CDI keeps the DataSource of a DataImportCron with the retention policy `All`.
+    for (_, cron) in of(&crons.deleted) {
+        let key = cron.source();
+        let is_deleted = is_in(&changes.data_sources.deleted, &key);
+        if !is_deleted && sources.is_there(&key) && !rows.contains_key(&key) {
+            let what = "keeps its disk; not updated any more".to_owned();
+            rows.insert(key, (Sign::Changed, what));
+        }
     }
     without_disk(sources, rows)
 }
@@ -450,7 +490,7 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
         (Some(own), _) => own.to_string(),
         (None, [one]) => one.to_string(),
         (None, several) => format!(
-            "one architecture, that of the node on which the importer runs ({})",
+            "one architecture: that of the image, or for a multi-architecture image, that of the importer's node ({})",
             listed(several)
         ),
     };

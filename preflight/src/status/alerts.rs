@@ -66,6 +66,12 @@ fn multi_arch_disabled(observed: &Compared<'_>, object: &Value) -> Alert {
         };
     };
     let several = nodes.len() > 1;
+    if several && !is_on && !is_listed(observed, object) {
+        return Alert {
+            state: State::Unknown,
+            ..alert(DISABLED, false, "0s", NOT_LISTED)
+        };
+    }
     let fires = several && !is_on && templates(object).next().is_some();
     let why = if fires {
         "the workload nodes have several architectures, and the multi-architecture import is off"
@@ -83,9 +89,12 @@ fn no_annotation(observed: &Compared<'_>, object: &Value) -> Alert {
     let without = templates(object).filter(|it| original(it).is_empty());
     of_templates(
         "HCOGoldenImageWithNoArchitectureAnnotation",
-        observed,
+        (observed, object),
         without,
-        "templates without an architectures annotation",
+        [
+            "there are no templates without an architectures annotation",
+            "no architectures annotation",
+        ],
     )
 }
 
@@ -100,17 +109,20 @@ fn no_supported_architecture(observed: &Compared<'_>, object: &Value) -> Alert {
     });
     of_templates(
         "HCOGoldenImageWithNoSupportedArchitecture",
-        observed,
+        (observed, object),
         unsupported,
-        "templates whose annotation lists no architecture of the workload nodes",
+        [
+            "there are no templates whose annotation lists no architecture of the workload nodes",
+            "the annotation lists no architecture of the workload nodes",
+        ],
     )
 }
 
 fn of_templates<'o>(
     alert: &'static str,
-    observed: &Compared<'_>,
+    (observed, object): (&Compared<'_>, &Value),
     templates: impl Iterator<Item = &'o Value>,
-    what: &str,
+    [without, what]: [&str; 2],
 ) -> Alert {
     const KEPT: &str = "HCO keeps the last value of each template; replace the hyperconverged-cluster-operator pod to clear it";
     let is_on = is_on(observed);
@@ -126,11 +138,14 @@ fn of_templates<'o>(
             State::Quiet,
             format!("the multi-architecture import is off. {KEPT}."),
         ),
-        (Some(true), true) => (State::Quiet, format!("there are no {what}. {KEPT}.")),
+        (Some(true), true) if !is_listed(observed, object) => {
+            (State::Unknown, NOT_LISTED.to_owned())
+        }
+        (Some(true), true) => (State::Quiet, format!("{without}. {KEPT}.")),
         (Some(true), false) => (
             State::Firing,
             format!(
-                "there are {what}; if it names another template, it is out of date for that: {KEPT}"
+                "{what}. For any other template, the alert is out of date: replace the hyperconverged-cluster-operator pod"
             ),
         ),
     };
@@ -275,6 +290,40 @@ fn is_on(observed: &Compared<'_>) -> Option<bool> {
 fn templates(object: &Value) -> impl Iterator<Item = &Value> {
     let templates = object.pointer("/status/dataImportCronTemplates");
     templates.and_then(Value::as_array).into_iter().flatten()
+}
+
+const NOT_LISTED: &str = "HCO has not listed its templates yet";
+
+/// Whether HCO has listed the templates that the object has now. Templates of the spec that are disabled are not listed, and
+/// common ones are not in the spec.
+fn is_listed(observed: &Compared<'_>, object: &Value) -> bool {
+    let lists = [
+        "/spec/workloadSources/dataImportCronTemplates",
+        "/spec/dataImportCronTemplates",
+    ];
+    let in_spec = lists
+        .iter()
+        .filter_map(|list| object.pointer(list)?.as_array())
+        .flatten();
+    let in_spec: Vec<&Value> = in_spec.collect();
+    let has =
+        |all: &[&Value], name: &str| all.iter().any(|it| crate::object_name::name(it) == name);
+    let listed: Vec<&Value> = templates(object).collect();
+    let is_disabled = |it: &Value| {
+        let annotation = "/metadata/annotations/dataimportcrontemplate.kubevirt.io~1enable";
+        let enable = it.pointer(annotation).and_then(Value::as_str);
+        enable.is_some_and(|it| it.eq_ignore_ascii_case("false"))
+    };
+    let is_common = |it: &Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
+    let wanted = in_spec.iter().filter(|it| !is_disabled(it));
+    let mut wanted = wanted.map(|it| crate::object_name::name(it));
+    let own = listed.iter().filter(|it| !is_common(it));
+    let mut own = own.map(|it| crate::object_name::name(it));
+    let forecast = observed.will_be.forecast.as_ref();
+    let imports = forecast.is_some_and(|it| !it.crons.is_empty());
+    wanted.all(|name| has(&listed, name))
+        && own.all(|name| has(&in_spec, name))
+        && !(listed.is_empty() && imports)
 }
 
 /// The annotation as the user wrote it.

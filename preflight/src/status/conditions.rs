@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
-use crate::report::Report;
+use crate::report::{Finding, Report};
 use crate::stage::Compared;
 use crate::stops;
 
@@ -36,6 +36,9 @@ pub(super) struct Cause {
     pub(super) rule: Option<Foreign>,
     /// What the rule reports.
     pub(super) fact: Option<Foreign>,
+    /// How to fix it; the lines after the first are marked, see `prose::lines`.
+    #[serde(skip)]
+    pub(super) fix: Option<String>,
 }
 
 /// The types, and the status that stops an operator.
@@ -109,6 +112,7 @@ fn rejected(observed: &Compared<'_>, message: &str) -> Option<Cause> {
         nodes: Vec::new(),
         rule: finding.map(|it| it.rule.clone()),
         fact: finding.map(|it| it.fact.clone()),
+        fix: finding.map(|it| it.fix.clone()),
     })
 }
 
@@ -122,18 +126,18 @@ fn unknown_architecture(observed: &Compared<'_>, message: &str) -> Option<Cause>
     };
     let nodes = observed.nodes.iter().filter(|node| of_node(node));
     let rule = "cluster-architecture-unknown";
-    let fact = observed.is.as_ref().and_then(|is| fact(is, rule));
+    let finding = observed.is.as_ref().and_then(|is| finding(is, rule));
     Some(Cause {
         template: None,
         path: None,
         nodes: nodes.map(|node| Foreign::from(name(node))).collect(),
         rule: Some(Foreign::from(rule)),
-        fact,
+        fact: finding.map(|it| it.fact.clone()),
+        fix: finding.map(|it| it.fix.clone()),
     })
 }
 
-fn fact(report: &Report, rule: &str) -> Option<Foreign> {
+fn finding<'r>(report: &'r Report, rule: &str) -> Option<&'r Finding> {
     let mut findings = report.findings.iter();
-    let finding = findings.find(|it| it.rule.raw() == rule)?;
-    Some(finding.fact.clone())
+    findings.find(|it| it.rule.raw() == rule)
 }

@@ -8,16 +8,16 @@ use anstyle::Style;
 use super::conditions::{Cause, Condition};
 use super::golden_images::{GoldenImage, NotImported, SourceState, State};
 use super::{Status, alerts};
-use crate::foreign::{Foreign, one_line};
+use crate::foreign::{self, Foreign, one_line};
 use crate::leftovers;
 use crate::prose::count;
-use crate::report::{counted, listed};
+use crate::report::{LABEL_FIRST, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
 /// The heading of what is left over then, and what to know.
 const AFTER: [&str; 2] = [
     "left over when the operators are done",
-    "Neither SSP nor CDI will delete these. Do not delete them before that:",
+    "Neither SSP nor CDI will delete these. Delete them after that, when no VM or DataVolume is still made from them:",
 ];
 
 /// The most objects that are named for one reason.
@@ -29,7 +29,7 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", status.object);
     head(&mut text, status);
     conditions(&mut text, &status.conditions, program);
-    stops(&mut text, status);
+    stops(&mut text, status, program);
     golden_images(&mut text, status);
     not_imported(&mut text, status);
     data_sources(&mut text, status);
@@ -55,9 +55,16 @@ fn head(text: &mut String, status: &Status) {
         ("HCO", status.hco_version_shown.clone()),
         ("workload nodes", nodes),
         (
-            "new VMs without an architecture",
+            "default architecture of new VMs",
             shown(&status.default_architecture)
-                .or_else(|| Some("KubeVirt's own default: HCO sets none".to_owned())),
+                .or_else(|| Some("KubeVirt's own default: HCO sets none".to_owned()))
+                .map(|it| {
+                    if status.reads_labels {
+                        format!("{it} ({LABEL_FIRST})")
+                    } else {
+                        it
+                    }
+                }),
         ),
     ] {
         let value = value.unwrap_or_else(|| "none".to_owned());
@@ -141,14 +148,25 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
         if let Some(fact) = &cause.fact {
             let _ = writeln!(text, "      {fact}");
         }
+        if let Some(fix) = &cause.fix {
+            self::fix(text, fix);
+        }
         if let Some(rule) = &cause.rule {
             let _ = writeln!(text, "      {DIM}{program} explain {rule}{DIM:#}");
         }
     }
 }
 
-/// What stops SSP, if no condition shows it.
-fn stops(text: &mut String, status: &Status) {
+fn fix(text: &mut String, fix: &str) {
+    let fix = foreign::lines(fix);
+    for (index, line) in fix.lines().enumerate() {
+        let lead = if index == 0 { "fix: " } else { "" };
+        let _ = writeln!(text, "      {lead}{line}");
+    }
+}
+
+/// What stops SSP, if no condition shows it, and what SSP does before.
+fn stops(text: &mut String, status: &Status, program: &str) {
     let is_shown = |template: &Foreign| {
         let mut causes = status.conditions.iter().filter_map(|it| it.cause.as_ref());
         causes.any(|cause| cause.template.as_ref() == Some(template))
@@ -158,6 +176,20 @@ fn stops(text: &mut String, status: &Status) {
         .iter()
         .filter(|it| !is_shown(&it.template))
         .peekable();
+    if let Some(destroyed) = &status.destroyed {
+        let plural = |number: usize| if number == 1 { "" } else { "s" };
+        let (crons, disks) = (plural(destroyed.crons), plural(destroyed.disks));
+        let with = if destroyed.disks == 0 {
+            String::new()
+        } else {
+            let them = if destroyed.crons == 1 { "it" } else { "them" };
+            format!(", and with {them} the disk{disks}")
+        };
+        let _ = writeln!(
+            text,
+            "\n{RED}!{RED:#} SSP is about to delete the existing DataImportCron{crons}{with}: undo the change now."
+        );
+    }
     if stops.peek().is_none() {
         return;
     }
@@ -174,6 +206,10 @@ fn stops(text: &mut String, status: &Status) {
     );
     for stop in stops {
         let _ = writeln!(text, "      {stop}");
+    }
+    for (rule, fix) in &status.fixes {
+        self::fix(text, fix);
+        let _ = writeln!(text, "      {DIM}{program} explain {rule}{DIM:#}");
     }
 }
 
@@ -254,10 +290,14 @@ fn words(image: &GoldenImage, status: &Status) -> String {
         ),
         State::Rejected => format!("its DataImportCron {} is rejected{message}", image.cron),
         State::NeverImported => format!("never imported{message}"),
-        State::Unwanted if status.stops_ssp() => format!(
+        State::Unwanted
+            if status.keeps(&format!("{}/{}", image.namespace.raw(), image.cron.raw())) =>
+        {
+            format!(
             "no longer wanted: SSP deletes the DataImportCron {} only when nothing stops SSP",
             image.cron
-        ),
+        )
+        }
         State::Unwanted => format!(
             "no longer wanted: SSP deletes the DataImportCron {}",
             image.cron
@@ -312,7 +352,7 @@ fn alerts(text: &mut String, status: &Status, program: &str) {
         );
     }
     if !any {
-        let _ = writeln!(text, "  no cause is known");
+        let _ = writeln!(text, "  no alert has a cause now");
     }
     for alert in status.alerts.iter().filter(|it| it.stale_if_firing) {
         let _ = writeln!(
@@ -332,7 +372,16 @@ fn alerts(text: &mut String, status: &Status, program: &str) {
 
 fn result(text: &mut String, status: &Status) {
     let _ = match (status.reached, &status.unknown) {
-        (Some(true), _) => writeln!(text, "\n{GREEN}ready{GREEN:#} Nothing is outstanding."),
+        (Some(true), _) => {
+            let images = &status.golden_images;
+            let are_imported = images.iter().all(|it| it.state == State::Ready);
+            let what = match (images.is_empty(), are_imported) {
+                (true, _) => "there are no golden images",
+                (_, true) => "all golden images are imported",
+                (_, false) => "all golden images are imported, or have a disk of their own",
+            };
+            writeln!(text, "\n{GREEN}ready{GREEN:#}: {what}")
+        }
         (Some(false), _) => {
             let parts = outstanding(status);
             writeln!(text, "\n{YELLOW}not ready{YELLOW:#} Outstanding: {parts}.")

@@ -56,8 +56,8 @@ impl BootSources<'_> {
                 "! mine        points to mine-amd64 from now on; no disk until the import is done",
                 "+ mine-amd64  imported from docker://registry.example.com/mine:1 for amd64",
                 "+ mine-arm64  imported from docker://registry.example.com/mine:1 for arm64",
-                "2 disks with 60 GiB of the default storage class requested",
-                "1 disk with 30 GiB of the storage class fast released",
+                "requested: 60 GiB in 2 disks (default storage class)",
+                "released: 30 GiB in 1 disk (storage class fast)",
             ],
         );
         // SSP and CDI do what the plan said.
@@ -179,7 +179,7 @@ impl BootSources<'_> {
         self.plans_file(
             &spec,
             1,
-            &["! A DataImportCron is rejected: until this is fixed, SSP deletes no unwanted DataImportCron, and updates no VM template"],
+            &["! A DataImportCron is rejected: until you fix this, SSP deletes no further DataImportCron, and does not update its VM templates"],
         );
         self.world.replaces(&spec, &[]);
         let api = self.world.api();

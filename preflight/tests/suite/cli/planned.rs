@@ -89,7 +89,7 @@ fn what_hco_denies_changes_nothing(
     let text = text_of(&words);
     assert!(text.contains("not stored, so nothing changes."), "{text}");
     assert!(
-        !text.contains("Without the policy:") && !text.contains("no effect"),
+        !text.contains("If the policy did not deny it") && !text.contains("no effect"),
         "{text}"
     );
 }
@@ -405,7 +405,8 @@ fn a_pointer_that_moves_affects_what_is_still_to_be_made(
         assert_eq!(machines[0]["effect"], effect);
         let detail = machines[0]["detail"].as_str().unwrap();
         assert!(
-            detail.ends_with("which now points to my-image-arm64, which is for arm64"),
+            detail
+                .contains("which now points to my-image-arm64, which is for arm64; let it finish"),
             "{detail}"
         );
     }
@@ -654,6 +655,105 @@ fn an_edit_that_makes_a_template_invalid_destroys_its_disk() {
         ["my-image-cron-amd64", "my-image-cron-arm64"]
     );
     assert_eq!(run(&words).status.code(), Some(1));
+    let text = text_of(&format!("{words} -q"));
+    for row in [
+        " stays, but points to my-image-amd64, which is deleted\n",
+        "  - my-image-amd64   deleted with its disk, and not imported again: its DataImportCron my-image-cron-amd64 is rejected",
+    ] {
+        assert!(text.contains(row), "{text}");
+    }
+}
+
+/// A copy of a cluster where nothing is outstanding, with other texts in its HyperConverged.
+fn of_ready(directory: &Path, edits: &[(&str, &str)], of_object: &[(&str, &str)]) -> PathBuf {
+    let path = edited(directory, "status-ready.yaml", edits);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut changed = String::new();
+    for line in text.lines() {
+        let mut line = line.to_owned();
+        if line.contains("\"HyperConverged\"") {
+            for (from, to) in of_object {
+                assert!(line.contains(from), "{from}: {line}");
+                line = line.replace(from, to);
+            }
+        }
+        changed += &(line + "\n");
+    }
+    std::fs::write(&path, changed).unwrap();
+    path
+}
+
+/// While the old DataImportCron is there, the change can be undone.
+#[rstest]
+#[case::with_its_disk(&[("\"PersistentVolumeClaimList\", \"items\": []", "\"PersistentVolumeClaimList\", \"items\": [{\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-amd64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}, {\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-arm64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-arm64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}]")], "DataImportCrons, and with them the disks: undo the change now.")]
+#[case::alone(
+    &[("\"None\"", "\"All\""), (", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"", "")],
+    "DataImportCrons: undo the change now."
+)]
+fn the_status_warns_before_sources_are_destroyed(
+    #[case] edits: &[(&str, &str)],
+    #[case] wanted: &str,
+    #[context] context: Context,
+) {
+    let name = context.description.unwrap();
+    let directory = scratch(&format!("planned-destroyed-{name}"));
+    let words = |edits_of_object: &[(&str, &str)]| {
+        let file = of_ready(&directory, edits, edits_of_object);
+        format!("status -q --from {}", file.display())
+    };
+    let ready = text_of(&words(&[]));
+    assert!(!ready.contains("undo the change"), "{ready}");
+    let text = text_of(&words(&[("0 */12 * * *", "0 */12 * *")]));
+    let wanted = format!("SSP is about to delete the existing {wanted}");
+    for part in [&*wanted, "      fix: ", "explain data-import-cron-rejected"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// HCO's list says nothing about templates that it does not have yet.
+#[test]
+fn alerts_about_templates_are_unknown_until_hco_lists_them() {
+    let from = "\"dataImportCronTemplates\": [{\"metadata\": {\"name\": \"good-cron\"";
+    let to = from.replace("dataImportCronTemplates", "unused");
+    let directory = scratch("planned-not-listed");
+    let listed = of_ready(&directory, &[], &[]);
+    let text = std::fs::read_to_string(&listed).unwrap();
+    let (before, after) = text.rsplit_once(from).unwrap();
+    std::fs::write(&listed, format!("{before}{to}{after}")).unwrap();
+    let alerts = |path: &Path| {
+        let status = json_of(&format!("status --from {}", path.display()));
+        let alerts = status["alerts"].as_array().unwrap().clone();
+        let of_templates = alerts.into_iter().filter(|it| {
+            let name = it["name"].as_str().unwrap();
+            name.starts_with("HCOGoldenImageWith")
+        });
+        of_templates.collect::<Vec<_>>()
+    };
+    for alert in alerts(&listed) {
+        assert_eq!(alert["state"], "unknown", "{alert}");
+        assert_eq!(alert["why"], "HCO has not listed its templates yet");
+        assert_eq!(alert["staleIfFiring"], false);
+    }
+    let renamed = "\"dataImportCronTemplates\": [{\"metadata\": {\"name\": \"other-cron\"";
+    std::fs::write(&listed, format!("{before}{renamed}{after}")).unwrap();
+    for alert in alerts(&listed) {
+        assert_eq!(alert["state"], "unknown", "{alert}");
+    }
+    std::fs::write(&listed, text).unwrap();
+    for alert in alerts(&listed) {
+        assert_eq!(alert["state"], "quiet", "{alert}");
+    }
+}
+
+/// A DataSource that nobody deletes is named where boot sources are, and what is still made from it where it is deleted.
+#[test]
+fn what_is_left_over_is_a_boot_source_that_is_not_updated() {
+    let text = text_of("plan -q -f plan.yaml --from plan-objects.yaml");
+    let row = "~ old-image-amd64  keeps its disk; not updated any more\n";
+    let command = "kubectl delete datasource.cdi.kubevirt.io -n kubevirt-os-images old-image-amd64  # DataVolume default/waits is still made from it\n";
+    for part in [row, command] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }
 
 /// Everything that docs/plan.md promises to programs.
