@@ -22,7 +22,7 @@ pub(crate) struct Leftover {
     pub(crate) name: Foreign,
     when: When,
     pub(crate) command: String,
-    /// The virtual machines and DataVolumes that are still made from it.
+    /// The virtual machines and `DataVolume`s that are still made from it.
     #[serde(skip)]
     users: BTreeSet<String>,
 }

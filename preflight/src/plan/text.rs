@@ -343,7 +343,6 @@ fn rows(sources: &BootSources) -> Rows {
     };
     let none = CronChanges::default();
     let crons = changes.crons.as_ref().unwrap_or(&none);
-    let is_in = |names: &[Foreign], key: &str| names.iter().any(|name| name.raw() == key);
     for retarget in &changes.data_sources.retargeted {
         // One that belongs to no template has no disk, wherever it points.
         if !sources.points_to.contains_key(retarget.name.raw()) {
@@ -363,11 +362,6 @@ fn rows(sources: &BootSources) -> Rows {
         });
         known.collect()
     };
-    let is_deleted_with_its_disk = |key: &str| {
-        is_in(&changes.lost_image, key)
-            && is_in(&changes.data_sources.deleted, key)
-            && sources.pointed_to(key).is_none()
-    };
     for (_, cron) in of(&crons.created) {
         let (sign, what) = match &cron.never_runs {
             Some(why) => (Sign::Never, format!("never imported: {why}")),
@@ -376,25 +370,8 @@ fn rows(sources: &BootSources) -> Rows {
         put(&cron.source(), sign, what);
     }
     for cron in sources.rejected_crons() {
-        let why = cron.rejected.as_ref().map(Foreign::to_string);
-        let why = why.unwrap_or_default();
-        let source = cron.source();
-        if is_deleted_with_its_disk(&source) {
-            // The template and the field are named above.
-            let what = format!(
-                "deleted with its disk, and not imported again: its DataImportCron {} is rejected: {why} (see above)",
-                cron.name,
-            );
-            put(&source, Sign::Gone, what);
-            continue;
-        }
-        let path = cron.rejected_path.as_ref();
-        let path = path.map_or_else(String::new, |path| format!(", {path}"));
-        let what = format!(
-            "not imported: its DataImportCron {} is rejected: {why} (template {}{path})",
-            cron.name, cron.template
-        );
-        put(&cron.source(), Sign::Never, what);
+        let (sign, what) = rejected(sources, cron);
+        put(&cron.source(), sign, what);
     }
     for (key, cron) in of(&crons.recreated) {
         if !is_in(&changes.empty_meanwhile, &cron.source()) {
@@ -429,24 +406,9 @@ fn rows(sources: &BootSources) -> Rows {
         put(key.raw(), Sign::Disturbed, what);
     }
     for key in &changes.lost_image {
-        let is_said = |cron: &Cron| cron.source() == key.raw();
-        if is_deleted_with_its_disk(key.raw()) && sources.rejected_crons().any(is_said) {
-            continue;
+        if let Some(what) = lost(sources, key) {
+            put(key.raw(), Sign::Gone, what);
         }
-        let is_deleted = |key: &str| is_in(&changes.data_sources.deleted, key);
-        let beside = |name: &Foreign| {
-            let (namespace, _) = key.raw().split_once('/').unwrap_or_default();
-            format!("{namespace}/{}", name.raw())
-        };
-        let what = match sources.pointed_to(key.raw()) {
-            Some(other) if !is_deleted(key.raw()) && is_deleted(&beside(other)) => {
-                format!("stays, but points to {other}, which is deleted")
-            }
-            _ if !is_deleted(key.raw()) => "has no disk any more".to_owned(),
-            Some(other) => format!("deleted; it pointed to {other}"),
-            None => "deleted with its disk".to_owned(),
-        };
-        put(key.raw(), Sign::Gone, what);
     }
     // CDI keeps the DataSource of a DataImportCron with the retention policy `All`.
     for (_, cron) in of(&crons.deleted) {
@@ -458,6 +420,56 @@ fn rows(sources: &BootSources) -> Rows {
         }
     }
     without_disk(sources, rows)
+}
+
+fn is_in(names: &[Foreign], key: &str) -> bool {
+    names.iter().any(|name| name.raw() == key)
+}
+
+fn is_deleted_with_its_disk(sources: &BootSources, key: &str) -> bool {
+    let changes = &sources.changes;
+    is_in(&changes.lost_image, key)
+        && is_in(&changes.data_sources.deleted, key)
+        && sources.pointed_to(key).is_none()
+}
+
+/// What becomes of the DataSource of a DataImportCron that is rejected.
+fn rejected(sources: &BootSources, cron: &Cron) -> Row {
+    let why = cron.rejected.as_ref().map(Foreign::to_string);
+    let why = why.unwrap_or_default();
+    if is_deleted_with_its_disk(sources, &cron.source()) {
+        // The template and the field are named above.
+        let what = format!(
+            "deleted with its disk, and not imported again: its DataImportCron {} is rejected: {why} (see above)",
+            cron.name
+        );
+        return (Sign::Gone, what);
+    }
+    let path = cron.rejected_path.as_ref();
+    let path = path.map_or_else(String::new, |path| format!(", {path}"));
+    let what = format!(
+        "not imported: its DataImportCron {} is rejected: {why} (template {}{path})",
+        cron.name, cron.template
+    );
+    (Sign::Never, what)
+}
+
+/// What becomes of a DataSource without a disk from then on; nothing if that is said of its DataImportCron.
+fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
+    let is_deleted = |key: &str| is_in(&sources.changes.data_sources.deleted, key);
+    let (namespace, _) = key.raw().split_once('/').unwrap_or_default();
+    let is_said = |cron: &Cron| cron.source() == key.raw();
+    if is_deleted_with_its_disk(sources, key.raw()) && sources.rejected_crons().any(is_said) {
+        return None;
+    }
+    Some(match sources.pointed_to(key.raw()) {
+        Some(other) if is_deleted(key.raw()) => format!("deleted; it pointed to {other}"),
+        None if is_deleted(key.raw()) => "deleted with its disk".to_owned(),
+        Some(other) if is_deleted(&format!("{namespace}/{}", other.raw())) => {
+            format!("stays, but points to {other}, which is deleted")
+        }
+        _ => "has no disk any more".to_owned(),
+    })
 }
 
 /// What becomes of the disk whose DataImportCron is deleted and created again, if it stays.
