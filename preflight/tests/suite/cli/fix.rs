@@ -554,7 +554,10 @@ fn a_command_holds_no_name_that_is_a_flag() {
             );
             assert_ne!(text, fixable);
             fs::write(&file, text).unwrap();
-            let words = format!("fix --unsafe -o commands -f {}", file.display());
+            let words = format!(
+                "fix --unsafe -o commands --arch amd64=3,arm64=2 -f {}",
+                file.display()
+            );
             let output = run(&words);
             assert_eq!(output.stdout, b"", "{output:?}");
             let printed = String::from_utf8(output.stderr).unwrap();
