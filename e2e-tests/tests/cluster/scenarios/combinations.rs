@@ -13,14 +13,20 @@ use crate::world::World;
 
 const WANTED: &str = "clusteradmissionpolicy.policies.kubewarden.io/hco-architecture-guard created";
 
-pub(crate) fn run(world: &World<'_>) {
-    install_prometheus(world);
+/// A copy of `deploy/`, in which a scenario chooses what it applies.
+pub(super) fn copy_of_deploy() -> tempfile::TempDir {
     let copy = tempfile::tempdir().expect("a directory");
     let status = Command::new("cp")
         .args(["-r", &format!("{ROOT}/deploy")])
         .arg(copy.path())
         .status();
     assert!(status.is_ok_and(|status| status.success()));
+    copy
+}
+
+pub(crate) fn run(world: &World<'_>) {
+    install_prometheus(world);
+    let copy = copy_of_deploy();
     let mine = copy.path().join("deploy/my-cluster");
     let components = names("deploy/components");
     // Each overlay includes the dedicated PolicyServer.

@@ -2,13 +2,13 @@
 //! controller of Kubewarden: the webhook of the first policy is there from the beginning, and a `PolicyServer` has no finalizer.
 
 use std::path::Path;
-use std::process::Command;
 
 use e2e_tests::module::{self, ROOT};
 use e2e_tests::{Page, crd};
 use serde_json::{Value, json};
 
 use super::audit_scanner::{serves, serves_kubewarden, serves_reports};
+use super::combinations::copy_of_deploy;
 use crate::policy::manifests;
 use crate::world::World;
 
@@ -136,12 +136,7 @@ fn what_an_administrator_has(world: &World<'_>) {
 
 /// A copy of `deploy/` in which OKD and the components are chosen. The policy and its role are there already, as by `apply`.
 fn clone_with_a_choice() -> tempfile::TempDir {
-    let copy = tempfile::tempdir().expect("a directory");
-    let status = Command::new("cp")
-        .args(["-r", &format!("{ROOT}/deploy")])
-        .arg(copy.path())
-        .status();
-    assert!(status.is_ok_and(|status| status.success()));
+    let copy = copy_of_deploy();
     let kustomization = json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
