@@ -2,7 +2,7 @@
 
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
-use crate::finding::{Findings, Identities};
+use crate::finding::{CheckObject, Findings, Identities};
 use crate::machine::Machine;
 use crate::rule::{Reads, Rule};
 use crate::rules::{CHECKS, Check, MACHINE_CHECKS};
@@ -36,15 +36,9 @@ impl Checks<'_> {
     ) -> impl Iterator<Item = (usize, CheckedRule<'a>)> {
         let checks = self.all().filter(move |(_, (rule, _))| rule.reads == reads);
         checks.map(move |(index, (rule, check))| {
-            let old = facts
-                .old
-                .map(|old| move |it: &mut Findings<'a, '_>| check(old, it));
-            let found = Findings::of(
-                rule,
-                self.settings,
-                &|findings| check(facts, findings),
-                old.as_ref().map(|old| old as _),
-            );
+            let found = on(facts, *check, |new, old| {
+                Findings::of(rule, self.settings, new, old)
+            });
             (index, CheckedRule::new(rule, found))
         })
     }
@@ -57,18 +51,25 @@ impl Checks<'_> {
     ) -> impl Iterator<Item = (&'static Rule, Identities<'a>)> {
         let checks = self.all().filter(move |(_, (rule, _))| is_wanted(rule));
         checks.map(move |(_, (rule, check))| {
-            let old = facts
-                .old
-                .map(|old| move |it: &mut Findings<'a, '_>| check(old, it));
-            let denials = Identities::denials(
-                rule,
-                self.settings,
-                &|findings| check(facts, findings),
-                old.as_ref().map(|old| old as _),
-            );
+            let denials = on(facts, *check, |new, old| {
+                Identities::denials(rule, self.settings, new, old)
+            });
             (*rule, denials)
         })
     }
+}
+
+/// Hands on a check of an object, and of the one before the update.
+fn on<'a, T>(
+    facts: &Facts<'a>,
+    check: Check,
+    then: impl FnOnce(CheckObject<'a, '_>, Option<CheckObject<'a, '_>>) -> T,
+) -> T {
+    let new = |findings: &mut Findings<'a, '_>| check(facts, findings);
+    let old = facts
+        .old
+        .map(|old| move |findings: &mut Findings<'a, '_>| check(old, findings));
+    then(&new, old.as_ref().map(|old| old as _))
 }
 
 /// The findings of the rules about VirtualMachines, of an object and the one before the update.

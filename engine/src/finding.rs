@@ -220,7 +220,7 @@ impl<'a, 's> Findings<'a, 's> {
     /// Whether a finding is described and denies the request: its problem is new. Only then may a rule read the nodes for
     /// the words alone, because another denial adds nothing.
     pub(crate) fn denies(&mut self, identity: &Identity<'a>) -> bool {
-        self.keep == Keep::Descriptions && self.outcome(identity) == Some(Outcome::Deny)
+        self.counts() && self.outcome(identity) == Some(Outcome::Deny)
     }
 
     /// Adds a finding. It is described only if the report shows it.
