@@ -108,6 +108,35 @@ impl<'w> World<'w> {
         &self.control_plane.api
     }
 
+    /// Creates these `CustomResourceDefinition`s of other projects, and waits until their objects can be read.
+    pub(crate) fn serves_all(&self, names: &[&str]) {
+        for name in names {
+            let definition = yaml_serde::from_str(&e2e_tests::crd(name)).expect("a manifest");
+            self.serves(&definition);
+        }
+    }
+
+    /// The same for one that a scenario writes itself.
+    pub(crate) fn serves(&self, definition: &Value) {
+        let api = self.api();
+        let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        api.must("POST", definitions, Some(definition));
+        let spec = &definition["spec"];
+        let versions = spec["versions"].as_array().expect("versions");
+        let served = versions.iter().find(|it| it["served"] == true);
+        let version = served.and_then(|it| it["name"].as_str());
+        let path = format!(
+            "/apis/{}/{}/{}",
+            spec["group"].as_str().expect("a group"),
+            version.expect("a version"),
+            spec["names"]["plural"].as_str().expect("a name")
+        );
+        until("the objects are served", || match api.text(&path)? {
+            (status, _) if status.is_success() => Ok(()),
+            (status, body) => Err(format!("{status}: {body}")),
+        });
+    }
+
     /// Allows policy-server to read nodes, as `deploy/` does.
     pub(crate) fn grant_nodes(&self) {
         for manifest in manifests("deploy/base/rbac.yaml") {

@@ -5,15 +5,24 @@
 use std::path::Path;
 use std::process::Command;
 
-use e2e_tests::{crd, module};
+use e2e_tests::module;
 use serde_json::{Value, json};
 
 use crate::policy::manifests;
-use crate::waiting::until;
 use crate::webhook::Kind;
 use crate::world::{NAMESPACE, World};
 
 const KUBEWARDEN: &str = "/apis/policies.kubewarden.io/v1";
+
+pub(super) const KUBEWARDEN_CRDS: [&str; 5] = [
+    "kubewarden-policyservers",
+    "kubewarden-clusteradmissionpolicies",
+    "kubewarden-clusteradmissionpolicygroups",
+    "kubewarden-admissionpolicies",
+    "kubewarden-admissionpolicygroups",
+];
+
+pub(super) const REPORT_CRDS: [&str; 2] = ["openreports-reports", "openreports-clusterreports"];
 
 pub(crate) fn run(world: &World<'_>) {
     let Some(scanner) = module::on_path("audit-scanner") else {
@@ -41,8 +50,8 @@ pub(crate) fn run(world: &World<'_>) {
 
 /// Kubewarden's objects: our policy, which its controller has reported as active, the `PolicyServer` of it, and its Service.
 fn what_the_scanner_reads(world: &World<'_>) {
-    serves_kubewarden(world);
-    serves_reports(world);
+    world.serves_all(&KUBEWARDEN_CRDS);
+    world.serves_all(&REPORT_CRDS);
 
     let mut policy = manifests("deploy/base/policy.yaml").remove(0);
     // This cluster does not serve v1.
@@ -83,46 +92,6 @@ fn what_the_scanner_reads(world: &World<'_>) {
         "/api/v1/namespaces/kubewarden/services",
         Some(&service),
     );
-}
-
-/// The resources of Kubewarden.
-pub(super) fn serves_kubewarden(world: &World<'_>) {
-    for (resource, path) in [
-        ("kubewarden-policyservers", "policyservers"),
-        (
-            "kubewarden-clusteradmissionpolicies",
-            "clusteradmissionpolicies",
-        ),
-        (
-            "kubewarden-clusteradmissionpolicygroups",
-            "clusteradmissionpolicygroups",
-        ),
-        ("kubewarden-admissionpolicies", "admissionpolicies"),
-        ("kubewarden-admissionpolicygroups", "admissionpolicygroups"),
-    ] {
-        serves(world, resource, &format!("{KUBEWARDEN}/{path}"));
-    }
-}
-
-/// The resources of `OpenReports`.
-pub(super) fn serves_reports(world: &World<'_>) {
-    for resource in ["reports", "clusterreports"] {
-        let path = format!("/apis/openreports.io/v1alpha1/{resource}");
-        serves(world, &format!("openreports-{resource}"), &path);
-    }
-}
-
-/// Creates a `CustomResourceDefinition`, and waits until its objects can be read.
-pub(super) fn serves(world: &World<'_>, name: &str, path: &str) {
-    let definition: Value = yaml_serde::from_str(&crd(name)).expect("a manifest");
-    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    world.api().must("POST", crds, Some(&definition));
-    until("the objects are served", || {
-        match world.api().text(path)? {
-            (status, _) if status.is_success() => Ok(()),
-            (status, body) => Err(format!("{status}: {body}")),
-        }
-    });
 }
 
 /// Runs the scanner; returns the results that kubectl shows then: the result, and the first problem of the message.

@@ -1,11 +1,9 @@
 //! The boot sources of a cluster with the real CRDs of CDI, KubeVirt, and SSP, without these operators.
 
-use e2e_tests::crd;
 use serde_json::{Value, json};
 
 use crate::crd::together;
 use crate::kubectl::KubectlOutput;
-use crate::waiting::until;
 use crate::world::{NAMESPACE, World};
 
 /// The namespace of golden images upstream.
@@ -15,19 +13,13 @@ pub(super) const GOLDEN: &str = "kubevirt-os-images";
 const SSP: &str = "operator-sdk/primary-resource-type";
 
 /// `VolumeSnapshots` are not served: a kind without objects.
-const SERVED: [(&str, &str); 6] = [
-    (
-        "cdi-dataimportcrons",
-        "cdi.kubevirt.io/v1beta1/dataimportcrons",
-    ),
-    ("cdi-datasources", "cdi.kubevirt.io/v1beta1/datasources"),
-    ("cdi-datavolumes", "cdi.kubevirt.io/v1beta1/datavolumes"),
-    ("kubevirt-virtualmachines", "kubevirt.io/v1/virtualmachines"),
-    (
-        "kubevirt-virtualmachineinstances",
-        "kubevirt.io/v1/virtualmachineinstances",
-    ),
-    ("ssp-ssps", "ssp.kubevirt.io/v1beta3/ssps"),
+const SERVED: [&str; 6] = [
+    "cdi-dataimportcrons",
+    "cdi-datasources",
+    "cdi-datavolumes",
+    "kubevirt-virtualmachines",
+    "kubevirt-virtualmachineinstances",
+    "ssp-ssps",
 ];
 
 /// A cluster with nodes of two architectures, on which a test does what SSP and CDI would do.
@@ -40,28 +32,12 @@ impl<'w> BootSources<'w> {
     pub(super) fn new(world: &'w World<'w>) -> Self {
         world.set_nodes("mixed");
         let cluster = Self { world };
-        for (name, path) in SERVED {
-            let object: Value = yaml_serde::from_str(&crd(name)).expect("a manifest");
-            cluster.serves(&object, path);
-        }
+        world.serves_all(&SERVED);
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": GOLDEN}});
         let namespaces = "/api/v1/namespaces";
         world.api().must("POST", namespaces, Some(&namespace));
         cluster
-    }
-
-    /// Adds a kind of object.
-    pub(super) fn serves(&self, crd: &Value, path: &str) {
-        let api = self.world.api();
-        let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-        api.must("POST", crds, Some(crd));
-        until("the objects are served", || {
-            match api.text(&format!("/apis/{path}"))? {
-                (status, _) if status.is_success() => Ok(()),
-                (status, body) => Err(format!("{status}: {body}")),
-            }
-        });
     }
 
     /// A VM template of OpenShift, whose CRD is not one of the operators'. The DataSource is a parameter.
@@ -78,7 +54,7 @@ impl<'w> BootSources<'w> {
             "metadata": {"name": format!("templates.{GROUP}")},
             "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
         });
-        self.serves(&crd, &format!("{GROUP}/v1/templates"));
+        self.world.serves(&crd);
         let source_ref =
             json!({"kind": "DataSource", "name": "${DATA_SOURCE}", "namespace": GOLDEN});
         let template = json!({

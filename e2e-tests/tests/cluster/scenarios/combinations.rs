@@ -3,12 +3,11 @@
 
 use std::process::Command;
 
+use e2e_tests::Page;
 use e2e_tests::module::ROOT;
-use e2e_tests::{Page, crd};
 use serde_json::json;
 
 use super::manifests::is_accepted;
-use crate::waiting::until;
 use crate::world::World;
 
 const WANTED: &str = "clusteradmissionpolicy.policies.kubewarden.io/hco-architecture-guard created";
@@ -25,7 +24,7 @@ pub(super) fn copy_of_deploy() -> tempfile::TempDir {
 }
 
 pub(crate) fn run(world: &World<'_>) {
-    install_prometheus(world);
+    world.serves_all(&["prometheus-prometheusrules", "prometheus-servicemonitors"]);
     let copy = copy_of_deploy();
     let mine = copy.path().join("deploy/my-cluster");
     let components = names("deploy/components");
@@ -61,23 +60,6 @@ fn names(directory: &str) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-fn install_prometheus(world: &World<'_>) {
-    for resource in ["prometheusrules", "servicemonitors"] {
-        let text = crd(&format!("prometheus-{resource}"));
-        world.admin.file("crd.yaml", &text);
-        let output = world.admin.run(&["create", "-f", "crd.yaml"]);
-        assert_eq!(output.code, Some(0), "{output:?}");
-        let path = format!("/apis/monitoring.coreos.com/v1/{resource}");
-        until(
-            "the Prometheus Operator's resources are served",
-            || match world.api().text(&path)? {
-                (status, _) if status.is_success() => Ok(()),
-                (status, body) => Err(format!("{status}: {body}")),
-            },
-        );
-    }
 }
 
 /// The API server compiles the expressions. packaging/tests/suite/handbook.rs evaluates them.

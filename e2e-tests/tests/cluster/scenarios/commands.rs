@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
+use e2e_tests::Page;
 use e2e_tests::module::{self, ROOT};
-use e2e_tests::{Page, crd};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::audit_scanner::{serves, serves_kubewarden, serves_reports};
+use super::audit_scanner::{KUBEWARDEN_CRDS, REPORT_CRDS};
 use super::combinations::copy_of_deploy;
 use crate::policy::manifests;
 use crate::world::World;
@@ -97,29 +97,18 @@ pub(crate) fn run(world: &World<'_>) {
 
 /// What the commands ask for: a HyperConverged, the resources of the operators and of Prometheus, and the webhook.
 fn what_an_administrator_has(world: &World<'_>) {
-    serves_kubewarden(world);
-    for resource in ["prometheusrules", "servicemonitors"] {
-        let path = format!("/apis/monitoring.coreos.com/v1/{resource}");
-        serves(world, &format!("prometheus-{resource}"), &path);
-    }
-    for resource in ["datasources", "dataimportcrons"] {
-        let path = format!("/apis/cdi.kubevirt.io/v1beta1/{resource}");
-        serves(world, &format!("cdi-{resource}"), &path);
-    }
-    for resource in ["virtualmachineinstances", "virtualmachines", "kubevirts"] {
-        let path = format!("/apis/kubevirt.io/v1/{resource}");
-        serves(world, &format!("kubevirt-{resource}"), &path);
-    }
-    serves_reports(world);
-    let ssp: Value = yaml_serde::from_str(&crd("ssp-ssps")).expect("a manifest");
-    let version = ssp["spec"]["versions"][0]["name"]
-        .as_str()
-        .expect("a version");
-    serves(
-        world,
+    world.serves_all(&KUBEWARDEN_CRDS);
+    world.serves_all(&REPORT_CRDS);
+    world.serves_all(&[
+        "prometheus-prometheusrules",
+        "prometheus-servicemonitors",
+        "cdi-datasources",
+        "cdi-dataimportcrons",
+        "kubevirt-virtualmachineinstances",
+        "kubevirt-virtualmachines",
+        "kubevirt-kubevirts",
         "ssp-ssps",
-        &format!("/apis/ssp.kubevirt.io/{version}/ssps"),
-    );
+    ]);
     // The pages grant this to the account of the dedicated PolicyServer; the webhook here keeps its own.
     for mut manifest in manifests("deploy/base/rbac.yaml") {
         let kind = manifest["kind"].as_str().expect("a kind").to_lowercase();

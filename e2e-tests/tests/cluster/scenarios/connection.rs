@@ -6,7 +6,6 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::waiting::until;
 use crate::world::World;
 
 pub(crate) fn run(world: &World<'_>) {
@@ -246,11 +245,5 @@ fn install(world: &World<'_>, kind: &str, scope: &str) {
             }],
         },
     });
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    world.api().must("POST", path, Some(&definition));
-    let list = format!("/apis/policies.kubewarden.io/v1/{plural}");
-    until("policies are served", || match world.api().text(&list)? {
-        (status, _) if status.is_success() => Ok(()),
-        (status, body) => Err(format!("{status}: {body}")),
-    });
+    world.serves(&definition);
 }

@@ -1,4 +1,4 @@
-//! Scenario 18: hco-preflight where a kubeconfig has several contexts. The commands of `fix` are for one of them.
+//! Scenario 20: hco-preflight where a kubeconfig has several contexts. The commands of `fix` are for one of them.
 
 use serde_json::{Value, json};
 

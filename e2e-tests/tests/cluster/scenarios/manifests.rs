@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use e2e_tests::Page;
 use e2e_tests::module::ROOT;
-use e2e_tests::{Page, crd};
 use serde_json::{Value, json};
 
 use crate::policy::{Policy, documents};
@@ -14,7 +14,10 @@ use crate::world::World;
 const POLICY: &str = "clusteradmissionpolicy.policies.kubewarden.io/hco-architecture-guard created";
 
 pub(crate) fn run(world: &World<'_>) {
-    install_kubewarden(world);
+    world.serves_all(&[
+        "kubewarden-clusteradmissionpolicies",
+        "kubewarden-policyservers",
+    ]);
     let overlays = std::fs::read_dir(format!("{ROOT}/deploy/overlays")).expect("overlays");
     let mut folders: Vec<String> = overlays
         .map(|entry| entry.expect("an entry").file_name())
@@ -37,24 +40,6 @@ pub(crate) fn run(world: &World<'_>) {
         has_the_grants_that_it_needs(world, &before, folder, &manifests);
     }
     super::combinations::run(world);
-}
-
-/// In addition to HCO's `CustomResourceDefinition`: Kubewarden's.
-fn install_kubewarden(world: &World<'_>) {
-    for resource in ["clusteradmissionpolicies", "policyservers"] {
-        world
-            .admin
-            .file("crd.yaml", &crd(&format!("kubewarden-{resource}")));
-        let output = world.admin.run(&["create", "-f", "crd.yaml"]);
-        assert_eq!(output.code, Some(0), "{output:?}");
-        let path = format!("/apis/policies.kubewarden.io/v1/{resource}");
-        until("Kubewarden's resources are served", || {
-            match world.api().text(&path)? {
-                (status, _) if status.is_success() => Ok(()),
-                (status, body) => Err(format!("{status}: {body}")),
-            }
-        });
-    }
 }
 
 /// As in docs/rollout.md, but as a dry run, because there is no controller.

@@ -1,7 +1,6 @@
 //! Scenario 17: the policy for VirtualMachines, with the real CRDs of KubeVirt and CDI. KubeVirt's webhooks do not run here, so
 //! a VirtualMachine that states no architecture is stored without one.
 
-use e2e_tests::crd;
 use serde_json::{Value, json};
 
 use crate::policy::{Policy, manifests};
@@ -40,9 +39,8 @@ fn deployed() -> Policy {
 
 /// HCO's status, KubeVirt's status, and a DataSource for each architecture.
 fn what_the_operators_report(world: &World<'_>) {
-    let cluster = BootSources::new(world);
-    let kubevirts: Value = yaml_serde::from_str(&crd("kubevirt-kubevirts")).expect("a manifest");
-    cluster.serves(&kubevirts, "kubevirt.io/v1/kubevirts");
+    BootSources::new(world);
+    world.serves_all(&["kubevirt-kubevirts"]);
     let hyperconverged = world.hyperconverged(&json!({}));
     let architectures = json!({"workloadsArchitectures": ["amd64", "arm64"]});
     let status = json!({"nodeInfo": architectures});
