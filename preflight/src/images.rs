@@ -10,6 +10,7 @@ use crate::files::{self, Files, Walk};
 use crate::foreign::{self, one_line};
 use crate::mirrors::Mirrors;
 use crate::registries;
+use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_raw};
 use anyhow::{Result, bail};
 use engine::{
@@ -25,12 +26,6 @@ const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
 
 /// The architectures that KubeVirt runs on. They have a column each, whatever the images are for.
 const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
-
-/// Where an object has its templates, in each version.
-const TEMPLATES: [&str; 2] = [
-    "dataImportCronTemplates",
-    "workloadSources.dataImportCronTemplates",
-];
 
 /// A template that imports from a URL.
 struct Template<'o> {
@@ -299,26 +294,19 @@ impl Row {
 
 /// The templates of an object that import from a URL.
 fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
-    TEMPLATES.iter().flat_map(move |list| {
-        let pointer = format!("/spec/{}", list.replace('.', "/"));
-        let entries = object.pointer(&pointer).and_then(Value::as_array);
-        let entries = entries.into_iter().flatten().enumerate();
-        entries.filter_map(move |(index, entry)| {
-            let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
-            let registry = entry.pointer("/spec/template/spec/source/registry")?;
-            let url = registry
-                .get("url")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            Some(Template {
-                path: format!("spec.{list}[{index}]"),
-                name: text("/metadata/name").unwrap_or_default(),
-                url,
-                is_stream: registry
-                    .get("imageStream")
-                    .is_some_and(|name| !name.is_null()),
-                image: Image::of_cron(url),
-            })
+    templates::of_spec(object).filter_map(|(path, entry)| {
+        let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
+        let registry = entry.pointer("/spec/template/spec/source/registry")?;
+        let url = registry.get("url").and_then(Value::as_str);
+        let url = url.unwrap_or_default();
+        Some(Template {
+            path,
+            name: text("/metadata/name").unwrap_or_default(),
+            url,
+            is_stream: registry
+                .get("imageStream")
+                .is_some_and(|name| !name.is_null()),
+            image: Image::of_cron(url),
         })
     })
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::foreign::Foreign;
 use crate::object_name::name;
 use crate::report::{Finding, Report, listed};
+use crate::templates;
 
 /// Why there is none.
 #[derive(Debug, PartialEq, Eq)]
@@ -83,14 +84,7 @@ pub(crate) fn denied_by_hco(report: &Report, object: Option<&Value>) -> Vec<Stri
 
 /// A template with a content type that the schemas of HCO and SSP do not have.
 fn unknown_content(object: &Value) -> Option<String> {
-    let lists = [
-        "/spec/workloadSources/dataImportCronTemplates",
-        "/spec/dataImportCronTemplates",
-    ];
-    let lists = lists
-        .iter()
-        .filter_map(|list| object.pointer(list)?.as_array());
-    let (template, content) = lists.flatten().find_map(|template| {
+    let (template, content) = templates::of_spec(object).find_map(|(_, template)| {
         let content = template
             .pointer("/spec/template/spec/contentType")?
             .as_str()?;
@@ -126,7 +120,10 @@ fn rejected_by_ssp(report: &Report, nodes: &[Value]) -> Option<String> {
             several => format!("nodes {} ({unknown})", listed(several)),
         });
     }
-    let mut findings = report.findings.iter();
-    let unnamed = findings.find(|it| it.fact.raw().contains("has no name: SSP rejects"))?;
+    let is_unnamed = |it: &&Finding| {
+        let template = it.template.as_ref();
+        it.rule.raw() == "template-name-invalid" && template.is_some_and(|it| it.raw().is_empty())
+    };
+    let unnamed = report.findings.iter().find(is_unnamed)?;
     Some(format!("a template without a name ({})", unnamed.path))
 }

@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
-use crate::object_name::parts;
+use crate::object_name::{name, parts};
 use crate::report::{Cron, Finding, Forecast, Report};
+use crate::templates;
 
 /// An object that stops SSP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -139,16 +140,7 @@ pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r 
 
 /// The path of a field of a template.
 pub(crate) fn path(object: &Value, template: &str, field: &str) -> Option<Foreign> {
-    let lists = [
-        "workloadSources.dataImportCronTemplates",
-        "dataImportCronTemplates",
-    ];
-    lists.into_iter().find_map(|list| {
-        let pointer = format!("/spec/{}", list.replace('.', "/"));
-        let mut templates = object.pointer(&pointer)?.as_array()?.iter();
-        let index = templates.position(|it| {
-            it.pointer("/metadata/name").and_then(Value::as_str) == Some(template)
-        })?;
-        Some(Foreign::from(&*format!("spec.{list}[{index}]{field}")))
-    })
+    let mut templates = templates::of_spec(object);
+    let (path, _) = templates.find(|(_, it)| name(it) == template)?;
+    Some(Foreign::from(&*format!("{path}{field}")))
 }

@@ -29,9 +29,7 @@ impl HcoVersion {
 
     /// Reads a version in HCO's own numbering, or in that of OpenShift Virtualization; `None` if it is not a version.
     pub fn parse(version: &str) -> Option<Self> {
-        let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
-        let mut next = || leading_number(numbers.next()?);
-        let (major, minor) = (next()?, next()?);
+        let (major, minor) = numbers(version)?;
         if major == 1 {
             return Some(Self(minor).known());
         }
@@ -41,6 +39,16 @@ impl HcoVersion {
             Some((.., minor)) => Self(*minor),
             None if major == 4 => Self(minor.saturating_sub(4)).known(),
             None => Self::NEWEST,
+        })
+    }
+
+    /// Whether a version is newer than all known ones, so that it is judged as the newest.
+    pub fn is_newer_than_known(version: &str) -> bool {
+        let newest = OPENSHIFT_VIRTUALIZATION.last();
+        numbers(version).is_some_and(|(major, minor)| match major {
+            1 => Self(minor) > Self::NEWEST,
+            4 => Self(minor.saturating_sub(4)) > Self::NEWEST,
+            _ => newest.is_some_and(|(known, its, _)| (major, minor) > (*known, *its)),
         })
     }
 
@@ -93,6 +101,13 @@ impl fmt::Display for HcoVersion {
     }
 }
 
+/// The major and the minor number of a version.
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
+    let mut next = || leading_number(numbers.next()?);
+    Some((next()?, next()?))
+}
+
 /// A number in front of anything else, as in `0-rc1`.
 pub(crate) fn leading_number(text: &str) -> Option<u32> {
     let end = text.find(|character: char| !character.is_ascii_digit());
@@ -142,6 +157,16 @@ mod tests {
         for (version, wanted) in [("1.16.0", false), ("1.17.0", true), ("4.20", false)] {
             let read = HcoVersion::parse(version).map(HcoVersion::reads_data_source_labels);
             assert_eq!(read, Some(wanted), "{version}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_newer_than_all_that_are_known() {
+        for version in ["1.21.0", "v1.99", "4.25.0", "5.1.0", "6.0"] {
+            assert!(HcoVersion::is_newer_than_known(version), "{version}");
+        }
+        for version in ["1.20.0", "1.9", "4.24.1", "4.2", "5.0.3", "0.1", "main", ""] {
+            assert!(!HcoVersion::is_newer_than_known(version), "{version}");
         }
     }
 

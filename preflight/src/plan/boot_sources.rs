@@ -9,6 +9,7 @@ use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast};
 use crate::stage::Compared;
+use crate::templates;
 
 /// What a plan reads of both sides.
 #[derive(Debug, Default)]
@@ -306,15 +307,9 @@ fn there(forecast: &Forecast) -> BTreeSet<String> {
 
 /// The templates of an object: those of the spec, and of those that HCO adds what the status shows.
 pub(super) fn templates(object: &Value) -> BTreeMap<&str, &Value> {
-    let lists = [
-        "/status/dataImportCronTemplates",
-        "/spec/workloadSources/dataImportCronTemplates",
-        "/spec/dataImportCronTemplates",
-    ];
-    let lists = lists
-        .iter()
-        .filter_map(|list| object.pointer(list)?.as_array());
-    let named = lists.flatten().filter_map(|template| {
+    let of_spec = templates::of_spec(object).map(|(_, template)| template);
+    let all = templates::of_status(object).chain(of_spec);
+    let named = all.filter_map(|template| {
         let name = template.pointer("/metadata/name")?.as_str()?;
         template.pointer("/spec").map(|_| (name, template))
     });

@@ -79,29 +79,43 @@ impl Going {
         }
     }
 
-    /// What happens to a virtual machine whose disk is still to be made from a DataSource that keeps a disk, of another
-    /// architecture than it sets.
-    pub(super) fn moves(&self, source: &str, machine: &Value) -> Option<String> {
-        let own = machine.pointer("/spec/template/spec/architecture");
-        let own = own.and_then(Value::as_str).filter(|own| !own.is_empty())?;
-        let (target, architecture) = self.moved.get(source)?;
-        (architecture.raw() != own)
-            .then(|| format!("which now points to {target}, which is for {architecture}"))
-    }
-
-    /// What happens to a disk that is made from one, and why; nothing if the DataSource keeps its disk.
-    pub(super) fn effect(&self, source: &str) -> Option<(Effect, &'static str)> {
+    /// What happens to a disk that this object makes from one; nothing if nothing changes for it.
+    pub(super) fn effect(&self, source: &str, object: &Value) -> Option<Loss> {
+        let gone = |effect, why: &str| Loss {
+            effect,
+            why: why.to_owned(),
+            is_moved: false,
+        };
         Some(if self.deleted.contains(source) {
-            (Effect::DiskSourceDeleted, "which is deleted")
+            gone(Effect::DiskSourceDeleted, "is deleted")
         } else if self.lost.contains(source) {
-            (Effect::DiskSourceDeleted, "which has no disk any more")
+            gone(Effect::DiskSourceDeleted, "has no disk any more")
         } else if self.empty.contains(source) {
-            let why = "which has no disk until the import is done";
-            (Effect::DiskSourceReplaced, why)
+            let why = "has no disk until the import is done";
+            gone(Effect::DiskSourceReplaced, why)
         } else {
-            return None;
+            let own = object.pointer("/spec/template/spec/architecture");
+            let own = own.and_then(Value::as_str).filter(|own| !own.is_empty())?;
+            let (target, architecture) = self.moved.get(source)?;
+            if architecture.raw() == own {
+                return None;
+            }
+            Loss {
+                effect: Effect::DiskSourceReplaced,
+                why: format!("now points to {target}, which is for {architecture}"),
+                is_moved: true,
+            }
         })
     }
+}
+
+/// What happens to a DataSource that a disk is made from.
+pub(super) struct Loss {
+    pub(super) effect: Effect,
+    /// What becomes of the DataSource.
+    pub(super) why: String,
+    /// Whether it keeps a disk, of another architecture than the virtual machine sets.
+    is_moved: bool,
 }
 
 fn moved(compared: &Compared<'_>, changes: &Changes) -> BTreeMap<String, (Foreign, Foreign)> {
@@ -156,44 +170,28 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     let unfinished = unfinished.as_ref();
     for machine in compared.snapshot.of("VirtualMachine") {
         for source in sources(&machine) {
-            if let Some((effect, why)) = going.effect(&source) {
-                let (effect, detail) = match has_disks(&machine, unfinished) {
-                    Some(true) => (
-                        Effect::DiskStays,
-                        format!(
-                            "keeps its disk; {source}, from which it was made, {}",
-                            why.trim_start_matches("which ")
-                        ),
+            let Some(loss) = going.effect(&source, &machine) else {
+                continue;
+            };
+            let Loss { effect, why, .. } = loss;
+            let (effect, detail) = match has_disks(&machine, unfinished) {
+                Some(true) if loss.is_moved => continue,
+                Some(true) => (
+                    Effect::DiskStays,
+                    format!("keeps its disk; {source}, from which it was made, {why}"),
+                ),
+                Some(false) => (
+                    effect,
+                    format!("its disk is still to be made from {source}, which {why}; {IN_TIME}"),
+                ),
+                None => (
+                    effect,
+                    format!(
+                        "its disk is made from {source}, which {why}; a disk that is already made stays"
                     ),
-                    Some(false) => (
-                        effect,
-                        format!("its disk is still to be made from {source}, {why}; {IN_TIME}"),
-                    ),
-                    None => (
-                        effect,
-                        format!(
-                            "its disk is made from {source}, {why}; a disk that is already made stays"
-                        ),
-                    ),
-                };
-                add(machines, &key(&machine), effect, &detail);
-            } else if let Some(why) = going.moves(&source, &machine) {
-                let detail = match has_disks(&machine, unfinished) {
-                    Some(true) => continue,
-                    Some(false) => {
-                        format!("its disk is still to be made from {source}, {why}; {IN_TIME}")
-                    }
-                    None => format!(
-                        "its disk is made from {source}, {why}; a disk that is already made stays"
-                    ),
-                };
-                add(
-                    machines,
-                    &key(&machine),
-                    Effect::DiskSourceReplaced,
-                    &detail,
-                );
-            }
+                ),
+            };
+            add(machines, &key(&machine), effect, &detail);
         }
     }
 }

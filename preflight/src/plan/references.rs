@@ -48,14 +48,9 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
         let effects = named(object, kind.unwrap_or_default())
             .into_iter()
             .filter_map(|source| {
-                let effect = going.effect(&source);
-                let moves = || {
-                    let why = going.moves(&source, object)?;
-                    Some((Effect::DiskSourceReplaced, why))
-                };
-                let effect = effect.map(|(effect, why)| (effect, why.to_owned()));
-                let (effect, why) = effect.or_else(moves)?;
-                Some((effect, format!("its disk is made from {source}, {why}")))
+                let loss = going.effect(&source, object)?;
+                let detail = format!("its disk is made from {source}, which {}", loss.why);
+                Some((loss.effect, detail))
             });
         effects.collect::<Vec<_>>()
     };

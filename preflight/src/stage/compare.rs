@@ -25,7 +25,8 @@ use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
 use crate::failure::Place;
 use crate::files::{self, Found, InFile};
-use crate::foreign::{Foreign, one_line};
+use crate::foreign::{self, one_line};
+use crate::hco_version::ShownVersion;
 use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{name, namespace};
@@ -278,89 +279,6 @@ impl<'s> Compared<'s> {
     }
 }
 
-/// A version of HCO.
-pub(crate) struct HcoVersionShown {
-    /// As the module has it.
-    pub(crate) number: Foreign,
-    /// `status`, `settings`, `given`, or `default`.
-    pub(crate) origin: Foreign,
-    /// For people.
-    pub(crate) text: String,
-    /// What to know if it is newer than all that are known.
-    newer: Option<String>,
-}
-
-impl HcoVersionShown {
-    fn of(version: &Foreign, object: Option<&Value>, given: Option<&str>) -> Option<Self> {
-        let (number, origin) = version.raw().split_once(' ')?;
-        let origin = origin.trim_matches(['(', ')']);
-        let written = match origin {
-            "given" => given,
-            "status" => object.and_then(operator_version),
-            _ => None,
-        };
-        // The version that somebody wrote, where the module has another number for it.
-        let written = written.map(|it| it.strip_prefix('v').unwrap_or(it));
-        let written = written
-            .filter(|it| *it != number && !it.starts_with(&format!("{number}.")))
-            .map(one_line);
-        let of = match origin {
-            "given" => "--hco-version",
-            "settings" => "settings",
-            "default" => "not known: the newest one is assumed",
-            _ => "",
-        };
-        let known = one_line(number);
-        let newer = written.as_deref().and_then(|written| {
-            is_newer(written).then(|| format!("HCO {written} is newer than this version of hco-preflight knows: HCO {known} is assumed"))
-        });
-        Some(Self {
-            number: Foreign::from(number),
-            origin: Foreign::from(origin),
-            text: {
-                let known_as = written.as_ref().map(|_| format!("HCO {known}"));
-                let more: Vec<String> = known_as
-                    .into_iter()
-                    .chain((!of.is_empty()).then(|| of.to_owned()))
-                    .collect();
-                let version = written.unwrap_or(known);
-                match more.as_slice() {
-                    [] => version,
-                    more => format!("{version} ({})", more.join(", ")),
-                }
-            },
-            newer,
-        })
-    }
-}
-
-/// Whether a version is newer than all that are known. HCO 1.N is OpenShift Virtualization 4.(N + 4), or 5.0.
-fn is_newer(version: &str) -> bool {
-    let newest = HcoVersion::NEWEST.to_string();
-    let numbers = |text: &str| -> Option<(u64, u64)> {
-        let mut numbers = text.split('.').map(|it| {
-            let end = it.find(|it: char| !it.is_ascii_digit());
-            it.get(..end.unwrap_or(it.len()))?.parse().ok()
-        });
-        Some((numbers.next()??, numbers.next()??))
-    };
-    let (Some((_, newest)), Some(version)) = (numbers(&newest), numbers(version)) else {
-        return false;
-    };
-    match version {
-        (1, minor) => minor > newest,
-        (4, minor) => minor > newest + 4,
-        (major, minor) => major > 5 || major == 5 && minor > 0,
-    }
-}
-
-/// The version in the status of a HyperConverged.
-fn operator_version(object: &Value) -> Option<&str> {
-    let mut versions = object.pointer("/status/versions")?.as_array()?.iter();
-    let operator = versions.find(|it| it.get("name").and_then(Value::as_str) == Some("operator"));
-    operator?.get("version")?.as_str()
-}
-
 /// Whether the workloads of a HyperConverged have a placement that excludes nodes.
 fn has_placement(object: &Value) -> bool {
     let text = object.to_string();
@@ -430,12 +348,12 @@ impl Compared<'_> {
     }
 
     /// The version of HCO as it is, and as it will be.
-    pub(crate) fn versions(&self) -> (Option<HcoVersionShown>, Option<HcoVersionShown>) {
+    pub(crate) fn versions(&self) -> (Option<ShownVersion>, Option<ShownVersion>) {
         let question = self.prepared.questions().first();
         let old = question.and_then(|question| question.old.as_ref());
         let of = |report: &Report| {
             let object = old.or(self.after());
-            HcoVersionShown::of(
+            ShownVersion::of(
                 report.hco_version.as_ref()?,
                 object,
                 self.version.as_deref(),
@@ -550,10 +468,10 @@ fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Value>> {
     let text = files::text(path)?;
     let labels = Labels::named_in(question.objects());
     let list = NodeList::reduced_from_text(&text, &labels);
-    let list = list.with_context(|| format!("--nodes {}", path.display()))?;
+    let list = list.with_context(|| format!("--nodes {}", foreign::path(path)))?;
     let nodes = list.to_objects();
     if nodes.iter().all(|node| name(node).is_empty()) {
-        bail!("--nodes {}: there are no nodes", path.display());
+        bail!("--nodes {}: there are no nodes", foreign::path(path));
     }
     Ok(nodes)
 }

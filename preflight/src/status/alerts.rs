@@ -1,11 +1,13 @@
 //! The alerts of HCO, SSP, and CDI about golden images: which of them have a cause now. Prometheus is not asked.
 
+use operators::hco::template::ENABLE;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
-use crate::object_name::key;
+use crate::object_name::{key, name};
 use crate::stage::Compared;
+use crate::templates;
 
 /// An alert.
 #[derive(Debug, Serialize)]
@@ -72,7 +74,7 @@ fn multi_arch_disabled(observed: &Compared<'_>, object: &Value) -> Alert {
             ..alert(DISABLED, false, "0s", NOT_LISTED)
         };
     }
-    let fires = several && !is_on && templates(object).next().is_some();
+    let fires = several && !is_on && templates::of_status(object).next().is_some();
     let why = if fires {
         "the workload nodes have several architectures, and the multi-architecture import is off"
     } else if !several {
@@ -86,7 +88,7 @@ fn multi_arch_disabled(observed: &Compared<'_>, object: &Value) -> Alert {
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `CheckDataImportCronTemplates`: its values are never reset, so the alert outlives the import and its template.
 fn no_annotation(observed: &Compared<'_>, object: &Value) -> Alert {
-    let without = templates(object).filter(|it| original(it).is_empty());
+    let without = templates::of_status(object).filter(|it| original(it).is_empty());
     of_templates(
         "HCOGoldenImageWithNoArchitectureAnnotation",
         (observed, object),
@@ -99,7 +101,7 @@ fn no_annotation(observed: &Compared<'_>, object: &Value) -> Alert {
 }
 
 fn no_supported_architecture(observed: &Compared<'_>, object: &Value) -> Alert {
-    let unsupported = templates(object).filter(|it| {
+    let unsupported = templates::of_status(object).filter(|it| {
         let conditions = it.pointer("/status/conditions").and_then(Value::as_array);
         let is_not_deployed = |it: &Value| {
             it.get("type") == Some(&Value::from("Deployed"))
@@ -286,43 +288,26 @@ fn is_on(observed: &Compared<'_>) -> Option<bool> {
     Some(import.raw() == "enabled")
 }
 
-/// The golden images, as HCO lists them.
-fn templates(object: &Value) -> impl Iterator<Item = &Value> {
-    let templates = object.pointer("/status/dataImportCronTemplates");
-    templates.and_then(Value::as_array).into_iter().flatten()
-}
-
 const NOT_LISTED: &str = "HCO has not listed its templates yet";
 
 /// Whether HCO has listed the templates that the object has now. Templates of the spec that are disabled are not listed, and
 /// common ones are not in the spec.
 fn is_listed(observed: &Compared<'_>, object: &Value) -> bool {
-    let lists = [
-        "/spec/workloadSources/dataImportCronTemplates",
-        "/spec/dataImportCronTemplates",
-    ];
-    let in_spec = lists
-        .iter()
-        .filter_map(|list| object.pointer(list)?.as_array())
-        .flatten();
-    let in_spec: Vec<&Value> = in_spec.collect();
-    let has =
-        |all: &[&Value], name: &str| all.iter().any(|it| crate::object_name::name(it) == name);
-    let listed: Vec<&Value> = templates(object).collect();
-    let is_disabled = |it: &Value| {
-        let annotation = "/metadata/annotations/dataimportcrontemplate.kubevirt.io~1enable";
-        let enable = it.pointer(annotation).and_then(Value::as_str);
+    let in_spec: Vec<&Value> = templates::of_spec(object).map(|(_, it)| it).collect();
+    let listed: Vec<&Value> = templates::of_status(object).collect();
+    let has = |all: &[&Value], wanted: &Value| all.iter().any(|it| name(it) == name(wanted));
+    let is_disabled = |it: &&&Value| {
+        let annotations = it.pointer("/metadata/annotations");
+        let enable = annotations.and_then(|it| it.get(ENABLE)?.as_str());
         enable.is_some_and(|it| it.eq_ignore_ascii_case("false"))
     };
-    let is_common = |it: &Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
-    let wanted = in_spec.iter().filter(|it| !is_disabled(it));
-    let mut wanted = wanted.map(|it| crate::object_name::name(it));
-    let own = listed.iter().filter(|it| !is_common(it));
-    let mut own = own.map(|it| crate::object_name::name(it));
+    let is_common = |it: &&&Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
+    let mut wanted = in_spec.iter().filter(|it| !is_disabled(it));
+    let mut own = listed.iter().filter(|it| !is_common(it));
     let forecast = observed.will_be.forecast.as_ref();
     let imports = forecast.is_some_and(|it| !it.crons.is_empty());
-    wanted.all(|name| has(&listed, name))
-        && own.all(|name| has(&in_spec, name))
+    wanted.all(|it| has(&listed, it))
+        && own.all(|it| has(&in_spec, it))
         && !(listed.is_empty() && imports)
 }
 

@@ -1,5 +1,6 @@
 //! The command as a user runs it: what it prints and what it ends with, as it was reviewed.
 
+mod changes;
 mod cluster;
 mod clusters;
 mod deployed;
@@ -16,7 +17,6 @@ mod outputs;
 mod pairs;
 mod picture;
 mod plan;
-mod planned;
 mod record;
 mod schemas;
 mod status;

@@ -120,6 +120,14 @@ fn without_a_forecast_its_reason_is_said() {
     let until = "later changes have no effect either, until this is fixed";
     assert!(plan.contains(rejected) && plan.contains(until), "{plan}");
     assert!(text_of("status -q --from status-unknown.yaml").contains(rejected));
+    let unnamed = [(PLACEMENT, ""), ("name: my-image-cron\n", "labels: {}\n")];
+    let file = edited(&directory, "plan.yaml", &unnamed);
+    let plan = text_of(&format!(
+        "plan -q -f {} --from plan-cluster.yaml",
+        file.display()
+    ));
+    let why = "SSP rejects the object because of a template without a name (spec.dataImportCronTemplates[0].metadata.name)";
+    assert!(plan.contains(why), "{plan}");
     let patched = edited(
         &directory,
         "plan-cluster.yaml",

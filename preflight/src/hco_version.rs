@@ -1,0 +1,71 @@
+//! The version of HCO, for people: as somebody wrote it, and as the module reads it.
+
+use operators::hco::version::HcoVersion;
+use serde_json::Value;
+
+use crate::foreign::{Foreign, one_line};
+
+/// A version of HCO.
+pub(crate) struct ShownVersion {
+    /// As the module has it.
+    pub(crate) number: Foreign,
+    /// `status`, `settings`, `given`, or `default`.
+    pub(crate) origin: Foreign,
+    /// For people.
+    pub(crate) text: String,
+    /// What to know if it is newer than all that are known.
+    pub(crate) newer: Option<String>,
+}
+
+impl ShownVersion {
+    pub(crate) fn of(
+        version: &Foreign,
+        object: Option<&Value>,
+        given: Option<&str>,
+    ) -> Option<Self> {
+        let (number, origin) = version.raw().split_once(' ')?;
+        let origin = origin.trim_matches(['(', ')']);
+        let written = match origin {
+            "given" => given,
+            "status" => object.and_then(operator_version),
+            _ => None,
+        };
+        // The version that somebody wrote, where the module has another number for it.
+        let written = written.map(|it| it.strip_prefix('v').unwrap_or(it));
+        let written = written
+            .filter(|it| *it != number && !it.starts_with(&format!("{number}.")))
+            .map(one_line);
+        let of = match origin {
+            "given" => "--hco-version",
+            "settings" => "settings",
+            "default" => "not known: the newest one is assumed",
+            _ => "",
+        };
+        let known = one_line(number);
+        let newer = written.as_deref().and_then(|written| {
+            HcoVersion::is_newer_than_known(written).then(|| format!("HCO {written} is newer than this version of hco-preflight knows: HCO {known} is assumed"))
+        });
+        let more = [
+            written.as_ref().map(|_| format!("HCO {known}")),
+            (!of.is_empty()).then(|| of.to_owned()),
+        ];
+        let more: Vec<String> = more.into_iter().flatten().collect();
+        let mut text = written.unwrap_or(known);
+        if !more.is_empty() {
+            text = format!("{text} ({})", more.join(", "));
+        }
+        Some(Self {
+            number: Foreign::from(number),
+            origin: Foreign::from(origin),
+            text,
+            newer,
+        })
+    }
+}
+
+/// The version in the status of a HyperConverged.
+fn operator_version(object: &Value) -> Option<&str> {
+    let mut versions = object.pointer("/status/versions")?.as_array()?.iter();
+    let operator = versions.find(|it| it.get("name").and_then(Value::as_str) == Some("operator"));
+    operator?.get("version")?.as_str()
+}
