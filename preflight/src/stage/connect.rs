@@ -16,7 +16,7 @@ use crate::apply;
 use crate::args::{self, Subject};
 use crate::failure::Failure;
 use crate::files::Found;
-use crate::foreign::{chain, one_line};
+use crate::foreign::{self, chain, one_line};
 use crate::notes::Notes;
 use crate::progress::{self, Progress};
 use crate::verdict::Against;
@@ -80,7 +80,9 @@ impl<'s> Objects<'s> {
             for found in found {
                 match old.question(found, namespace, notes) {
                     Ok(question) => questions.push(question),
-                    Err(failure) => failures.push(failure),
+                    Err(NoQuestion::Failure(failure)) => failures.push(failure),
+                    // The other objects would wait as long.
+                    Err(NoQuestion::Silence(error)) => return Err(error),
                 }
             }
             questions
@@ -111,6 +113,12 @@ pub(crate) fn cluster(words: &args::Connection, notes: &mut Notes) -> Result<Clu
 pub(crate) fn is_transient(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<ClusterError>();
     error.is_some_and(ClusterError::is_transient)
+}
+
+/// Whether a cluster does not answer.
+fn is_silence(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<ClusterError>();
+    error.is_some_and(ClusterError::is_silence)
 }
 
 fn asked(context: Option<&str>, server: &str, connection: &Connection) -> String {
@@ -162,6 +170,13 @@ pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
     Some(object)
 }
 
+/// Why there is no question about an object of a file.
+enum NoQuestion {
+    Failure(Failure),
+    /// The cluster does not answer.
+    Silence(anyhow::Error),
+}
+
 /// Where the old objects come from.
 enum Old<'c> {
     Nowhere,
@@ -188,27 +203,32 @@ impl<'c> Old<'c> {
         found: Found,
         namespace: Option<&str>,
         notes: &mut Notes,
-    ) -> Result<Question, Failure> {
+    ) -> Result<Question, NoQuestion> {
         let Found {
             place,
             identity,
             written,
         } = found;
+        let failure = |what| {
+            let failure = Failure::in_file(&place.file, Some(place.line), what);
+            Err(NoQuestion::Failure(failure))
+        };
         if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
             && wanted != own
         {
             let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
-            let what = one_line(&what);
-            return Err(Failure::in_file(&place.file, Some(place.line), what));
+            return failure(one_line(&what));
         }
         let (against, old) = match self.before(&identity, namespace) {
             Ok(before) => before,
-            Err(what) => return Err(Failure::in_file(&place.file, Some(place.line), what)),
+            Err(error) if is_silence(&error) => return Err(NoQuestion::Silence(error)),
+            Err(error) => return failure(chain(&error)),
         };
         let there = match (self, &against) {
-            (Self::File(path, _), Against::Nothing) => {
-                Some(format!("{} has no object with this name", path.display()))
-            }
+            (Self::File(path, _), Against::Nothing) => Some(format!(
+                "{} has no object with this name",
+                foreign::path(path)
+            )),
             (Self::Live(live, _), Against::Nothing) if live.has_kind_of(&identity) => {
                 Some(format!(
                     "{} has no {} {}/{} yet",
@@ -259,7 +279,7 @@ impl<'c> Old<'c> {
         &self,
         identity: &Identity,
         namespace: Option<&str>,
-    ) -> Result<(Against, Option<Value>), String> {
+    ) -> Result<(Against, Option<Value>)> {
         match self {
             Self::Nowhere => Ok((Against::Nothing, None)),
             Self::File(path, old) => {
@@ -270,18 +290,16 @@ impl<'c> Old<'c> {
                 let (new, was) = (&identity.api_version, &old.identity.api_version);
                 if new != was {
                     let version = new.rsplit('/').next().unwrap_or_default();
-                    return Err(format!(
+                    bail!(
                         "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
-                        path.display()
-                    ));
+                        foreign::path(path)
+                    );
                 }
                 let against = Against::File(path.display().to_string());
                 Ok((against, Some(old.written.object.value.clone())))
             }
             Self::Live(live, _) => {
-                let live = live
-                    .object(identity, namespace)
-                    .map_err(|error| chain(&error))?;
+                let live = live.object(identity, namespace)?;
                 let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
                 Ok((against, live))
             }

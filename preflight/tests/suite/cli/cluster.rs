@@ -265,6 +265,14 @@ fn a_request_that_takes_too_long_is_an_error() {
     let (shown, code) = run(&server, "check --cluster --request-timeout 1ms");
     compare("cluster-timed-out", &shown);
     assert_eq!(code, 2);
+    // It is not asked for more than the first object.
+    let words = "check --cluster --request-timeout 1ms -f live.yaml -f other.yaml";
+    let (of_files, code) = run(&server, words);
+    assert!(
+        of_files.contains("to get hyperconvergeds.hco.kubevirt.io within"),
+        "{of_files}"
+    );
+    assert_eq!(code, 2);
 }
 
 #[test]
