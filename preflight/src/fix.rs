@@ -21,7 +21,7 @@ use crate::diff::diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::{InFile, Source};
-use crate::foreign::{chain, one_line};
+use crate::foreign::{self, chain, one_line};
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::prose::count;
@@ -456,8 +456,8 @@ fn replace(source: &Source, text: &str) -> Result<()> {
         ensure!(
             path.starts_with(std::fs::canonicalize(root)?),
             "it is a link to {}, which is not in {}; to change that file, name it with -f",
-            path.display(),
-            root.display()
+            foreign::path(&path),
+            foreign::path(root)
         );
     }
     let metadata = std::fs::metadata(&path)?;
@@ -466,8 +466,12 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     std::fs::OpenOptions::new().write(true).open(&path)?;
     ensure!(!metadata.permissions().readonly(), "it is read-only");
     let directory = path.parent().unwrap_or(Path::new("."));
-    let mut new = NamedTempFile::new_in(directory)
-        .with_context(|| format!("cannot create a temporary file in {}", directory.display()))?;
+    let mut new = NamedTempFile::new_in(directory).with_context(|| {
+        format!(
+            "cannot create a temporary file in {}",
+            foreign::path(directory)
+        )
+    })?;
     new.write_all(&source.encoding.encoded(text))?;
     new.as_file().set_permissions(metadata.permissions())?;
     #[cfg(unix)]

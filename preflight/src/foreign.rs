@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::fmt::{self, Write as _};
+use std::path::Path;
 
 use engine::{escape, is_invisible};
 use host::{ClusterError, HostError, NodeListError};
@@ -80,6 +81,11 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
         if is_foreign { one_line(&text) } else { text }
     });
     causes.collect::<Vec<_>>().join(": ")
+}
+
+/// The path of a file in a sentence. Like everything from outside, it can hold a newline.
+pub(crate) fn path(path: &Path) -> String {
+    one_line(&path.display().to_string())
 }
 
 /// A text as one word of a shell.

@@ -11,7 +11,7 @@ use host::{
 };
 use serde_json::Value;
 
-use crate::foreign::one_line;
+use crate::foreign::{self, one_line};
 use crate::report::Report;
 
 /// A module that is ready.
@@ -42,7 +42,7 @@ impl Module {
                 uncached,
             });
         };
-        let of_file = || format!("--policy {}", path.display());
+        let of_file = || format!("--policy {}", foreign::path(path));
         // Once, because it can be a pipe.
         let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", of_file()))?;
         options.memory = Some(MEMORY);

@@ -12,7 +12,7 @@ use host::{HostCalls, Record};
 use crate::admission;
 use crate::args;
 use crate::exit::Exit;
-use crate::foreign::shell_word;
+use crate::foreign::{self, shell_word};
 use crate::notes::Notes;
 use crate::stage::{self, Purpose};
 use crate::terminal::Terminal;
@@ -28,7 +28,8 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
         bail!("{failure}");
     }
     let to = &args.to;
-    std::fs::create_dir_all(to).with_context(|| format!("{} cannot be created", to.display()))?;
+    std::fs::create_dir_all(to)
+        .with_context(|| format!("{} cannot be created", foreign::path(to)))?;
     let write = |path: &Path, text: &str| write(path, text, args.force);
     let word = |path: &Path| shell_word(&path.display().to_string());
     let module = args.subject.policy.as_deref();
@@ -81,9 +82,9 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
     match options.open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
             "{} already exists; choose another directory with --to, or overwrite the file with --force",
-            path.display()
+            foreign::path(path)
         ),
         file => file.and_then(|mut file| file.write_all(text.as_bytes())),
     }
-    .with_context(|| format!("{} cannot be written", path.display()))
+    .with_context(|| format!("{} cannot be written", foreign::path(path)))
 }

@@ -57,6 +57,6 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
         file.write_all(text.as_bytes())?;
         file.persist(path).map_err(|error| error.error)
     });
-    written.with_context(|| format!("{} cannot be written", path.display()))?;
+    written.with_context(|| format!("{} cannot be written", foreign::path(path)))?;
     Ok(Exit::Accepted)
 }

@@ -148,7 +148,7 @@ impl Remedies<'_, '_> {
                 templates.extend(new.map(str::to_owned));
             }
         }
-        // The disks of an object that HCO refuses are those that it would have had, too.
+        // The disks of an object that HCO rejects are those that it would have had, too.
         let despite_hco = match facts.rejected {
             Some(Rejected::ByHco) => facts.predict_despite_hco().and_then(Result::ok),
             _ => None,

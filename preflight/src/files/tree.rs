@@ -134,6 +134,10 @@ impl Tree {
             let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
             if path.is_dir() {
                 self.subdirectory(&path, is_link, root);
+            } else if is_manifest(&path) && path.exists() && !path.is_file() {
+                // Reading a pipe would wait for somebody who writes to it.
+                self.skipped
+                    .add("that is not a regular file", "that are not regular files");
             } else if is_manifest(&path) {
                 if self.is_ignored(&path, false) {
                     self.skip_ignored();

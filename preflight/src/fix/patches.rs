@@ -114,22 +114,37 @@ fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
 /// somebody changed the object meanwhile. Not of the resource version, because that changes with each status that HCO
 /// writes.
 fn guarded(base: &Value, patch: Patch) -> Patch {
+    const GENERATION: &str = "/metadata/generation";
+
     if patch.0.is_empty() {
         return patch;
     }
-    let mut paths = vec!["/metadata/generation".to_owned()];
+    let is_in_list = |object: &Value, path: &str| {
+        let parent = path.rsplit_once('/').map(|(parent, _)| parent);
+        parent.is_some_and(|parent| object.pointer(parent).is_some_and(Value::is_array))
+    };
+    let mut paths = vec![GENERATION.to_owned()];
     let mut patched = base.clone();
     for operation in &patch.0 {
         let path = operation.path().to_string();
+        // Without a generation, another template can be at an index meanwhile.
+        let ends = path.match_indices('/').map(|(end, _)| end);
+        let parents = ends.filter_map(|end| path.get(..end));
+        for item in parents.filter(|it| is_in_list(&patched, it)) {
+            let name = format!("{item}/metadata/name");
+            if base.pointer(GENERATION).is_none()
+                && base.pointer(&name) == patched.pointer(&name)
+                && !paths.contains(&name)
+            {
+                paths.push(name);
+            }
+        }
         let is_replaced = matches!(
             operation,
             PatchOperation::Replace(_) | PatchOperation::Remove(_) | PatchOperation::Add(_)
         );
         // An operation before can have moved it, and an addition to a list replaces nothing.
-        let is_in_list = path
-            .rsplit_once('/')
-            .is_some_and(|(parent, _)| patched.pointer(parent).is_some_and(Value::is_array));
-        let is_added = matches!(operation, PatchOperation::Add(_)) && is_in_list;
+        let is_added = matches!(operation, PatchOperation::Add(_)) && is_in_list(&patched, &path);
         if is_replaced
             && !is_added
             && base.pointer(&path) == patched.pointer(&path)
@@ -259,6 +274,17 @@ mod tests {
                 {"op": "test", "path": "/spec/list/0", "value": 1},
             ])
         );
+    }
+
+    /// A snapshot of an older version of this command has no generation.
+    #[test]
+    fn without_a_generation_the_item_of_a_list_is_tested() {
+        let base = json!({"spec": {"list": [{"metadata": {"name": "n"}}]}});
+        let path = "/spec/list/0/metadata/annotations";
+        let patch = json!([{"op": "add", "path": path, "value": {}}]);
+        let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap());
+        let test = json!({"op": "test", "path": "/spec/list/0/metadata/name", "value": "n"});
+        assert_eq!(operations(&guarded), json!([test, patch[0]]));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use host::{Beside, Cluster, Counts, HostCalls, Labels, NodeList, NodeListError, 
 use super::snapshot::Snapshot;
 use crate::args::{self, Subject};
 use crate::files;
+use crate::foreign;
 use crate::module::{DEADLINE, Module};
 
 /// The error if no nodes are named.
@@ -161,6 +162,6 @@ fn of_file(path: &Path, detail: &Detail) -> Result<NodeList> {
     match read {
         // It names the file itself.
         Err(error @ NodeListError::Unreadable { .. }) => Err(error.into()),
-        read => read.with_context(|| format!("--nodes {}", path.display())),
+        read => read.with_context(|| format!("--nodes {}", foreign::path(path))),
     }
 }

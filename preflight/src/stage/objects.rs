@@ -9,7 +9,7 @@ use super::nodes;
 use crate::args::{AsIf, Subject};
 use crate::failure::Failure;
 use crate::files::{self, Files, Found, Walk, Wanted};
-use crate::foreign::one_line;
+use crate::foreign::{self, one_line};
 use crate::notes::Notes;
 
 /// Why objects are judged.
@@ -105,7 +105,11 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
         bail!("--old {failure}");
     }
     if read.found.is_empty() {
-        bail!("--old {}: no {} in it", path.display(), judged(purpose));
+        bail!(
+            "--old {}: no {} in it",
+            foreign::path(path),
+            judged(purpose)
+        );
     }
     Ok(read.found)
 }

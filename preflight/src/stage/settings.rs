@@ -8,7 +8,7 @@ use manifest::{Object, objects};
 use serde_json::{Value, json};
 
 use crate::files;
-use crate::foreign::one_line;
+use crate::foreign::{self, one_line};
 use crate::module::Module;
 use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
@@ -63,14 +63,14 @@ pub(crate) fn validated(path: Option<&Path>, module: &Module, notes: &mut Notes)
     match module.mistakes(&settings)? {
         None => {
             if let Some(note) = note {
-                notes.push(&format!("{}: {note}", path.display()));
+                notes.push(&format!("{}: {note}", foreign::path(path)));
             }
             Ok(settings)
         }
         Some(mistakes) if module.is_foreign() => {
-            bail!("{}: {}", path.display(), one_line(&mistakes))
+            bail!("{}: {}", foreign::path(path), one_line(&mistakes))
         }
-        Some(mistakes) => bail!("{}: {mistakes}", path.display()),
+        Some(mistakes) => bail!("{}: {mistakes}", foreign::path(path)),
     }
 }
 
@@ -80,19 +80,19 @@ fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
     let documents = objects(&text).map_err(|error| {
         anyhow!(
             "{}:{}: {}",
-            path.display(),
+            foreign::path(path),
             error.line,
             one_line(&error.what)
         )
     })?;
-    let policy = policy(&documents).map_err(|what| anyhow!("{}: {what}", path.display()))?;
+    let policy = policy(&documents).map_err(|what| anyhow!("{}: {what}", foreign::path(path)))?;
     let settings = match (policy, documents.first()) {
         (Some(policy), _) => policy.value.pointer("/spec/settings").cloned(),
         (None, Some(first)) if documents.len() == 1 => Some(first.value.clone()),
         (None, None) => None,
         (None, Some(_)) => bail!(
             "{}: {} documents, and none is a ClusterAdmissionPolicy; keep only the settings in the file",
-            path.display(),
+            foreign::path(path),
             documents.len()
         ),
     };

@@ -447,3 +447,51 @@ fn what_is_no_object_of_the_cluster_is_skipped(#[case] spec: &str, #[case] note:
     assert!(notes.contains(note), "{notes}");
     assert_eq!(code, 0);
 }
+
+/// A pipe would never end.
+#[cfg(unix)]
+#[test]
+fn what_is_not_a_file_is_skipped_in_a_directory() {
+    let directory = scratch("files-socket");
+    let socket = directory.join("socket.yaml");
+    let _ = fs::remove_file(&socket);
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    fs::copy(
+        files().join("accepted.yaml"),
+        directory.join("accepted.yaml"),
+    )
+    .unwrap();
+    let output = run(&format!("check --arch amd64=1 -f {}", directory.display()));
+    let notes = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(
+        notes.contains("skipped 1 file that is not a regular file"),
+        "{notes}"
+    );
+}
+
+/// A workflow would take the second line for a command.
+#[cfg(unix)]
+#[rstest]
+#[case("settings FILE")]
+#[case("check -f accepted.yaml --nodes FILE")]
+#[case("check -f accepted.yaml --arch amd64=1 --settings FILE")]
+fn the_name_of_a_file_is_printed_on_one_line(#[case] words: &str, #[context] context: Context) {
+    const NAME: &str = "a\n::error::x.yaml";
+    let directory = written(
+        &format!("files-name-{}", context.case.unwrap()),
+        &[(NAME, "[]")],
+    );
+    let file = directory.join(NAME);
+    let words = words.split(' ').map(|word| match word {
+        "FILE" => file.as_os_str(),
+        word => word.as_ref(),
+    });
+    let output = command().args(words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        printed.contains("::error::x.yaml") && !printed.contains("\n::error"),
+        "{printed}"
+    );
+}
