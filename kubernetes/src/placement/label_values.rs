@@ -10,23 +10,39 @@ use std::borrow::Cow;
 #[derive(Debug, Default)]
 pub struct LabelKeys<'k> {
     slots: Map<&'k [u8], usize>,
-    /// Whether a known key has this hash. The length is a power of two, or zero if there are no keys.
-    known_hashes: Vec<bool>,
+    /// The keys, by slot.
+    keys: Vec<&'k [u8]>,
+    /// Which keys have a hash. The length is a power of two, or zero if there are no keys.
+    table: Vec<Known>,
+}
+
+/// The keys that have a hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    None,
+    /// The slot of the only one.
+    One(usize),
+    /// They are in the map, because everybody can choose keys that have the same hash.
+    Several,
 }
 
 impl<'k> LabelKeys<'k> {
     /// The slot of a key. A new key is added.
     pub fn add(&mut self, key: &'k str) -> usize {
         let key = key.as_bytes();
-        let next = self.slots.len();
-        let slot = *self.slots.or_insert_with(key, || next);
-        if self.slots.len() * SPREAD > self.known_hashes.len() {
-            self.known_hashes = vec![false; (self.slots.len() * SPREAD * 2).next_power_of_two()];
-            for known in self.slots.keys() {
-                mark(&mut self.known_hashes, known);
+        if let Some(slot) = self.find(key) {
+            return slot;
+        }
+        let slot = self.keys.len();
+        self.slots.insert(key, slot);
+        self.keys.push(key);
+        if self.keys.len() * SPREAD > self.table.len() {
+            self.table = vec![Known::None; (self.keys.len() * SPREAD * 2).next_power_of_two()];
+            for (slot, key) in self.keys.iter().enumerate() {
+                mark(&mut self.table, key, slot);
             }
         } else {
-            mark(&mut self.known_hashes, key);
+            mark(&mut self.table, key, slot);
         }
         slot
     }
@@ -35,26 +51,29 @@ impl<'k> LabelKeys<'k> {
     #[inline]
     pub fn find(&self, key: &[u8]) -> Option<usize> {
         // Placements do not name most labels of a node. One access to the table excludes them.
-        if self.known_hashes.get(hash(key, self.known_hashes.len())) == Some(&true) {
-            self.slots.get(key).copied()
-        } else {
-            None
+        match self.table.get(hash(key, self.table.len()))? {
+            Known::None => None,
+            Known::One(slot) => (*self.keys.get(*slot)? == key).then_some(*slot),
+            Known::Several => self.slots.get(key).copied(),
         }
     }
 
     /// The number of slots.
     fn len(&self) -> usize {
-        self.slots.len()
+        self.keys.len()
     }
 }
 
 /// The minimum number of table entries for each key.
 const SPREAD: usize = 16;
 
-fn mark(known_hashes: &mut [bool], key: &[u8]) {
-    let index = hash(key, known_hashes.len());
-    if let Some(known) = known_hashes.get_mut(index) {
-        *known = true;
+fn mark(table: &mut [Known], key: &[u8], slot: usize) {
+    let index = hash(key, table.len());
+    if let Some(known) = table.get_mut(index) {
+        *known = match known {
+            Known::None => Known::One(slot),
+            Known::One(_) | Known::Several => Known::Several,
+        };
     }
 }
 
@@ -121,7 +140,13 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    use super::{LabelKeys, LabelValues};
+    use super::{Known, LabelKeys, LabelValues};
+
+    /// How many places of the table have keys.
+    fn marked(keys: &LabelKeys<'_>) -> usize {
+        let marked = keys.table.iter().filter(|known| **known != Known::None);
+        marked.count()
+    }
 
     #[test]
     fn a_key_keeps_its_slot_however_many_are_added() {
@@ -150,9 +175,9 @@ mod tests {
             let mut keys = LabelKeys::default();
             for (number, name) in names.iter().enumerate() {
                 keys.add(name);
-                assert!(keys.known_hashes.len() >= 16 * (number + 1));
+                assert!(keys.table.len() >= 16 * (number + 1));
             }
-            let places = keys.known_hashes.iter().filter(|known| **known).count();
+            let places = marked(&keys);
             assert!(places > 950, "{places}");
         }
         // Of a larger table, all of it is used.
@@ -161,14 +186,14 @@ mod tests {
         for name in &names {
             keys.add(name);
         }
-        assert!(keys.known_hashes.len() > 1 << 18);
-        let places = keys.known_hashes.iter().filter(|known| **known).count();
+        assert!(keys.table.len() > 1 << 18);
+        let places = marked(&keys);
         assert!(places > 19_000, "{places}");
         // The table grows only when it has no room.
         let mut keys = LabelKeys::default();
         let sizes = ["a", "b", "c"].map(|name| {
             keys.add(name);
-            keys.known_hashes.len()
+            keys.table.len()
         });
         assert_eq!(sizes, [32, 32, 128]);
     }
@@ -183,6 +208,21 @@ mod tests {
         for (slot, name) in names.iter().enumerate() {
             assert_eq!(keys.find(name.as_bytes()), Some(slot), "{name}");
         }
+    }
+
+    /// The hash reads the length and the end.
+    #[test]
+    fn keys_with_the_same_hash_are_found() {
+        let mut keys = LabelKeys::default();
+        let names = ["a.example.com/x", "b.example.com/x", "c.example.com/x"];
+        for (slot, name) in names.iter().enumerate() {
+            assert_eq!(keys.add(name), slot);
+        }
+        assert_eq!(marked(&keys), 1);
+        for (slot, name) in names.iter().enumerate() {
+            assert_eq!(keys.find(name.as_bytes()), Some(slot), "{name}");
+        }
+        assert_eq!(keys.find(b"d.example.com/x"), None);
     }
 
     #[test]
