@@ -20,6 +20,9 @@ pub(crate) fn special_in(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
+// Once, at the end of a document: elsewhere it would only be in the way.
+#[cold]
+#[inline(never)]
 fn special_in_tail(tail: &[u8]) -> u64 {
     let mut block = [b' '; BLOCK];
     if let Some(start) = block.get_mut(..tail.len()) {
