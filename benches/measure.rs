@@ -42,7 +42,7 @@ impl Measurements {
             .sample_size(10)
             .nresamples(10_000)
             .warm_up_time(Duration::from_millis(200))
-            .measurement_time(Duration::from_millis(1_500))
+            .measurement_time(Duration::from_secs(5))
             .configure_from_args();
         Self {
             criterion,
