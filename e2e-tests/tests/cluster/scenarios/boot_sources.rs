@@ -12,7 +12,7 @@ pub(super) const GOLDEN: &str = "kubevirt-os-images";
 /// The annotation of what SSP creates.
 const SSP: &str = "operator-sdk/primary-resource-type";
 
-/// `VolumeSnapshots` are not served: a kind without objects.
+/// What is not served is a kind without objects.
 const SERVED: [&str; 6] = [
     "cdi-dataimportcrons",
     "cdi-datasources",
@@ -40,25 +40,35 @@ impl<'w> BootSources<'w> {
         cluster
     }
 
-    /// A VM template of OpenShift, whose CRD is not one of the operators'. The DataSource is a parameter.
-    pub(super) fn creates_a_vm_template(&self, name: &str, source: &str) {
-        const GROUP: &str = "template.openshift.io";
-        let names = json!({"kind": "Template", "plural": "templates", "singular": "template"});
+    /// Serves a kind whose CRD is not one of the operators', and returns its group and version.
+    fn serves_any(&self, group: &str, kind: &str) -> String {
+        let singular = kind.to_lowercase();
+        let plural = format!("{singular}s");
         let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         let version = json!({
             "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any},
         });
-        let crd = json!({
+        self.world.serves(&json!({
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("templates.{GROUP}")},
-            "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
-        });
-        self.world.serves(&crd);
+            "metadata": {"name": format!("{plural}.{group}")},
+            "spec": {
+                "group": group,
+                "names": {"kind": kind, "plural": plural, "singular": singular},
+                "scope": "Namespaced",
+                "versions": [version],
+            },
+        }));
+        format!("{group}/v1")
+    }
+
+    /// A VM template of OpenShift. The DataSource is a parameter.
+    pub(super) fn creates_a_vm_template(&self, name: &str, source: &str) {
+        let version = self.serves_any("template.openshift.io", "Template");
         let source_ref =
             json!({"kind": "DataSource", "name": "${DATA_SOURCE}", "namespace": GOLDEN});
         let template = json!({
-            "apiVersion": format!("{GROUP}/v1"),
+            "apiVersion": version,
             "kind": "Template",
             "metadata": {"name": name, "namespace": NAMESPACE},
             "objects": [{
@@ -67,8 +77,20 @@ impl<'w> BootSources<'w> {
             }],
             "parameters": [{"name": "DATA_SOURCE", "value": source}],
         });
-        let path = format!("/apis/{GROUP}/v1/namespaces/{NAMESPACE}/templates");
+        let path = format!("/apis/{version}/namespaces/{NAMESPACE}/templates");
         self.world.api().must("POST", &path, Some(&template));
+    }
+
+    /// The disk of a DataImportCron that was deleted with `retentionPolicy: All`, as a snapshot.
+    pub(super) fn leaves_a_snapshot(&self, name: &str) {
+        let version = self.serves_any("snapshot.storage.k8s.io", "VolumeSnapshot");
+        let snapshot = json!({
+            "apiVersion": version,
+            "kind": "VolumeSnapshot",
+            "metadata": {"name": name, "labels": {"cdi.kubevirt.io/dataImportCron": "old-cron"}},
+        });
+        let path = format!("/apis/{version}/namespaces/{GOLDEN}/volumesnapshots");
+        self.world.api().must("POST", &path, Some(&snapshot));
     }
 
     /// The spec of a HyperConverged with these templates alone.

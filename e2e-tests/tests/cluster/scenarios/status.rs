@@ -12,6 +12,7 @@ pub(crate) fn run(world: &World<'_>) {
     world.creates(&cluster.hyperconverged(&[template()], true, &json!({})));
     permissions(world);
     becomes_ready(&cluster);
+    has_a_leftover(&cluster);
     loses_a_node(&cluster);
 }
 
@@ -87,6 +88,20 @@ fn becomes_ready(cluster: &BootSources<'_>) {
     let admin = &cluster.world.admin;
     let waited = admin.preflight(&["status", "--cluster", "--wait", "5m"]);
     assert_eq!(waited.code, Some(0), "{waited:?}");
+}
+
+/// The command that is printed deletes it.
+fn has_a_leftover(cluster: &BootSources<'_>) {
+    cluster.leaves_a_snapshot("old");
+    let status = cluster.sees(&["status"]);
+    let command =
+        format!("kubectl delete volumesnapshot.snapshot.storage.k8s.io -n {GOLDEN} old");
+    let printed = status.stdout.lines().find(|line| line.trim() == command);
+    let words: Vec<&str> = printed.expect(&status.stdout).split_whitespace().collect();
+    let deleted = cluster.world.admin.run(&words[1..]);
+    assert_eq!(deleted.code, Some(0), "{deleted:?}");
+    let after = cluster.sees(&["status"]).stdout;
+    assert!(!after.contains("volumesnapshot"), "{after}");
 }
 
 /// A virtual machine of arm64 is to be made, and the last node of arm64 leaves.
