@@ -306,6 +306,8 @@ fn asked(server: &ApiServer) -> BTreeSet<(String, String, String)> {
 
 /// Kubewarden is installed, and the labels of a namespace select a policy.
 #[rstest]
+#[case("check", "check --cluster -f machines.yaml -f plan.yaml")]
+#[case("snapshot", "snapshot --cluster")]
 #[case("plan", "plan -f plan.yaml --cluster")]
 #[case("plan", "plan --cluster")]
 #[case("status", "status --cluster")]
@@ -344,6 +346,7 @@ fn a_role_grants_what_is_read_and_no_more(#[case] command: &str, #[case] words: 
 
 #[test]
 fn a_role_is_as_reviewed() {
+    check("rbac-for-check", "rbac --for check", 0);
     check("rbac-for-plan", "rbac --for plan", 0);
     check("rbac-for-status", "rbac --for status", 0);
 }
