@@ -986,8 +986,6 @@ pub(crate) enum RbacFor {
     Plan,
     /// `hco-preflight status`
     Status,
-    /// `hco-preflight snapshot`
-    Snapshot,
 }
 
 /// `completions`.

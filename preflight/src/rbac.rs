@@ -126,7 +126,6 @@ fn role(command: RbacFor) -> String {
         RbacFor::Check => (Reader::Check, "hco-preflight-check"),
         RbacFor::Plan => (Reader::Plan, "hco-preflight-plan"),
         RbacFor::Status => (Reader::Status, "hco-preflight-status"),
-        RbacFor::Snapshot => (Reader::Snapshot, "hco-preflight-snapshot"),
     };
     // By group and verbs.
     let mut rules: BTreeMap<(&str, Vec<&str>), BTreeSet<&str>> = BTreeMap::new();
@@ -140,7 +139,6 @@ fn role(command: RbacFor) -> String {
             (RbacFor::Check | RbacFor::Plan, "hyperconvergeds") => {
                 add(group, resource, &["get", "list"]);
             }
-            (RbacFor::Snapshot, "namespaces") => add(group, resource, &["list"]),
             _ => add(group, resource, verbs),
         }
     }
