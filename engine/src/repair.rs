@@ -12,7 +12,7 @@ use operators::ssp::architecture::knows_all;
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
 use crate::finding::Outcome;
-use crate::remedies::set_import;
+use crate::remedies::{JUDGED_AGAIN, set_import};
 use crate::remedy::Repair;
 use crate::report::Report;
 use crate::rule::{RepairKind, Rule};
@@ -211,6 +211,9 @@ pub(crate) fn repair(
                 Some(report) => Ok(Some(report.with_object(object))),
             };
         }
+        if object.len() > JUDGED_AGAIN {
+            return Err("No repair was applied: the object has more than 128 KiB.".to_owned());
+        }
         let repaired = Json::parse(object.as_bytes()).ok();
         let repaired = repaired.and_then(|object| plan.apply(object));
         object = repaired
@@ -283,6 +286,21 @@ mod tests {
             still_denied(&report),
             "No repair was applied, because the object would still be denied: a, c."
         );
+    }
+
+    #[test]
+    fn a_large_object_is_not_repaired() {
+        let with_name = |length| {
+            let object = format!(r#"{{"metadata":{{"name":"{}"}}}}"#, "x".repeat(length));
+            let object = Json::parse(object.as_bytes()).unwrap();
+            repair(object, ApiVersion::V1beta1, plan(), |_, _, _| {
+                (Report::accepted(), Plan::default())
+            })
+            .map(|report| report.is_some())
+        };
+        assert_eq!(with_name(JUDGED_AGAIN - 24), Ok(true));
+        let refusal = "No repair was applied: the object has more than 128 KiB.";
+        assert_eq!(with_name(JUDGED_AGAIN - 23), Err(refusal.to_owned()));
     }
 
     #[test]
