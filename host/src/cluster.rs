@@ -232,8 +232,15 @@ impl Cluster {
         }
         let path = format!("/apis/{api_version}/namespaces/{namespace}/{resource}");
         let asked = Asked::of("get", resource, api_version);
-        let text = self.get(&path, name, &asked)?;
-        text.map(|text| asked.read(&text)).transpose()
+        let Some(text) = self.get(&path, name, &asked)? else {
+            return Ok(None);
+        };
+        let object: Value = asked.read(&text)?;
+        let its_name = object.pointer("/metadata/name").and_then(Value::as_str);
+        if its_name != Some(name) {
+            return Err(asked.foreign("it is no object of this name"));
+        }
+        Ok(Some(object))
     }
 
     /// One `HyperConverged`, in the version that is named; none if it is not there.
@@ -326,7 +333,8 @@ impl Cluster {
             }
         };
         let status = self.review(kind, &spec)?;
-        Ok(status.get("allowed") == Some(&Value::Bool(true)))
+        let allowed = status.get("allowed").and_then(Value::as_bool);
+        allowed.ok_or_else(|| Asked::new("create", kind).foreign("it is no review"))
     }
 
     /// The status of a review of access.

@@ -94,7 +94,7 @@ pub(crate) struct Files {
 /// Reads a file, or the standard input.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
-        return limited(std::io::stdin()).context("standard input cannot be read");
+        return limited(io::stdin()).context("standard input cannot be read");
     }
     let text = File::open(path).and_then(limited);
     text.with_context(|| format!("{} cannot be read", name(path)))
@@ -207,7 +207,8 @@ pub(crate) fn each_object(
 
 /// Whether a file is JSON, all of it. Nothing counts of a file that is broken off.
 fn is_json(file: &Path) -> bool {
-    if file == Path::new(STDIN) {
+    // What is read from a pipe is gone.
+    if file == Path::new(STDIN) || !file.is_file() {
         return false;
     }
     let Ok(text) = File::open(file) else {
@@ -242,7 +243,7 @@ impl Files {
         {
             let directory = shell_word(&one_line(&directory.name));
             let note = format!(
-                "skipped the kustomization {directory} and its patches; to check what it builds, run `kubectl kustomize {directory} | hco-preflight check -f -`"
+                "skipped the kustomization {directory} and its patches; to check what it builds, run `kubectl kustomize {directory} | hco-preflight check -f -` with the same nodes"
             );
             if !self.notes.contains(&note) {
                 self.notes.push(note);
@@ -271,7 +272,7 @@ impl Files {
             }
             Err(error) => {
                 let hint = if text.windows(2).any(|two| two == b"{{") {
-                    "; if it is a Helm template, run `helm template . | hco-preflight check -f -`"
+                    "; if it is a Helm template, run `helm template . | hco-preflight check -f -` with the same nodes"
                 } else {
                     ""
                 };

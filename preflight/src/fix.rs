@@ -506,7 +506,7 @@ fn print_patches(
     for object in fixed {
         let (question, patch) = match object {
             Ok(fixed) => {
-                let patch = patches::patch(fixed, destination);
+                let patch = patches::patch(fixed, destination, format == FixFormat::Commands);
                 let failure = |error| fixed.question.failure(chain(&error));
                 (fixed.question, patch.map_err(failure))
             }

@@ -49,6 +49,12 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
         return Ok(Exit::Accepted);
     }
     let path = &args.output;
+    // A device or a link is not replaced by a file.
+    if std::fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) {
+        let written = std::fs::write(path, text);
+        written.with_context(|| format!("{} cannot be written", foreign::path(path)))?;
+        return Ok(Exit::Accepted);
+    }
     let written = tempfile::NamedTempFile::new_in(match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),

@@ -95,6 +95,15 @@ impl Asked {
             source,
         })
     }
+
+    /// An answer that is JSON, and not what was asked for: of a proxy, for example.
+    pub(super) fn foreign(&self, why: &'static str) -> ClusterError {
+        ClusterError::Foreign {
+            verb: self.verb.clone(),
+            resource: self.resource.clone(),
+            why,
+        }
+    }
 }
 
 impl std::fmt::Display for Reached {
@@ -168,10 +177,11 @@ impl Cluster {
             };
             reached.bytes += page.len();
             let page: Fields<'_> = asked.read(&page)?;
-            let items: Option<Vec<&RawValue>> = match page.get("items") {
-                Some(items) => asked.read(items)?,
-                None => None,
+            // Null if there are none.
+            let Some(items) = page.get("items") else {
+                return Err(asked.foreign("it has no items"));
             };
+            let items: Option<Vec<&RawValue>> = asked.read(items)?;
             for item in items.unwrap_or_default() {
                 all.push(of(item.get())?);
             }

@@ -125,8 +125,12 @@ impl Connection {
             let name = name.filter(|name| !name.is_empty());
             let name = name.ok_or(ClusterError::NoCurrentContext)?;
             has_proxy = names_proxy(&kubeconfig, &name);
+            let mut contexts = kubeconfig.contexts.iter();
+            let context_of = contexts.find(|it| it.name == name);
+            let user_of = context_of.and_then(|it| it.context.as_ref()?.user.as_ref());
+            let user = self.user.as_ref().or(user_of);
             // kube asks without credentials then.
-            if let Some(user) = &self.user
+            if let Some(user) = user.filter(|user| !user.is_empty())
                 && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
             {
                 return Err(ClusterError::NoUser(user.clone()));
@@ -152,6 +156,13 @@ impl Connection {
             let url = server.parse();
             config.cluster_url = url
                 .map_err(|error| ClusterError::Kubeconfig(format!("--server {server}: {error}")))?;
+        }
+        // kube cannot join such an address with a path.
+        if config.cluster_url.scheme().is_none() {
+            return Err(ClusterError::Kubeconfig(format!(
+                "the address of the API server, {}, must begin with https:// or http://",
+                config.cluster_url
+            )));
         }
         if let Some(token) = &self.token {
             let auth = &mut config.auth_info;

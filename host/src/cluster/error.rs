@@ -151,7 +151,9 @@ pub enum ClusterError {
         message: String,
     },
     /// The answer is invalid.
-    #[error("the response of the API server to {verb} {resource} cannot be read")]
+    #[error(
+        "the response of the API server to {verb} {resource} cannot be read; if it is a web page, look for a proxy or a login page in between"
+    )]
     Answer {
         /// The verb of the request.
         verb: String,
@@ -160,6 +162,18 @@ pub enum ClusterError {
         /// Why.
         #[source]
         source: serde_json::Error,
+    },
+    /// The answer is not what was asked for.
+    #[error(
+        "the response to {verb} {resource} does not come from an API server: {why}; look for a proxy or a login page in between"
+    )]
+    Foreign {
+        /// The verb of the request.
+        verb: String,
+        /// The resource.
+        resource: String,
+        /// Why.
+        why: &'static str,
     },
     /// The nodes are invalid.
     #[error("the cluster's nodes cannot be read")]

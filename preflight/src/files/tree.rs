@@ -82,7 +82,7 @@ impl Tree {
             if tree.is_excluded(path) {
                 continue;
             }
-            if path.is_dir() {
+            if path != Path::new(STDIN) && path.is_dir() {
                 tree.directory(path, path);
             } else {
                 tree.file(path, None);

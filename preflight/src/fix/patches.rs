@@ -42,8 +42,13 @@ struct Record<'l> {
     error: Option<&'l str>,
 }
 
-/// The patch of a fixed object: of the live object where there is a cluster, else of the object in the file.
-pub(super) fn patch(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Result<Patch> {
+/// The patch of a fixed object: of the live object where there is a cluster, else of the object in the file. A command is run
+/// on a live object in any case.
+pub(super) fn patch(
+    fixed: &Fixed<'_>,
+    destination: &Destination<'_>,
+    is_command: bool,
+) -> Result<Patch> {
     let question = fixed.question;
     let base = question.live.as_ref();
     if question.place.is_some() && destination.is_cluster && base.is_none() {
@@ -60,7 +65,11 @@ pub(super) fn patch(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Result<
         wanted = hyperconverged(&wanted);
     }
     let patch = shortest(base, &wanted, &fixed.patch)?;
-    Ok(if is_live { guarded(base, patch) } else { patch })
+    Ok(if is_live || is_command {
+        guarded(base, patch)
+    } else {
+        patch
+    })
 }
 
 /// The object with the metadata that only the API server sets: a file that was exported from a cluster has old ones.
