@@ -94,8 +94,7 @@ fn becomes_ready(cluster: &BootSources<'_>) {
 fn has_a_leftover(cluster: &BootSources<'_>) {
     cluster.leaves_a_snapshot("old");
     let status = cluster.sees(&["status"]);
-    let command =
-        format!("kubectl delete volumesnapshot.snapshot.storage.k8s.io -n {GOLDEN} old");
+    let command = format!("kubectl delete volumesnapshot.snapshot.storage.k8s.io -n {GOLDEN} old");
     let printed = status.stdout.lines().find(|line| line.trim() == command);
     let words: Vec<&str> = printed.expect(&status.stdout).split_whitespace().collect();
     let deleted = cluster.world.admin.run(&words[1..]);
