@@ -20,11 +20,12 @@ use crate::exit::Exit;
 use crate::foreign::{self, Foreign};
 use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
-use crate::object_name::key;
+use crate::object_name::{self, key};
 use crate::progress::Progress;
 use crate::report::{Cron, Report};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
+use crate::templates;
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 /// A status. Its JSON is a contract: docs/status.md.
@@ -245,9 +246,13 @@ fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
     let name = format!("{}/{}", stop.namespace.raw(), stop.name.raw());
     let mut crons = observed.snapshot.of("DataImportCron");
     let cron = crons.find(|cron| is_of_user && key(cron) == name)?;
-    let value = cron.pointer(&format!("/{}", field.replace('.', "/")))?;
+    let field = format!("/{}", field.replace('.', "/"));
+    let mut templates = templates::of_spec(observed.after()?);
+    let (_, template) = templates.find(|(_, it)| object_name::name(it) == stop.template.raw())?;
+    let value = cron.pointer(&field)?;
     let is_plain = value.is_string() || value.is_number();
-    is_plain.then(|| format!("restore {value}, which the DataImportCron still has"))
+    let is_other = template.pointer(&field) != Some(value);
+    (is_plain && is_other).then(|| format!("restore {value}, which the DataImportCron still has"))
 }
 
 /// Why it is unknown whether everything is there.

@@ -381,8 +381,8 @@ fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static
     by_node
 }
 
-/// Those that run on nodes that virt-handler leaves, and those that can start on no other node.
-fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<()> {
+/// The virtual machines that run on a node, by its name.
+fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.snapshot.of("VirtualMachineInstance") {
         let text = |pointer| instance.pointer(pointer).and_then(Value::as_str);
@@ -392,6 +392,12 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
             instances.push(key(&instance));
         }
     }
+    by_node
+}
+
+/// Those that run on nodes that virt-handler leaves, and those that can start on no other node.
+fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<()> {
+    let mut by_node = running(compared);
     let pinned = pinned(compared);
     for node in pinned.keys() {
         by_node.entry(node.clone()).or_default();

@@ -726,6 +726,18 @@ fn the_status_warns_before_sources_are_destroyed(
     }
 }
 
+/// A DataImportCron that an older CDI accepted.
+#[test]
+fn a_value_that_is_rejected_is_not_to_be_restored() {
+    let edit = ("0 */12 * * *", "0 */12 * *");
+    let file = of_ready(&scratch("status-old-value"), &[edit], &[]);
+    let text = text_of(&format!("status -q --from {}", file.display()));
+    assert!(
+        text.contains("      fix: use five fields") && !text.contains("restore"),
+        "{text}"
+    );
+}
+
 /// What CDI imports is of no use while its DataSource is not ready, or is not updated.
 #[rstest]
 #[case::not_ready(
