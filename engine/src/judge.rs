@@ -230,6 +230,9 @@ impl Judgement<'_> {
             let path = hco.fields.node_affinity.path().key(REQUIRED);
             return render::placement_too_long(&self.name, &path, self.settings);
         }
+        if plan.obstacle.is_some() {
+            return report;
+        }
         let repaired = repair::repair(object, self.api_version, plan, |object, hco, made| {
             judge_object(object, hco, None, made)
         });
@@ -283,17 +286,18 @@ impl Judgement<'_> {
             objects: self.comparison.map(|it| &it.objects),
         };
         stages::run(&facts, object, policy, |facts, judged| {
+            let plan = Plan::new(facts, object, settings, judged);
             let mut report = render::report(
                 &self.name,
                 facts,
                 settings,
                 judged,
                 made,
-                obstacle,
+                obstacle.or(plan.obstacle.as_deref()),
                 self.detail,
             );
             report.templates = report.templates.filter(|_| policy.checks.has_golden_images);
-            (report, Plan::new(facts, settings, judged))
+            (report, plan)
         })
     }
 

@@ -12,6 +12,7 @@ use operators::ssp::architecture::knows_all;
 use std::cell::{Cell, OnceCell};
 
 use self::consequences::Consequences;
+pub(crate) use self::consequences::JUDGED_AGAIN;
 pub(crate) use self::import::set_import;
 
 use crate::checks::Checks;

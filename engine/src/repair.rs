@@ -12,7 +12,7 @@ use operators::ssp::architecture::knows_all;
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
 use crate::finding::Outcome;
-use crate::remedies::set_import;
+use crate::remedies::{JUDGED_AGAIN, set_import};
 use crate::remedy::Repair;
 use crate::report::Report;
 use crate::rule::{RepairKind, Rule};
@@ -58,12 +58,21 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// The repairs of the findings that are not carried over from the old object.
-    pub(crate) fn new(facts: &Facts<'_>, settings: &Settings, checked: &[CheckedRule<'_>]) -> Self {
+    pub(crate) fn new(
+        facts: &Facts<'_>,
+        object: Json<'_>,
+        settings: &Settings,
+        checked: &[CheckedRule<'_>],
+    ) -> Self {
         let mut plan = Self::default();
         for rule in checked {
             if let Some(wanted) = settings.repair(rule.rule) {
                 plan.add(rule, facts, wanted, &untouchable(settings, checked, wanted));
             }
+        }
+        if !plan.steps.is_empty() && object.text().len() > JUDGED_AGAIN {
+            let large = || "No repair was applied: the object has more than 128 KiB.".to_owned();
+            plan.obstacle.get_or_insert_with(large);
         }
         plan
     }

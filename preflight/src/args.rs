@@ -980,6 +980,8 @@ pub(crate) struct Rbac {
 /// A command that reads a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RbacFor {
+    /// `hco-preflight check` and `fix`
+    Check,
     /// `hco-preflight plan`
     Plan,
     /// `hco-preflight status`

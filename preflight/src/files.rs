@@ -6,7 +6,7 @@ mod tree;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,16 +91,25 @@ pub(crate) struct Files {
     pub(crate) failures: Vec<Failure>,
 }
 
-/// Reads a file, or the standard files.
+/// Reads a file, or the standard input.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
-        let mut text = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut text)
-            .context("standard input cannot be read")?;
-        return Ok(text);
+        return limited(std::io::stdin()).context("standard input cannot be read");
     }
-    std::fs::read(path).with_context(|| format!("{} cannot be read", name(path)))
+    let text = File::open(path).and_then(limited);
+    text.with_context(|| format!("{} cannot be read", name(path)))
+}
+
+/// All of what is read, which must end: a device need not.
+fn limited(reader: impl Read) -> io::Result<Vec<u8>> {
+    const LIMIT: u64 = 256 << 20;
+    let mut text = Vec::new();
+    let length = reader.take(LIMIT + 1).read_to_end(&mut text)?;
+    if length as u64 > LIMIT {
+        let what = "it has more than 256 MiB";
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(text)
 }
 
 /// Reads files and directories. What cannot be read is a failure beside what can.

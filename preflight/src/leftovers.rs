@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::foreign::{Foreign, one_line, shell_word};
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
+use crate::plan::boot_sources::disks;
 use crate::plan::machines::{has_disks, source, sources, unfinished};
 use crate::report::{Cron, DataSource, Forecast};
 use crate::stage::Compared;
@@ -56,7 +57,12 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     let sources = &changes.data_sources;
     let retargeted = sources.retargeted.iter().map(|it| it.name.raw());
     let deleted: BTreeSet<&str> = sources.deleted.iter().map(Foreign::raw).collect();
-    let changed: BTreeSet<&str> = retargeted.chain(deleted.iter().copied()).collect();
+    // SSP removes the disk from its own DataSources when a template is removed.
+    let emptied = changes.lost_image.iter().map(Foreign::raw);
+    let changed: BTreeSet<&str> = retargeted
+        .chain(deleted.iter().copied())
+        .chain(emptied)
+        .collect();
     let gone: BTreeSet<&str> = crons.deleted.iter().map(Foreign::raw).collect();
     let sources = after.data_sources.iter().map(DataSource::key);
     let wanted: BTreeSet<String> = sources.collect();
@@ -147,16 +153,6 @@ pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]
             };
         }
     }
-}
-
-/// The disks that a DataSource names.
-fn disks(source: &Value) -> impl Iterator<Item = String> {
-    ["pvc", "snapshot"].into_iter().filter_map(|kind| {
-        let disk = source.pointer(&format!("/spec/source/{kind}"))?;
-        let text = |field| disk.get(field).and_then(Value::as_str);
-        let namespace = text("namespace").unwrap_or(namespace(source));
-        Some(format!("{namespace}/{}", text("name")?))
-    })
 }
 
 /// What is still made from each DataSource.

@@ -1,7 +1,7 @@
 //! `plan`: what a change does to boot sources and virtual machines, before it is made. The module decides; here its reports
 //! are compared with what is in the cluster.
 
-mod boot_sources;
+pub(crate) mod boot_sources;
 mod fields;
 pub(crate) mod machines;
 mod references;
@@ -68,6 +68,9 @@ pub(crate) struct Plan {
     /// The architectures of the control plane.
     control_plane: Change<Vec<Foreign>>,
     nodes: Change<BTreeMap<Foreign, usize>>,
+    /// The architectures of SSP's VM templates; none if there is no forecast.
+    #[serde(skip)]
+    vm_templates: Change<Vec<Foreign>>,
     /// The names of the nodes that leave.
     leaving_nodes: Vec<Foreign>,
     /// Whether others could leave in their place.
@@ -108,6 +111,8 @@ struct Changed {
     empty_meanwhile: Vec<Foreign>,
     /// DataSources without a disk from then on.
     lost_image: Vec<Foreign>,
+    /// DataSources of templates that CDI does not update any more.
+    not_updated: Vec<Foreign>,
 }
 
 impl Changed {
@@ -117,6 +122,7 @@ impl Changed {
             data_sources: sources.data_sources(),
             empty_meanwhile: sources.changes.empty_meanwhile.clone(),
             lost_image: sources.changes.lost_image.clone(),
+            not_updated: sources.not_updated(),
         }
     }
 }
@@ -227,6 +233,10 @@ impl Plan {
                 before: nodes(is).unwrap_or_default(),
                 after: nodes(Some(report)).unwrap_or_default(),
             },
+            vm_templates: Change {
+                before: is.map(vm_templates).unwrap_or_default(),
+                after: vm_templates(report),
+            },
             leaving_nodes: compared
                 .leaving
                 .iter()
@@ -240,7 +250,7 @@ impl Plan {
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared)?,
             references: references::affected(compared),
-            storage: Storage::of(compared),
+            storage: Storage::of(compared, &sources),
             unread: compared.snapshot.unread.clone(),
             no_forecast: compared.no_forecast(),
             sources,
@@ -277,6 +287,7 @@ impl Plan {
             field: None,
             control_plane: same(control_plane.unwrap_or_default()),
             nodes: same(nodes.unwrap_or_default()),
+            vm_templates: same(Vec::new()),
             leaving_nodes: Vec::new(),
             assumes_leaving_nodes: false,
             reads_labels: is.is_some_and(Report::reads_data_source_labels),
@@ -300,6 +311,7 @@ impl Plan {
         self.denied.is_some()
             || !self.changes.empty_meanwhile.is_empty()
             || !self.changes.lost_image.is_empty()
+            || !self.changes.not_updated.is_empty()
             || self
                 .virtual_machines
                 .iter()
@@ -328,6 +340,32 @@ impl Plan {
             && sources.deleted.is_empty()
             && sources.retargeted.is_empty())
     }
+}
+
+/// The architectures of SSP's VM templates: without the import only the first one. If SSP stops, it does not update them.
+///
+/// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`;
+/// internal/operands/common-templates/reconcile.go.
+fn vm_templates(report: &Report) -> Vec<Foreign> {
+    let forecast = report.forecast.as_ref();
+    if forecast.is_none_or(|it| it.stopped.is_some()) {
+        return Vec::new();
+    }
+    let lists = [
+        &report.control_plane_architectures,
+        &report.workload_architectures,
+    ];
+    let mut architectures: Vec<Foreign> = Vec::new();
+    for architecture in lists.into_iter().flatten().flatten() {
+        if !architectures.contains(architecture) {
+            architectures.push(architecture.clone());
+        }
+    }
+    if report.multi_arch_import.as_ref().map(Foreign::raw) != Some("enabled") {
+        architectures.truncate(1);
+    }
+    architectures.sort();
+    architectures
 }
 
 /// Whether a node that stays is of the same architecture and has the same roles as one that leaves.

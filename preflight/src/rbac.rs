@@ -123,6 +123,7 @@ const KUBEWARDEN: &str = "policies.kubewarden.io";
 /// The role that a command needs.
 fn role(command: RbacFor) -> String {
     let (reader, name) = match command {
+        RbacFor::Check => (Reader::Check, "hco-preflight-check"),
         RbacFor::Plan => (Reader::Plan, "hco-preflight-plan"),
         RbacFor::Status => (Reader::Status, "hco-preflight-status"),
     };
@@ -133,16 +134,22 @@ fn role(command: RbacFor) -> String {
         resources.insert(resource);
     };
     for (group, resource, verbs) in READ {
-        // The object that a file changes is read by its name.
-        if resource == "hyperconvergeds" && command == RbacFor::Plan {
-            add(group, resource, &["get", "list"]);
-        } else {
-            add(group, resource, verbs);
+        match (command, resource) {
+            // The object that a file changes is read by its name.
+            (RbacFor::Check | RbacFor::Plan, "hyperconvergeds") => {
+                add(group, resource, &["get", "list"]);
+            }
+            _ => add(group, resource, verbs),
         }
     }
+    let is_added = |resource| READ.iter().any(|(_, added, _)| *added == resource);
     for kind in Kind::read_by(reader) {
         let (group, resource) = kind.resource();
-        add(group, resource, &["list"]);
+        match (command, resource) {
+            (RbacFor::Check, "virtualmachines") => add(group, resource, &["get"]),
+            _ if is_added(resource) => {}
+            _ => add(group, resource, &["list"]),
+        }
     }
     let mut role = format!(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\nrules:\n"

@@ -13,6 +13,10 @@ use super::Remedies;
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
 
+/// A larger object is judged once: no fix of it is worked out further, and it is not repaired. Every object that was written
+/// for a cluster is smaller.
+pub(crate) const JUDGED_AGAIN: usize = 128 << 10;
+
 /// What follows from edits.
 #[derive(Clone)]
 pub(super) struct Consequences {
@@ -99,12 +103,11 @@ impl Remedies<'_, '_> {
         lost.into_iter().filter(is_possible).collect()
     }
 
-    /// Whether the object is small enough to be judged a second time. Every object that was written for a cluster is.
+    /// Whether the object is small enough to be judged a second time.
     pub(super) fn can_judge_again(&self) -> bool {
         const TEMPLATES: usize = 250;
-        const BYTES: usize = 128 << 10;
         let templates = self.facts.hco.templates.len() + self.facts.common.len();
-        templates <= TEMPLATES && self.object.text().len() <= BYTES
+        templates <= TEMPLATES && self.object.text().len() <= JUDGED_AGAIN
     }
 
     /// What happens to the object with these edits, judged a second time; `None` if they cannot be applied.

@@ -652,6 +652,33 @@ fn repairs_do_not_depend_on_the_order_of_webhooks() {
     assert!(repaired >= 100, "only {repaired} objects were repaired");
 }
 
+/// It would be judged a second time.
+#[test]
+fn a_large_object_is_not_repaired() {
+    const LARGEST: usize = 128 << 10;
+    let cluster = FakeCluster::with_workers(&["amd64", "arm64"]);
+    let judged = |bytes: usize| {
+        let mut object = json!({
+            "apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged",
+            "metadata": {"name": "n", "annotations": {"a": ""}},
+        });
+        let padding = bytes - object.to_string().len();
+        object["metadata"]["annotations"]["a"] = Value::from("x".repeat(padding));
+        let request = json!({
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": "CREATE", "object": object,
+        });
+        let settings = json!({"repair": {IMPORT: {"place-on": "amd64"}}});
+        engine::judge(&payload(&request, &settings), &cluster)
+    };
+    assert!(judged(LARGEST).repaired_object.is_some());
+    let report = judged(LARGEST + 1);
+    assert!(!report.allowed && report.repaired_object.is_none());
+    let message = report.message.unwrap();
+    let why = "\n\nNo repair was applied: the object has more than 128 KiB.";
+    assert!(message.ends_with(why), "{message}");
+}
+
 /// A repair that cannot be made is said in a warning where nothing is denied.
 #[test]
 fn an_obstacle_is_a_warning_where_nothing_is_denied() {

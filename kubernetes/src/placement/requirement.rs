@@ -20,15 +20,31 @@ pub(super) struct LabelRequirement {
     pub(super) test: Test,
 }
 
-/// What a term requires of a label's value. Long lists of values are searched for every node, so they are sets.
+/// What a term requires of a label's value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Test {
-    In(Set<String>),
-    NotIn(Set<String>),
+    In(Values),
+    NotIn(Values),
     Exists,
     DoesNotExist,
     Gt(i64),
     Lt(i64),
+}
+
+/// Different values, in order: long lists are searched for every node, and the search of a [`Set`] is slower.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Values(Vec<String>);
+
+impl Values {
+    fn new(values: &[String]) -> Self {
+        let values: Set<String> = values.iter().cloned().collect();
+        Self(values.into_iter().collect())
+    }
+
+    fn contains(&self, value: &str) -> bool {
+        let found = self.0.binary_search_by(|known| known.as_str().cmp(value));
+        found.is_ok()
+    }
 }
 
 impl LabelRequirement {
@@ -47,10 +63,9 @@ impl LabelRequirement {
     ) -> Result<Self, Vec<SelectorError>> {
         let values = requirement.values.as_deref().unwrap_or_default();
         let mut errors = Errors::new(position);
-        let set = || values.iter().cloned().collect();
         let test = match requirement.operator.as_str() {
-            "In" => Some(Test::In(set())),
-            "NotIn" => Some(Test::NotIn(set())),
+            "In" => Some(Test::In(Values::new(values))),
+            "NotIn" => Some(Test::NotIn(Values::new(values))),
             "Exists" => Some(Test::Exists),
             "DoesNotExist" => Some(Test::DoesNotExist),
             "Gt" => integer(values).map(Test::Gt),

@@ -181,11 +181,11 @@ impl<'a> State<'a> {
             self.replace_crons(forecast, &mut way);
         }
         self.note_absent(&removed, &mut way.deleted_sources);
-        self.clean_up(&way.deleted_crons, &mut removed);
-        self.attach();
-        self.note_absent(&removed, &mut way.deleted_sources);
-        self.put_sources(forecast);
-        if reaches_crons {
+        if !way.deleted_crons.is_empty() {
+            self.clean_up(&way.deleted_crons, &mut removed);
+            self.attach();
+            self.note_absent(&removed, &mut way.deleted_sources);
+            self.put_sources(forecast);
             self.create_crons(forecast);
         }
         self.attach();
@@ -370,9 +370,6 @@ impl<'a> State<'a> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
     fn clean_up(&mut self, deleted: &Set<Key>, removed: &mut Set<Key>) {
         let crons = &self.crons;
-        if deleted.is_empty() {
-            return;
-        }
         let is_deleted = |beside: &Key, cron: &Rc<str>| {
             let cron = beside.beside(Rc::clone(cron));
             deleted.contains(&cron) && !crons.contains_key(&cron)

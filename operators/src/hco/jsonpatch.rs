@@ -36,7 +36,9 @@ pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
     if patch.kind() == Kind::Null {
         return Some(Vec::new());
     }
-    let operations = patch.items()?.into_iter().map(|item| {
+    let items = patch.items()?;
+    let mut operations = Vec::with_capacity(items.len());
+    for item in items {
         let members = match item.kind() {
             Kind::Null => Vec::new(),
             _ => item.members()?,
@@ -45,14 +47,14 @@ pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
             let mut members = members.iter().rev();
             members.find(|(name, _)| name == key)?.1.string()
         };
-        Some(AnnotationOperation {
+        operations.push(AnnotationOperation {
             text: item.text(),
             op: string("op"),
             path: string("path"),
             from: string("from"),
-        })
-    });
-    operations.collect()
+        });
+    }
+    Some(operations)
 }
 
 impl AnnotationOperation<'_> {

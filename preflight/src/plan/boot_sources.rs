@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use operators::ssp::architecture::is_known;
+use operators::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
-use crate::object_name::{key, parts};
+use crate::object_name::{key, namespace, parts};
+use crate::owner;
 use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast};
 use crate::stage::Compared;
 use crate::templates;
@@ -16,7 +19,8 @@ use crate::templates;
 pub(super) struct BootSources {
     /// Those of the forecast, by their names.
     pub(super) crons: BTreeMap<String, Cron>,
-    crons_before: BTreeSet<String>,
+    /// Those that are there before, by their names.
+    crons_before: BTreeMap<String, CronBefore>,
     sources_before: BTreeSet<String>,
     /// The DataSources that a DataSource of the forecast points to.
     pub(super) points_to: BTreeMap<String, Option<Foreign>>,
@@ -24,11 +28,25 @@ pub(super) struct BootSources {
     pointed_to: BTreeMap<String, Foreign>,
     /// The PersistentVolumeClaims that are there.
     claims: BTreeSet<String>,
+    /// The DataSources with a disk that CDI does not delete with their DataImportCron.
+    kept_disks: BTreeSet<String>,
+    /// The DataSources of SSP; nothing if DataSources were not read.
+    of_ssp: Option<BTreeSet<String>>,
     pub(super) changes: Changes,
-    /// The names of the DataImportCrons that will be rejected.
+    /// The names of the DataImportCrons of the forecast after the change.
+    wanted: BTreeSet<String>,
+    /// The names of those that will be rejected.
     rejected: Vec<String>,
     /// The DataSources of the forecast that never have a disk.
     pub(super) empty: BTreeSet<String>,
+    /// Those that have one.
+    filled: BTreeSet<String>,
+    /// The architecture labels of the DataSources of the forecast.
+    pub(super) labels: BTreeMap<String, Foreign>,
+    /// The sources of the templates' images.
+    origins: BTreeMap<String, Value>,
+    /// Whether a rejected DataImportCron keeps SSP from deleting others.
+    is_stopped: bool,
     /// The images, by template.
     pub(super) images: BTreeMap<String, Image>,
     /// The architectures of the workload nodes.
@@ -41,6 +59,18 @@ pub(super) struct Image {
     pub(super) url: Foreign,
     /// The architecture that the template itself requires.
     pub(super) platform: Option<Foreign>,
+}
+
+/// A DataImportCron that is there before.
+#[derive(Debug)]
+pub(super) struct CronBefore {
+    /// The DataSource that it manages.
+    pub(super) source: String,
+    /// The source of its image.
+    origin: Option<Value>,
+    /// Whether CDI keeps its disks when it is deleted.
+    keeps_disks: bool,
+    is_of_ssp: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -117,15 +147,17 @@ impl BootSources {
         let after = after.unwrap_or(&none);
         let snapshot = &compared.snapshot;
         let real = |kind| snapshot.of(kind).map(|it| key(&it)).collect();
+        let crons_before = crons_before(compared, before);
         let crons = before.crons.iter().chain(&after.crons);
         let sources = before.data_sources.iter().chain(&after.data_sources);
         Self {
             crons: crons.map(|cron| (cron.key(), cron.clone())).collect(),
-            crons_before: if snapshot.has("DataImportCron") {
-                real("DataImportCron")
-            } else {
-                there(before)
-            },
+            kept_disks: kept_disks(compared, &crons_before),
+            crons_before,
+            of_ssp: snapshot.has("DataSource").then(|| {
+                let of_ssp = snapshot.of("DataSource").filter(owner::is_of_ssp);
+                of_ssp.map(|it| key(&it)).collect()
+            }),
             sources_before: if snapshot.has("DataSource") {
                 real("DataSource")
             } else {
@@ -155,6 +187,7 @@ impl BootSources {
                 crons: Some(CronChanges::default()),
                 ..Changes::default()
             }),
+            wanted: after.crons.iter().map(Cron::key).collect(),
             rejected: after
                 .crons
                 .iter()
@@ -167,6 +200,19 @@ impl BootSources {
                 .filter(|source| source.filled == Some(false))
                 .map(DataSource::key)
                 .collect(),
+            filled: after
+                .data_sources
+                .iter()
+                .filter(|source| source.filled == Some(true))
+                .map(DataSource::key)
+                .collect(),
+            labels: after
+                .data_sources
+                .iter()
+                .map(|source| (source.key(), source.architecture_label.clone()))
+                .collect(),
+            origins: compared.after().map(origins).unwrap_or_default(),
+            is_stopped: after.stopped.as_ref().map(Foreign::raw) == Some("data-import-cron"),
             images: compared.after().map(images).unwrap_or_default(),
             architectures: report.workload_architectures.clone().unwrap_or_default(),
         }
@@ -178,7 +224,7 @@ impl BootSources {
         let gone: BTreeSet<&str> = gone.map(Foreign::raw).collect();
         let unchanged = self
             .crons_before
-            .iter()
+            .keys()
             .filter(|key| !gone.contains(key.as_str()));
         let all = |names: &[Foreign]| names.iter().map(|name| self.cron(name.raw())).collect();
         Some(Crons {
@@ -213,6 +259,99 @@ impl BootSources {
     /// The DataSource that one points to before.
     pub(super) fn pointed_to(&self, key: &str) -> Option<&Foreign> {
         self.pointed_to.get(key)
+    }
+
+    /// The deleted DataImportCron whose DataSource a new one takes over with its disk.
+    pub(super) fn replaced_by(&self, cron: &Cron) -> Option<(&str, &CronBefore)> {
+        let (source, changes) = (cron.source(), &self.changes);
+        let is_gone = |names: &[Foreign]| names.iter().any(|it| it.raw() == source);
+        let crons = changes.crons.as_ref()?;
+        if is_gone(&changes.empty_meanwhile) || is_gone(&changes.lost_image) {
+            return None;
+        }
+        let mut deleted = crons.deleted.iter().filter_map(|key| {
+            let (key, before) = self.crons_before.get_key_value(key.raw())?;
+            Some((key.as_str(), before))
+        });
+        deleted.find(|(_, before)| before.source == source)
+    }
+
+    /// Whether a new DataImportCron finds the disk that a deleted one has imported.
+    pub(super) fn finds_disk(&self, cron: &Cron) -> bool {
+        let origin = self.origins.get(cron.template.raw());
+        let replaced = self.replaced_by(cron);
+        replaced.is_some_and(|(_, before)| before.origin.as_ref() == origin)
+    }
+
+    /// The deleted DataImportCron that a DataSource still belongs to, so that CDI does not update it for the new one. SSP
+    /// changes the label only of its own DataSources.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
+    /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
+    pub(super) fn still_belongs_to(&self, cron: &Cron) -> Option<&str> {
+        let (replaced, _) = self.replaced_by(cron)?;
+        (cron.never_runs.is_none() && !self.is_of_ssp(&cron.source())).then_some(replaced)
+    }
+
+    /// The DataSources of templates that CDI does not update any more.
+    pub(super) fn not_updated(&self) -> Vec<Foreign> {
+        let created = self.changes.crons.iter().flat_map(|it| &it.created);
+        let crons = created.filter_map(|key| self.crons.get(key.raw()));
+        let sources = crons.filter(|cron| self.still_belongs_to(cron).is_some());
+        sources.map(|it| Foreign::from(&*it.source())).collect()
+    }
+
+    /// The DataSource that a DataImportCron leaves for another one, and what the DataImportCron will be.
+    pub(super) fn leaves(&self, key: &str) -> Option<(&str, &Cron)> {
+        let (before, cron) = (self.crons_before.get(key)?, self.crons.get(key)?);
+        (before.source != cron.source()).then_some((&*before.source, cron))
+    }
+
+    /// The DataImportCron that leaves a DataSource.
+    pub(super) fn left_by(&self, source: &str) -> Option<&Cron> {
+        let mut recreated = self.changes.crons.iter().flat_map(|it| &it.recreated);
+        let left = recreated.find_map(|key| self.leaves(key.raw()).filter(|(it, _)| *it == source));
+        left.map(|(_, cron)| cron)
+    }
+
+    /// The DataImportCrons that SSP deletes as soon as none is rejected any more.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (&str, &CronBefore)> {
+        let crons = self.crons_before.iter();
+        let waiting = crons.filter(|(key, before)| {
+            self.is_stopped && before.is_of_ssp && !self.is_wanted_or_deleted(key)
+        });
+        waiting.map(|(key, before)| (key.as_str(), before))
+    }
+
+    fn is_wanted_or_deleted(&self, key: &str) -> bool {
+        let crons = self.changes.crons.iter();
+        let mut gone = crons.flat_map(|it| it.deleted.iter().chain(&it.recreated));
+        self.wanted.contains(key) || gone.any(|it| it.raw() == key)
+    }
+
+    /// Whether CDI keeps the disk of a DataSource when the DataImportCron of that is deleted.
+    pub(super) fn keeps_disk(&self, source: &str) -> bool {
+        self.kept_disks.contains(source)
+    }
+
+    /// Whether a DataSource is one of SSP's VM templates.
+    pub(super) fn is_of_ssp(&self, source: &str) -> bool {
+        if let Some(of_ssp) = &self.of_ssp {
+            return of_ssp.contains(source);
+        }
+        let (_, name) = source.split_once('/').unwrap_or_default();
+        let unsuffixed = name.rsplit_once('-').filter(|(_, suffix)| is_known(suffix));
+        [Some(name), unsuffixed.map(|(name, _)| name)]
+            .into_iter()
+            .flatten()
+            .any(|name| bundle::source(name).is_some())
+    }
+
+    /// Whether the DataSource of another architecture has a disk.
+    pub(super) fn has_filled_sibling(&self, source: &str) -> bool {
+        let architectures = self.architectures.iter();
+        let mut siblings = architectures.map(|it| format!("{source}-{}", it.raw()));
+        siblings.any(|it| self.filled.contains(&it))
     }
 
     /// Whether a DataImportCron that is created again imports another image, although its disk stays: CDI finds the disk of
@@ -289,20 +428,101 @@ impl BootSources {
 }
 
 /// Whether a field says which image is imported. The digest does not depend on the platform.
-pub(super) fn changes_image(field: &Foreign) -> bool {
+fn changes_image(field: &Foreign) -> bool {
     let field = field.raw();
     field == "managedDataSource"
         || field.starts_with("template.spec.source") && !field.contains("platform")
 }
 
-/// The DataImportCrons of a forecast that get into the cluster.
-fn there(forecast: &Forecast) -> BTreeSet<String> {
+/// The DataImportCrons that are there; if they were not read, those of the forecast that get into the cluster.
+fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String, CronBefore> {
+    let snapshot = &compared.snapshot;
+    if snapshot.has("DataImportCron") {
+        let crons = snapshot.of("DataImportCron").map(|cron| {
+            let managed = cron.pointer("/spec/managedDataSource");
+            let managed = managed.and_then(Value::as_str).unwrap_or_default();
+            let before = CronBefore {
+                source: format!("{}/{managed}", namespace(&cron)),
+                origin: origin(&cron),
+                keeps_disks: retention(&cron) != Some("None"),
+                is_of_ssp: owner::is_of_ssp(&cron),
+            };
+            (key(&cron), before)
+        });
+        return crons.collect();
+    }
     let reaches_crons = forecast.stopped.as_ref().map(Foreign::raw) != Some("data-source");
-    let crons = forecast
-        .crons
-        .iter()
-        .filter(|cron| cron.rejected.is_none() && reaches_crons);
-    crons.map(Cron::key).collect()
+    let object = compared.before().or(compared.after());
+    let templates = object.map(templates).unwrap_or_default();
+    let crons = forecast.crons.iter();
+    let crons = crons.filter(|cron| cron.rejected.is_none() && reaches_crons);
+    let crons = crons.map(|cron| {
+        let template = templates.get(cron.template.raw()).copied();
+        let before = CronBefore {
+            source: cron.source(),
+            origin: template.and_then(origin),
+            // HCO completes it with `None`.
+            keeps_disks: template
+                .and_then(retention)
+                .is_some_and(|policy| policy != "None"),
+            is_of_ssp: true,
+        };
+        (cron.key(), before)
+    });
+    crons.collect()
+}
+
+/// The DataSources with a disk that CDI does not delete with their DataImportCron; if the disks were not read, by the label
+/// of the DataSource, and if that was not read either, by its DataImportCron.
+fn kept_disks(compared: &Compared<'_>, crons: &BTreeMap<String, CronBefore>) -> BTreeSet<String> {
+    let snapshot = &compared.snapshot;
+    if !snapshot.has("DataSource") {
+        let kept = crons.values().filter(|cron| cron.keeps_disks);
+        return kept.map(|cron| cron.source.clone()).collect();
+    }
+    let kinds = ["PersistentVolumeClaim", "VolumeSnapshot"];
+    let all = kinds.iter().flat_map(|kind| snapshot.of(kind));
+    let kept = all.filter(|disk| !owner::is_cleaned_up(disk));
+    let kept: BTreeSet<String> = kept.map(|disk| key(&disk)).collect();
+    let has_kept = |source: &Value| {
+        if snapshot.has("PersistentVolumeClaim") {
+            disks(source).any(|disk| kept.contains(&disk))
+        } else {
+            disks(source).next().is_some() && !owner::is_cleaned_up(source)
+        }
+    };
+    let sources = snapshot.of("DataSource").filter(has_kept);
+    sources.map(|source| key(&source)).collect()
+}
+
+/// The disks that a DataSource names.
+pub(crate) fn disks(source: &Value) -> impl Iterator<Item = String> {
+    ["pvc", "snapshot"].into_iter().filter_map(|kind| {
+        let disk = source.pointer(&format!("/spec/source/{kind}"))?;
+        let text = |field| disk.get(field).and_then(Value::as_str);
+        let namespace = text("namespace").unwrap_or(namespace(source));
+        Some(format!("{namespace}/{}", text("name")?))
+    })
+}
+
+/// The retention policy of a DataImportCron or a template.
+fn retention(cron: &Value) -> Option<&str> {
+    cron.pointer("/spec/retentionPolicy")?.as_str()
+}
+
+/// The source of the image of a DataImportCron or a template. The digest does not depend on the platform.
+fn origin(cron: &Value) -> Option<Value> {
+    let mut source = cron.pointer("/spec/template/spec/source")?.clone();
+    let registry = source.get_mut("registry").and_then(Value::as_object_mut);
+    registry.and_then(|it| it.remove("platform"));
+    Some(source)
+}
+
+fn origins(object: &Value) -> BTreeMap<String, Value> {
+    let templates = templates(object).into_iter();
+    let origins =
+        templates.filter_map(|(name, template)| Some((name.to_owned(), origin(template)?)));
+    origins.collect()
 }
 
 /// The templates of an object: those of the spec, and of those that HCO adds what the status shows.

@@ -6,7 +6,7 @@ use kubernetes::quantity::Quantity;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::boot_sources::{changes_image, templates};
+use super::boot_sources::{BootSources, templates};
 use crate::foreign::Foreign;
 use crate::object_name::namespace;
 use crate::owner;
@@ -52,7 +52,7 @@ impl Storage {
         }
     }
 
-    pub(super) fn of(compared: &Compared<'_>) -> Self {
+    pub(super) fn of(compared: &Compared<'_>, sources: &BootSources) -> Self {
         let report = &compared.will_be;
         let all = report.changes.as_ref();
         let changes = all.and_then(|it| it.crons.as_ref());
@@ -61,23 +61,27 @@ impl Storage {
         };
         let templates = compared.after().map(templates).unwrap_or_default();
         // CDI finds the disk of an image that it has imported, unless that is deleted with the DataImportCron.
+        let has = |names: &[Foreign], name: &str| names.iter().any(|it| it.raw() == name);
         let is_imported = |cron: &Cron| {
             let (key, source) = (cron.key(), cron.source());
-            let has = |names: &[Foreign], name: &str| names.iter().any(|it| it.raw() == name);
-            let recreated = changes.recreated.iter().position(|it| it.raw() == key);
-            let fields = recreated.and_then(|index| changes.changed_fields.get(index));
-            let fields = fields.into_iter().flat_map(|it| it.raw().split(", "));
-            let has_other_image = fields.map(Foreign::from).any(|it| changes_image(&it));
-            has(&changes.created, &key)
-                || recreated.is_some() && (has_other_image || has(&all.empty_meanwhile, &source))
+            has(&changes.created, &key) && !sources.finds_disk(cron)
+                || has(&changes.recreated, &key)
+                    && (sources.imports_again(&key) || has(&all.empty_meanwhile, &source))
         };
+        let mut collected = BTreeSet::new();
         let mut requested = Sum::new();
         for cron in &after.crons {
             if !is_imported(cron) || cron.rejected.is_some() || cron.never_runs.is_some() {
                 continue;
             }
-            let volume = templates.get(cron.template.raw());
-            let volume = volume.and_then(|template| template.pointer("/spec/template/spec"));
+            let template = templates.get(cron.template.raw());
+            // Then CDI deletes all disks that the same DataImportCron has imported before.
+            let spec = |field: &str| template?.pointer(&format!("/spec/{field}"));
+            let collects = spec("garbageCollect").is_none_or(|it| it == "Outdated");
+            if collects && spec("importsToKeep").is_some_and(|it| *it == 1) {
+                collected.insert(cron.key());
+            }
+            let volume = template.and_then(|template| template.pointer("/spec/template/spec"));
             let field = |pointer: &str| {
                 let of = |kind: &str| volume?.pointer(&format!("/{kind}{pointer}"));
                 of("storage").or_else(|| of("pvc"))
@@ -113,7 +117,9 @@ impl Storage {
             for disk in compared.snapshot.of(name) {
                 let cron = owner::cron(&disk).unwrap_or_default();
                 let cron = format!("{}/{cron}", namespace(&disk));
-                if gone.contains(cron.as_str()) && owner::is_cleaned_up(&disk) {
+                if gone.contains(cron.as_str()) && owner::is_cleaned_up(&disk)
+                    || collected.contains(&cron)
+                {
                     let size = disk.pointer("/spec/resources/requests/storage");
                     let class = disk.pointer("/spec/storageClassName");
                     let class = class.and_then(Value::as_str);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::boot_sources::{BootSources, Crons};
+use super::boot_sources::{BootSources, CronBefore, Crons};
 use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
@@ -14,6 +14,7 @@ use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
 use crate::leftovers;
 use crate::no_forecast::NoForecast;
+use crate::object_name::parts;
 use crate::prose::count;
 use crate::report::{Cron, CronChanges, LABEL_FIRST, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -176,11 +177,8 @@ fn head(text: &mut String, plan: &Plan) {
     }
     let Change { before, after } = &plan.control_plane;
     if before != after {
-        let listed = |architectures: &[Foreign]| {
-            let names: Vec<String> = architectures.iter().map(Foreign::to_string).collect();
-            (!names.is_empty()).then(|| names.join(", "))
-        };
-        row(text, "control plane", listed(before), listed(after));
+        let some = |names: &[Foreign]| (!names.is_empty()).then(|| listed(names));
+        row(text, "control plane", some(before), some(after));
     }
     let Change { before, after } = &plan.default_architecture;
     let none = "KubeVirt's own default: HCO sets none";
@@ -201,6 +199,15 @@ fn head(text: &mut String, plan: &Plan) {
         before
     };
     row(text, DEFAULT, Some(before), Some(after));
+    let Change { before, after } = &plan.vm_templates;
+    if before != after && !before.is_empty() && !after.is_empty() {
+        row(
+            text,
+            "SSP's VM templates",
+            Some(listed(before)),
+            Some(listed(after)),
+        );
+    }
 }
 
 fn boot_sources(text: &mut String, plan: &Plan) {
@@ -363,10 +370,7 @@ fn rows(sources: &BootSources) -> Rows {
         known.collect()
     };
     for (_, cron) in of(&crons.created) {
-        let (sign, what) = match &cron.never_runs {
-            Some(why) => (Sign::Never, format!("never imported: {why}")),
-            None => (Sign::New, format!("imported{}", origin(sources, cron))),
-        };
+        let (sign, what) = created(sources, cron);
         put(&cron.source(), sign, what);
     }
     for cron in sources.rejected_crons() {
@@ -375,30 +379,20 @@ fn rows(sources: &BootSources) -> Rows {
     }
     for (key, cron) in of(&crons.recreated) {
         if !is_in(&changes.empty_meanwhile, &cron.source()) {
-            let what = format!(
-                "its DataImportCron {} is deleted and created again{}; {}",
-                cron.name,
-                because(sources, &key),
-                kept_disk(sources, &key),
-            );
-            put(&cron.source(), Sign::Changed, what);
+            let (sign, what) = recreated(sources, &key, cron);
+            put(&cron.source(), sign, what);
         }
     }
     for key in &changes.empty_meanwhile {
         let mut recreated = of(&crons.recreated).into_iter();
         let recreated = recreated.find(|(_, cron)| cron.source() == key.raw());
         let target = sources.points_to.get(key.raw()).and_then(Option::as_ref);
-        let is_retargeted = changes
-            .data_sources
-            .retargeted
-            .iter()
-            .any(|it| it.name == *key);
         let what = match (recreated, target) {
             (Some((cron, _)), _) => format!(
                 "deleted and imported again{}: no disk until the import is done",
                 because(sources, &cron)
             ),
-            (None, Some(target)) if !is_retargeted => {
+            (None, Some(target)) if !is_retargeted(sources, key) => {
                 format!("points to {target}, which has no disk until its import is done")
             }
             (None, _) => "no disk until the import is done".to_owned(),
@@ -419,6 +413,26 @@ fn rows(sources: &BootSources) -> Rows {
             rows.insert(key, (Sign::Changed, what));
         }
     }
+    for (key, _) in of(&crons.recreated) {
+        if let Some((source, cron)) = sources.leaves(&key)
+            && sources.keeps_disk(source)
+            && !is_in(&changes.data_sources.deleted, source)
+        {
+            rows.entry(source.to_owned()).or_insert_with(|| {
+                let what = format!(
+                    "keeps its disk until CDI deletes older imports; not updated any more: its DataImportCron {} updates {} from now on",
+                    cron.name, cron.managed_data_source
+                );
+                (Sign::Changed, what)
+            });
+        }
+    }
+    for (cron, CronBefore { source, .. }) in sources.waiting() {
+        if sources.is_there(source) {
+            rows.entry(source.clone())
+                .or_insert_with(|| (Sign::Changed, waits(sources, cron, source)));
+        }
+    }
     without_disk(sources, rows)
 }
 
@@ -431,6 +445,73 @@ fn is_deleted_with_its_disk(sources: &BootSources, key: &str) -> bool {
     is_in(&changes.lost_image, key)
         && is_in(&changes.data_sources.deleted, key)
         && sources.pointed_to(key).is_none()
+}
+
+/// What becomes of the DataSource of a new DataImportCron.
+fn created(sources: &BootSources, cron: &Cron) -> Row {
+    if let Some(why) = &cron.never_runs {
+        return (Sign::Never, format!("never imported: {why}"));
+    }
+    let Some((replaced, _)) = sources.replaced_by(cron) else {
+        return (Sign::New, format!("imported{}", origin(sources, cron)));
+    };
+    let replaced = one_line(parts(replaced).1.raw());
+    if sources.still_belongs_to(cron).is_some() {
+        let disk = if sources.keeps_disk(&cron.source()) {
+            ", and its disk stays only until CDI deletes older imports"
+        } else {
+            ""
+        };
+        let what = format!(
+            "never updated again{disk}: it belongs to DataImportCron {replaced}, which is deleted; after the change, delete the DataSource so that CDI creates it for {}",
+            cron.name
+        );
+        return (Sign::Disturbed, what);
+    }
+    let disk = if sources.finds_disk(cron) {
+        SAME_IMAGE
+    } else {
+        OTHER_IMAGE
+    };
+    let what = format!(
+        "its DataImportCron {replaced} is replaced by {}; {disk}",
+        cron.name
+    );
+    (Sign::Changed, what)
+}
+
+/// What becomes of the DataSource of a DataImportCron that is deleted and created again, if it is never without a disk.
+fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
+    let is_lost = is_in(&sources.changes.lost_image, &cron.source());
+    let is_other = sources.leaves(key).is_some();
+    match &cron.never_runs {
+        Some(why) if is_lost || is_other => {
+            return (Sign::Never, format!("never imported: {why}"));
+        }
+        None if is_other => return (Sign::New, format!("imported{}", origin(sources, cron))),
+        _ => {}
+    }
+    let disk = match &cron.never_runs {
+        Some(why) => format!("a disk that it has stays in use, and no image is imported: {why}"),
+        None => kept_disk(sources, key).to_owned(),
+    };
+    let what = format!(
+        "its DataImportCron {} is deleted and created again{}; {disk}",
+        cron.name,
+        because(sources, key),
+    );
+    (Sign::Changed, what)
+}
+
+/// What becomes of a DataSource whose DataImportCron is deleted as soon as none is rejected any more.
+fn waits(sources: &BootSources, cron: &str, source: &str) -> String {
+    let then = if sources.keeps_disk(source) {
+        "then keeps its disk, and is not updated any more"
+    } else {
+        "then deleted with its disk"
+    };
+    let cron = one_line(parts(cron).1.raw());
+    format!("stays with its DataImportCron {cron} until you fix what is rejected; {then}")
 }
 
 /// What becomes of the DataSource of a DataImportCron that is rejected.
@@ -464,13 +545,40 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
     }
     Some(match sources.pointed_to(key.raw()) {
         Some(other) if is_deleted(key.raw()) => format!("deleted; it pointed to {other}"),
+        None if is_deleted(key.raw()) && sources.keeps_disk(key.raw()) => {
+            "deleted; its disk stays".to_owned()
+        }
         None if is_deleted(key.raw()) => "deleted with its disk".to_owned(),
         Some(other) if is_deleted(&format!("{namespace}/{}", other.raw())) => {
             format!("stays, but points to {other}, which is deleted")
         }
+        Some(other) if sources.has_filled_sibling(key.raw()) && !is_retargeted(sources, key) => {
+            format!(
+                "has no disk any more: it still points to {other}, because names of SSP's VM templates follow the control plane"
+            )
+        }
+        None if sources.keeps_disk(key.raw()) => match sources.left_by(key.raw()) {
+            // SSP removes the disk from its own DataSources at once.
+            Some(_) if sources.is_of_ssp(key.raw()) => "has no disk any more".to_owned(),
+            Some(cron) => format!(
+                "loses its disk when {} is imported: its DataImportCron {} imports that from now on, and keeps only the newest disk",
+                cron.managed_data_source, cron.name
+            ),
+            None => "has no disk any more; the disk itself stays".to_owned(),
+        },
         _ => "has no disk any more".to_owned(),
     })
 }
+
+fn is_retargeted(sources: &BootSources, key: &Foreign) -> bool {
+    let mut retargeted = sources.changes.data_sources.retargeted.iter();
+    retargeted.any(|it| it.name == *key)
+}
+
+/// The disk of a DataSource that gets another image, and of one that does not.
+const OTHER_IMAGE: &str = "until the new image is imported, a disk that it has stays in use";
+const SAME_IMAGE: &str =
+    "a disk that it has stays in use, and the same image is not imported again";
 
 /// What becomes of the disk whose DataImportCron is deleted and created again, if it stays.
 fn kept_disk(sources: &BootSources, key: &str) -> &'static str {
@@ -479,9 +587,9 @@ fn kept_disk(sources: &BootSources, key: &str) -> &'static str {
         // CDI keeps those that were in use last.
         "of the disks that it has, the newest stay, as many as importsToKeep allows"
     } else if sources.imports_again(key) {
-        "until the new image is imported, a disk that it has stays in use"
+        OTHER_IMAGE
     } else {
-        "a disk that it has stays in use, and the same image is not imported again"
+        SAME_IMAGE
     }
 }
 
@@ -506,7 +614,13 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
             listed(several)
         ),
     };
-    format!(" from {} for {architecture}", image.url)
+    // SSP labels its DataSource with the default architecture, which the image does not follow.
+    let label = sources.labels.get(&cron.source());
+    let label = label.filter(|it| !it.raw().is_empty() && architecture != it.to_string());
+    let label = label.map_or_else(String::new, |it| {
+        format!("; its label says {it} in any case")
+    });
+    format!(" from {} for {architecture}{label}", image.url)
 }
 
 /// Why a DataImportCron is deleted and created again.

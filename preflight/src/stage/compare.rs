@@ -320,6 +320,11 @@ impl Compared<'_> {
         self.prepared.questions().first().map(Question::sent)
     }
 
+    /// The object as it is; nothing if there is none yet, or if it stays as it is.
+    pub(crate) fn before(&self) -> Option<&Value> {
+        self.prepared.questions().first()?.old.as_ref()
+    }
+
     /// Whether a file changes the object, so that the cluster's policy judges it.
     pub(crate) fn is_sent(&self) -> bool {
         let question = self.prepared.questions().first();

@@ -1,5 +1,6 @@
 //! The command as a user runs it: what it prints and what it ends with, as it was reviewed.
 
+mod boot_sources;
 mod changes;
 mod cluster;
 mod clusters;

@@ -306,6 +306,7 @@ fn asked(server: &ApiServer) -> BTreeSet<(String, String, String)> {
 
 /// Kubewarden is installed, and the labels of a namespace select a policy.
 #[rstest]
+#[case("check", "check --cluster -f machines.yaml -f plan.yaml")]
 #[case("plan", "plan -f plan.yaml --cluster")]
 #[case("plan", "plan --cluster")]
 #[case("status", "status --cluster")]
@@ -321,9 +322,11 @@ fn a_role_grants_what_is_read_and_no_more(#[case] command: &str, #[case] words: 
     all.push(answer("/apis/policies.kubewarden.io", &json!({})));
     let policies = "/apis/policies.kubewarden.io/v1/clusteradmissionpolicies";
     all.push(answer(policies, &json!({"items": [policy]})));
-    let namespaced =
-        "/apis/policies.kubewarden.io/v1/namespaces/kubevirt-hyperconverged/admissionpolicies";
-    all.push(answer(namespaced, &json!({"items": []})));
+    for namespace in ["kubevirt-hyperconverged", "demo"] {
+        let namespaced =
+            format!("/apis/policies.kubewarden.io/v1/namespaces/{namespace}/admissionpolicies");
+        all.push(answer(&namespaced, &json!({"items": []})));
+    }
     let all = with_namespace(all, Some(json!({"team": "a"})));
     let server = ApiServer::start(all);
     let output = command_on(&server).args(words.split_whitespace()).output();
@@ -344,6 +347,7 @@ fn a_role_grants_what_is_read_and_no_more(#[case] command: &str, #[case] words: 
 
 #[test]
 fn a_role_is_as_reviewed() {
+    check("rbac-for-check", "rbac --for check", 0);
     check("rbac-for-plan", "rbac --for plan", 0);
     check("rbac-for-status", "rbac --for status", 0);
 }

@@ -1,0 +1,423 @@
+//! `plan`: what it says about the boot sources of one template, which has been imported for amd64 and arm64.
+
+use std::path::PathBuf;
+
+use rstest::{Context, rstest};
+use serde_json::{Map, Value, json};
+
+use super::{run, scratch};
+
+const GOLDEN: &str = "kubevirt-os-images";
+
+/// A template for both architectures.
+fn template(source: &str, retention: &str) -> Value {
+    json!({
+        "metadata": {
+            "name": format!("{source}-cron"),
+            "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64,arm64"},
+        },
+        "spec": {
+            "managedDataSource": source,
+            "schedule": "0 */12 * * *",
+            "retentionPolicy": retention,
+            "importsToKeep": 1,
+            "template": {"spec": {
+                "source": {"registry": {"url": format!("docker://registry.example.com/{source}:1")}},
+                "storage": {"resources": {"requests": {"storage": "10Gi"}}},
+            }},
+        },
+    })
+}
+
+/// What the operators have made of a template: for each architecture, or for none with the import off.
+fn made_of(template: &Value, architectures: &[&str]) -> Vec<Value> {
+    let of_ssp = json!({"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"});
+    let source = template["spec"]["managedDataSource"].as_str().unwrap();
+    // SSP creates the DataSources of its VM templates, CDI all others.
+    let is_of_ssp = source == "fedora";
+    let mut objects = Vec::new();
+    let suffixes = if architectures.is_empty() {
+        vec![String::new()]
+    } else {
+        architectures.iter().map(|it| format!("-{it}")).collect()
+    };
+    for suffix in suffixes {
+        let cron = format!("{}{suffix}", template["metadata"]["name"].as_str().unwrap());
+        let (name, disk) = (
+            format!("{source}{suffix}"),
+            format!("{source}{suffix}-0123456789ab"),
+        );
+        let mut spec = template["spec"].clone();
+        spec["managedDataSource"] = json!(name);
+        if let Some(architecture) = suffix.strip_prefix('-') {
+            spec["template"]["spec"]["source"]["registry"]["platform"] =
+                json!({"architecture": architecture});
+        }
+        let mut labels = json!({"cdi.kubevirt.io/dataImportCron": cron});
+        if spec["retentionPolicy"] == "None" {
+            labels["cdi.kubevirt.io/dataImportCron.cleanup"] = json!("true");
+        }
+        let mut data_source = json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+            "metadata": {"name": name, "namespace": GOLDEN, "labels": labels},
+            "spec": {"source": {"pvc": {"name": disk, "namespace": GOLDEN}}},
+        });
+        if is_of_ssp {
+            data_source["metadata"]["annotations"] = of_ssp.clone();
+        }
+        objects.push(data_source);
+        objects.push(json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataImportCron",
+            "metadata": {"name": cron, "namespace": GOLDEN, "annotations": of_ssp},
+            "spec": spec,
+            "status": {"lastImportedPVC": {"name": disk, "namespace": GOLDEN}},
+        }));
+        objects.push(json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": disk, "namespace": GOLDEN, "labels": labels},
+            "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "10Gi"}}},
+        }));
+    }
+    if let Some(first) = architectures.first() {
+        objects.push(json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+            "metadata": {"name": source, "namespace": GOLDEN, "annotations": of_ssp},
+            "spec": {"source": {"dataSource": {"name": format!("{source}-{first}")}}},
+        }));
+    }
+    objects
+}
+
+fn hyperconverged(templates: &[Value], is_on: bool) -> Value {
+    json!({
+        "apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+        "spec": {
+            "enableCommonBootImageImport": false,
+            "featureGates": {"enableMultiArchBootImageImport": is_on},
+            "dataImportCronTemplates": templates,
+        },
+    })
+}
+
+/// The words for a plan of an object after a change, on a cluster with these objects and four nodes.
+fn planned(test: &str, before: &Value, objects: &[Value], after: Option<&Value>) -> String {
+    let node = |name: &str, architecture: &str, role: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "labels": {format!("node-role.kubernetes.io/{role}"): ""}},
+            "status": {"nodeInfo": {"architecture": architecture}},
+        })
+    };
+    let mut before = before.clone();
+    before["metadata"]["uid"] = json!("0c4e");
+    before["status"] = json!({"versions": [{"name": "operator", "version": "1.18.1"}]});
+    let mut items = vec![
+        node("cp-1", "amd64", "control-plane"),
+        node("w-1", "amd64", "worker"),
+        node("a-1", "arm64", "worker"),
+        before,
+    ];
+    items.extend_from_slice(objects);
+    let directory = scratch(&format!("boot-sources-{test}"));
+    let write = |name: &str, value: &Value| -> PathBuf {
+        let path = directory.join(name);
+        std::fs::write(&path, value.to_string()).unwrap();
+        path
+    };
+    let is = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    let from = format!("plan -q --from {}", write("is.json", &is).display());
+    match after {
+        Some(after) => format!("{from} -f {}", write("after.json", after).display()),
+        None => from,
+    }
+}
+
+/// A template with other values, by their pointers. `null` removes the value.
+fn edited(template: &Value, edits: &Value) -> Value {
+    let mut edited = template.clone();
+    for (pointer, value) in edits.as_object().unwrap() {
+        let (parent, field) = pointer.rsplit_once('/').unwrap();
+        let parent = edited.pointer_mut(parent).and_then(Value::as_object_mut);
+        let parent: &mut Map<String, Value> = parent.unwrap();
+        let field = field.replace("~1", "/");
+        if value.is_null() {
+            parent.remove(&field).unwrap();
+        } else {
+            parent.insert(field, value.clone());
+        }
+    }
+    edited
+}
+
+/// The plan after an edit of a template that has been imported.
+fn words(test: &str, source: &str, retention: &str, edits: &Value) -> String {
+    let template = template(source, retention);
+    let edited = edited(&template, edits);
+    let after = hyperconverged(&[edited], true);
+    let made = made_of(&template, &["amd64", "arm64"]);
+    planned(
+        test,
+        &hyperconverged(&[template], true),
+        &made,
+        Some(&after),
+    )
+}
+
+#[track_caller]
+fn shows(words: &str, rows: &[&str]) {
+    let output = run(words);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for row in rows {
+        let has = |line: &str| {
+            let line: Vec<&str> = line.split_whitespace().collect();
+            line.join(" ") == *row
+        };
+        assert!(text.lines().any(has), "no `{row}`: {text}");
+    }
+}
+
+fn json_of(words: &str) -> Value {
+    serde_json::from_slice(&run(&format!("{words} -o json")).stdout).unwrap()
+}
+
+/// A DataSource of SSP's VM templates gets the label of the new DataImportCron from SSP; CDI keeps the label of any other one,
+/// and does not update it for the new DataImportCron.
+#[rstest]
+#[case::custom(
+    "mine",
+    "All",
+    json!({"/metadata/name": "new-cron"}),
+    "! mine-amd64 never updated again, and its disk stays only until CDI deletes older imports: it belongs to DataImportCron mine-cron-amd64, which is deleted; after the change, delete the DataSource so that CDI creates it for new-cron-amd64",
+    2,
+    0
+)]
+#[case::custom_with_another_image(
+    "mine",
+    "All",
+    json!({"/metadata/name": "new-cron", "/spec/template/spec/source/registry/url": "docker://registry.example.com/mine:2"}),
+    "! mine-arm64 never updated again, and its disk stays only until CDI deletes older imports: it belongs to DataImportCron mine-cron-arm64, which is deleted; after the change, delete the DataSource so that CDI creates it for new-cron-arm64",
+    2,
+    2
+)]
+#[case::of_ssp(
+    "fedora",
+    "All",
+    json!({"/metadata/name": "new-cron"}),
+    "~ fedora-arm64 its DataImportCron fedora-cron-arm64 is replaced by new-cron-arm64; a disk that it has stays in use, and the same image is not imported again",
+    0,
+    0
+)]
+#[case::of_ssp_with_another_image(
+    "fedora",
+    "All",
+    json!({"/metadata/name": "new-cron", "/spec/template/spec/source/registry/url": "docker://registry.example.com/fedora:2"}),
+    "~ fedora-arm64 its DataImportCron fedora-cron-arm64 is replaced by new-cron-arm64; until the new image is imported, a disk that it has stays in use",
+    0,
+    2
+)]
+#[case::deleted(
+    "mine",
+    "None",
+    json!({"/metadata/name": "new-cron"}),
+    "! mine-amd64 imported from docker://registry.example.com/mine:1 for amd64; no disk until the import is done",
+    0,
+    2
+)]
+fn a_renamed_template_takes_over_its_data_sources_if_it_can(
+    #[case] source: &str,
+    #[case] retention: &str,
+    #[case] edits: Value,
+    #[case] row: &str,
+    #[case] not_updated: usize,
+    #[case] requested: usize,
+    #[context] context: Context,
+) {
+    let test = format!("renamed-{}", context.description.unwrap());
+    let words = words(&test, source, retention, &edits);
+    shows(&words, &[row]);
+    let plan = json_of(&words);
+    let count = |list: &Value| list.as_array().unwrap().len();
+    assert_eq!(count(&plan["notUpdated"]), not_updated, "{plan:#}");
+    assert_eq!(
+        plan["storage"]["requested"][0]["disks"]
+            .as_u64()
+            .unwrap_or_default(),
+        requested as u64,
+        "{plan:#}"
+    );
+    let is_lost = not_updated > 0 || retention == "None";
+    assert_eq!(run(&words).status.code(), Some(i32::from(is_lost)));
+    // The same without DataImportCrons, DataSources, and disks.
+    let template = template(source, retention);
+    let after = hyperconverged(&[edited(&template, &edits)], true);
+    let before = hyperconverged(&[template], true);
+    shows(
+        &planned(&format!("{test}-unread"), &before, &[], Some(&after)),
+        &[row],
+    );
+}
+
+#[rstest]
+#[case::none(
+    "mine", "None", 1,
+    &["- mine-amd64 deleted with its disk", "+ other-amd64 imported from docker://registry.example.com/mine:1 for amd64"],
+    20
+)]
+#[case::only_the_newest(
+    "mine", "All", 1,
+    &[
+        "- mine-amd64 loses its disk when other-amd64 is imported: its DataImportCron mine-cron-amd64 imports that from now on, and keeps only the newest disk",
+        "+ other-amd64 imported from docker://registry.example.com/mine:1 for amd64",
+    ],
+    20
+)]
+#[case::several(
+    "mine", "All", 3,
+    &[
+        "~ mine-amd64 keeps its disk until CDI deletes older imports; not updated any more: its DataImportCron mine-cron-amd64 updates other-amd64 from now on",
+        "+ other-amd64 imported from docker://registry.example.com/mine:1 for amd64",
+    ],
+    0
+)]
+#[case::of_ssp("fedora", "All", 1, &["- fedora-amd64 has no disk any more"], 20)]
+fn another_data_source_is_a_new_one(
+    #[case] source: &str,
+    #[case] retention: &str,
+    #[case] imports: u32,
+    #[case] rows: &[&str],
+    #[case] released: u64,
+    #[context] context: Context,
+) {
+    let test = format!("moved-{}", context.description.unwrap());
+    let template = edited(
+        &template(source, retention),
+        &json!({"/spec/importsToKeep": imports}),
+    );
+    let after = edited(&template, &json!({"/spec/managedDataSource": "other"}));
+    let made = made_of(&template, &["amd64", "arm64"]);
+    let (before, after) = (
+        hyperconverged(&[template], true),
+        hyperconverged(&[after], true),
+    );
+    let words = planned(&test, &before, &made, Some(&after));
+    shows(&words, rows);
+    let plan = json_of(&words);
+    let bytes = plan["storage"]["released"][0]["bytes"].as_u64();
+    assert_eq!(bytes.unwrap_or_default(), released << 30, "{plan:#}");
+}
+
+#[rstest]
+#[case::none(
+    "None",
+    "- mine-amd64 never imported: the schedule contains a time zone; deleted with its disk"
+)]
+#[case::all(
+    "All",
+    "~ mine-amd64 its DataImportCron mine-cron-amd64 is deleted and created again, because schedule changes; a disk that it has stays in use, and no image is imported: the schedule contains a time zone"
+)]
+fn a_schedule_that_never_runs_imports_nothing_again(#[case] retention: &str, #[case] row: &str) {
+    let edits = json!({"/spec/schedule": "TZ=UTC 0 6 * * *"});
+    shows(
+        &words(&format!("schedule-{retention}"), "mine", retention, &edits),
+        &[row],
+    );
+}
+
+/// SSP deletes its DataSources, and CDI keeps their disks by the retention policy.
+#[rstest]
+#[case("None", "- fedora-arm64 deleted with its disk")]
+#[case("All", "- fedora-arm64 deleted; its disk stays")]
+fn a_deleted_data_source_leaves_its_disk(#[case] retention: &str, #[case] row: &str) {
+    let template = template("fedora", retention);
+    let made = made_of(&template, &["amd64", "arm64"]);
+    let before = hyperconverged(&[template], true);
+    for (test, made) in [("read", &*made), ("unread", &[])] {
+        let words = planned(&format!("deleted-{retention}-{test}"), &before, made, None);
+        let templates = "SSP's VM templates amd64, arm64 → amd64";
+        shows(&format!("{words} --what-if arm64=-1"), &[row, templates]);
+    }
+}
+
+#[test]
+fn the_disk_of_a_removed_template_is_left_over() {
+    let template = template("fedora", "All");
+    let made = made_of(&template, &["amd64", "arm64"]);
+    let (before, after) = (hyperconverged(&[template], true), hyperconverged(&[], true));
+    let words = planned("removed", &before, &made, Some(&after));
+    let command =
+        "kubectl delete persistentvolumeclaim -n kubevirt-os-images fedora-amd64-0123456789ab";
+    let row = "- fedora-amd64 has no disk any more; the disk itself stays";
+    shows(&words, &[row, command]);
+    let plan = json_of(&words);
+    assert_eq!(plan["leftovers"][0]["when"], "after", "{plan:#}");
+}
+
+#[rstest]
+#[case("None", "then deleted with its disk")]
+#[case("All", "then keeps its disk, and is not updated any more")]
+fn what_waits_for_a_rejected_one_is_said(#[case] retention: &str, #[case] then: &str) {
+    let removed = template("mine", retention);
+    let bad = edited(
+        &template("bad", "None"),
+        &json!({"/spec/schedule": "0 12 * *"}),
+    );
+    let made = made_of(&removed, &["amd64", "arm64"]);
+    let (before, after) = (
+        hyperconverged(&[removed], true),
+        hyperconverged(&[bad], true),
+    );
+    let words = planned(&format!("waits-{retention}"), &before, &made, Some(&after));
+    let row = format!(
+        "~ mine-amd64 stays with its DataImportCron mine-cron-amd64 until you fix what is rejected; {then}"
+    );
+    shows(&words, &[&row]);
+}
+
+/// SSP labels the DataSource of its VM templates, although the image can be for another architecture.
+#[test]
+fn a_label_that_the_image_need_not_have_is_said() {
+    let annotation = "/metadata/annotations/ssp.kubevirt.io~1dict.architectures";
+    let template = edited(&template("fedora", "None"), &json!({annotation: null}));
+    let made = made_of(&template, &[]);
+    let templates = [template];
+    let (before, after) = (
+        hyperconverged(&templates, false),
+        hyperconverged(&templates, true),
+    );
+    shows(
+        &planned("label", &before, &made, Some(&after)),
+        &[
+            "+ fedora-amd64 imported from docker://registry.example.com/fedora:1 for one architecture: that of the image, or for a multi-architecture image, that of the importer's node (amd64, arm64); its label says amd64 in any case",
+            "SSP's VM templates amd64 → amd64, arm64",
+        ],
+    );
+}
+
+#[test]
+fn a_pointer_that_follows_the_control_plane_is_explained() {
+    let template = template("fedora", "None");
+    let made = made_of(&template, &["amd64", "arm64"]);
+    let words = planned("pointer", &hyperconverged(&[template], true), &made, None);
+    shows(
+        &format!("{words} --what-if amd64=-1"),
+        &[
+            "- fedora has no disk any more: it still points to fedora-amd64, because names of SSP's VM templates follow the control plane",
+        ],
+    );
+}
+
+/// SSP counts the control plane first, but the order does not change its VM templates.
+#[test]
+fn vm_templates_of_the_same_architectures_do_not_change() {
+    let template = template("fedora", "None");
+    let made = made_of(&template, &["amd64", "arm64"]);
+    let words = planned("order", &hyperconverged(&[template], true), &made, None);
+    let moved = "--what-if control-plane:amd64=-1,control-plane:arm64=1";
+    let output = run(&format!("{words} {moved}"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("control plane") && !text.contains("SSP's VM templates  "),
+        "{text}"
+    );
+}
