@@ -94,7 +94,7 @@ pub(crate) struct Files {
 /// Reads a file, or the standard input.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
-        return limited(std::io::stdin()).context("standard input cannot be read");
+        return limited(io::stdin()).context("standard input cannot be read");
     }
     let text = File::open(path).and_then(limited);
     text.with_context(|| format!("{} cannot be read", name(path)))
