@@ -775,7 +775,7 @@ pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) what_is: WhatIs,
 
-    /// Wait until all golden images are ready, at most for this time, for example 10m
+    /// With --cluster: wait until all golden images are ready, at most for this time, for example 10m
     #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
     pub(crate) wait: Option<Duration>,
 

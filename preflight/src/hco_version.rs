@@ -13,8 +13,8 @@ pub(crate) struct ShownVersion {
     pub(crate) origin: Foreign,
     /// For people.
     pub(crate) text: String,
-    /// What to know if it is newer than all that are known.
-    pub(crate) newer: Option<String>,
+    /// What to know if it is newer or older than all that are known.
+    pub(crate) unknown: Option<String>,
 }
 
 impl ShownVersion {
@@ -42,8 +42,15 @@ impl ShownVersion {
             _ => "",
         };
         let known = one_line(number);
-        let newer = written.as_deref().and_then(|written| {
-            HcoVersion::is_newer_than_known(written).then(|| format!("HCO {written} is newer than this version of hco-preflight knows: HCO {known} is assumed"))
+        let unknown = written.as_deref().and_then(|written| {
+            let than = if HcoVersion::is_newer_than_known(written) {
+                "newer"
+            } else if HcoVersion::is_older_than_known(written) {
+                "older"
+            } else {
+                return None;
+            };
+            Some(format!("HCO {written} is {than} than this version of hco-preflight knows: HCO {known} is assumed"))
         });
         let more = [
             written.as_ref().map(|_| format!("HCO {known}")),
@@ -58,7 +65,7 @@ impl ShownVersion {
             number: Foreign::from(number),
             origin: Foreign::from(origin),
             text,
-            newer,
+            unknown,
         })
     }
 }

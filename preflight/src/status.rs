@@ -20,10 +20,12 @@ use crate::exit::Exit;
 use crate::foreign::{self, Foreign};
 use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
+use crate::object_name::{self, key};
 use crate::progress::Progress;
 use crate::report::{Cron, Report};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
+use crate::templates;
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 /// A status. Its JSON is a contract: docs/status.md.
@@ -194,7 +196,7 @@ impl Status {
             hco_version_shown: version.map(|it| it.text),
             nodes: report.nodes.clone().unwrap_or_default(),
             stopped,
-            fixes: fixes(report, &stopped_by),
+            fixes: fixes(observed, &stopped_by),
             stopped_by,
             deleted_crons: report
                 .changes
@@ -221,18 +223,36 @@ impl Status {
 }
 
 /// How to fix what stops SSP.
-fn fixes(report: &Report, stops: &[Stop]) -> Vec<(Foreign, String)> {
+fn fixes(observed: &Compared<'_>, stops: &[Stop]) -> Vec<(Foreign, String)> {
     let mut fixes: Vec<(Foreign, String)> = Vec::new();
     for stop in stops {
-        let Some(finding) = stops::finding(report, &stop.template) else {
+        let Some(finding) = stops::finding(&observed.will_be, &stop.template) else {
             continue;
         };
-        let fix = (finding.rule.clone(), finding.fix.clone());
+        let fix = restore(observed, stop).unwrap_or_else(|| finding.fix.clone());
+        let fix = (finding.rule.clone(), fix);
         if !fixes.contains(&fix) {
             fixes.push(fix);
         }
     }
     fixes
+}
+
+/// The value that the existing DataImportCron still has: with any other one, SSP deletes the DataImportCron. SSP adds the
+/// architecture to the `managedDataSource`.
+fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
+    let (_, field) = stop.path.as_ref()?.raw().split_once("].")?;
+    let is_of_user = field.starts_with("spec.") && field != "spec.managedDataSource";
+    let name = format!("{}/{}", stop.namespace.raw(), stop.name.raw());
+    let mut crons = observed.snapshot.of("DataImportCron");
+    let cron = crons.find(|cron| is_of_user && key(cron) == name)?;
+    let field = format!("/{}", field.replace('.', "/"));
+    let mut templates = templates::of_spec(observed.after()?);
+    let (_, template) = templates.find(|(_, it)| object_name::name(it) == stop.template.raw())?;
+    let value = cron.pointer(&field)?;
+    let is_plain = value.is_string() || value.is_number();
+    let is_other = template.pointer(&field) != Some(value);
+    (is_plain && is_other).then(|| format!("restore {value}, which the DataImportCron still has"))
 }
 
 /// Why it is unknown whether everything is there.

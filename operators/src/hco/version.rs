@@ -52,6 +52,15 @@ impl HcoVersion {
         })
     }
 
+    /// Whether a version is older than all known ones, so that it is judged as the oldest.
+    pub fn is_older_than_known(version: &str) -> bool {
+        numbers(version).is_some_and(|(major, minor)| match major {
+            1 => Self(minor) < Self::OLDEST,
+            4 => Self(minor.saturating_sub(4)) < Self::OLDEST,
+            _ => false,
+        })
+    }
+
     /// The same version, or the nearest known one.
     fn known(self) -> Self {
         self.clamp(Self::OLDEST, Self::NEWEST)

@@ -307,39 +307,51 @@ impl Architectures {
         })
     }
 
-    /// What becomes of a virtual machine that gets another architecture, or one that no workload node has any more.
-    pub(super) fn effect(&self, machine: &Value) -> Option<(Effect, String)> {
+    /// What becomes of a virtual machine that gets another architecture, or that is for nodes of an architecture that no
+    /// workload node has any more.
+    pub(super) fn effects(&self, machine: &Value) -> Vec<(Effect, String)> {
         let text = machine.to_string();
-        let json = Json::parse(text.as_bytes()).ok()?;
+        let json = Json::parse(text.as_bytes()).ok();
+        let Some(read) = json.and_then(|json| VirtualMachine::read(json).ok()) else {
+            return Vec::new();
+        };
         // Without an architecture of its own, it gets one by the DataSources that it names, or the default.
-        let read = VirtualMachine::read(json).ok()?;
         let (before, after) = (
             self.is.architecture(&read),
             self.will_be.architecture(&read),
         );
-        if self.gone.contains(&after) {
-            let status = machine.pointer("/status/printableStatus");
-            let has_not_started = matches!(
-                status.and_then(Value::as_str),
-                Some("Stopped" | "Provisioning" | "WaitingForVolumeBinding")
-            );
-            let once_stopped = if has_not_started {
-                ""
+        let mut effects = Vec::new();
+        let of_nodes = read.launcher(&after, false).architecture;
+        if let Some(of_nodes) = of_nodes.filter(|it| self.gone.contains(it)) {
+            let once_stopped = once_stopped(machine);
+            let has_selector = read.node_selector.is_some();
+            let detail = if has_selector {
+                format!(
+                    "its nodeSelector requires the architecture {of_nodes}, which no workload node has any more: {once_stopped}it cannot start"
+                )
             } else {
-                "once stopped, "
+                format!(
+                    "no workload node has its architecture {of_nodes} any more: {once_stopped}it cannot start"
+                )
             };
-            let detail = format!(
-                "no workload node has its architecture {after} any more: {once_stopped}it cannot start"
-            );
-            Some((Effect::NoNode, detail))
-        } else if before != after && !before.is_empty() && !after.is_empty() {
+            effects.push((Effect::NoNode, detail));
+        }
+        if before != after && !before.is_empty() && !after.is_empty() {
             let detail = format!(
                 "does not set an architecture: from then on, KubeVirt would choose {after} instead of {before}"
             );
-            Some((Effect::ArchitectureChanges, detail))
-        } else {
-            None
+            effects.push((Effect::ArchitectureChanges, detail));
         }
+        effects
+    }
+}
+
+/// When a virtual machine cannot start: at its next start, which a running one has not reached.
+fn once_stopped(machine: &Value) -> &'static str {
+    let status = machine.pointer("/status/printableStatus");
+    match status.and_then(Value::as_str) {
+        Some("Stopped" | "Provisioning" | "WaitingForVolumeBinding") => "",
+        _ => "once stopped, ",
     }
 }
 
@@ -349,14 +361,28 @@ fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
         return;
     };
     for machine in compared.snapshot.of("VirtualMachine") {
-        if let Some((effect, detail)) = architectures.effect(&machine) {
+        for (effect, detail) in architectures.effects(&machine) {
             add(machines, &key(&machine), effect, &detail);
         }
     }
 }
 
-/// Those that run on nodes that virt-handler leaves.
-fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<()> {
+/// The virtual machines whose nodeSelector requires a node, by its name, with when they cannot start without it. The label of
+/// a node is its name, unless the platform says otherwise.
+fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static str>> {
+    let mut by_node: BTreeMap<String, BTreeMap<String, &'static str>> = BTreeMap::new();
+    for machine in compared.snapshot.of("VirtualMachine") {
+        let node = machine.pointer("/spec/template/spec/nodeSelector/kubernetes.io~1hostname");
+        if let Some(node) = node.and_then(Value::as_str) {
+            let machines = by_node.entry(node.to_owned()).or_default();
+            machines.insert(key(&machine), once_stopped(&machine));
+        }
+    }
+    by_node
+}
+
+/// The virtual machines that run on a node, by its name.
+fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.snapshot.of("VirtualMachineInstance") {
         let text = |pointer| instance.pointer(pointer).and_then(Value::as_str);
@@ -366,13 +392,32 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
             instances.push(key(&instance));
         }
     }
+    by_node
+}
+
+/// Those that run on nodes that virt-handler leaves, and those that can start on no other node.
+fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<()> {
+    let mut by_node = running(compared);
+    let pinned = pinned(compared);
+    for node in pinned.keys() {
+        by_node.entry(node.clone()).or_default();
+    }
     let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
     let gone = gone(compared);
     // A virtual machine cannot be migrated to a node of another architecture.
-    let way_out = |node: &Value, unless: &str| {
+    let lost = |node: &Value| {
         let architecture = node.pointer("/status/nodeInfo/architecture");
-        match architecture.and_then(Value::as_str) {
-            Some(architecture) if gone.contains(architecture) => {
+        let architecture = architecture.and_then(Value::as_str);
+        architecture
+            .filter(|it| gone.contains(*it))
+            .map(str::to_owned)
+    };
+    let way_out = |node: &Value, is_pinned: bool, unless: &str| {
+        match lost(node) {
+            _ if is_pinned => {
+                "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned()
+            }
+            Some(architecture) => {
                 let article = if architecture.starts_with('a') {
                     "an"
                 } else {
@@ -382,22 +427,34 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
                     "before the change, shut it down; it cannot start again unless {unless} {article} {architecture} node"
                 )
             }
-            _ => "before the change, migrate it, or shut it down".to_owned(),
+            None => "before the change, migrate it, or shut it down".to_owned(),
         }
     };
+    let none = BTreeMap::new();
     // Nodes with the same labels are alike.
     let mut known: BTreeMap<String, bool> = BTreeMap::new();
     for (node, instances) in by_node {
         let Some(is) = before.get(&*node) else {
             continue;
         };
+        let pinned = pinned.get(&node).unwrap_or(&none);
+        // Those that run there are named as such, and those of an architecture that goes as well.
+        let idle = pinned
+            .iter()
+            .filter(|(machine, _)| !instances.contains(machine) && lost(is).is_none());
         let Some(will_be) = after.get(&*node) else {
             for instance in &instances {
                 let detail = format!(
                     "its node {node} leaves, and it ends with the node; {}",
-                    way_out(is, "the cluster has")
+                    way_out(is, pinned.contains_key(instance), "the cluster has")
                 );
                 add(machines, instance, Effect::Orphaned, &detail);
+            }
+            for (machine, once_stopped) in idle {
+                let detail = format!(
+                    "its nodeSelector requires the node {node}, which leaves: {once_stopped}it cannot start"
+                );
+                add(machines, machine, Effect::NoNode, &detail);
             }
             continue;
         };
@@ -420,12 +477,21 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
             known.insert(kind, leaves);
             leaves
         };
-        for instance in instances.iter().filter(|_| leaves) {
+        if !leaves {
+            continue;
+        }
+        for instance in &instances {
             let detail = format!(
                 "the placement excludes its node {node}: it keeps running there without virt-handler, so KubeVirt can neither migrate it, nor open its console, nor shut it down; {}",
-                way_out(is, "the placement includes")
+                way_out(is, pinned.contains_key(instance), "the placement includes")
             );
             add(machines, instance, Effect::Orphaned, &detail);
+        }
+        for (machine, once_stopped) in idle {
+            let detail = format!(
+                "its nodeSelector requires the node {node}, which the placement excludes: {once_stopped}it cannot start"
+            );
+            add(machines, machine, Effect::NoNode, &detail);
         }
     }
     Ok(())

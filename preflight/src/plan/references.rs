@@ -69,8 +69,8 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
             add(object, Some(place), effect, &detail);
         }
         let is_machine = object.get("kind").and_then(Value::as_str) == Some("VirtualMachine");
-        let architectures = architectures.as_ref().filter(|_| is_machine);
-        if let Some((effect, detail)) = architectures.and_then(|it| it.effect(object)) {
+        let architectures = architectures.iter().filter(|_| is_machine);
+        for (effect, detail) in architectures.flat_map(|it| it.effects(object)) {
             add(object, Some(place), effect, &detail);
         }
     }

@@ -267,12 +267,12 @@ impl<'s> Compared<'s> {
             prepared,
         };
         let (before, after) = compared.versions();
-        let newer: BTreeSet<String> = before
+        let unknown: BTreeSet<String> = before
             .into_iter()
             .chain(after)
-            .filter_map(|it| it.newer)
+            .filter_map(|it| it.unknown)
             .collect();
-        for note in newer {
+        for note in unknown {
             notes.push(&note);
         }
         Ok(compared)

@@ -97,6 +97,7 @@ pub(crate) const KINDS: [Kind; 15] = [
             OWNER,
             "/metadata/labels/template.kubevirt.io~1architecture",
             "/spec/source",
+            CONDITIONS,
         ],
     },
     Kind {
@@ -128,6 +129,7 @@ pub(crate) const KINDS: [Kind; 15] = [
             APPLIED,
             "/spec/template/spec/architecture",
             "/spec/template/spec/nodeSelector/kubernetes.io~1arch",
+            "/spec/template/spec/nodeSelector/kubernetes.io~1hostname",
             "/spec/template/spec/affinity/nodeAffinity",
             "/spec/template/spec/domain/devices/disks",
             "/spec/template/spec/volumes",

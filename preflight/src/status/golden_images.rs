@@ -6,10 +6,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
-use crate::object_name::{key, parts};
+use crate::object_name::{key, name, parts};
 use crate::owner;
 use crate::report::{self, Changes, Cron, Report, listed};
 use crate::stage::Compared;
+use crate::{stops, templates};
 
 /// A template for an architecture, and what has become of it.
 #[derive(Debug, Serialize)]
@@ -29,6 +30,9 @@ pub(super) struct GoldenImage {
     pub(super) since: Option<Foreign>,
     /// In the words of CDI, or of the API server that rejects it.
     pub(super) message: Option<Foreign>,
+    /// Whether its DataSource has a disk that was imported before.
+    #[serde(skip)]
+    pub(super) has_older_disk: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -42,6 +46,10 @@ pub(super) enum State {
     /// The DataImportCron is there, and no import runs.
     Waiting,
     Failing,
+    /// The last import is done, but its DataSource is not ready.
+    SourceNotReady,
+    /// The last import is done, but CDI does not update its DataSource, which has the label of another DataImportCron.
+    NotManaged,
     /// The DataImportCron is not there yet.
     NotCreated,
     /// The DataImportCron is there with another spec.
@@ -103,6 +111,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     };
     let crons: BTreeMap<String, Value> = objects("DataImportCron").collect();
     let volumes: BTreeMap<String, Value> = objects("DataVolume").collect();
+    let sources: BTreeMap<String, Value> = objects("DataSource").collect();
     let are_claims_read = observed.snapshot.has("PersistentVolumeClaim");
     let none = Changes::default();
     let changes = report.changes.as_ref().unwrap_or(&none);
@@ -113,7 +122,8 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let stopped = forecast.stopped.as_ref();
     let reaches_crons = stopped.is_none_or(|stopped| stopped.raw() != "data-source");
     let mut images = Vec::new();
-    for cron in &forecast.crons {
+    let expected = forecast.crons.iter();
+    for cron in expected.filter(|cron| !is_not_shipped(observed, cron)) {
         let key = cron.key();
         let real = crons.get(&key);
         let seen = match (real, changes) {
@@ -136,7 +146,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             (Some(_), _) if cron.never_runs.is_some() => {
                 Seen::because(State::NeverImported, cron.never_runs.as_ref())
             }
-            (Some(real), _) => Seen::of(real, &volumes),
+            (Some(real), _) => Seen::of(real, &volumes).beside(cron, sources.get(&cron.source())),
             (None, Some(changes)) if reaches_crons && !has(&changes.created, &key) => {
                 Seen::just(State::ExistingDisk)
             }
@@ -163,9 +173,29 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             state: State::Unwanted,
             since: None,
             message: None,
+            has_older_disk: false,
         });
     }
     images
+}
+
+/// Whether a DataImportCron is of a common template that HCO does not ship here: HCO lists all common templates in its status
+/// once it has seen the object.
+///
+/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
+/// `GetDataImportCronTemplates`.
+fn is_not_shipped(observed: &Compared<'_>, cron: &Cron) -> bool {
+    let Some(object) = observed.after() else {
+        return false;
+    };
+    let seen = object.pointer("/status/observedGeneration");
+    let is_seen = seen.is_some() && seen == object.pointer("/metadata/generation");
+    let is_common = |it: &Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
+    let is_it = |it: &Value| name(it) == cron.template.raw();
+    is_seen
+        && templates::of_status(object).any(is_common)
+        && !templates::of_status(object).any(is_it)
+        && !templates::of_spec(object).any(|(_, it)| is_it(it))
 }
 
 /// The templates without a DataImportCron.
@@ -200,9 +230,17 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let of_templates: BTreeSet<String> = forecasts
         .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
         .collect();
+    let is_not_shipped = |key: &str| {
+        let cron = report
+            .forecast
+            .as_ref()
+            .and_then(|it| stops::cron_of(it, key));
+        cron.is_some_and(|cron| is_not_shipped(observed, cron))
+    };
     let source = |key: &Foreign, state, from: Option<&Foreign>, to: Option<&Foreign>| {
         let (namespace, name) = parts(key.raw());
-        of_templates.contains(key.raw()).then(|| DataSource {
+        let is_expected = of_templates.contains(key.raw()) && !is_not_shipped(key.raw());
+        is_expected.then(|| DataSource {
             namespace,
             name,
             state,
@@ -227,6 +265,7 @@ struct Seen {
     state: State,
     since: Option<Foreign>,
     message: Option<Foreign>,
+    has_older_disk: bool,
 }
 
 impl Seen {
@@ -239,6 +278,7 @@ impl Seen {
             state,
             since: None,
             message: message.cloned(),
+            has_older_disk: false,
         }
     }
 
@@ -249,9 +289,8 @@ impl Seen {
         let progressing = condition(cron, "Progressing");
         if text(up_to_date, "/status") == Some("True") {
             return Self {
-                state: State::Ready,
                 since: text(up_to_date, "/lastTransitionTime").map(Foreign::from),
-                message: None,
+                ..Self::just(State::Ready)
             };
         }
         let namespace = text(Some(cron), "/metadata/namespace").unwrap_or_default();
@@ -266,6 +305,7 @@ impl Seen {
                 message: message
                     .or(text(Some(running), "/reason"))
                     .map(Foreign::from),
+                has_older_disk: false,
             };
         }
         let reason = text(progressing, "/reason").unwrap_or_default();
@@ -297,6 +337,39 @@ impl Seen {
             state,
             since: text(shown, "/lastTransitionTime").map(Foreign::from),
             message: message.or_else(|| shown.is_none().then(no_report)),
+            has_older_disk: false,
+        }
+    }
+
+    /// The same, with what its DataSource reports. SSP sets the label of its own DataSources.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
+    /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
+    fn beside(self, cron: &Cron, source: Option<&Value>) -> Self {
+        let Some(source) = source else {
+            return self;
+        };
+        let ready = condition(source, "Ready");
+        let owner = owner::cron(source);
+        let is_managed = owner == Some(cron.name.raw()) || owner::is_of_ssp(source);
+        match (self.state, text(ready, "/status")) {
+            (State::Ready, _) if !is_managed => {
+                let message = match owner {
+                    Some(other) => format!("it has the label of DataImportCron {other}"),
+                    None => "it has no label of a DataImportCron".to_owned(),
+                };
+                Self::because(State::NotManaged, Some(&Foreign::from(&*message)))
+            }
+            (State::Ready, Some("False")) => Self {
+                since: text(ready, "/lastTransitionTime").map(Foreign::from),
+                message: text(ready, "/message").map(Foreign::from),
+                ..Self::just(State::SourceNotReady)
+            },
+            (State::Failing, Some("True")) => Self {
+                has_older_disk: true,
+                ..self
+            },
+            _ => self,
         }
     }
 
@@ -310,6 +383,7 @@ impl Seen {
             state: self.state,
             since: self.since,
             message: self.message,
+            has_older_disk: self.has_older_disk,
         }
     }
 }

@@ -8,7 +8,7 @@ use anstyle::Style;
 use super::conditions::{Cause, Condition};
 use super::golden_images::{GoldenImage, NotImported, SourceState, State};
 use super::{Status, alerts};
-use crate::foreign::{self, Foreign, one_line};
+use crate::foreign::{self, Foreign, one_line, shell_word};
 use crate::leftovers;
 use crate::prose::count;
 use crate::report::{LABEL_FIRST, counted, listed};
@@ -243,6 +243,9 @@ fn golden_images(text: &mut String, status: &Status) {
                 name(image),
                 words(image, status)
             );
+            if image.state == State::NotManaged {
+                fix(text, &hand_over(image));
+            }
         }
     }
 }
@@ -262,7 +265,11 @@ fn shown(state: State) -> (Style, char) {
         State::Importing | State::Waiting => (YELLOW, '…'),
         State::NotCreated => (YELLOW, '+'),
         State::Outdated => (YELLOW, '~'),
-        State::Failing | State::Rejected | State::NeverImported => (RED, '✘'),
+        State::Failing
+        | State::SourceNotReady
+        | State::NotManaged
+        | State::Rejected
+        | State::NeverImported => (RED, '✘'),
         State::Unwanted => (YELLOW, '-'),
         State::Unknown => (YELLOW, '?'),
     }
@@ -282,7 +289,12 @@ fn words(image: &GoldenImage, status: &Status) -> String {
         },
         State::Importing => format!("importing{message}"),
         State::Waiting => format!("not imported yet{message}"),
+        State::Failing if image.has_older_disk => {
+            format!("the import fails{message}; the older disk stays in use")
+        }
         State::Failing => format!("the import fails{message}"),
+        State::SourceNotReady => format!("imported, but its DataSource is not ready{message}"),
+        State::NotManaged => format!("imported, but CDI does not update its DataSource{message}"),
         State::NotCreated => format!("its DataImportCron {} is not created yet", image.cron),
         State::Outdated => format!(
             "its DataImportCron {} has an old spec{message}: SSP deletes it and creates it again",
@@ -304,6 +316,21 @@ fn words(image: &GoldenImage, status: &Status) -> String {
         ),
         State::Unknown => format!("unknown{message}"),
     }
+}
+
+/// The command after which CDI updates the DataSource at once. After a deletion, CDI would look only at the DataImportCron of
+/// the old label, and create the DataSource at the next poll of this one.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `mapSourceObjectToCron`.
+fn hand_over(image: &GoldenImage) -> String {
+    let word = |text: &Foreign| shell_word(&one_line(text.raw()));
+    let source = image.data_source.as_ref().unwrap_or(&image.cron);
+    format!(
+        "kubectl label --overwrite datasource.cdi.kubevirt.io -n {} {} cdi.kubevirt.io/dataImportCron={}",
+        word(&image.namespace),
+        word(source),
+        word(&image.cron)
+    )
 }
 
 fn data_sources(text: &mut String, status: &Status) {
@@ -354,11 +381,13 @@ fn alerts(text: &mut String, status: &Status, program: &str) {
     if !any {
         let _ = writeln!(text, "  no alert has a cause now");
     }
-    for alert in status.alerts.iter().filter(|it| it.stale_if_firing) {
+    let stale = status.alerts.iter().filter(|it| it.stale_if_firing);
+    let stale: Vec<&str> = stale.map(|it| it.name).collect();
+    if !stale.is_empty() {
+        let stale = stale.join(" or ");
         let _ = writeln!(
             text,
-            "  {DIM}If {} fires, it is out of date: {}{DIM:#}",
-            alert.name, alert.why
+            "  {DIM}If {stale} fires, it is out of date: replace the hyperconverged-cluster-operator pod{DIM:#}"
         );
     }
     for alert in of(alerts::State::Unknown) {

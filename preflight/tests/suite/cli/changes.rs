@@ -483,6 +483,12 @@ fn disks_are_read_if_those_of_golden_images_are(#[case] namespace: &str, #[case]
     ""
 )]
 #[case("1.99.0", "", "1.99.0 (HCO 1.20)\n", "HCO 1.99.0 is newer than")]
+#[case(
+    "1.18.1",
+    "--hco-version 1.14",
+    "1.18.1 → 1.14 (HCO 1.16, --hco-version)\n",
+    "HCO 1.14 is older than this version of hco-preflight knows: HCO 1.16 is assumed"
+)]
 fn a_version_is_shown_as_it_is_written(
     #[case] version: &str,
     #[case] words: &str,
@@ -713,9 +719,138 @@ fn the_status_warns_before_sources_are_destroyed(
     assert!(!ready.contains("undo the change"), "{ready}");
     let text = text_of(&words(&[("0 */12 * * *", "0 */12 * *")]));
     let wanted = format!("SSP is about to delete the existing {wanted}");
-    for part in [&*wanted, "      fix: ", "explain data-import-cron-rejected"] {
+    // Any other schedule than the one before is a change because of which SSP deletes the DataImportCrons, too.
+    let fix = "      fix: restore \"0 */12 * * *\", which the DataImportCron still has\n";
+    for part in [&*wanted, fix, "explain data-import-cron-rejected"] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// A DataImportCron that an older CDI accepted.
+#[test]
+fn a_value_that_is_rejected_is_not_to_be_restored() {
+    let edit = ("0 */12 * * *", "0 */12 * *");
+    let file = of_ready(&scratch("status-old-value"), &[edit], &[]);
+    let text = text_of(&format!("status -q --from {}", file.display()));
+    assert!(
+        text.contains("      fix: use five fields") && !text.contains("restore"),
+        "{text}"
+    );
+}
+
+/// What CDI imports is of no use while its DataSource is not ready, or is not updated.
+#[rstest]
+#[case::not_ready(
+    (
+        "{\"name\": \"good-amd64-01\", \"namespace\": \"kubevirt-os-images\"}}}}",
+        "{\"name\": \"good-amd64-01\", \"namespace\": \"kubevirt-os-images\"}}}, \"status\": {\"conditions\": [{\"type\": \"Ready\", \"status\": \"False\", \"reason\": \"NotFound\", \"message\": \"PVC not found\"}]}}",
+    ),
+    "source-not-ready",
+    "  ✘ good-amd64  imported, but its DataSource is not ready: PVC not found\n"
+)]
+#[case::of_another(
+    ("\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\"", "\"cdi.kubevirt.io/dataImportCron\": \"old-cron\""),
+    "not-managed",
+    "  ✘ good-amd64  imported, but CDI does not update its DataSource: it has the label of DataImportCron old-cron\n      fix: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images good-amd64 cdi.kubevirt.io/dataImportCron=good-cron-amd64\n"
+)]
+#[case::of_none(
+    ("\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\", ", ""),
+    "not-managed",
+    "imported, but CDI does not update its DataSource: it has no label of a DataImportCron\n"
+)]
+fn an_import_that_its_data_source_does_not_have_is_not_ready(
+    #[case] edit: (&str, &str),
+    #[case] state: &str,
+    #[case] row: &str,
+    #[context] context: Context,
+) {
+    let name = format!("status-source-{}", context.description.unwrap());
+    let file = of_ready(&scratch(&name), &[edit], &[]);
+    let words = format!("status --from {}", file.display());
+    let status = json_of(&words);
+    assert_eq!(status["goldenImages"][0]["state"], state, "{status:#}");
+    let text = text_of(&words);
+    assert!(text.contains(row), "{text}");
+    assert!(
+        text.contains("not ready Outstanding: 1 golden image."),
+        "{text}"
+    );
+    assert_eq!(run(&words).status.code(), Some(1));
+}
+
+/// SSP sets the label of the DataSources that it creates.
+#[test]
+fn the_label_of_a_data_source_of_ssp_is_not_for_long() {
+    let edit = (
+        "\"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\"",
+        "\"annotations\": {\"operator-sdk/primary-resource-type\": \"SSP.ssp.kubevirt.io\"}, \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"old-cron\"",
+    );
+    let file = of_ready(&scratch("status-source-of-ssp"), &[edit], &[]);
+    let status = run(&format!("status -q --from {}", file.display()));
+    assert_eq!(status.status.code(), Some(0), "{status:?}");
+}
+
+/// The import of a new image fails, and virtual machines still boot from the last one.
+#[test]
+fn an_older_disk_stays_while_an_import_fails() {
+    let directory = scratch("status-older-disk");
+    let file = edited(&directory, "status-cluster.yaml", &[]);
+    let words = format!("status -q --from {}", file.display());
+    let failing = |text: &str| {
+        let row = text.lines().find(|it| it.contains("✘ busy-arm64 "));
+        row.unwrap_or_default().to_owned()
+    };
+    let older = "; the older disk stays in use";
+    let before = failing(&text_of(&words));
+    assert!(
+        before.contains("the import fails") && !before.contains(older),
+        "{before}"
+    );
+    let mut objects = std::fs::read_to_string(&file).unwrap();
+    let source = json!({
+        "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+        "metadata": {"name": "busy-arm64", "namespace": GOLDEN, "labels": {"cdi.kubevirt.io/dataImportCron": "busy-cron-arm64"}},
+        "spec": {"source": {"pvc": {"name": "busy-arm64-00", "namespace": GOLDEN}}},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "message": "DataSource is ready to be consumed"}]},
+    });
+    writeln!(objects, "  - {source}").unwrap();
+    std::fs::write(&file, objects).unwrap();
+    assert_eq!(failing(&text_of(&words)), before + older);
+}
+
+/// OpenShift Virtualization ships other common templates than KubeVirt. HCO lists them.
+#[test]
+fn a_common_template_that_hco_does_not_list_is_not_expected() {
+    let common = [
+        (
+            "\"enableCommonBootImageImport\": false",
+            "\"enableCommonBootImageImport\": true",
+        ),
+        (
+            "\"status\": {\"originalSupportedArchitectures\"",
+            "\"status\": {\"commonTemplate\": true, \"originalSupportedArchitectures\"",
+        ),
+    ];
+    let seen = [
+        ("\"uid\": \"0c4e\"", "\"uid\": \"0c4e\", \"generation\": 2"),
+        (
+            "\"systemHealthStatus\"",
+            "\"observedGeneration\": 2, \"systemHealthStatus\"",
+        ),
+    ];
+    let directory = scratch("status-not-shipped");
+    let missing = |edits: &[(&str, &str)]| -> Vec<String> {
+        let file = of_ready(&directory, &[], edits);
+        let status = json_of(&format!("status --from {}", file.display()));
+        let lists = [&status["goldenImages"], &status["dataSources"]];
+        let all = lists.into_iter().flat_map(|it| it.as_array().unwrap());
+        let missing = all.filter(|it| it["state"] == "not-created");
+        missing
+            .map(|it| it["name"].to_string() + &it["dataSource"].to_string())
+            .collect()
+    };
+    assert!(!missing(&common).is_empty());
+    assert_eq!(missing(&[common, seen].concat()), Vec::<String>::new());
 }
 
 /// HCO's list says nothing about templates that it does not have yet.

@@ -432,6 +432,90 @@ fn the_architecture_of_a_virtual_machine_is_that_of_its_data_source(
     }
 }
 
+/// A virtual machine with a nodeSelector.
+fn placed(label: &str, value: &str, architecture: Option<&str>, status: &str) -> Value {
+    let mut machine = machine("my-image-arm64", status);
+    machine["spec"]["template"]["spec"] =
+        json!({"architecture": architecture, "nodeSelector": {label: value}});
+    machine
+}
+
+const LABEL: &str = "kubernetes.io/arch";
+const HOST: &str = "kubernetes.io/hostname";
+
+/// The nodeSelector of a virtual machine is stronger than its architecture.
+#[rstest]
+#[case::other_nodes_stay(placed(LABEL, "arm64", Some("amd64"), "Stopped"), "amd64=-2", &[])]
+#[case::its_nodes_go(
+    placed(LABEL, "arm64", Some("amd64"), "Stopped"),
+    "arm64=-1",
+    &["its nodeSelector requires the architecture arm64, which no workload node has any more: it cannot start"]
+)]
+#[case::without_an_architecture(
+    placed(LABEL, "amd64", None, "Running"),
+    "amd64=-2",
+    &[
+        "its nodeSelector requires the architecture amd64, which no workload node has any more: once stopped, it cannot start",
+        "does not set an architecture: from then on, KubeVirt would choose arm64 instead of amd64",
+    ]
+)]
+#[case::its_node_goes(
+    placed(HOST, "node-2", Some("amd64"), "Stopped"),
+    "amd64=-1",
+    &["its nodeSelector requires the node node-2, which leaves: it cannot start"]
+)]
+#[case::another_node_goes(placed(HOST, "node-1", Some("amd64"), "Stopped"), "amd64=-1", &[])]
+#[case::its_node_goes_with_its_architecture(
+    placed(HOST, "node-7", Some("arm64"), "Stopped"),
+    "arm64=-1",
+    &["no workload node has its architecture arm64 any more: it cannot start"]
+)]
+fn a_node_selector_decides_where_a_virtual_machine_starts(
+    #[case] machine: Value,
+    #[case] what_if: &str,
+    #[case] details: &[&str],
+    #[context] context: Context,
+) {
+    let name = format!("plan-selector-{}", context.description.unwrap());
+    let (plan, _) = plan_beside(&name, &[machine], &format!("--what-if {what_if}"));
+    let machines = plan["virtualMachines"].as_array().unwrap().iter();
+    let lost = machines.filter(|it| {
+        let effect = it["effect"].as_str().unwrap();
+        !effect.starts_with("disk-")
+    });
+    let lost: Vec<&str> = lost.map(|it| it["detail"].as_str().unwrap()).collect();
+    assert_eq!(lost, details, "{plan:#}");
+}
+
+/// A virtual machine that its nodeSelector pins to a node, and that runs there or not.
+#[rstest]
+#[case::runs(
+    true,
+    "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again\n"
+)]
+#[case::does_not_run(
+    false,
+    "default/vm: its nodeSelector requires the node node-2, which the placement excludes: it cannot start\n"
+)]
+fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] runs: bool, #[case] wanted: &str) {
+    let status = if runs { "Running" } else { "Stopped" };
+    let mut objects = vec![placed(HOST, "node-2", Some("amd64"), status)];
+    if runs {
+        objects.push(json!({
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+            "metadata": {"name": "vm", "namespace": "default"},
+            "spec": {"architecture": "amd64"},
+            "status": {"nodeName": "node-2", "phase": "Running"},
+        }));
+    }
+    let from = "workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}";
+    let placement = "workloads: {nodePlacement: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-1]}]}, {matchFields: [{key: metadata.name, operator: In, values: [node-7]}]}]}}}}}";
+    let name = format!("plan-pinned-{runs}");
+    let plan = text_beside(&name, &objects, &[(from, placement)]);
+    assert!(plan.contains(wanted), "{plan}");
+    assert_eq!(plan.matches("nodeSelector requires").count(), 1, "{plan}");
+}
+
 /// HCO 1.18 does not have the field that replaces the feature gate.
 #[test]
 fn a_field_that_an_older_version_does_not_have_is_ignored() {
