@@ -1049,7 +1049,7 @@ impl Args {
     }
 }
 
-/// The word behind `--cluster`, which those who know kubectl mean as a name. Not a path: pre-commit puts these behind all
+/// The word behind `--cluster`, which those who know kubectl mean as a name. Not a file: pre-commit puts these behind all
 /// arguments.
 fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
     let options = words.split(|word| word == "--").next()?;
@@ -1057,7 +1057,7 @@ fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
     let mut behind = pairs.filter(|(word, _)| *word == "--cluster");
     let (_, word) = behind.next()?;
     let is_option = word.as_encoded_bytes().starts_with(b"-");
-    (!is_option && !Path::new(word).exists()).then_some(word)
+    (!is_option && (Path::new(word).is_dir() || !Path::new(word).exists())).then_some(word)
 }
 
 fn command_of(name: &str) -> clap::Command {

@@ -243,7 +243,7 @@ impl Files {
         {
             let directory = shell_word(&one_line(&directory.name));
             let note = format!(
-                "skipped the kustomization {directory} and its patches; to check what it builds, run `kubectl kustomize {directory} | hco-preflight check -f -` with the same nodes"
+                "skipped the kustomization {directory} and its patches; to check what it builds, run `kubectl kustomize {directory} | hco-preflight check -f -`"
             );
             if !self.notes.contains(&note) {
                 self.notes.push(note);
@@ -272,7 +272,7 @@ impl Files {
             }
             Err(error) => {
                 let hint = if text.windows(2).any(|two| two == b"{{") {
-                    "; if it is a Helm template, run `helm template . | hco-preflight check -f -` with the same nodes"
+                    "; if it is a Helm template, run `helm template . | hco-preflight check -f -`"
                 } else {
                     ""
                 };

@@ -152,7 +152,7 @@ pub enum ClusterError {
     },
     /// The answer is invalid.
     #[error(
-        "the response of the API server to {verb} {resource} cannot be read; if it is a web page, look for a proxy or a login page in between"
+        "the response of the API server to {verb} {resource} cannot be read: look for a proxy or a login page in between"
     )]
     Answer {
         /// The verb of the request.

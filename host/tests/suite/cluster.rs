@@ -369,7 +369,20 @@ fn an_invalid_answer_is_reported() {
     let server = ApiServer::start(vec![answer]);
     assert_eq!(
         all(&server.connect()),
-        "the response of the API server to list nodes cannot be read"
+        "the response of the API server to list nodes cannot be read: look for a proxy or a login page in between"
+    );
+}
+
+/// As a proxy answers. Without items, the cluster would be taken for an empty one.
+#[test]
+fn an_answer_that_is_no_list_is_reported() {
+    let body = json!({"error": "session expired"});
+    let answer =
+        json!({"as": "admin", "request": "GET /api/v1/nodes", "status": 200, "body": body});
+    let server = ApiServer::start(vec![answer]);
+    assert_eq!(
+        all(&server.connect()),
+        "the response to list nodes does not come from an API server: it has no items; look for a proxy or a login page in between"
     );
 }
 

@@ -115,6 +115,51 @@ fn a_kubeconfig_that_is_named_is_the_only_one() {
     assert_eq!(other.asked(), [""; 0]);
 }
 
+#[rstest]
+#[case::no_scheme(
+    "/clusters/0/cluster/server",
+    "127.0.0.1:1",
+    "the address of the API server, 127.0.0.1:1, must begin with https:// or http://"
+)]
+#[case::no_such_user(
+    "/contexts/0/context/user",
+    "nobody",
+    "user \"nobody\" does not exist in the kubeconfig"
+)]
+fn a_kubeconfig_that_cannot_be_used_is_an_error(
+    #[case] field: &str,
+    #[case] value: &str,
+    #[case] error: &str,
+    #[context] context: Context,
+) {
+    let server = ApiServer::start(recorded());
+    let name = format!("kubeconfig-{}", context.description.unwrap());
+    let path = kubeconfig(&server, &name, |it| {
+        *it.pointer_mut(field).unwrap() = json!(value);
+    });
+    let output = check_with(&path).output().unwrap();
+    let errors = text(&output.stderr);
+    assert!(errors.contains(error), "{errors}");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(server.asked(), [""; 0]);
+}
+
+/// Another object than the one that was asked for is no answer.
+#[test]
+fn an_object_without_its_name_is_an_error() {
+    let mut answers = with_live(|_| {});
+    for answer in &mut answers {
+        let request = answer["request"].as_str().unwrap();
+        if request.ends_with("/hyperconvergeds/kubevirt-hyperconverged") {
+            answer["body"] = json!({"error": "session expired"});
+        }
+    }
+    let server = ApiServer::start(answers);
+    let (shown, code) = run(&server, "check -f live.yaml --cluster");
+    assert!(shown.contains("it is no object of this name"), "{shown}");
+    assert_eq!(code, 2);
+}
+
 /// Credentials that a command prints, as for the clusters of clouds.
 #[cfg(unix)]
 #[rstest]

@@ -28,6 +28,48 @@ fn snapshot(server: &ApiServer, name: &str) -> PathBuf {
     file
 }
 
+/// A pipe can be read only once.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_whole() {
+    let words = "check --from /dev/stdin -o json";
+    let file = super::files().join("plan-cluster.yaml");
+    let from = |file: &Path| {
+        let stdin = std::fs::File::open(file).unwrap();
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let copied = std::thread::spawn(move || {
+            let mut stdin = stdin;
+            let _ = std::io::copy(&mut stdin, &mut writer);
+        });
+        let output = command().args(words.split(' ')).stdin(reader).output();
+        copied.join().unwrap();
+        output.unwrap()
+    };
+    let piped = from(&file);
+    let read = run(&format!("check --from {} -o json", file.display()));
+    let json = |output: &std::process::Output| -> Value {
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    assert_eq!(json(&piped)["nodes"], json(&read)["nodes"]);
+    assert_eq!(piped.status.code(), read.status.code());
+}
+
+/// A link is not replaced by a file.
+#[cfg(unix)]
+#[test]
+fn a_snapshot_is_written_through_a_link() {
+    let server = ApiServer::start(recorded());
+    let directory = scratch("from-link");
+    let [file, link] = ["file.json", "link.json"].map(|name| directory.join(name));
+    let _ = std::fs::remove_file(&link);
+    std::fs::write(&file, "").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let words = format!("snapshot --cluster -o {}", link.display());
+    assert_eq!(output(&server, &words).1, Some(0));
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(std::fs::metadata(&file).unwrap().len() > 0);
+}
+
 /// The recorded cluster, with policies that are selected in various ways.
 fn cluster(name: &str) -> Vec<Value> {
     let selector =
