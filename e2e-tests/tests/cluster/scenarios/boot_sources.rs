@@ -51,7 +51,11 @@ impl<'w> BootSources<'w> {
         self.world.serves(&json!({
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("{plural}.{group}")},
+            "metadata": {
+                "name": format!("{plural}.{group}"),
+                // The API server demands it for groups below k8s.io.
+                "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
+            },
             "spec": {
                 "group": group,
                 "names": {"kind": kind, "plural": plural, "singular": singular},
