@@ -15,6 +15,7 @@ use crate::comparison::Comparison;
 use crate::facts::Facts;
 use crate::images::AnswerCache;
 use crate::nodes::{Nodes, NodesError};
+use crate::remedies::JUDGED_AGAIN;
 use crate::render::{self, Detail, HYPER_CONVERGED, ObjectName};
 use crate::repair::{self, Plan, Step};
 use crate::report::Report;
@@ -143,9 +144,14 @@ fn judge_request(
     if fields.is_being_deleted() || is_same && comparison.is_none() {
         return Report::accepted();
     }
-    let settings = match Settings::read(settings.json()) {
+    let mut settings = match Settings::read(settings.json()) {
         Ok(settings) => settings,
         Err(problems) => return render::invalid_settings(&name, &problems),
+    };
+    let too_large = if object.text().len() > JUDGED_AGAIN {
+        settings.remove_repairs()
+    } else {
+        Vec::new()
     };
     let hco = match fields.read() {
         Ok(hco) => hco,
@@ -173,6 +179,7 @@ fn judge_request(
         is_same,
         old: old.as_ref(),
         settings: &settings,
+        too_large: &too_large,
         cluster,
         detail,
     };
@@ -191,6 +198,8 @@ struct Judgement<'a> {
     is_same: bool,
     old: Option<&'a HyperConverged<'a>>,
     settings: &'a Settings,
+    /// The rules whose repairs were removed from the settings, because the object is too large for them.
+    too_large: &'a [&'static str],
     cluster: &'a dyn Host,
     detail: Detail,
 }
@@ -286,7 +295,7 @@ impl Judgement<'_> {
             objects: self.comparison.map(|it| &it.objects),
         };
         stages::run(&facts, object, policy, |facts, judged| {
-            let plan = Plan::new(facts, object, settings, judged);
+            let plan = Plan::new(facts, settings, judged, self.too_large);
             let mut report = render::report(
                 &self.name,
                 facts,

@@ -11,8 +11,8 @@ use operators::ssp::architecture::knows_all;
 
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
-use crate::finding::Outcome;
-use crate::remedies::{JUDGED_AGAIN, set_import};
+use crate::finding::{Found, Outcome};
+use crate::remedies::set_import;
 use crate::remedy::Repair;
 use crate::report::Report;
 use crate::rule::{RepairKind, Rule};
@@ -57,22 +57,30 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The repairs of the findings that are not carried over from the old object.
+    /// The repairs of the findings that are not carried over from the old object. `too_large` are the rules whose repairs
+    /// the object is too large for.
     pub(crate) fn new(
         facts: &Facts<'_>,
-        object: Json<'_>,
         settings: &Settings,
         checked: &[CheckedRule<'_>],
+        too_large: &[&str],
     ) -> Self {
         let mut plan = Self::default();
+        let is_new = |found: &Found<'_>| {
+            let outcomes = [Outcome::Deny, Outcome::Warn];
+            outcomes.iter().any(|outcome| found.count(*outcome) > 0)
+        };
+        if checked
+            .iter()
+            .any(|it| too_large.contains(&it.rule.id) && is_new(&it.found))
+        {
+            let why = "No repair was applied: the object has more than 128 KiB.";
+            plan.obstacle = Some(why.to_owned());
+        }
         for rule in checked {
             if let Some(wanted) = settings.repair(rule.rule) {
                 plan.add(rule, facts, wanted, &untouchable(settings, checked, wanted));
             }
-        }
-        if !plan.steps.is_empty() && object.text().len() > JUDGED_AGAIN {
-            let large = || "No repair was applied: the object has more than 128 KiB.".to_owned();
-            plan.obstacle.get_or_insert_with(large);
         }
         plan
     }

@@ -132,6 +132,11 @@ impl Settings {
         repairs.find_map(|(id, repair)| (*id == rule.id).then_some(repair))
     }
 
+    /// Removes the repairs, and returns the rules that had one.
+    pub(crate) fn remove_repairs(&mut self) -> Vec<&'static str> {
+        self.repairs.drain(..).map(|(id, _)| id).collect()
+    }
+
     /// The architecture on which a repair places the workloads.
     pub(crate) fn placement_repair(&self) -> Option<&str> {
         let mut repairs = self.repairs.iter();
