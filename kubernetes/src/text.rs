@@ -89,7 +89,7 @@ pub fn end(text: &str, limit: usize) -> String {
 /// A value as a word for programs: every byte outside `A-Za-z0-9._-` as `%XX`, truncated at
 /// `limit` bytes and never inside a `%XX`.
 pub fn percent_encode(value: &str, limit: usize) -> String {
-    let mut word = String::new();
+    let mut word = String::with_capacity(value.len().min(limit));
     for byte in value.bytes() {
         let plain = byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
         if word.len() + if plain { 1 } else { 3 } > limit {
