@@ -45,7 +45,8 @@ pub(crate) struct Plan {
     /// Whether a file changes the object.
     #[serde(skip)]
     is_sent: bool,
-    /// Why the policy or HCO denies the object as it will be, if one of them does.
+    /// Why the policy or HCO denies the object as it will be, if one of them does; if no file changes it, why the policy would
+    /// deny it as a new object.
     denied: Option<String>,
     /// Whether HCO denies it, so that nothing changes.
     denied_by_hco: bool,

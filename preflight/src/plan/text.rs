@@ -57,34 +57,10 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", plan.object);
     if let Some(denied) = &plan.denied {
-        let by = if plan.denied_by_policy {
-            "by the policy"
-        } else {
-            "by HCO"
-        };
-        let _ = writeln!(text, "{RED}denied{RED:#} {by}:");
-        for line in lines(denied).lines() {
-            let _ = writeln!(text, "  {line}");
-        }
-        let with = if plan.is_sent {
-            "`check` with the same file prints how to fix it."
-        } else {
-            "The next change of the object can be denied."
-        };
-        let _ = writeln!(text, "  {with}");
+        denial(&mut text, plan, denied);
         if plan.denied_by_hco {
-            let what = if plan.denied_by_policy {
-                "HCO denies the object as well, also without the policy. It is not stored, so nothing changes."
-            } else {
-                "The object is not stored, so nothing changes."
-            };
-            let _ = writeln!(text, "\n{what}");
             return text;
         }
-        let _ = writeln!(
-            text,
-            "\nIf the policy did not deny it, this would happen:\n"
-        );
     }
     head(&mut text, plan);
     boot_sources(&mut text, plan);
@@ -116,6 +92,36 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
         }
     }
     text
+}
+
+/// Why the policy or HCO denies the object, and what follows from it.
+fn denial(text: &mut String, plan: &Plan, denied: &str) {
+    let _ = match (plan.is_sent, plan.denied_by_policy) {
+        (false, _) => writeln!(text, "{YELLOW}problems{YELLOW:#}:"),
+        (true, true) => writeln!(text, "{RED}denied{RED:#} by the policy:"),
+        (true, false) => writeln!(text, "{RED}denied{RED:#} by HCO:"),
+    };
+    for line in lines(denied).lines() {
+        let _ = writeln!(text, "  {line}");
+    }
+    if !plan.is_sent {
+        let _ = writeln!(
+            text,
+            "  The policy does not stop this, because the object does not change. It would deny such an object when it is created, but existing problems do not deny later changes.\n\nThis happens:\n"
+        );
+        return;
+    }
+    let what = match (plan.denied_by_hco, plan.denied_by_policy) {
+        (false, _) => "If the policy did not deny it, this would happen:\n",
+        (true, true) => {
+            "HCO denies the object as well, also without the policy. It is not stored, so nothing changes."
+        }
+        (true, false) => "The object is not stored, so nothing changes.",
+    };
+    let _ = writeln!(
+        text,
+        "  `check` with the same file prints how to fix it.\n\n{what}"
+    );
 }
 
 /// The row of the default architecture.

@@ -57,6 +57,19 @@ fn the_page_shows_a_plan() {
     assert!(page.contains(&format!("```text\n{plan}```\n")), "{plan}");
 }
 
+/// Nodes join and leave, and HCO is upgraded, without a request that the policy could deny.
+#[rstest]
+#[case::node("--what-if riscv64=1", true)]
+#[case::file("-f plan-denied.yaml", false)]
+fn only_a_file_can_be_denied(#[case] words: &str, #[case] happens: bool) {
+    let plan = run(&format!("plan -q --from plan-cluster.yaml {words}"));
+    assert_eq!(plan.status.code(), Some(1));
+    let plan = String::from_utf8(plan.stdout).unwrap();
+    assert_eq!(plan.contains("The policy does not stop this"), happens, "{plan}");
+    assert_eq!(plan.contains("\nThis happens:\n"), happens, "{plan}");
+    assert_eq!(plan.contains("denied by"), !happens, "{plan}");
+}
+
 /// The answers to the lists that `plan` asks for beside the nodes and the HyperConverged.
 fn lists(answer: impl Fn(&str) -> Value) -> Vec<Value> {
     let mut answers = Vec::new();
