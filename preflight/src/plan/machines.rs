@@ -41,8 +41,11 @@ pub(super) enum Effect {
 pub(super) fn affected(compared: &Compared<'_>) -> Result<Vec<Machine>> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
-    architectures(compared, &mut machines);
-    orphans(compared, &mut machines)?;
+    let architectures = Architectures::of(compared);
+    let told = orphans(compared, architectures.as_ref(), &mut machines)?;
+    if let Some(architectures) = architectures {
+        architectures.add(compared, &told, &mut machines);
+    }
     Ok(machines.into_iter().collect())
 }
 
@@ -309,10 +312,12 @@ impl Architectures {
 
     /// What becomes of a virtual machine that gets another architecture, or that is for nodes of an architecture that no
     /// workload node has any more.
-    pub(super) fn effects(&self, machine: &Value) -> Vec<(Effect, String)> {
-        let text = machine.to_string();
-        let json = Json::parse(text.as_bytes()).ok();
-        let Some(read) = json.and_then(|json| VirtualMachine::read(json).ok()) else {
+    pub(super) fn effects(
+        &self,
+        machine: &Value,
+        unfinished: Option<&BTreeSet<String>>,
+    ) -> Vec<(Effect, String)> {
+        let Some(read) = read(machine) else {
             return Vec::new();
         };
         // Without an architecture of its own, it gets one by the DataSources that it names, or the default.
@@ -337,13 +342,54 @@ impl Architectures {
             effects.push((Effect::NoNode, detail));
         }
         if before != after && !before.is_empty() && !after.is_empty() {
+            let starts = effects.is_empty() && has_disks(machine, unfinished) == Some(true);
+            let advice = if starts {
+                format!(
+                    "; set its spec.template.spec.architecture now, or its {before} disk is started on {after}"
+                )
+            } else {
+                String::new()
+            };
             let detail = format!(
-                "does not set an architecture: from then on, KubeVirt would choose {after} instead of {before}"
+                "does not set an architecture: from then on, KubeVirt would choose {after} instead of {before}{advice}"
             );
             effects.push((Effect::ArchitectureChanges, detail));
         }
         effects
     }
+
+    /// The architecture of the nodes on which a virtual machine starts after the change, if it sets none itself.
+    fn chosen(&self, machine: &Value) -> Option<String> {
+        let read = read(machine).filter(|read| read.architecture.is_empty())?;
+        let architecture = self.will_be.architecture(&read);
+        let chosen = read.launcher(&architecture, false).architecture?;
+        (!self.gone.contains(&chosen)).then_some(chosen)
+    }
+
+    /// Adds the virtual machines that get another architecture, but for those of which that is said already, and those of an
+    /// architecture that no workload node has any more.
+    fn add(
+        &self,
+        compared: &Compared<'_>,
+        told: &BTreeSet<String>,
+        machines: &mut BTreeSet<Machine>,
+    ) {
+        let unfinished = unfinished(compared);
+        for machine in compared.snapshot.of("VirtualMachine") {
+            let key = key(&machine);
+            for (effect, detail) in self.effects(&machine, unfinished.as_ref()) {
+                if effect != Effect::ArchitectureChanges || !told.contains(&key) {
+                    add(machines, &key, effect, &detail);
+                }
+            }
+        }
+    }
+}
+
+fn read(machine: &Value) -> Option<VirtualMachine> {
+    let text = machine.to_string();
+    let json = Json::parse(text.as_bytes()).ok()?;
+    VirtualMachine::read(json).ok()
 }
 
 /// When a virtual machine cannot start: at its next start, which a running one has not reached.
@@ -352,18 +398,6 @@ fn once_stopped(machine: &Value) -> &'static str {
     match status.and_then(Value::as_str) {
         Some("Stopped" | "Provisioning" | "WaitingForVolumeBinding") => "",
         _ => "once stopped, ",
-    }
-}
-
-/// Those that get another architecture, and those of an architecture that no workload node has any more.
-fn architectures(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
-    let Some(architectures) = Architectures::of(compared) else {
-        return;
-    };
-    for machine in compared.snapshot.of("VirtualMachine") {
-        for (effect, detail) in architectures.effects(&machine) {
-            add(machines, &key(&machine), effect, &detail);
-        }
     }
 }
 
@@ -395,8 +429,28 @@ fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     by_node
 }
 
-/// Those that run on nodes that virt-handler leaves, and those that can start on no other node.
-fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<()> {
+/// The virtual machines that set no architecture, with the one that KubeVirt gives them after the change.
+///
+/// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`: with every update, so also when
+/// somebody stops them.
+fn chosen(
+    compared: &Compared<'_>,
+    architectures: Option<&Architectures>,
+) -> BTreeMap<String, String> {
+    let machines = compared.snapshot.of("VirtualMachine");
+    let chosen = machines.filter_map(|it| Some((key(&it), architectures?.chosen(&it)?)));
+    chosen.collect()
+}
+
+/// Adds those that run on nodes that virt-handler leaves, and those that can start on no other node. Returns those of which
+/// that says that they get another architecture.
+fn orphans(
+    compared: &Compared<'_>,
+    architectures: Option<&Architectures>,
+    machines: &mut BTreeSet<Machine>,
+) -> Result<BTreeSet<String>> {
+    let chosen = chosen(compared, architectures);
+    let mut told = BTreeSet::new();
     let mut by_node = running(compared);
     let pinned = pinned(compared);
     for node in pinned.keys() {
@@ -412,12 +466,19 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
             .filter(|it| gone.contains(*it))
             .map(str::to_owned)
     };
-    let way_out = |node: &Value, is_pinned: bool, unless: &str| {
-        match lost(node) {
+    let mut way_out = |node: &Value, machine: &String, is_pinned: bool, unless: &str| {
+        let chosen = chosen.get(machine);
+        match (lost(node), chosen) {
             _ if is_pinned => {
                 "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned()
             }
-            Some(architecture) => {
+            (Some(architecture), Some(chosen)) => {
+                told.insert(machine.clone());
+                format!(
+                    "before the change, set its spec.template.spec.architecture to {architecture}, and shut it down: otherwise its {architecture} disk is started on {chosen}"
+                )
+            }
+            (Some(architecture), None) => {
                 let article = if architecture.starts_with('a') {
                     "an"
                 } else {
@@ -427,7 +488,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
                     "before the change, shut it down; it cannot start again unless {unless} {article} {architecture} node"
                 )
             }
-            None => "before the change, migrate it, or shut it down".to_owned(),
+            (None, _) => "before the change, migrate it, or shut it down".to_owned(),
         }
     };
     let none = BTreeMap::new();
@@ -446,7 +507,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
             for instance in &instances {
                 let detail = format!(
                     "its node {node} leaves, and it ends with the node; {}",
-                    way_out(is, pinned.contains_key(instance), "the cluster has")
+                    way_out(is, instance, pinned.contains_key(instance), "the cluster has")
                 );
                 add(machines, instance, Effect::Orphaned, &detail);
             }
@@ -482,8 +543,8 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
         }
         for instance in &instances {
             let detail = format!(
-                "the placement excludes its node {node}: it keeps running there without virt-handler, so KubeVirt can neither migrate it, nor open its console, nor shut it down; {}",
-                way_out(is, pinned.contains_key(instance), "the placement includes")
+                "the placement excludes its node {node}: it keeps running there without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period; {}",
+                way_out(is, instance, pinned.contains_key(instance), "the placement includes")
             );
             add(machines, instance, Effect::Orphaned, &detail);
         }
@@ -494,7 +555,7 @@ fn orphans(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) -> Result<
             add(machines, machine, Effect::NoNode, &detail);
         }
     }
-    Ok(())
+    Ok(told)
 }
 
 fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {

@@ -70,7 +70,7 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
         }
         let is_machine = object.get("kind").and_then(Value::as_str) == Some("VirtualMachine");
         let architectures = architectures.iter().filter(|_| is_machine);
-        for (effect, detail) in architectures.flat_map(|it| it.effects(object)) {
+        for (effect, detail) in architectures.flat_map(|it| it.effects(object, None)) {
             add(object, Some(place), effect, &detail);
         }
     }

@@ -445,6 +445,31 @@ fn the_architecture_of_a_virtual_machine_is_that_of_its_data_source(
     }
 }
 
+/// Every update of a virtual machine that sets no architecture gives it one, also the one that stops it.
+#[rstest]
+#[case::sets_none(None, "set its spec.template.spec.architecture to arm64, and shut it down: otherwise its arm64 disk is started on amd64\n")]
+#[case::sets_one(Some("arm64"), "shut it down; it cannot start again unless the cluster has an arm64 node\n")]
+fn a_running_virtual_machine_without_an_architecture_gets_another_one(
+    #[case] architecture: Option<&str>,
+    #[case] wanted: &str,
+    #[context] context: Context,
+) {
+    let mut vm = machine("my-image-arm64", "Running");
+    vm["spec"]["template"]["spec"] = json!({"architecture": architecture});
+    let instance = json!({
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+        "metadata": {"name": "vm", "namespace": "default"},
+        "spec": {"architecture": "arm64"},
+        "status": {"nodeName": "node-7", "phase": "Running"},
+    });
+    let name = format!("plan-chosen-{}", context.description.unwrap());
+    let file = objects_beside(&name, &[vm, instance]);
+    let words = format!("plan -q --what-if arm64=-1 --from {}", file.display());
+    let plan = String::from_utf8(run(&words).stdout).unwrap();
+    assert!(plan.contains(wanted), "{plan}");
+    assert!(!plan.contains("KubeVirt would choose"), "{plan}");
+}
+
 /// A virtual machine with a nodeSelector.
 fn placed(label: &str, value: &str, architecture: Option<&str>, status: &str) -> Value {
     let mut machine = machine("my-image-arm64", status);
