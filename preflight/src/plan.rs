@@ -4,6 +4,7 @@
 pub(crate) mod boot_sources;
 mod fields;
 pub(crate) mod machines;
+mod old_disks;
 mod references;
 mod storage;
 mod text;

@@ -7,6 +7,7 @@ use operators::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::old_disks::OldDisks;
 use crate::foreign::Foreign;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
@@ -51,6 +52,8 @@ pub(super) struct BootSources {
     pub(super) images: BTreeMap<String, Image>,
     /// The architectures of the workload nodes.
     pub(super) architectures: Vec<Foreign>,
+    /// The disks of older imports that CDI deletes; nothing if the disks were not read.
+    pub(super) old_disks: Option<OldDisks>,
 }
 
 /// The image of a template.
@@ -150,7 +153,7 @@ impl BootSources {
         let crons_before = crons_before(compared, before);
         let crons = before.crons.iter().chain(&after.crons);
         let sources = before.data_sources.iter().chain(&after.data_sources);
-        Self {
+        let mut all = Self {
             crons: crons.map(|cron| (cron.key(), cron.clone())).collect(),
             kept_disks: kept_disks(compared, &crons_before),
             crons_before,
@@ -215,7 +218,40 @@ impl BootSources {
             is_stopped: after.stopped.as_ref().map(Foreign::raw) == Some("data-import-cron"),
             images: compared.after().map(images).unwrap_or_default(),
             architectures: report.workload_architectures.clone().unwrap_or_default(),
+            old_disks: None,
+        };
+        if snapshot.has("PersistentVolumeClaim") {
+            all.old_disks = Some(OldDisks::of(compared, &all, after));
         }
+        all
+    }
+
+    /// Whether a DataImportCron is created, maybe again.
+    pub(super) fn is_new(&self, key: &str) -> bool {
+        let crons = self.changes.crons.iter();
+        let mut new = crons.flat_map(|it| it.created.iter().chain(&it.recreated));
+        new.any(|it| it.raw() == key)
+    }
+
+    /// Whether the DataSource of a DataImportCron has no disk until the import is done, or from then on.
+    pub(super) fn loses_disk(&self, cron: &Cron) -> bool {
+        let source = cron.source();
+        let changes = &self.changes;
+        let mut empty = changes.empty_meanwhile.iter().chain(&changes.lost_image);
+        empty.any(|it| it.raw() == source)
+    }
+
+    /// Whether a DataImportCron imports an image: CDI finds the disk of one that it has imported, unless that is deleted
+    /// with the DataImportCron.
+    pub(super) fn imports(&self, cron: &Cron) -> bool {
+        let has = |names: &[Foreign], name: &str| names.iter().any(|it| it.raw() == name);
+        let key = cron.key();
+        self.changes.crons.as_ref().is_some_and(|crons| {
+            has(&crons.created, &key) && !self.finds_disk(cron)
+                || has(&crons.recreated, &key)
+                    && (self.imports_again(&key)
+                        || has(&self.changes.empty_meanwhile, &cron.source()))
+        })
     }
 
     pub(super) fn crons(&self) -> Option<Crons> {

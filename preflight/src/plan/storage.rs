@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::boot_sources::{BootSources, templates};
+use super::old_disks::Deleted;
 use crate::foreign::Foreign;
 use crate::object_name::namespace;
 use crate::owner;
-use crate::report::Cron;
 use crate::stage::Compared;
 
 /// Disks by storage class.
@@ -41,6 +41,14 @@ pub(super) enum Kind {
     VolumeSnapshot,
 }
 
+impl Kind {
+    /// All of them, with their names.
+    pub(super) const ALL: [(Self, &str); 2] = [
+        (Self::PersistentVolumeClaim, "PersistentVolumeClaim"),
+        (Self::VolumeSnapshot, "VolumeSnapshot"),
+    ];
+}
+
 type Sum = BTreeMap<(Kind, Option<String>), (usize, Option<u128>)>;
 
 impl Storage {
@@ -60,27 +68,12 @@ impl Storage {
             return Self::default();
         };
         let templates = compared.after().map(templates).unwrap_or_default();
-        // CDI finds the disk of an image that it has imported, unless that is deleted with the DataImportCron.
-        let has = |names: &[Foreign], name: &str| names.iter().any(|it| it.raw() == name);
-        let is_imported = |cron: &Cron| {
-            let (key, source) = (cron.key(), cron.source());
-            has(&changes.created, &key) && !sources.finds_disk(cron)
-                || has(&changes.recreated, &key)
-                    && (sources.imports_again(&key) || has(&all.empty_meanwhile, &source))
-        };
-        let mut collected = BTreeSet::new();
         let mut requested = Sum::new();
         for cron in &after.crons {
-            if !is_imported(cron) || cron.rejected.is_some() || cron.never_runs.is_some() {
+            if !sources.imports(cron) || cron.rejected.is_some() || cron.never_runs.is_some() {
                 continue;
             }
             let template = templates.get(cron.template.raw());
-            // Then CDI deletes all disks that the same DataImportCron has imported before.
-            let spec = |field: &str| template?.pointer(&format!("/spec/{field}"));
-            let collects = spec("garbageCollect").is_none_or(|it| it == "Outdated");
-            if collects && spec("importsToKeep").is_some_and(|it| *it == 1) {
-                collected.insert(cron.key());
-            }
             let volume = template.and_then(|template| template.pointer("/spec/template/spec"));
             let field = |pointer: &str| {
                 let of = |kind: &str| volume?.pointer(&format!("/{kind}{pointer}"));
@@ -110,28 +103,35 @@ impl Storage {
         let gone: BTreeSet<&str> = gone.map(Foreign::raw).collect();
         let is_read = compared.snapshot.has("PersistentVolumeClaim");
         let mut released = Sum::new();
-        for (kind, name) in [
-            (Kind::PersistentVolumeClaim, "PersistentVolumeClaim"),
-            (Kind::VolumeSnapshot, "VolumeSnapshot"),
-        ] {
+        for (kind, name) in Kind::ALL {
             for disk in compared.snapshot.of(name) {
                 let cron = owner::cron(&disk).unwrap_or_default();
                 let cron = format!("{}/{cron}", namespace(&disk));
-                if gone.contains(cron.as_str()) && owner::is_cleaned_up(&disk)
-                    || collected.contains(&cron)
-                {
-                    let size = disk.pointer("/spec/resources/requests/storage");
-                    let class = disk.pointer("/spec/storageClassName");
-                    let class = class.and_then(Value::as_str);
-                    add(&mut released, kind, class, size.and_then(bytes));
+                if gone.contains(cron.as_str()) && owner::is_cleaned_up(&disk) {
+                    release(&mut released, kind, &disk, false);
                 }
             }
+        }
+        for Deleted {
+            kind,
+            disk,
+            is_uncertain,
+        } in sources.old_disks.iter().flat_map(|it| &it.deleted)
+        {
+            release(&mut released, *kind, disk, *is_uncertain);
         }
         Self {
             requested: listed(requested),
             released: is_read.then(|| listed(released)),
         }
     }
+}
+
+fn release(released: &mut Sum, kind: Kind, disk: &Value, is_uncertain: bool) {
+    let size = disk.pointer("/spec/resources/requests/storage");
+    let size = size.filter(|_| !is_uncertain).and_then(bytes);
+    let class = disk.pointer("/spec/storageClassName");
+    add(released, kind, class.and_then(Value::as_str), size);
 }
 
 fn add(sum: &mut Sum, kind: Kind, class: Option<&str>, size: Option<u128>) {

@@ -499,7 +499,7 @@ fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
     }
     let disk = match &cron.never_runs {
         Some(why) => format!("a disk that it has stays in use, and no image is imported: {why}"),
-        None => kept_disk(sources, key).to_owned(),
+        None => kept_disk(sources, key),
     };
     let what = format!(
         "its DataImportCron {} is deleted and created again{}; {disk}",
@@ -587,15 +587,20 @@ const SAME_IMAGE: &str =
     "a disk that it has stays in use, and the same image is not imported again";
 
 /// What becomes of the disk whose DataImportCron is deleted and created again, if it stays.
-fn kept_disk(sources: &BootSources, key: &str) -> &'static str {
-    let changes = |field: &str| sources.changed_fields(key).any(|it| it.raw() == field);
-    if changes("importsToKeep") {
-        // CDI keeps those that were in use last.
-        "of the disks that it has, the newest stay, as many as importsToKeep allows"
-    } else if sources.imports_again(key) {
-        OTHER_IMAGE
+fn kept_disk(sources: &BootSources, key: &str) -> String {
+    let (disk, when) = if sources.imports_again(key) {
+        (OTHER_IMAGE, "then ")
     } else {
-        SAME_IMAGE
+        (SAME_IMAGE, "")
+    };
+    let changes = |field: &str| sources.changed_fields(key).any(|it| it.raw() == field);
+    match sources.old_disks.as_ref().map(|it| it.number(key)) {
+        Some(0) => disk.to_owned(),
+        Some(old) => format!("{disk}; {when}CDI deletes {}", count(old, "older disk")),
+        None if changes("importsToKeep") => {
+            format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
+        }
+        None => disk.to_owned(),
     }
 }
 

@@ -336,21 +336,42 @@ fn an_uploaded_image_is_a_disk(
     assert!(row.is_some_and(|row| row.contains(wanted)), "{plan}");
 }
 
-/// CDI deletes older disks after the next import.
-#[test]
-fn fewer_imports_to_keep_are_said() {
+/// CDI deletes the disks of older imports after the next one; the newest stay.
+#[rstest]
+#[case::one_is_kept("old-image:2", 1, "a disk that it has stays in use; then CDI deletes 3 older disks\n", "90 GiB in 5 disks")]
+#[case::two_are_kept("old-image:2", 2, "a disk that it has stays in use; then CDI deletes 2 older disks\n", "80 GiB in 4 disks")]
+#[case::same_image("old-image:1", 2, "is not imported again; CDI deletes 1 older disk\n", "70 GiB in 3 disks")]
+#[case::all_are_kept("old-image:1", 3, "is not imported again\n", "60 GiB in 2 disks")]
+fn older_disks_that_are_deleted_are_counted(
+    #[case] image: &str,
+    #[case] keep: usize,
+    #[case] wanted: &str,
+    #[case] released: &str,
+    #[context] context: Context,
+) {
+    let old = ["a", "b"].map(|digest| {
+        json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {
+                "name": format!("old-image-amd64-{digest}"), "namespace": "kubevirt-os-images",
+                "labels": {"cdi.kubevirt.io/dataImportCron": "old-image-cron-amd64"},
+            },
+            "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "10Gi"}}},
+        })
+    });
+    let keep = format!("importsToKeep: {keep}");
     let plan = text_beside(
-        "plan-imports-to-keep",
-        &[],
+        &format!("plan-old-disks-{}", context.description.unwrap()),
+        &old,
         &[
+            ("my-image:2", image),
             ("my-image", "old-image"),
-            ("importsToKeep: 1", "importsToKeep: 2"),
+            ("importsToKeep: 1", &keep),
         ],
     );
-    assert!(
-        plan.contains("the newest stay, as many as importsToKeep allows"),
-        "{plan}"
-    );
+    let row = plan.split_inclusive('\n').find(|row| row.contains(" old-image-amd64 "));
+    assert!(row.is_some_and(|row| row.ends_with(wanted)), "{plan}");
+    assert!(plan.contains(&format!("released: {released}")), "{plan}");
 }
 
 fn machine(source: &str, status: &str) -> Value {

@@ -1,0 +1,149 @@
+//! The disks of older imports that CDI deletes, because a DataImportCron has more of them than it keeps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use operators::hco::version::HcoVersion;
+use serde_json::Value;
+
+use super::boot_sources::{BootSources, disks, templates};
+use super::storage::Kind;
+use crate::object_name::{key, namespace};
+use crate::owner;
+use crate::report::{Cron, Forecast};
+use crate::stage::Compared;
+
+/// How many imports CDI keeps where a DataImportCron does not say it.
+const CDI_DEFAULT: usize = 3;
+/// How many HCO sets, since 1.18.
+const HCO_DEFAULT: usize = 1;
+
+/// The disks that CDI deletes, by DataImportCron.
+#[derive(Debug, Default)]
+pub(super) struct OldDisks {
+    by_cron: BTreeMap<String, usize>,
+    pub(super) deleted: Vec<Deleted>,
+}
+
+/// A disk that CDI deletes.
+#[derive(Debug)]
+pub(super) struct Deleted {
+    pub(super) kind: Kind,
+    pub(super) disk: Value,
+    /// Whether CDI can delete a disk of another size instead: which ones were used last is not read.
+    pub(super) is_uncertain: bool,
+}
+
+impl OldDisks {
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectOldImports`: after
+    /// an import, of the disks with the label of the DataImportCron, those that were used last stay.
+    pub(super) fn of(compared: &Compared<'_>, sources: &BootSources, after: &Forecast) -> Self {
+        let snapshot = &compared.snapshot;
+        let used = snapshot.of("DataSource");
+        let used: BTreeSet<String> = used.flat_map(|it| disks(&it).collect::<Vec<_>>()).collect();
+        let specs = Specs::of(compared);
+        let mut all: BTreeMap<String, BTreeMap<Kind, Vec<Value>>> = BTreeMap::new();
+        for (kind, name) in Kind::ALL {
+            for disk in snapshot.of(name) {
+                if let Some(cron) = owner::cron(&disk) {
+                    let cron = format!("{}/{cron}", namespace(&disk));
+                    let of_cron = all.entry(cron).or_default();
+                    of_cron.entry(kind).or_default().push(disk);
+                }
+            }
+        }
+        let mut old = Self::default();
+        for cron in &after.crons {
+            let key = cron.key();
+            let runs = cron.rejected.is_none() && cron.never_runs.is_none();
+            let Some(keep) = specs.keep(sources, cron).filter(|_| runs) else {
+                continue;
+            };
+            if !sources.is_new(&key) {
+                continue;
+            }
+            let Some(by_kind) = all.remove(&key) else {
+                continue;
+            };
+            let is_snapshot = by_kind.contains_key(&Kind::VolumeSnapshot);
+            for (kind, mut disks) in by_kind {
+                disks.retain(|disk| !(sources.loses_disk(cron) && owner::is_cleaned_up(disk)));
+                let imports = sources.imports(cron) || sources.finds_disk(cron);
+                let imports = imports && (kind == Kind::VolumeSnapshot) == is_snapshot;
+                let keep = keep.saturating_sub(usize::from(imports));
+                old.add(&key, kind, disks, keep, &used);
+            }
+        }
+        old
+    }
+
+    fn add(
+        &mut self,
+        cron: &str,
+        kind: Kind,
+        mut disks: Vec<Value>,
+        keep: usize,
+        used: &BTreeSet<String>,
+    ) {
+        disks.sort_by_key(|disk| (!used.contains(&key(disk)), key(disk)));
+        let deleted = disks.split_off(keep.min(disks.len()));
+        let size = |disk: &Value| disk.pointer("/spec/resources").cloned();
+        let kept = disks.iter().filter(|disk| !used.contains(&key(disk)));
+        let kept: Vec<_> = kept.map(size).collect();
+        *self.by_cron.entry(cron.to_owned()).or_default() += deleted.len();
+        self.deleted.extend(deleted.into_iter().map(|disk| Deleted {
+            kind,
+            is_uncertain: kept.iter().any(|it| *it != size(&disk)),
+            disk,
+        }));
+    }
+
+    /// How many disks of a DataImportCron are deleted.
+    pub(super) fn number(&self, cron: &str) -> usize {
+        self.by_cron.get(cron).copied().unwrap_or_default()
+    }
+}
+
+/// What DataImportCrons and templates say about older imports.
+struct Specs {
+    real: BTreeMap<String, Value>,
+    of_templates: BTreeMap<String, Value>,
+    default: usize,
+}
+
+impl Specs {
+    fn of(compared: &Compared<'_>) -> Self {
+        let real = compared.snapshot.of("DataImportCron");
+        let all = compared.after().map(templates).unwrap_or_default();
+        let version = compared.will_be.hco_version.as_ref();
+        let version = version.and_then(|it| HcoVersion::parse(it.raw()));
+        let sets_default = version.is_none_or(HcoVersion::sets_defaults);
+        Self {
+            real: real.map(|cron| (key(&cron), cron)).collect(),
+            of_templates: all
+                .into_iter()
+                .map(|(name, template)| (name.to_owned(), template.clone()))
+                .collect(),
+            default: if sets_default { HCO_DEFAULT } else { CDI_DEFAULT },
+        }
+    }
+
+    /// How many imports CDI keeps; nothing if it deletes none.
+    fn keep(&self, sources: &BootSources, cron: &Cron) -> Option<usize> {
+        let key = cron.key();
+        let template = self.of_templates.get(cron.template.raw());
+        let is_same = |field: &str| !sources.changed_fields(&key).any(|it| it.raw() == field);
+        let real = |field: &str| self.real.get(&key).filter(|_| is_same(field));
+        let value = |field: &str| {
+            let spec = real(field).or(template)?;
+            spec.pointer(&format!("/spec/{field}"))
+        };
+        let collects = value("garbageCollect").is_none_or(|it| it == "Outdated");
+        let default = match real("importsToKeep") {
+            Some(_) => CDI_DEFAULT,
+            None => self.default,
+        };
+        let keep = value("importsToKeep").and_then(Value::as_u64);
+        let keep = keep.map_or(default, |keep| usize::try_from(keep).unwrap_or(usize::MAX));
+        collects.then_some(keep)
+    }
+}
