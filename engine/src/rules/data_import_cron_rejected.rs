@@ -26,7 +26,7 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         findings.add(Identity::template(template.name), || Finding {
             path: rejected_path(facts, index, reason),
             fact: format!(
-                "The image of template {} is not imported, and SSP stops for all: old imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
+                "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
                 quote(template.name),
                 rejection(reason)
             ),

@@ -90,12 +90,12 @@ const OTHER_WORDS: [(&str, &str, &str); 8] = [
     (
         "data-import-cron-rejected/content-type",
         "data-import-cron-rejected",
-        "The image of template `my-image` is not imported, and SSP stops for all: old imports stay, and VM templates are not updated. The DataImportCron is rejected (the field contentType must not be set).\nuse only fields that CDI allows: remove spec.dataImportCronTemplates[0].spec.template.spec.contentType",
+        "The image of template `my-image` is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected (the field contentType must not be set).\nuse only fields that CDI allows: remove spec.dataImportCronTemplates[0].spec.template.spec.contentType",
     ),
     (
         "data-import-cron-rejected/image-stream-without-node",
         "data-import-cron-rejected",
-        "The image of template `my-image` is not imported, and SSP stops for all: old imports stay, and VM templates are not updated. The DataImportCron is rejected (an image stream needs the pull method node).\nuse the pull method node: set spec.dataImportCronTemplates[0].spec.template.spec.source.registry.pullMethod to node",
+        "The image of template `my-image` is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected (an image stream needs the pull method node).\nuse the pull method node: set spec.dataImportCronTemplates[0].spec.template.spec.source.registry.pullMethod to node",
     ),
     (
         "boot-source-empty/own-namespace",
