@@ -274,8 +274,14 @@ impl Judgement<'_> {
         });
         let common = common(hco);
         let facts = Facts {
-            // Another HCO sends the object when it is upgraded.
-            is_unsent: self.is_same && made.is_empty() && self.version == self.version_before,
+            // HCO writes the object in an upgrade only if a patch for it applies. One does in the upgrade to 1.19, because it
+            // replaces a default; since 1.15, no other one does.
+            //
+            // MIRRORS: hyperconverged-cluster-operator controllers/hyperconverged/hyperconverged_controller.go,
+            // applyUpgradePatches; assets/upgradePatches.json.
+            is_unsent: self.is_same
+                && made.is_empty()
+                && self.version.hco.has_import_field() == self.version_before.hco.has_import_field(),
             ..Facts::new(
                 hco,
                 before.as_ref(),

@@ -2,6 +2,7 @@
 //! are compared with what is in the cluster.
 
 pub(crate) mod boot_sources;
+mod completion;
 mod fields;
 pub(crate) mod machines;
 mod old_disks;
@@ -28,6 +29,7 @@ use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSources, Crons, DataSources};
+use self::completion::Completion;
 use self::fields::Field;
 use self::machines::{Effect, Machine};
 use self::references::Reference;
@@ -46,6 +48,12 @@ pub(crate) struct Plan {
     /// Whether a file changes the object.
     #[serde(skip)]
     is_sent: bool,
+    /// Whether something is asked.
+    #[serde(skip)]
+    is_asked: bool,
+    /// When HCO completes templates.
+    #[serde(skip)]
+    completion: Option<Completion>,
     /// Why the policy or HCO denies the object as it will be, if one of them does; if no file changes it, why the policy would
     /// deny it as a new object.
     denied: Option<String>,
@@ -202,6 +210,8 @@ impl Plan {
         Ok(Self {
             object: compared.object(),
             is_sent: compared.is_sent(),
+            is_asked: compared.is_asked,
+            completion: Completion::of(compared, &sources),
             leftovers: leftovers::of(compared),
             denied: denied(compared, &[]),
             denied_by_hco: false,
@@ -277,6 +287,8 @@ impl Plan {
         Self {
             object: compared.object(),
             is_sent: true,
+            is_asked: true,
+            completion: None,
             denied: denied(compared, facts),
             denied_by_hco: true,
             denied_by_policy: !compared.will_be.allowed,

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::boot_sources::{BootSources, CronBefore, Crons};
+use super::completion::Completion;
 use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
@@ -248,7 +249,43 @@ fn boot_sources(text: &mut String, plan: &Plan) {
         );
     }
     asked.render(text, "");
+    remarks(text, plan);
     pending.render(text, ": still outstanding without this change");
+}
+
+/// What to know about all boot sources.
+fn remarks(text: &mut String, plan: &Plan) {
+    let is_on = |import: &Option<Foreign>| import.as_ref().map(Foreign::raw) == Some("enabled");
+    let Change { before, after } = &plan.multi_arch_import;
+    let default = plan.default_architecture.after.as_ref();
+    if is_on(before)
+        && !is_on(after)
+        && plan.nodes.after.len() > 1
+        && let Some(default) = default
+    {
+        let _ = writeln!(
+            text,
+            "  {YELLOW}!{YELLOW:#} Without the import, new VMs that set no architecture get {default}, whatever the architecture of their image: they may not boot."
+        );
+    }
+    let what = match &plan.completion {
+        None => return,
+        Some(Completion::Now) => {
+            "HCO 1.18 and later sets retentionPolicy None where none is set: later changes of these templates delete their disks. To avoid this, set All.".to_owned()
+        }
+        Some(Completion::Later(templates)) => {
+            let are = if templates.len() == 1 {
+                "template"
+            } else {
+                "templates"
+            };
+            format!(
+                "The upgrade does not change the {are} {}. HCO 1.18 and later sets retentionPolicy None and importsToKeep 1 where they are not set, with the next change of the HyperConverged: SSP then creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All.",
+                listed(templates)
+            )
+        }
+    };
+    let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {what}");
 }
 
 /// What stops SSP.

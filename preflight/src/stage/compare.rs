@@ -54,6 +54,8 @@ pub(crate) struct Compared<'s> {
     pub(crate) will_be: Report,
     /// What the operators still change without what was asked; nothing if nothing was asked, or if it is unknown.
     pub(crate) pending: Option<Changes>,
+    /// Whether something is asked: another object, other nodes, or another version.
+    pub(crate) is_asked: bool,
     /// The version of HCO that is given.
     version: Option<String>,
     prepared: Prepared<'s>,
@@ -263,6 +265,7 @@ impl<'s> Compared<'s> {
             is,
             will_be,
             pending,
+            is_asked,
             version: version.map(str::to_owned),
             prepared,
         };
@@ -329,6 +332,11 @@ impl Compared<'_> {
     pub(crate) fn is_sent(&self) -> bool {
         let question = self.prepared.questions().first();
         question.is_some_and(|question| question.place.is_some())
+    }
+
+    /// Whether another version of HCO is given.
+    pub(crate) fn is_upgraded(&self) -> bool {
+        self.version.is_some()
     }
 
     /// Whether a placement tells nodes apart by more than what many have in common.

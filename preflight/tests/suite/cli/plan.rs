@@ -614,10 +614,15 @@ fn a_field_that_an_older_version_does_not_have_is_ignored() {
 
 /// HCO's webhook completes a template when somebody sends the object, or when an upgraded HCO does.
 #[rstest]
-#[case::nothing_is_sent("", false)]
-#[case::other_nodes("--what-if amd64=1", false)]
-#[case::another_hco("--hco-version 1.19", true)]
-fn a_stored_template_is_completed_when_it_is_sent(#[case] words: &str, #[case] is_again: bool) {
+#[case::nothing_is_sent("", "1.18.0", false)]
+#[case::other_nodes("--what-if amd64=1", "1.18.0", false)]
+#[case::upgrade_without_a_patch("--hco-version 1.18", "1.17.2", false)]
+#[case::upgrade_with_a_patch("--hco-version 1.19", "1.18.0", true)]
+fn a_stored_template_is_completed_when_it_is_sent(
+    #[case] words: &str,
+    #[case] version: &str,
+    #[case] is_again: bool,
+) {
     let spec = json!({
         "managedDataSource": "mine",
         "schedule": "0 0 * * 1",
@@ -639,7 +644,7 @@ fn a_stored_template_is_completed_when_it_is_sent(#[case] words: &str, #[case] i
         "kind": "HyperConverged",
         "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged", "uid": "1"},
         "spec": {"dataImportCronTemplates": [{"metadata": {"name": "mine"}, "spec": spec}]},
-        "status": {"versions": [{"name": "operator", "version": "1.18.0"}]},
+        "status": {"versions": [{"name": "operator", "version": version}]},
     });
     let cron = json!({
         "apiVersion": "cdi.kubevirt.io/v1beta1",
@@ -653,7 +658,7 @@ fn a_stored_template_is_completed_when_it_is_sent(#[case] words: &str, #[case] i
         hyperconverged,
         cron,
     ];
-    let file = scratch(&format!("plan-sent-{is_again}-{}", words.len())).join("objects.json");
+    let file = scratch(&format!("plan-sent-{version}-{}", words.len())).join("objects.json");
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     std::fs::write(&file, list.to_string()).unwrap();
     let plan = run(&format!(
@@ -669,4 +674,10 @@ fn a_stored_template_is_completed_when_it_is_sent(#[case] words: &str, #[case] i
         .collect();
     let expected: &[&str] = if is_again { &["mine"] } else { &[] };
     assert_eq!(again, expected, "{plan:#}");
+    let text = run(&format!("plan -q --from {} {words}", file.display()));
+    let text = String::from_utf8(text.stdout).unwrap();
+    let is_upgrade = words.contains("--hco-version");
+    let says = |what: &str| text.contains(what);
+    assert_eq!(says("with the next change of the HyperConverged"), is_upgrade && !is_again, "{text}");
+    assert_eq!(says("To avoid this, set All."), is_again, "{text}");
 }
