@@ -42,18 +42,24 @@ impl ShownVersion {
             _ => "",
         };
         let known = one_line(number);
-        let unknown = written.as_deref().and_then(|written| {
-            let than = if HcoVersion::is_newer_than_known(written) {
-                "newer"
+        let unknown = written.as_deref().filter(|it| !is_known(it));
+        let evaluated = if unknown.is_some() {
+            "evaluated as "
+        } else {
+            ""
+        };
+        let unknown = unknown.map(|written| {
+            let what = if HcoVersion::is_newer_than_known(written) {
+                "newer than this version of hco-preflight knows"
             } else if HcoVersion::is_older_than_known(written) {
-                "older"
+                "older than this version of hco-preflight knows"
             } else {
-                return None;
+                "no version that hco-preflight knows"
             };
-            Some(format!("HCO {written} is {than} than this version of hco-preflight knows: HCO {known} is assumed"))
+            format!("HCO {written} is {what}: HCO {known} is assumed")
         });
         let more = [
-            written.as_ref().map(|_| format!("HCO {known}")),
+            written.as_ref().map(|_| format!("{evaluated}HCO {known}")),
             (!of.is_empty()).then(|| of.to_owned()),
         ];
         let more: Vec<String> = more.into_iter().flatten().collect();
@@ -68,6 +74,14 @@ impl ShownVersion {
             unknown,
         })
     }
+}
+
+/// Whether there is this version: HCO has the major number 1, OpenShift Virtualization 4 and later.
+fn is_known(version: &str) -> bool {
+    let major = version.split('.').next();
+    let is_outside =
+        HcoVersion::is_newer_than_known(version) || HcoVersion::is_older_than_known(version);
+    !is_outside && matches!(major, Some("1" | "4" | "5"))
 }
 
 /// The version in the status of a HyperConverged.
