@@ -281,7 +281,8 @@ impl Judgement<'_> {
             // applyUpgradePatches; assets/upgradePatches.json.
             is_unsent: self.is_same
                 && made.is_empty()
-                && self.version.hco.has_import_field() == self.version_before.hco.has_import_field(),
+                && self.version.hco.has_import_field()
+                    == self.version_before.hco.has_import_field(),
             ..Facts::new(
                 hco,
                 before.as_ref(),

@@ -15,6 +15,12 @@ use crate::report::{Cron, DataSource, Forecast};
 use crate::stage::Compared;
 use crate::terminal::BOLD;
 
+/// The heading of what is left over if nothing is asked, and what to know.
+pub(crate) const WHEN_DONE: [&str; 2] = [
+    "left over when the operators are done",
+    "Neither SSP nor CDI will delete these. Delete them after that, when no VM or DataVolume is still made from them:",
+];
+
 /// Something that is left over, and the command that deletes it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Leftover {

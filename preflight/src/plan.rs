@@ -329,7 +329,7 @@ impl Plan {
             || self
                 .virtual_machines
                 .iter()
-                .any(|it| it.effect != Effect::DiskStays)
+                .any(|it| !matches!(it.effect, Effect::DiskStays | Effect::AlreadyOrphaned))
             || !self.references.is_empty()
             || self.stopped.is_some()
             || self.changes.crons.is_none()

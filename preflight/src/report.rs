@@ -81,7 +81,7 @@ pub(crate) struct Report {
 
 /// What to know about the default architecture, where KubeVirt reads the labels of boot sources.
 pub(crate) const LABEL_FIRST: &str =
-    "the label of a boot source comes first: KubeVirt 1.7 and later";
+    "VMs take the architecture of their boot source if it is labelled; others get this";
 
 impl Report {
     /// Adds what the module says by other settings. The worst of both counts.

@@ -233,12 +233,14 @@ impl BootSources {
         new.any(|it| it.raw() == key)
     }
 
-    /// Whether the DataSource of a DataImportCron has no disk until the import is done, or from then on.
+    /// Whether the DataSource of a DataImportCron, or the one that it leaves, has no disk until the import is done, or from
+    /// then on.
     pub(super) fn loses_disk(&self, cron: &Cron) -> bool {
-        let source = cron.source();
+        let before = self.crons_before.get(&cron.key());
+        let sources = [Some(cron.source()), before.map(|it| it.source.clone())];
         let changes = &self.changes;
         let mut empty = changes.empty_meanwhile.iter().chain(&changes.lost_image);
-        empty.any(|it| it.raw() == source)
+        empty.any(|it| sources.iter().flatten().any(|source| source == it.raw()))
     }
 
     /// Whether a DataImportCron imports an image: CDI finds the disk of one that it has imported, unless that is deleted
@@ -335,6 +337,23 @@ impl BootSources {
         let crons = created.filter_map(|key| self.crons.get(key.raw()));
         let sources = crons.filter(|cron| self.still_belongs_to(cron).is_some());
         sources.map(|it| Foreign::from(&*it.source())).collect()
+    }
+
+    /// The DataSource of a DataImportCron that is deleted.
+    pub(super) fn source_of_deleted(&self, key: &str) -> Option<String> {
+        let before = self.crons_before.get(key).map(|it| it.source.clone());
+        before.or_else(|| Some(self.crons.get(key)?.source()))
+    }
+
+    /// Whether a DataSource that gets a disk of its own points to another one until then: SSP leaves the spec of a
+    /// DataSource of its VM templates to CDI if that has a DataImportCron, and deletes any other DataSource.
+    ///
+    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
+    pub(super) fn waits_for_import(&self, key: &str) -> bool {
+        let (_, name) = key.split_once('/').unwrap_or_default();
+        let mut crons = self.crons.values();
+        bundle::source(name).is_some()
+            && crons.any(|cron| cron.source() == key && self.wanted.contains(&cron.key()))
     }
 
     /// The DataSource that a DataImportCron leaves for another one, and what the DataImportCron will be.

@@ -40,7 +40,9 @@ impl Completion {
             let is_of = |it: &&&Value| cron.is_some_and(|cron| cron.template.raw() == name(it));
             let template = lacking.iter().find(is_of);
             template.is_some_and(|it| lacks(it, RETENTION))
-                && sources.changed_fields(key.raw()).any(|it| it.raw() == RETENTION)
+                && sources
+                    .changed_fields(key.raw())
+                    .any(|it| it.raw() == RETENTION)
         });
         if is_now {
             return Some(Self::Now);

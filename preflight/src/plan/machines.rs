@@ -26,8 +26,10 @@ pub(super) struct Machine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Effect {
-    /// It runs on a node without virt-handler.
+    /// The node on which it runs leaves, or virt-handler does.
     Orphaned,
+    /// It already runs on a node without virt-handler.
+    AlreadyOrphaned,
     /// No workload node has its architecture.
     NoNode,
     DiskSourceDeleted,
@@ -163,14 +165,16 @@ pub(crate) fn unfinished(compared: &Compared<'_>) -> Option<BTreeSet<String>> {
     compared.snapshot.has("DataVolume").then_some(unfinished)
 }
 
-/// What to do about a disk that is still to be made.
-const IN_TIME: &str = "let it finish before the change, or use another boot source";
-
 /// Those whose disks are made from a boot source that goes.
 fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     let going = Going::of(compared);
     let unfinished = unfinished(compared);
     let unfinished = unfinished.as_ref();
+    let in_time = if compared.is_asked {
+        "let it finish before the change, or use another boot source"
+    } else {
+        "use another boot source"
+    };
     for machine in compared.snapshot.of("VirtualMachine") {
         for source in sources(&machine) {
             let Some(loss) = going.effect(&source, &machine) else {
@@ -181,11 +185,11 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
                 Some(true) if loss.is_moved => continue,
                 Some(true) => (
                     Effect::DiskStays,
-                    format!("keeps its disk; {source}, from which it was made, {why}"),
+                    format!("the disk stays; {source}, from which it was made, {why}"),
                 ),
                 Some(false) => (
                     effect,
-                    format!("its disk is still to be made from {source}, which {why}; {IN_TIME}"),
+                    format!("its disk is still to be made from {source}, which {why}; {in_time}"),
                 ),
                 None => (
                     effect,
@@ -351,7 +355,7 @@ impl Architectures {
                 String::new()
             };
             let detail = format!(
-                "does not set an architecture: from then on, KubeVirt would choose {after} instead of {before}{advice}"
+                "no architecture is set: from then on, KubeVirt would choose {after} instead of {before}{advice}"
             );
             effects.push((Effect::ArchitectureChanges, detail));
         }
@@ -442,6 +446,12 @@ fn chosen(
     chosen.collect()
 }
 
+/// What KubeVirt cannot do with a virtual machine then.
+///
+/// MIRRORS: kubevirt pkg/virt-launcher/monitor.go, `refresh`: virt-launcher waits for virt-handler to shut the guest down, and
+/// kills it after the grace period.
+const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
+
 /// Adds those that run on nodes that virt-handler leaves, and those that can start on no other node. Returns those of which
 /// that says that they get another architecture.
 fn orphans(
@@ -493,7 +503,7 @@ fn orphans(
     };
     let none = BTreeMap::new();
     // Nodes with the same labels are alike.
-    let mut known: BTreeMap<String, bool> = BTreeMap::new();
+    let mut known: BTreeMap<String, [bool; 2]> = BTreeMap::new();
     for (node, instances) in by_node {
         let Some(is) = before.get(&*node) else {
             continue;
@@ -507,7 +517,12 @@ fn orphans(
             for instance in &instances {
                 let detail = format!(
                     "its node {node} leaves, and it ends with the node; {}",
-                    way_out(is, instance, pinned.contains_key(instance), "the cluster has")
+                    way_out(
+                        is,
+                        instance,
+                        pinned.contains_key(instance),
+                        "the cluster has"
+                    )
                 );
                 add(machines, instance, Effect::Orphaned, &detail);
             }
@@ -530,21 +545,38 @@ fn orphans(
         };
         let is_alike = !compared.names_hosts();
         let kind = format!("{}{}", labels(is), labels(will_be));
-        let leaves = if let Some(leaves) = known.get(&kind).filter(|_| is_alike) {
-            *leaves
-        } else {
-            let leaves = compared.has_virt_handler(is, false)?
-                && !compared.has_virt_handler(will_be, true)?;
-            known.insert(kind, leaves);
-            leaves
-        };
-        if !leaves {
+        let [is_managed, will_be_managed] =
+            if let Some(both) = known.get(&kind).filter(|_| is_alike) {
+                *both
+            } else {
+                let both = [
+                    compared.has_virt_handler(is, false)?,
+                    compared.has_virt_handler(will_be, true)?,
+                ];
+                known.insert(kind, both);
+                both
+            };
+        if will_be_managed {
+            continue;
+        }
+        if !is_managed {
+            for instance in &instances {
+                let detail = format!(
+                    "the placement already excludes its node {node}: it runs there {WITHOUT}; shut it down inside the guest"
+                );
+                add(machines, instance, Effect::AlreadyOrphaned, &detail);
+            }
             continue;
         }
         for instance in &instances {
             let detail = format!(
-                "the placement excludes its node {node}: it keeps running there without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period; {}",
-                way_out(is, instance, pinned.contains_key(instance), "the placement includes")
+                "the placement excludes its node {node}: it keeps running there {WITHOUT}; {}",
+                way_out(
+                    is,
+                    instance,
+                    pinned.contains_key(instance),
+                    "the placement includes"
+                )
             );
             add(machines, instance, Effect::Orphaned, &detail);
         }

@@ -123,7 +123,11 @@ impl Specs {
                 .into_iter()
                 .map(|(name, template)| (name.to_owned(), template.clone()))
                 .collect(),
-            default: if sets_default { HCO_DEFAULT } else { CDI_DEFAULT },
+            default: if sets_default {
+                HCO_DEFAULT
+            } else {
+                CDI_DEFAULT
+            },
         }
     }
 

@@ -67,7 +67,12 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
     references(&mut text, &plan.references);
-    leftovers::render(&mut text, &plan.leftovers, AFTER);
+    let after = if plan.is_asked {
+        AFTER
+    } else {
+        leftovers::WHEN_DONE
+    };
+    leftovers::render(&mut text, &plan.leftovers, after);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -274,13 +279,9 @@ fn remarks(text: &mut String, plan: &Plan) {
             "HCO 1.18 and later sets retentionPolicy None where none is set: later changes of these templates delete their disks. To avoid this, set All.".to_owned()
         }
         Some(Completion::Later(templates)) => {
-            let are = if templates.len() == 1 {
-                "template"
-            } else {
-                "templates"
-            };
+            let several = if templates.len() == 1 { "" } else { "s" };
             format!(
-                "The upgrade does not change the {are} {}. HCO 1.18 and later sets retentionPolicy None and importsToKeep 1 where they are not set, with the next change of the HyperConverged: SSP then creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All.",
+                "The upgrade does not change the HyperConverged. With its next change, HCO sets retentionPolicy None and importsToKeep 1 where they are not set, in the template{several} {}, and SSP creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All.",
                 listed(templates)
             )
         }
@@ -319,12 +320,10 @@ impl Rows {
         self.shown.is_empty() && self.created.is_empty() && self.deleted.is_empty()
     }
 
-    /// Keeps what others have as well.
+    /// Keeps the rows that others have as well. What is only counted stays.
     fn retain_in(&mut self, others: &Self) {
         self.shown
             .retain(|key, row| others.shown.get(key) == Some(row));
-        self.created.retain(|key| others.created.contains(key));
-        self.deleted.retain(|key| others.deleted.contains(key));
     }
 
     /// Removes what others have.
@@ -400,6 +399,24 @@ fn rows(sources: &BootSources) -> Rows {
         }
         let what = match (&retarget.from, &retarget.to) {
             (_, Some(to)) => format!("points to {to} from now on"),
+            (Some(from), None) if sources.waits_for_import(retarget.name.raw()) => {
+                let beside = |name: &Foreign| {
+                    let (namespace, _) = retarget.name.raw().split_once('/').unwrap_or_default();
+                    format!("{namespace}/{}", name.raw())
+                };
+                let target = beside(from);
+                let is_gone =
+                    !sources.is_there(&target) || is_in(&changes.data_sources.deleted, &target);
+                let (sign, deleted) = if is_gone {
+                    (Sign::Disturbed, "the deleted ")
+                } else {
+                    (Sign::Changed, "")
+                };
+                let what =
+                    format!("keeps pointing to {deleted}{from} until its own import is done");
+                put(retarget.name.raw(), sign, what);
+                continue;
+            }
             (Some(from), None) => format!("no longer points to {from}"),
             (None, None) => continue,
         };
@@ -448,8 +465,10 @@ fn rows(sources: &BootSources) -> Rows {
         }
     }
     // CDI keeps the DataSource of a DataImportCron with the retention policy `All`.
-    for (_, cron) in of(&crons.deleted) {
-        let key = cron.source();
+    for key in &crons.deleted {
+        let Some(key) = sources.source_of_deleted(key.raw()) else {
+            continue;
+        };
         let is_deleted = is_in(&changes.data_sources.deleted, &key);
         if !is_deleted && sources.is_there(&key) && !rows.contains_key(&key) {
             let what = "keeps its disk; not updated any more".to_owned();
@@ -506,7 +525,7 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
             ""
         };
         let what = format!(
-            "never updated again{disk}: it belongs to DataImportCron {replaced}, which is deleted; after the change, delete the DataSource so that CDI creates it for {}",
+            "never updated again{disk}: it belongs to DataImportCron {replaced}, which is deleted; then delete the DataSource so that CDI creates it for {}",
             cron.name
         );
         return (Sign::Disturbed, what);
@@ -597,7 +616,7 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
         }
         Some(other) if sources.has_filled_sibling(key.raw()) && !is_retargeted(sources, key) => {
             format!(
-                "has no disk any more: it still points to {other}, because names of SSP's VM templates follow the control plane"
+                "has no disk any more: it still points to {other}, because the boot sources of SSP's VM templates point to the control plane's architecture"
             )
         }
         None if sources.keeps_disk(key.raw()) => match sources.left_by(key.raw()) {

@@ -14,12 +14,6 @@ use crate::prose::count;
 use crate::report::{LABEL_FIRST, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
-/// The heading of what is left over then, and what to know.
-const AFTER: [&str; 2] = [
-    "left over when the operators are done",
-    "Neither SSP nor CDI will delete these. Delete them after that, when no VM or DataVolume is still made from them:",
-];
-
 /// The most objects that are named for one reason.
 const NAMED: usize = 20;
 
@@ -33,7 +27,7 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     golden_images(&mut text, status);
     not_imported(&mut text, status);
     data_sources(&mut text, status);
-    leftovers::render(&mut text, &status.leftovers, AFTER);
+    leftovers::render(&mut text, &status.leftovers, leftovers::WHEN_DONE);
     alerts(&mut text, status, program);
     if !status.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -412,8 +406,8 @@ fn result(text: &mut String, status: &Status) {
             writeln!(text, "\n{GREEN}ready{GREEN:#}: {what}")
         }
         (Some(false), _) => {
-            let parts = outstanding(status);
-            writeln!(text, "\n{YELLOW}not ready{YELLOW:#} Outstanding: {parts}.")
+            let parts = not_ready(status);
+            writeln!(text, "\n{YELLOW}not ready{YELLOW:#}: {parts}")
         }
         (None, why) => writeln!(
             text,
@@ -425,17 +419,35 @@ fn result(text: &mut String, status: &Status) {
 
 /// What is missing until everything is ready.
 pub(super) fn outstanding(status: &Status) -> String {
-    let (missing, sources) = (status.missing().count(), status.data_sources.len());
-    let mut parts = Vec::new();
-    for (number, what) in [(missing, "golden image"), (sources, "DataSource")] {
-        if number > 0 {
-            parts.push(count(number, what));
-        }
-    }
+    let mut parts = missing(status);
     if status.stopped.is_some() {
         parts.push("the problem that stops SSP".to_owned());
     }
     parts.join(", ")
+}
+
+/// The same, as a sentence.
+fn not_ready(status: &Status) -> String {
+    let is_one = status.missing().count() + status.data_sources.len() == 1;
+    let are = if is_one { "is" } else { "are" };
+    let mut parts = Vec::new();
+    let missing = missing(status);
+    if !missing.is_empty() {
+        parts.push(format!("{} {are} outstanding", missing.join(" and ")));
+    }
+    if status.stopped.is_some() {
+        parts.push("SSP is stopped".to_owned());
+    }
+    parts.join(", and ")
+}
+
+fn missing(status: &Status) -> Vec<String> {
+    let (missing, sources) = (status.missing().count(), status.data_sources.len());
+    [(missing, "golden image"), (sources, "DataSource")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| count(number, what))
+        .collect()
 }
 
 fn since(time: Option<&Foreign>) -> String {

@@ -188,7 +188,7 @@ fn json_of(words: &str) -> Value {
     "mine",
     "All",
     json!({"/metadata/name": "new-cron"}),
-    "! mine-amd64 never updated again, and its disk stays only until CDI deletes older imports: it belongs to DataImportCron mine-cron-amd64, which is deleted; after the change, delete the DataSource so that CDI creates it for new-cron-amd64",
+    "! mine-amd64 never updated again, and its disk stays only until CDI deletes older imports: it belongs to DataImportCron mine-cron-amd64, which is deleted; then delete the DataSource so that CDI creates it for new-cron-amd64",
     2,
     0
 )]
@@ -196,7 +196,7 @@ fn json_of(words: &str) -> Value {
     "mine",
     "All",
     json!({"/metadata/name": "new-cron", "/spec/template/spec/source/registry/url": "docker://registry.example.com/mine:2"}),
-    "! mine-arm64 never updated again, and its disk stays only until CDI deletes older imports: it belongs to DataImportCron mine-cron-arm64, which is deleted; after the change, delete the DataSource so that CDI creates it for new-cron-arm64",
+    "! mine-arm64 never updated again, and its disk stays only until CDI deletes older imports: it belongs to DataImportCron mine-cron-arm64, which is deleted; then delete the DataSource so that CDI creates it for new-cron-arm64",
     2,
     2
 )]
@@ -402,9 +402,79 @@ fn a_pointer_that_follows_the_control_plane_is_explained() {
     shows(
         &format!("{words} --what-if amd64=-1"),
         &[
-            "- fedora has no disk any more: it still points to fedora-amd64, because names of SSP's VM templates follow the control plane",
+            "- fedora has no disk any more: it still points to fedora-amd64, because the boot sources of SSP's VM templates point to the control plane's architecture",
         ],
     );
+}
+
+/// SSP leaves the spec of a DataSource of its VM templates to CDI, which changes it after the import.
+#[test]
+fn a_data_source_keeps_pointing_to_a_deleted_one_until_its_import_is_done() {
+    let template = template("fedora", "None");
+    let made = made_of(&template, &["amd64", "arm64"]);
+    let templates = [template];
+    let (on, off) = (
+        hyperconverged(&templates, true),
+        hyperconverged(&templates, false),
+    );
+    let row = "! fedora keeps pointing to the deleted fedora-amd64 until its own import is done";
+    let words = planned("off", &on, &made, Some(&off));
+    let text = String::from_utf8(run(&words).stdout).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("{row}; imported from")), "{text}");
+    assert!(
+        text.contains("new VMs that set no architecture get amd64"),
+        "{text}"
+    );
+    // Meanwhile, the DataImportCron is there, and has not imported anything.
+    let mut meanwhile = made_of(&templates[0], &[]);
+    meanwhile.retain(|it| it["kind"] == "DataImportCron");
+    meanwhile[0].as_object_mut().unwrap().remove("status");
+    meanwhile.push(json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "other", "namespace": GOLDEN},
+    }));
+    meanwhile.extend(
+        made.into_iter()
+            .filter(|it| it["metadata"]["name"] == "fedora"),
+    );
+    shows(&planned("off-meanwhile", &off, &meanwhile, None), &[row]);
+}
+
+/// The HyperConverged does not have its template any more.
+#[test]
+fn the_disk_of_a_removed_template_stays_and_is_not_updated() {
+    let template = template("mine", "All");
+    let made = made_of(&template, &["amd64", "arm64"]);
+    let words = planned("removed-unasked", &hyperconverged(&[], true), &made, None);
+    shows(
+        &words,
+        &[
+            "~ mine-amd64 keeps its disk; not updated any more",
+            "~ mine-arm64 keeps its disk; not updated any more",
+            "left over when the operators are done",
+        ],
+    );
+}
+
+/// Some of these are not created with the change.
+#[test]
+fn what_is_outstanding_is_counted_without_the_change() {
+    let counted = |words: &str| {
+        let text = String::from_utf8(run(words).stdout).unwrap();
+        let mut lines = text.lines();
+        let line = lines.find(|it| it.contains("DataSources of SSP's VM templates"));
+        line.unwrap().to_owned()
+    };
+    let templates = [template("mine", "None")];
+    let made = made_of(&templates[0], &["amd64", "arm64"]);
+    let (on, off) = (
+        hyperconverged(&templates, true),
+        hyperconverged(&templates, false),
+    );
+    let without = counted(&planned("counted", &on, &made, None));
+    let with = counted(&planned("counted-off", &on, &made, Some(&off)));
+    assert_eq!(with, without);
 }
 
 /// SSP counts the control plane first, but the order does not change its VM templates.

@@ -65,7 +65,11 @@ fn only_a_file_can_be_denied(#[case] words: &str, #[case] happens: bool) {
     let plan = run(&format!("plan -q --from plan-cluster.yaml {words}"));
     assert_eq!(plan.status.code(), Some(1));
     let plan = String::from_utf8(plan.stdout).unwrap();
-    assert_eq!(plan.contains("The policy does not stop this"), happens, "{plan}");
+    assert_eq!(
+        plan.contains("The policy does not stop this"),
+        happens,
+        "{plan}"
+    );
     assert_eq!(plan.contains("\nThis happens:\n"), happens, "{plan}");
     assert_eq!(plan.contains("denied by"), !happens, "{plan}");
 }
@@ -338,9 +342,24 @@ fn an_uploaded_image_is_a_disk(
 
 /// CDI deletes the disks of older imports after the next one; the newest stay.
 #[rstest]
-#[case::one_is_kept("old-image:2", 1, "a disk that it has stays in use; then CDI deletes 3 older disks\n", "90 GiB in 5 disks")]
-#[case::two_are_kept("old-image:2", 2, "a disk that it has stays in use; then CDI deletes 2 older disks\n", "80 GiB in 4 disks")]
-#[case::same_image("old-image:1", 2, "is not imported again; CDI deletes 1 older disk\n", "70 GiB in 3 disks")]
+#[case::one_is_kept(
+    "old-image:2",
+    1,
+    "a disk that it has stays in use; then CDI deletes 3 older disks\n",
+    "90 GiB in 5 disks"
+)]
+#[case::two_are_kept(
+    "old-image:2",
+    2,
+    "a disk that it has stays in use; then CDI deletes 2 older disks\n",
+    "80 GiB in 4 disks"
+)]
+#[case::same_image(
+    "old-image:1",
+    2,
+    "is not imported again; CDI deletes 1 older disk\n",
+    "70 GiB in 3 disks"
+)]
 #[case::all_are_kept("old-image:1", 3, "is not imported again\n", "60 GiB in 2 disks")]
 fn older_disks_that_are_deleted_are_counted(
     #[case] image: &str,
@@ -369,7 +388,9 @@ fn older_disks_that_are_deleted_are_counted(
             ("importsToKeep: 1", &keep),
         ],
     );
-    let row = plan.split_inclusive('\n').find(|row| row.contains(" old-image-amd64 "));
+    let row = plan
+        .split_inclusive('\n')
+        .find(|row| row.contains(" old-image-amd64 "));
     assert!(row.is_some_and(|row| row.ends_with(wanted)), "{plan}");
     assert!(plan.contains(&format!("released: {released}")), "{plan}");
 }
@@ -468,8 +489,14 @@ fn the_architecture_of_a_virtual_machine_is_that_of_its_data_source(
 
 /// Every update of a virtual machine that sets no architecture gives it one, also the one that stops it.
 #[rstest]
-#[case::sets_none(None, "set its spec.template.spec.architecture to arm64, and shut it down: otherwise its arm64 disk is started on amd64\n")]
-#[case::sets_one(Some("arm64"), "shut it down; it cannot start again unless the cluster has an arm64 node\n")]
+#[case::sets_none(
+    None,
+    "set its spec.template.spec.architecture to arm64, and shut it down: otherwise its arm64 disk is started on amd64\n"
+)]
+#[case::sets_one(
+    Some("arm64"),
+    "shut it down; it cannot start again unless the cluster has an arm64 node\n"
+)]
 fn a_running_virtual_machine_without_an_architecture_gets_another_one(
     #[case] architecture: Option<&str>,
     #[case] wanted: &str,
@@ -489,6 +516,35 @@ fn a_running_virtual_machine_without_an_architecture_gets_another_one(
     let plan = String::from_utf8(run(&words).stdout).unwrap();
     assert!(plan.contains(wanted), "{plan}");
     assert!(!plan.contains("KubeVirt would choose"), "{plan}");
+}
+
+/// The placement excludes its node already, so it loses nothing more.
+#[test]
+fn a_virtual_machine_on_an_excluded_node_is_said() {
+    let file = objects_beside(
+        "plan-excluded",
+        &[json!({
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+            "metadata": {"name": "vm", "namespace": "default"},
+            "spec": {"architecture": "arm64"},
+            "status": {"nodeName": "node-7", "phase": "Running"},
+        })],
+    );
+    let objects = std::fs::read_to_string(&file).unwrap();
+    let gate = "      featureGates: {";
+    let placement =
+        "      workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}\n";
+    let placed = objects.replacen(gate, &format!("{placement}{gate}"), 1);
+    std::fs::write(&file, placed).unwrap();
+    let output = run(&format!("plan -q -o json --from {}", file.display()));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let machine = &plan["virtualMachines"][0];
+    assert_eq!(machine["effect"], "already-orphaned", "{plan:#}");
+    let detail = machine["detail"].as_str().unwrap();
+    assert!(
+        detail.starts_with("the placement already excludes its node node-7"),
+        "{detail}"
+    );
 }
 
 /// A virtual machine with a nodeSelector.
@@ -515,7 +571,7 @@ const HOST: &str = "kubernetes.io/hostname";
     "amd64=-2",
     &[
         "its nodeSelector requires the architecture amd64, which no workload node has any more: once stopped, it cannot start",
-        "does not set an architecture: from then on, KubeVirt would choose arm64 instead of amd64",
+        "no architecture is set: from then on, KubeVirt would choose arm64 instead of amd64",
     ]
 )]
 #[case::its_node_goes(
@@ -678,6 +734,10 @@ fn a_stored_template_is_completed_when_it_is_sent(
     let text = String::from_utf8(text.stdout).unwrap();
     let is_upgrade = words.contains("--hco-version");
     let says = |what: &str| text.contains(what);
-    assert_eq!(says("with the next change of the HyperConverged"), is_upgrade && !is_again, "{text}");
+    assert_eq!(
+        says("With its next change, HCO sets"),
+        is_upgrade && !is_again,
+        "{text}"
+    );
     assert_eq!(says("To avoid this, set All."), is_again, "{text}");
 }
