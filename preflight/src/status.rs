@@ -20,7 +20,8 @@ use crate::exit::Exit;
 use crate::foreign::{self, Foreign};
 use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
-use crate::object_name::{self, key};
+use crate::object_name::{self, key, parts};
+use crate::plan::machines;
 use crate::progress::Progress;
 use crate::report::{Cron, Report};
 use crate::stage::{self, Compared, UnreadKind};
@@ -69,9 +70,41 @@ pub(crate) struct Status {
     not_imported: Vec<NotImported>,
     /// DataSources that are not as SSP wants them.
     data_sources: Vec<DataSource>,
+    /// Those that run on nodes that the placement excludes.
+    virtual_machines: Vec<Machine>,
     leftovers: Vec<Leftover>,
     alerts: Vec<Alert>,
     unread: Vec<UnreadKind>,
+}
+
+/// A virtual machine on a node that the placement excludes.
+#[derive(Debug, Serialize)]
+struct Machine {
+    namespace: Foreign,
+    name: Foreign,
+    node: Foreign,
+}
+
+impl Machine {
+    /// Nothing if the object cannot be judged, so that it excludes no node for certain.
+    fn all(observed: &Compared<'_>) -> Result<Vec<Self>> {
+        if observed.will_be.exit() == Exit::Unjudged {
+            return Ok(Vec::new());
+        }
+        let by_node = machines::excluded(observed)?;
+        let all = by_node.iter().flat_map(|(node, machines)| {
+            machines.iter().map(|machine| {
+                let (namespace, name) = parts(machine);
+                let node = Foreign::from(&**node);
+                Self {
+                    namespace,
+                    name,
+                    node,
+                }
+            })
+        });
+        Ok(all.collect())
+    }
 }
 
 /// DataImportCrons that SSP is about to delete, and may not create again.
@@ -130,7 +163,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             terminal.notes(&notes);
         }
         is_first = false;
-        let status = observed.map(|observed| Status::of(&observed));
+        let status = observed.and_then(|observed| Status::of(&observed));
         // Without a deadline that a clock can have, it waits for ever.
         let left = match deadline {
             None => break status,
@@ -169,7 +202,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
 }
 
 impl Status {
-    fn of(observed: &Compared<'_>) -> Self {
+    fn of(observed: &Compared<'_>) -> Result<Self> {
         let report = &observed.will_be;
         let (_, version) = observed.versions();
         let golden_images = golden_images::of(observed);
@@ -184,7 +217,7 @@ impl Status {
         let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may have a disk of its own";
         let is_uncertain = reached && golden_images.iter().any(is_unknown);
         let unknown = unknown.or_else(|| is_uncertain.then(|| claims.to_owned()));
-        Self {
+        Ok(Self {
             object: observed.object(),
             reached: unknown.is_none().then_some(reached),
             unknown,
@@ -209,10 +242,11 @@ impl Status {
             golden_images,
             not_imported: golden_images::not_imported(report),
             data_sources,
+            virtual_machines: Machine::all(observed)?,
             leftovers: leftovers::of(observed),
             alerts: alerts::of(observed),
             unread: observed.snapshot.unread.clone(),
-        }
+        })
     }
 
     /// The golden images that are not as they will be.

@@ -452,6 +452,69 @@ fn chosen(
 /// kills it after the grace period.
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
 
+/// The same for one that runs there already, and what to do.
+pub(crate) const ALREADY_WITHOUT: &str = "it runs there without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period; shut it down inside the guest";
+
+/// The virtual machines that run on nodes that the placement already excludes, by node.
+pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<String>>> {
+    let mut by_node = running(compared);
+    let nodes = named(&compared.nodes);
+    let mut handlers = Handlers::of(compared);
+    let mut managed = BTreeSet::new();
+    for name in by_node.keys() {
+        let is_managed = match nodes.get(&**name) {
+            Some(node) => handlers.on(node, node)?[1],
+            None => true,
+        };
+        if is_managed {
+            managed.insert(name.clone());
+        }
+    }
+    by_node.retain(|name, _| !managed.contains(name));
+    Ok(by_node)
+}
+
+/// Whether virt-handler is on nodes, before and after.
+struct Handlers<'c, 's> {
+    compared: &'c Compared<'s>,
+    /// Nodes with the same labels are alike.
+    known: Option<BTreeMap<String, [bool; 2]>>,
+}
+
+impl<'c, 's> Handlers<'c, 's> {
+    fn of(compared: &'c Compared<'s>) -> Self {
+        Self {
+            compared,
+            known: (!compared.names_hosts()).then(BTreeMap::new),
+        }
+    }
+
+    fn on(&mut self, is: &Value, will_be: &Value) -> Result<[bool; 2]> {
+        let labels = |node: &Value| {
+            let mut node = node.clone();
+            if let Some(metadata) = node.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata.remove("name");
+                let labels = metadata.get_mut("labels").and_then(Value::as_object_mut);
+                labels.and_then(|labels| labels.remove("kubernetes.io/hostname"));
+            }
+            node.to_string()
+        };
+        let kind = format!("{}{}", labels(is), labels(will_be));
+        let known = self.known.as_ref().and_then(|known| known.get(&kind));
+        if let Some(known) = known {
+            return Ok(*known);
+        }
+        let both = [
+            self.compared.has_virt_handler(is, false)?,
+            self.compared.has_virt_handler(will_be, true)?,
+        ];
+        if let Some(known) = &mut self.known {
+            known.insert(kind, both);
+        }
+        Ok(both)
+    }
+}
+
 /// Adds those that run on nodes that virt-handler leaves, and those that can start on no other node. Returns those of which
 /// that says that they get another architecture.
 fn orphans(
@@ -502,8 +565,7 @@ fn orphans(
         }
     };
     let none = BTreeMap::new();
-    // Nodes with the same labels are alike.
-    let mut known: BTreeMap<String, [bool; 2]> = BTreeMap::new();
+    let mut handlers = Handlers::of(compared);
     for (node, instances) in by_node {
         let Some(is) = before.get(&*node) else {
             continue;
@@ -534,36 +596,14 @@ fn orphans(
             }
             continue;
         };
-        let labels = |node: &Value| {
-            let mut node = node.clone();
-            if let Some(metadata) = node.get_mut("metadata").and_then(Value::as_object_mut) {
-                metadata.remove("name");
-                let labels = metadata.get_mut("labels").and_then(Value::as_object_mut);
-                labels.and_then(|labels| labels.remove("kubernetes.io/hostname"));
-            }
-            node.to_string()
-        };
-        let is_alike = !compared.names_hosts();
-        let kind = format!("{}{}", labels(is), labels(will_be));
-        let [is_managed, will_be_managed] =
-            if let Some(both) = known.get(&kind).filter(|_| is_alike) {
-                *both
-            } else {
-                let both = [
-                    compared.has_virt_handler(is, false)?,
-                    compared.has_virt_handler(will_be, true)?,
-                ];
-                known.insert(kind, both);
-                both
-            };
+        let [is_managed, will_be_managed] = handlers.on(is, will_be)?;
         if will_be_managed {
             continue;
         }
         if !is_managed {
             for instance in &instances {
-                let detail = format!(
-                    "the placement already excludes its node {node}: it runs there {WITHOUT}; shut it down inside the guest"
-                );
+                let detail =
+                    format!("the placement already excludes its node {node}: {ALREADY_WITHOUT}");
                 add(machines, instance, Effect::AlreadyOrphaned, &detail);
             }
             continue;

@@ -141,7 +141,7 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "VirtualMachineInstance",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachineinstances",
-        readers: OF_PLAN,
+        readers: BOTH,
         fields: &["/spec/architecture", "/status/nodeName", "/status/phase"],
     },
     Kind {

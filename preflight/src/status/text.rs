@@ -10,6 +10,7 @@ use super::golden_images::{GoldenImage, NotImported, SourceState, State};
 use super::{Status, alerts};
 use crate::foreign::{self, Foreign, one_line, shell_word};
 use crate::leftovers;
+use crate::plan::machines::ALREADY_WITHOUT;
 use crate::prose::count;
 use crate::report::{LABEL_FIRST, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -27,6 +28,7 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     golden_images(&mut text, status);
     not_imported(&mut text, status);
     data_sources(&mut text, status);
+    machines(&mut text, status);
     leftovers::render(&mut text, &status.leftovers, leftovers::WHEN_DONE);
     alerts(&mut text, status, program);
     if !status.unread.is_empty() {
@@ -347,6 +349,25 @@ fn data_sources(text: &mut String, status: &Status) {
             text,
             "  {YELLOW}!{YELLOW:#} {}/{} {what}",
             source.namespace, source.name
+        );
+    }
+}
+
+fn machines(text: &mut String, status: &Status) {
+    let mut by_node: BTreeMap<&Foreign, Vec<Foreign>> = BTreeMap::new();
+    for machine in &status.virtual_machines {
+        let name = format!("{}/{}", machine.namespace.raw(), machine.name.raw());
+        let machines = by_node.entry(&machine.node).or_default();
+        machines.push(Foreign::from(&*name));
+    }
+    if !by_node.is_empty() {
+        let _ = writeln!(text, "\n{BOLD}virtual machines{BOLD:#}");
+    }
+    for (node, machines) in by_node {
+        let _ = writeln!(
+            text,
+            "  {YELLOW}!{YELLOW:#} {}: the placement excludes its node {node}: {ALREADY_WITHOUT}",
+            some(&machines)
         );
     }
 }

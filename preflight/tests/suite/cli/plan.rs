@@ -545,6 +545,15 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
         detail.starts_with("the placement already excludes its node node-7"),
         "{detail}"
     );
+    let output = run(&format!("status -q -o json --from {}", file.display()));
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let machine = json!({"namespace": "default", "name": "vm", "node": "node-7"});
+    assert_eq!(status["virtualMachines"], json!([machine]), "{status:#}");
+    let output = run(&format!("status -q --from {}", file.display()));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let row =
+        "! default/vm: the placement excludes its node node-7: it runs there without virt-handler";
+    assert!(text.contains(row), "{text}");
 }
 
 /// A virtual machine with a nodeSelector.
