@@ -8,6 +8,7 @@ pub(crate) mod machines;
 mod old_disks;
 mod references;
 mod storage;
+mod taints;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +35,7 @@ use self::fields::Field;
 use self::machines::{Effect, Machine};
 use self::references::Reference;
 use self::storage::Storage;
+use self::taints::Tainted;
 
 /// A plan. Its JSON is a contract: docs/plan.md.
 #[derive(Debug, Serialize)]
@@ -78,6 +80,8 @@ pub(crate) struct Plan {
     /// The architectures of the control plane.
     control_plane: Change<Vec<Foreign>>,
     nodes: Change<BTreeMap<Foreign, usize>>,
+    /// The workload nodes after the change whose taints the placement does not tolerate.
+    tainted_nodes: Tainted,
     /// The architectures of SSP's VM templates; none if there is no forecast.
     #[serde(skip)]
     vm_templates: Change<Vec<Foreign>>,
@@ -245,6 +249,7 @@ impl Plan {
                 before: nodes(is).unwrap_or_default(),
                 after: nodes(Some(report)).unwrap_or_default(),
             },
+            tainted_nodes: Tainted::of(compared)?,
             vm_templates: Change {
                 before: is.map(vm_templates).unwrap_or_default(),
                 after: vm_templates(report),
@@ -301,6 +306,7 @@ impl Plan {
             field: None,
             control_plane: same(control_plane.unwrap_or_default()),
             nodes: same(nodes.unwrap_or_default()),
+            tainted_nodes: Tainted::default(),
             vm_templates: same(Vec::new()),
             leaving_nodes: Vec::new(),
             assumes_leaving_nodes: false,

@@ -59,7 +59,7 @@ impl Labels {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reduction<'l> {
     Everything,
-    /// Name, architecture and these labels.
+    /// Name, architecture, these labels, and taints, which only the command reads.
     Judged(&'l Labels),
 }
 
@@ -84,6 +84,7 @@ impl Reduction<'_> {
                     "metadata",
                     fields.get("metadata").map(|raw| metadata(raw, labels)),
                 ),
+                ("spec", fields.get("spec").and_then(taints)),
                 ("status", fields.get("status").map(status)),
             ]),
         };
@@ -115,6 +116,13 @@ fn labels_of(raw: &str, labels: &Labels) -> String {
                 .map(|field| (&*field.name, Some(field.value.get().to_owned()))),
         ),
     }
+}
+
+fn taints(raw: &str) -> Option<String> {
+    let fields = fields(raw)?;
+    let taints = fields.get("taints")?;
+    let is_some = !matches!(taints, "null" | "[]");
+    is_some.then(|| object_of([("taints", Some(taints.to_owned()))]))
 }
 
 fn status(raw: &str) -> String {

@@ -11,6 +11,7 @@ use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
 use super::storage::{Disks, Kind, Storage, readable};
+use super::taints::Tainted;
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
 use crate::leftovers;
@@ -179,6 +180,15 @@ fn head(text: &mut String, plan: &Plan) {
     }
     let Change { before, after } = &plan.nodes;
     row(text, "workload nodes", nodes(before), nodes(after));
+    if !plan.tainted_nodes.names.is_empty() {
+        let what = tainted(&plan.tainted_nodes, after.values().sum());
+        row(
+            text,
+            "tainted workload nodes",
+            Some(what.clone()),
+            Some(what),
+        );
+    }
     if !plan.leaving_nodes.is_empty() {
         let names: Vec<String> = plan.leaving_nodes.iter().map(Foreign::to_string).collect();
         let mut names = names.join(", ");
@@ -220,6 +230,37 @@ fn head(text: &mut String, plan: &Plan) {
             Some(listed(after)),
         );
     }
+}
+
+/// The nodes whose taints the placement does not tolerate, of so many.
+fn tainted(tainted: &Tainted, all: usize) -> String {
+    let Tainted {
+        names,
+        is_control_plane,
+    } = tainted;
+    let shown = listed(names.get(..NAMED).unwrap_or(names));
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let role = if *is_control_plane {
+        "control plane: "
+    } else {
+        ""
+    };
+    let (number, then) = if names.len() >= all {
+        (
+            format!("all {all}"),
+            ": no VM can start, and no image is imported",
+        )
+    } else {
+        (format!("{} of {all}", names.len()), "")
+    };
+    format!(
+        "{number} ({role}{shown}{more}); the placement does not tolerate the taints, so neither virt-handler nor CDI runs there{then}"
+    )
 }
 
 fn boot_sources(text: &mut String, plan: &Plan) {

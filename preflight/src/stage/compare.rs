@@ -392,7 +392,7 @@ impl Compared<'_> {
 
     /// Whether nodes are workload nodes, of the object as it is or as it will be. The module says so: of one node at a
     /// time.
-    fn hosts_workloads(&self, node: &Value, after: bool) -> Result<bool> {
+    pub(crate) fn hosts_workloads(&self, node: &Value, after: bool) -> Result<bool> {
         let Some(question) = self.prepared.questions().first() else {
             return Ok(false);
         };

@@ -675,10 +675,11 @@ fn gathered_namespace(file: &Path) -> Option<&str> {
 /// A node of a file without most of what is not read.
 fn without_what_is_not_judged(mut node: Value) -> Value {
     if let Some(fields) = node.as_object_mut() {
-        fields.retain(|name, _| ["metadata", "status"].contains(&&**name));
+        fields.retain(|name, _| ["metadata", "spec", "status"].contains(&&**name));
     }
     for (pointer, kept) in [
         ("/metadata", ["name", "labels"]),
+        ("/spec", ["taints", ""]),
         ("/status", ["nodeInfo", ""]),
     ] {
         if let Some(fields) = node.pointer_mut(pointer).and_then(Value::as_object_mut) {

@@ -556,6 +556,54 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
     assert!(text.contains(row), "{text}");
 }
 
+/// HCO counts nodes whose taints the placement does not tolerate.
+#[rstest]
+#[case::none_can_be_used(
+    "kubernetes.io/os: linux, special: yes-it-is",
+    "[]",
+    "all 1 (control plane: cp-1); ",
+    true
+)]
+#[case::some_can_be_used(
+    "kubernetes.io/arch: amd64",
+    "[]",
+    "1 of 3 (control plane: cp-1); ",
+    false
+)]
+#[case::tolerated("kubernetes.io/arch: amd64", "[{operator: Exists}]", "", false)]
+fn workload_nodes_with_taints_are_said(
+    #[case] selector: &str,
+    #[case] tolerations: &str,
+    #[case] wanted: &str,
+    #[case] none_is_left: bool,
+    #[context] context: Context,
+) {
+    let name = format!("plan-taints-{}", context.description.unwrap());
+    let objects = objects_beside(&name, &[]);
+    let text = std::fs::read_to_string(&objects).unwrap();
+    let labels = "kubernetes.io/arch: amd64}}, status:";
+    let tainted = "kubernetes.io/arch: amd64, kubernetes.io/os: linux, special: yes-it-is}}, spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}, status:";
+    assert!(text.contains(labels), "{text}");
+    std::fs::write(&objects, text.replacen(labels, tainted, 1)).unwrap();
+    let plan = std::fs::read_to_string(super::files().join("plan.yaml")).unwrap();
+    let placement = format!("nodeSelector: {{{selector}}}, tolerations: {tolerations}");
+    let placed = plan.replace("nodeSelector: {kubernetes.io/arch: amd64}", &placement);
+    assert_ne!(placed, plan);
+    let file = objects.with_file_name("plan.yaml");
+    std::fs::write(&file, placed).unwrap();
+    let words = format!("-f {} --from {}", file.display(), objects.display());
+    let plan = String::from_utf8(run(&format!("plan -q {words}")).stdout).unwrap();
+    let mut rows = plan.lines();
+    let row = rows.find(|it| it.starts_with("tainted workload nodes"));
+    assert_eq!(row.is_some(), !wanted.is_empty(), "{plan}");
+    assert!(row.unwrap_or_default().contains(wanted), "{plan}");
+    assert_eq!(plan.contains("no VM can start"), none_is_left, "{plan}");
+    let json = run(&format!("plan -q -o json {words}")).stdout;
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    let names: &[&str] = if wanted.is_empty() { &[] } else { &["cp-1"] };
+    assert_eq!(json["taintedNodes"], json!(names), "{json:#}");
+}
+
 /// A virtual machine with a nodeSelector.
 fn placed(label: &str, value: &str, architecture: Option<&str>, status: &str) -> Value {
     let mut machine = machine("my-image-arm64", status);

@@ -1,0 +1,142 @@
+//! Workload nodes with taints that the placement does not tolerate. HCO counts them, but neither virt-handler nor CDI's pods
+//! run there.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::foreign::Foreign;
+use crate::object_name::name;
+use crate::stage::Compared;
+
+/// Where the tolerations of the workloads are, in both versions.
+const TOLERATIONS: [&str; 2] = [
+    "/spec/workloads/nodePlacement/tolerations",
+    "/spec/deployment/nodePlacements/workload/tolerations",
+];
+
+/// The roles of the control plane.
+const CONTROL_PLANE: [&str; 2] = [
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+];
+
+/// Such nodes.
+#[derive(Debug, Default, Serialize)]
+#[serde(transparent)]
+pub(super) struct Tainted {
+    pub(super) names: Vec<Foreign>,
+    /// Whether all of them are control-plane nodes.
+    #[serde(skip)]
+    pub(super) is_control_plane: bool,
+}
+
+impl Tainted {
+    /// Those after the change.
+    pub(super) fn of(compared: &Compared<'_>) -> Result<Self> {
+        let object = compared.after();
+        let tolerations = TOLERATIONS.iter();
+        let tolerations = tolerations.filter_map(|path| object?.pointer(path)?.as_array());
+        let tolerations: Vec<&Value> = tolerations.flatten().collect();
+        let is_alike = !compared.names_hosts();
+        // Nodes with the same labels are alike.
+        let mut known: BTreeMap<String, bool> = BTreeMap::new();
+        let mut tainted = Vec::new();
+        for node in &*compared.nodes {
+            if !repels(node, &tolerations) {
+                continue;
+            }
+            let labels = node.pointer("/metadata/labels");
+            let labels = labels.map(Value::to_string).unwrap_or_default();
+            let is_workload = match known.get(&labels).filter(|_| is_alike) {
+                Some(known) => *known,
+                None => compared.hosts_workloads(node, true)?,
+            };
+            known.insert(labels, is_workload);
+            if is_workload {
+                tainted.push(node);
+            }
+        }
+        let is_of = |node: &&Value| {
+            let labels = node.pointer("/metadata/labels");
+            let has = |role: &&str| labels.is_some_and(|labels| labels.get(role).is_some());
+            CONTROL_PLANE.iter().any(|role| has(role))
+        };
+        Ok(Self {
+            is_control_plane: tainted.iter().all(is_of),
+            names: tainted
+                .iter()
+                .map(|node| Foreign::from(name(node)))
+                .collect(),
+        })
+    }
+}
+
+/// Whether a node has a taint that these tolerations do not tolerate. Those that Kubernetes adds by itself come and go.
+fn repels(node: &Value, tolerations: &[&Value]) -> bool {
+    let taints = node.pointer("/spec/taints").and_then(Value::as_array);
+    taints.into_iter().flatten().any(|taint| {
+        let is_hard = matches!(text(taint, "effect"), "NoSchedule" | "NoExecute");
+        is_hard
+            && !text(taint, "key").starts_with("node.kubernetes.io/")
+            && !tolerations.iter().any(|it| tolerates(it, taint))
+    })
+}
+
+/// MIRRORS: kubernetes staging/src/k8s.io/component-helpers/scheduling/corev1/helpers.go, `ToleratesTaint`.
+fn tolerates(toleration: &Value, taint: &Value) -> bool {
+    let is_same = |field| text(toleration, field) == text(taint, field);
+    let is_any = |field| text(toleration, field).is_empty();
+    (is_any("effect") || is_same("effect"))
+        && (is_any("key") || is_same("key"))
+        && match text(toleration, "operator") {
+            "" | "Equal" => is_same("value"),
+            operator => operator == "Exists",
+        }
+}
+
+fn text<'v>(value: &'v Value, field: &str) -> &'v str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_taint_is_tolerated_as_the_scheduler_does() {
+        let taint = json!({"key": "a", "value": "b", "effect": "NoSchedule"});
+        for (toleration, wanted) in [
+            (json!({"operator": "Exists"}), true),
+            (json!({"key": "a", "operator": "Exists"}), true),
+            (json!({"key": "a", "value": "b"}), true),
+            (
+                json!({"key": "a", "operator": "Equal", "value": "b", "effect": "NoSchedule"}),
+                true,
+            ),
+            (json!({"key": "a"}), false),
+            (json!({"key": "b", "operator": "Exists"}), false),
+            (
+                json!({"key": "a", "operator": "Exists", "effect": "NoExecute"}),
+                false,
+            ),
+        ] {
+            assert_eq!(tolerates(&toleration, &taint), wanted, "{toleration}");
+            let node = json!({"spec": {"taints": [taint]}});
+            assert_eq!(repels(&node, &[&toleration]), !wanted, "{toleration}");
+        }
+        for taint in [
+            json!({"key": "a", "effect": "PreferNoSchedule"}),
+            json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}),
+        ] {
+            assert!(
+                !repels(&json!({"spec": {"taints": [taint]}}), &[]),
+                "{taint}"
+            );
+        }
+    }
+}
