@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 /// A running API server; it ends with the process.
 ///
 /// An answer is found by its `request`, which ends with a star for whatever follows, and by the user, `as`. It is given as
-/// often as `times` says, and with the header `Retry-After` if it has `retry_after`. `$ASKED` in it is the number of
-/// requests so far.
+/// often as `times` says, with the header `Retry-After` if it has `retry_after`, and never if it is `silent`. `$ASKED` in it
+/// is the number of requests so far.
 pub struct ApiServer {
     address: SocketAddr,
     kubeconfig: PathBuf,
@@ -159,6 +159,9 @@ fn serve(
                 answer["times"].as_u64().is_none_or(|times| given < times)
             }
         });
+        while answer.is_some_and(|(answer, _)| answer["silent"] == true) {
+            thread::park();
+        }
         let (status, body, retry_after) = match answer {
             Some((answer, _)) => {
                 let number = asked.lock().unwrap().len().to_string();

@@ -7,7 +7,7 @@ mod connection;
 mod error;
 mod host;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kube::Client;
 use manifest::Fields;
@@ -32,6 +32,8 @@ pub struct Cluster {
     has_command: bool,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
+    /// When all requests have to end.
+    until: Option<Instant>,
 }
 
 /// The group of the objects that are judged.
@@ -75,6 +77,7 @@ impl Cluster {
             context,
             has_command,
             timeout: connection.request_timeout,
+            until: connection.until,
         })
     }
 

@@ -371,6 +371,7 @@ impl From<&Connection> for host::Connection {
             server: words.server.clone(),
             user: words.user.clone(),
             request_timeout: words.request_timeout,
+            until: None,
         }
     }
 }
@@ -775,7 +776,8 @@ pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) what_is: WhatIs,
 
-    /// With --cluster: wait until all golden images are ready, at most for this time, for example 10m
+    /// With --cluster: wait until all golden images are ready, at most for this time, for example 10m; requests that take
+    /// longer are canceled, except with 0
     #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
     pub(crate) wait: Option<Duration>,
 

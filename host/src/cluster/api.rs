@@ -63,7 +63,13 @@ struct Reached {
 /// When all tries of a request, or all pages of a list, have to end.
 struct Deadline {
     at: Option<Instant>,
-    limit: Duration,
+    limit: Limit,
+}
+
+/// What limits a request, in the words of an error.
+struct Limit {
+    time: String,
+    option: &'static str,
 }
 
 /// An answer with an HTTP status that is no success.
@@ -236,6 +242,22 @@ impl Cluster {
         // Zero is no limit, as is a time that no clock shows.
         let at = Instant::now().checked_add(limit);
         let at = at.filter(|_| !limit.is_zero());
+        if let Some(until) = self.until
+            && at.is_none_or(|at| until < at)
+        {
+            let limit = Limit {
+                time: "the time of --wait".to_owned(),
+                option: "--wait",
+            };
+            return Deadline {
+                at: Some(until),
+                limit,
+            };
+        }
+        let limit = Limit {
+            time: format!("{limit:?}"),
+            option: "--request-timeout",
+        };
         Deadline { at, limit }
     }
 
@@ -352,7 +374,9 @@ impl Cluster {
         last: Option<Failed>,
     ) -> ClusterError {
         let (verb, resource) = (asked.verb.clone(), asked.resource.clone());
-        let (server, limit) = (self.server.clone(), deadline.limit);
+        let server = self.server.clone();
+        let Limit { time, option } = &deadline.limit;
+        let (limit, option) = (time.clone(), *option);
         let reached = reached.to_string();
         match last {
             None => ClusterError::TimedOut {
@@ -360,6 +384,7 @@ impl Cluster {
                 verb,
                 resource,
                 limit,
+                option,
                 reached,
             },
             Some(Failed { code, message, .. }) => ClusterError::Busy {
@@ -373,6 +398,7 @@ impl Cluster {
                     tries => format!("{tries} tries"),
                 },
                 limit,
+                option,
                 reached,
             },
         }

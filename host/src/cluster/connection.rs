@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
@@ -35,6 +35,8 @@ pub struct Connection {
     /// `--request-timeout`: for all tries of a request, and for all pages of a list; zero is no limit. Without it, a
     /// request may take a minute, and a list five.
     pub request_timeout: Option<Duration>,
+    /// `--wait`: when all requests have to end, whatever limit each has.
+    pub until: Option<Instant>,
 }
 
 /// The contexts of a kubeconfig.

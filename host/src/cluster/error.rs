@@ -1,7 +1,6 @@
 //! Why a cluster did not answer, and what to do about it.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
@@ -57,7 +56,7 @@ pub enum ClusterError {
     },
     /// No answer in the time that the user gives it.
     #[error(
-        "the API server {server} did not complete the request to {verb} {resource} within {limit:?}{reached}; check that the context is correct and that the cluster is running, or raise the limit with --request-timeout"
+        "the API server {server} did not complete the request to {verb} {resource} within {limit}{reached}; check that the context is correct and that the cluster is running, or raise the limit with {option}"
     )]
     TimedOut {
         /// Its address.
@@ -66,14 +65,16 @@ pub enum ClusterError {
         verb: String,
         /// The resource.
         resource: String,
-        /// `--request-timeout`, or the default.
-        limit: Duration,
+        /// How long that may take.
+        limit: String,
+        /// The option that sets it.
+        option: &'static str,
         /// What of a list was read, as the end of a clause.
         reached: String,
     },
     /// 429, 503 or 504, until the time was up.
     #[error(
-        "the API server {server} is too busy to {verb} {resource}: status {code} ({message}) after {tries}{reached}; the limit for all of them is {limit:?}: try again later, or raise it with --request-timeout"
+        "the API server {server} is too busy to {verb} {resource}: status {code} ({message}) after {tries}{reached}; the limit for all of them is {limit}: try again later, or raise it with {option}"
     )]
     Busy {
         /// Its address.
@@ -88,8 +89,10 @@ pub enum ClusterError {
         message: String,
         /// How often it was asked, in words.
         tries: String,
-        /// `--request-timeout`, or the default.
-        limit: Duration,
+        /// How long that may take.
+        limit: String,
+        /// The option that sets it.
+        option: &'static str,
         /// What of a list was read, as the end of a clause.
         reached: String,
     },
