@@ -242,8 +242,9 @@ impl Files {
             && (root.is_none() || names_ours(&text) || directory.names_ours)
         {
             let directory = shell_word(&one_line(&directory.name));
+            let piped = &tree.walk.piped;
             let note = format!(
-                "skipped the kustomization {directory} and its patches; to check what it builds, run `kubectl kustomize {directory} | hco-preflight check -f -`"
+                "skipped the kustomization {directory} and its patches; for what it builds, run `kubectl kustomize {directory} | {piped}`"
             );
             if !self.notes.contains(&note) {
                 self.notes.push(note);
@@ -272,9 +273,10 @@ impl Files {
             }
             Err(error) => {
                 let hint = if text.windows(2).any(|two| two == b"{{") {
-                    "; if it is a Helm template, run `helm template . | hco-preflight check -f -`"
+                    let (chart, piped) = (chart(path), &tree.walk.piped);
+                    format!("; if it is a Helm template, run `helm template {chart} | {piped}`")
                 } else {
-                    ""
+                    String::new()
                 };
                 let what = format!(
                     "cannot be read as YAML or JSON, so nothing in it was checked: {} (column {}){hint}",
@@ -365,6 +367,17 @@ impl Files {
     }
 }
 
+/// The directory of the chart that a file is in, as a word of a shell.
+fn chart(file: &Path) -> String {
+    let mut above = file.ancestors().skip(1);
+    let chart = above.find(|directory| directory.join("Chart.yaml").is_file());
+    match chart.map(|directory| directory.display().to_string()) {
+        None => "CHART".to_owned(),
+        Some(here) if here.is_empty() => ".".to_owned(),
+        Some(chart) => shell_word(&one_line(&chart)),
+    }
+}
+
 /// Which files of a directory are read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Walk {
@@ -374,6 +387,10 @@ pub(crate) struct Walk {
     pub(crate) include_ignored: bool,
     /// None whose path, or that of a directory around it, matches one of these. Files that the user names, too.
     pub(crate) exclude: Vec<Pattern>,
+    /// Whether the command has no option for subdirectories.
+    pub(crate) is_flat: bool,
+    /// The command with `-f -`, for a hint.
+    pub(crate) piped: String,
 }
 
 /// Whether a policy of Open Cluster Management has templates with a HyperConverged in a text.

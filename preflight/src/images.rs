@@ -165,13 +165,16 @@ fn read(args: &args::Images) -> Files {
         recursive: args.recursive,
         include_ignored: args.include_ignored,
         exclude: args.exclude.clone(),
+        is_flat: false,
+        piped: args.piped.clone(),
     };
     let mut files = files::read(&args.filename, walk);
     if let Some(path) = &args.from {
         let everything = Walk {
             recursive: true,
             include_ignored: true,
-            exclude: Vec::new(),
+            piped: args.piped.clone(),
+            ..Walk::default()
         };
         let from = files::read(std::slice::from_ref(path), everything);
         // A snapshot has an object in each version, and a must-gather can have a file twice.

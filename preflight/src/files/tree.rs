@@ -11,7 +11,7 @@ use ignore::gitignore::Gitignore;
 use super::kustomization::Kustomizations;
 use super::{STDIN, Walk};
 use crate::failure::Failure;
-use crate::foreign::one_line;
+use crate::foreign::{one_line, shell_word};
 use crate::prose::count;
 
 /// The files, and what was skipped.
@@ -24,7 +24,7 @@ pub(super) struct Tree {
     pub(super) notes: Vec<String>,
     pub(super) failures: Vec<Failure>,
     ignored: BTreeMap<PathBuf, Gitignore>,
-    walk: Walk,
+    pub(super) walk: Walk,
 }
 
 /// Which paths are not read: a `*` is any text, a `/` in it too.
@@ -150,9 +150,14 @@ impl Tree {
 
     fn subdirectory(&mut self, path: &Path, is_link: bool, root: &Path) {
         if !self.walk.recursive {
-            let path = path.display();
-            let note = format!("{path}: skipped a directory; use -R to include it");
-            self.notes.push(one_line(&note));
+            let path = one_line(&path.display().to_string());
+            let how = if self.walk.is_flat {
+                format!("to include it, add -f {}", shell_word(&path))
+            } else {
+                "use -R to include it".to_owned()
+            };
+            let note = format!("{path}: skipped a directory; {how}");
+            self.notes.push(note);
         } else if is_link {
             self.skipped.add(
                 "that is a link to a directory",

@@ -416,7 +416,12 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Documents)> {
         beside: &["VirtualMachine", "DataVolume", "Template"],
         ..files::Wanted::default()
     };
-    let files = files::read_with(&args.filename, files::Walk::default(), wanted);
+    let walk = files::Walk {
+        is_flat: true,
+        piped: args.piped.clone(),
+        ..files::Walk::default()
+    };
+    let files = files::read_with(&args.filename, walk, wanted);
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rstest::{Context, rstest};
 
-use super::{command, files, run, scratch};
+use super::{command, files, run, scratch, shown};
 
 /// Writes files below a directory.
 fn written(name: &str, contents: &[(&str, &str)]) -> PathBuf {
@@ -57,7 +57,7 @@ fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
     ];
     let name = format!("kustomization-{}", kustomization.len());
     let directory = written(&name, &contents);
-    let note = "note: skipped the kustomization overlay and its patches; to check what it builds, run `kubectl kustomize overlay | hco-preflight check -f -`\n";
+    let note = "note: skipped the kustomization overlay and its patches; for what it builds, run `kubectl kustomize overlay | hco-preflight check -f - --arch amd64=1`\n";
     let (printed, notes, code) = run_in(&directory, "check -f overlay --arch amd64=1");
     assert!(notes.contains(note), "{notes}");
     assert!(printed.contains("1 object: accepted"), "{printed}");
@@ -66,6 +66,99 @@ fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
     let (_, notes, code) = run_in(&directory, "check -f overlay/patch.yaml --arch amd64=1");
     assert!(notes.contains("kubectl kustomize overlay | hco"), "{notes}");
     assert_eq!(code, 2);
+}
+
+/// It has no option -R.
+#[test]
+fn a_plan_says_how_to_read_a_directory() {
+    let directory = written("plan-directory", &[("d/my dir/hco.yaml", &accepted())]);
+    let words = format!(
+        "plan --from {} -f d",
+        files().join("plan-cluster.yaml").display()
+    );
+    let (_, notes, code) = run_in(&directory, &words);
+    let note = "note: d/my dir: skipped a directory; to include it, add -f 'd/my dir'\n";
+    assert!(notes.contains(note), "{notes}");
+    assert_eq!(code, 2);
+}
+
+/// What a hint prints behind the pipe.
+fn piped<'n>(notes: &'n str, before: &str) -> &'n str {
+    let (_, command) = notes
+        .split_once(before)
+        .unwrap_or_else(|| panic!("{notes}"));
+    let (_, command) = command.split_once(" | hco-preflight ").unwrap();
+    command.split('`').next().unwrap()
+}
+
+/// A command that asks for more would not help.
+#[test]
+fn a_hint_is_a_command_with_the_same_options() {
+    let template = "kind: HyperConverged\nspec:\n  {{- toYaml .Values.spec }}\n";
+    let accepted = accepted();
+    let contents = [
+        (
+            "overlay/kustomization.yaml",
+            "patches: [{path: patch.yaml}]",
+        ),
+        ("overlay/patch.yaml", PATCH),
+        ("my chart/Chart.yaml", "name: c"),
+        ("my chart/templates/a.yaml", template),
+        ("loose.yaml", template),
+        ("settings.yaml", "{}"),
+    ];
+    let directory = written("hints", &contents);
+    let nodes = files().join("nodes.yaml");
+    fs::copy(nodes, directory.join("nodes.yaml")).unwrap();
+    for (words, file, before, wanted) in [
+        (
+            "check -R --exclude x* -o json --nodes nodes.yaml --settings settings.yaml --level architectures-missing=warn",
+            "overlay",
+            "run `kubectl kustomize overlay",
+            "check -f - --nodes nodes.yaml --settings settings.yaml --level architectures-missing=warn --output json",
+        ),
+        (
+            "fix --unsafe --arch amd64=3",
+            "my chart/templates/a.yaml",
+            "run `helm template 'my chart'",
+            "fix -f - --arch amd64=3 --unsafe",
+        ),
+        (
+            "check --nodes -",
+            "loose.yaml",
+            "run `helm template CHART",
+            "check -f - --nodes FILE",
+        ),
+        (
+            "plan --from snapshot.yaml --what-if amd64=-1",
+            "loose.yaml",
+            "run `helm template CHART",
+            "plan -f - --what-if amd64=-1 --from snapshot.yaml",
+        ),
+        (
+            "check --cluster -n here --token secret",
+            "loose.yaml",
+            "run `helm template CHART",
+            "check -f - --cluster --namespace here --token TOKEN",
+        ),
+    ] {
+        let mut command = command();
+        command.current_dir(&directory).args(words.split(' '));
+        let output = command.args(["-f", file]).output().unwrap();
+        let shown = shown(words, &output);
+        let piped = piped(&shown, before);
+        assert_eq!(piped, wanted, "{shown}");
+        if !piped.contains("--nodes nodes.yaml") && !piped.contains("--arch") {
+            continue;
+        }
+        let mut command = super::command();
+        command.current_dir(&directory).args(piped.split(' '));
+        let output = assert_cmd::Command::from_std(command)
+            .write_stdin(&*accepted)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{piped}: {output:?}");
+    }
 }
 
 /// Somebody means it to be checked, whatever is in it.
