@@ -6,12 +6,12 @@ mod tree;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use manifest::{Encoding, Object, decoded, each_in_json, objects};
+use manifest::{Encoding, Limited, Object, decoded, each_in_json, objects};
 use serde_json::Value;
 
 pub(crate) use self::tree::Pattern;
@@ -94,22 +94,11 @@ pub(crate) struct Files {
 /// Reads a file, or the standard input.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
-        return limited(io::stdin()).context("standard input cannot be read");
+        let text = Limited::new(io::stdin()).bytes();
+        return text.context("standard input cannot be read");
     }
-    let text = File::open(path).and_then(limited);
+    let text = File::open(path).and_then(|file| Limited::new(file).bytes());
     text.with_context(|| format!("{} cannot be read", name(path)))
-}
-
-/// All of what is read, which must end: a device need not.
-fn limited(reader: impl Read) -> io::Result<Vec<u8>> {
-    const LIMIT: u64 = 256 << 20;
-    let mut text = Vec::new();
-    let length = reader.take(LIMIT + 1).read_to_end(&mut text)?;
-    if length as u64 > LIMIT {
-        let what = "it has more than 256 MiB";
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
-    }
-    Ok(text)
 }
 
 /// Reads files and directories. What cannot be read is a failure beside what can.
@@ -404,7 +393,11 @@ fn has_raw_templates(policy: &Value) -> bool {
 fn names_ours(text: &[u8]) -> bool {
     const KIND: &str = "HyperConverged";
     decoded(text).map_or_else(
-        |_| String::from_utf8_lossy(text).contains(KIND),
+        |_| {
+            // Of UTF-16 without a byte order mark, this leaves the letters.
+            let text: Vec<u8> = text.iter().copied().filter(|it| *it != 0).collect();
+            String::from_utf8_lossy(&text).contains(KIND)
+        },
         |text| text.contains(KIND),
     )
 }

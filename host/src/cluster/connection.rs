@@ -1,6 +1,7 @@
 //! Which cluster is asked, and as whom: as `kubectl` finds it.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError, NamedContext};
+use manifest::{LIMIT, Limited, decoded};
 
 use super::ClusterError;
 
@@ -245,13 +247,30 @@ impl Connection {
 
 /// A file; none if it is not there.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, ClusterError> {
-    match Kubeconfig::read_from(path) {
+    let is_usual = std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= LIMIT);
+    let read = if is_usual {
+        Kubeconfig::read_from(path)
+    } else {
+        read_stream(path)
+    };
+    match read {
         Err(KubeconfigError::ReadConfig(error, _)) if error.kind() == ErrorKind::NotFound => {
             Ok(None)
         }
         Err(error) => Err(ClusterError::of_file(path, error)),
         Ok(kubeconfig) => Ok(Some(kubeconfig)),
     }
+}
+
+/// A pipe or a device, which has no directory for the paths in it, can be read once, and need not end; or what is too large.
+fn read_stream(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
+    let text = File::open(path).and_then(|file| Limited::new(file).bytes());
+    let text = text.and_then(|text| {
+        let text = decoded(&text).map_err(|error| std::io::Error::other(error.what))?;
+        Ok(text.trim_start_matches('\u{feff}').to_owned())
+    });
+    let text = text.map_err(|error| KubeconfigError::ReadConfig(error, path.to_owned()))?;
+    Kubeconfig::from_yaml(&text)
 }
 
 fn missing(paths: &[PathBuf]) -> ClusterError {

@@ -207,6 +207,55 @@ fn utf_16_is_read_and_stays(#[case] bytes_of: fn(u16) -> [u8; 2]) {
     assert_eq!(after, encoded(&expected));
 }
 
+/// kubectl cannot read it either. In a directory, it would be taken for the file of another program.
+#[rstest]
+#[case::little(u16::to_le_bytes)]
+#[case::big(u16::to_be_bytes)]
+fn utf_16_without_a_mark_is_named(#[case] bytes_of: fn(u16) -> [u8; 2]) {
+    let encoded = |file: &str| -> Vec<u8> {
+        let text = fs::read_to_string(files().join(file)).unwrap();
+        text.encode_utf16().flat_map(bytes_of).collect()
+    };
+    let directory = scratch(&format!("utf-16-unmarked-{}", bytes_of(1)[0]));
+    for (name, file) in [
+        ("d/hco.yaml", "fixable.yaml"),
+        ("d/other.yaml", "comment.yaml"),
+        ("nodes.yaml", "nodes.yaml"),
+    ] {
+        fs::create_dir_all(directory.join("d")).unwrap();
+        fs::write(directory.join(name), encoded(file)).unwrap();
+    }
+    let (_, errors, code) = run_in(&directory, "check -f d --arch amd64=1");
+    let error = "error: d/hco.yaml:1: cannot be read as YAML or JSON, so nothing in it was checked: the text is UTF-16 without a byte order mark; save the file as UTF-8 (column 1)\n";
+    assert!(errors.contains(error), "{errors}");
+    assert!(!errors.contains("d/other.yaml"), "{errors}");
+    assert_eq!(code, 2);
+    fs::write(directory.join("hco.yaml"), accepted()).unwrap();
+    let (_, errors, code) = run_in(&directory, "check -f hco.yaml --nodes nodes.yaml");
+    let error = "the text is UTF-16 without a byte order mark; save the file as UTF-8\n";
+    assert!(errors.ends_with(error), "{errors}");
+    assert_eq!(code, 2);
+}
+
+/// It would be read until there is no memory left.
+#[cfg(unix)]
+#[rstest]
+#[case::nodes("check -f accepted.yaml --nodes /dev/zero")]
+#[case::policy("check -f accepted.yaml --arch amd64=1 --policy /dev/zero")]
+#[case::kubeconfig("check -f accepted.yaml --cluster --kubeconfig /dev/zero")]
+#[case::sources("images -f accepted.yaml --sources-path /dev/zero")]
+fn a_file_without_end_is_an_error(#[case] words: &str) {
+    let output = run(words);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let last = errors.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("error: ") && last.contains("/dev/zero"),
+        "{errors}"
+    );
+    assert!(last.contains("it has more than 256 MiB"), "{errors}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
 #[cfg(unix)]
 #[test]
 fn what_directories_have_besides_is_counted_once() {
