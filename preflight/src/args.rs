@@ -193,7 +193,15 @@ pub(crate) struct Subject {
     pub(crate) piped: String,
 }
 
+/// The error if options for directories are given without one.
+pub(crate) const NO_DIRECTORY: &str = "-R, --include-ignored, and --exclude are for directories of -f: add -f DIRECTORY, or remove them; --from reads everything below its path";
+
 impl Subject {
+    /// Whether an option for directories is given, and no path that it is for.
+    pub(crate) fn has_no_directory(&self) -> bool {
+        self.filename.is_empty() && (self.recursive || !self.exclude.is_empty())
+    }
+
     /// Which files of a directory are read.
     pub(crate) fn walk(&self) -> Walk {
         Walk {
@@ -938,6 +946,13 @@ pub(crate) struct Images {
     /// The command with `-f -`, for a hint.
     #[arg(skip)]
     pub(crate) piped: String,
+}
+
+impl Images {
+    /// Whether an option for directories is given, and no path that it is for.
+    pub(crate) fn has_no_directory(&self) -> bool {
+        self.filename.is_empty() && (self.recursive || !self.exclude.is_empty())
+    }
 }
 
 const IMAGES: &str = "\
