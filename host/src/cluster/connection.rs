@@ -50,6 +50,55 @@ pub struct Contexts {
     pub same: Vec<(String, String)>,
 }
 
+/// What to connect to.
+pub(super) struct Target {
+    pub(super) config: Config,
+    /// The name of the context; none for the account of the pod that this runs in.
+    pub(super) context: Option<String>,
+    pub(super) account: Account,
+}
+
+/// Who asks.
+pub(super) enum Account {
+    /// The user of a context.
+    User(String, String),
+    /// The context has no user.
+    NoUser(String),
+    /// `--token`.
+    Token,
+    /// That of the pod that this runs in.
+    Pod,
+    Nobody,
+}
+
+impl Account {
+    /// What the API server rejects, and what to do.
+    pub(super) fn rejected(&self) -> (String, String) {
+        const NOTHING: &str = "requests without credentials";
+        match self {
+            Self::User(user, context) => (
+                format!("the credentials of the user `{user}` of the context `{context}`"),
+                "log in again, or choose another context with --context".to_owned(),
+            ),
+            Self::NoUser(context) => (
+                NOTHING.to_owned(),
+                format!(
+                    "the context `{context}` has no user: log in, or choose another context with --context"
+                ),
+            ),
+            Self::Token => (
+                "the token of --token".to_owned(),
+                "get a new token".to_owned(),
+            ),
+            Self::Pod => (
+                "the token of this Pod's service account".to_owned(),
+                "check that the service account exists".to_owned(),
+            ),
+            Self::Nobody => (NOTHING.to_owned(), "use --token or a kubeconfig".to_owned()),
+        }
+    }
+}
+
 /// Where a kubeconfig is if no flag names it.
 struct Environment<'e> {
     /// `KUBECONFIG`.
@@ -102,8 +151,8 @@ impl Connection {
         Ok(contexts)
     }
 
-    /// What to connect to, and the name of the context; no name for the account of the pod that this runs in.
-    pub(super) async fn config(&self) -> Result<(Config, Option<String>), ClusterError> {
+    /// What to connect to.
+    pub(super) async fn config(&self) -> Result<Target, ClusterError> {
         self.config_in(Environment {
             listed: std::env::var_os("KUBECONFIG"),
             home: std::env::home_dir(),
@@ -112,12 +161,9 @@ impl Connection {
         .await
     }
 
-    async fn config_in(
-        &self,
-        environment: Environment<'_>,
-    ) -> Result<(Config, Option<String>), ClusterError> {
+    async fn config_in(&self, environment: Environment<'_>) -> Result<Target, ClusterError> {
         let Environment { listed, home, pod } = environment;
-        let (mut config, context, has_proxy): (Config, Option<String>, bool);
+        let (mut config, context, mut account, has_proxy): (Config, _, Account, bool);
         let kubeconfig = match self.kubeconfig(listed, home) {
             // The address is enough.
             Err(ClusterError::NoKubeconfig(_)) if self.is_only_an_address() => None,
@@ -133,8 +179,13 @@ impl Connection {
             let context_of = contexts.find(|it| it.name == name);
             let user_of = context_of.and_then(|it| it.context.as_ref()?.user.as_ref());
             let user = self.user.as_ref().or(user_of);
+            let user = user.filter(|user| !user.is_empty());
+            account = match user {
+                Some(user) => Account::User(user.clone(), name.clone()),
+                None => Account::NoUser(name.clone()),
+            };
             // kube asks without credentials then.
-            if let Some(user) = user.filter(|user| !user.is_empty())
+            if let Some(user) = user
                 && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
             {
                 return Err(ClusterError::NoUser(user.clone()));
@@ -149,12 +200,12 @@ impl Connection {
             context = Some(name);
         } else if self.is_only_an_address() {
             config = Config::new(Uri::default());
-            (context, has_proxy) = (None, false);
+            (context, account, has_proxy) = (None, Account::Nobody, false);
         } else {
             let nowhere =
                 "`~/.kube/config` does not exist, and the command does not run in a Pod".to_owned();
             config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
-            (context, has_proxy) = (None, false);
+            (context, account, has_proxy) = (None, Account::Pod, false);
         }
         if let Some(server) = &self.server {
             let url = server.parse();
@@ -173,6 +224,7 @@ impl Connection {
             (auth.username, auth.password) = (None, None);
             (auth.exec, auth.auth_provider, auth.token_file) = (None, None, None);
             auth.token = Some(token.clone().into());
+            account = Account::Token;
         }
         // kube takes the proxy of the environment for every server.
         if !has_proxy {
@@ -198,7 +250,11 @@ impl Connection {
             config.auth_info.impersonate = Some(user.clone());
             config.auth_info.impersonate_groups = Some(self.impersonate_groups.clone());
         }
-        Ok((config, context))
+        Ok(Target {
+            config,
+            context,
+            account,
+        })
     }
 
     /// Whether the address alone says which cluster is meant.
@@ -350,7 +406,7 @@ mod tests {
         connection: &Connection,
         listed: Option<&str>,
         in_home: Option<&str>,
-    ) -> Result<(Config, Option<String>), ClusterError> {
+    ) -> Result<Target, ClusterError> {
         let home = tempfile::tempdir().unwrap();
         if let Some(text) = in_home {
             std::fs::create_dir(home.path().join(".kube")).unwrap();
@@ -369,9 +425,9 @@ mod tests {
     #[test]
     fn the_account_of_a_pod_is_used_where_nothing_else_is_named() {
         let none = Connection::default();
-        let (config, context) = found_in_a_pod(&none, None, None).unwrap();
+        let found = found_in_a_pod(&none, None, None).unwrap();
         assert_eq!(
-            (config.cluster_url.host(), context),
+            (found.config.cluster_url.host(), found.context),
             (Some("10.0.0.1"), None)
         );
 
@@ -413,8 +469,8 @@ mod tests {
                 "user \"nope\" does not exist in the kubeconfig",
             ),
         ] {
-            let error = found_in_a_pod(connection, listed, in_home).unwrap_err();
-            let error = error.to_string();
+            let error = found_in_a_pod(connection, listed, in_home).err();
+            let error = error.unwrap().to_string();
             assert!(error.contains(wanted), "{error}");
         }
     }
