@@ -1154,6 +1154,7 @@ fn command_of(name: &str) -> clap::Command {
         })
     });
     words
+        .mut_subcommand("fix", |fix| fix.mut_arg("old", |it| it.hide(true)))
         .mut_subcommand("rbac", |rbac| {
             rbac.mut_arg("namespace", |it| {
                 it.help("The namespace of the service account")

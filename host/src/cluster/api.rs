@@ -313,8 +313,8 @@ impl Cluster {
                 let over = match (has_time, failed.retry_after) {
                     (true, _) if tries > RETRIES => Some(Over::Tries),
                     (true, _) => None,
-                    (false, Some(_)) => Some(Over::Pause(pause)),
-                    (false, None) => Some(Over::Time),
+                    (false, Some(_)) if tries == 1 => Some(Over::Pause(pause)),
+                    (false, _) => Some(Over::Time),
                 };
                 if let Some(over) = over {
                     let busy = Some((failed, tries, over));

@@ -539,6 +539,10 @@ fn the_hint_names_options_that_fix_does_not_have() {
         "`hco-preflight fix` with the same options except --fail-on shows how to fix 1 finding."
     );
     assert_eq!(
+        hint("--old old.yaml"),
+        "`hco-preflight fix` with the same options except --old shows how to fix 1 finding."
+    );
+    assert_eq!(
         hint(""),
         "`hco-preflight fix` with the same options shows how to fix 1 finding."
     );
