@@ -290,14 +290,12 @@ impl Cluster {
                 let request = request().map_err(Error::BuildRequest);
                 let answer = async { self.once(request?, at_most).await };
                 let answer = match deadline.left() {
-                    None => answer.await,
-                    Some(left) => match tokio::time::timeout(left, answer).await {
-                        Ok(answer) => answer,
-                        Err(_) => {
-                            let busy = last.map(|failed| (failed, tries, Over::Time));
-                            return Err(self.late(asked, deadline, reached, busy));
-                        }
-                    },
+                    None => Ok(answer.await),
+                    Some(left) => tokio::time::timeout(left, answer).await,
+                };
+                let Ok(answer) = answer else {
+                    let busy = last.map(|failed| (failed, tries, Over::Time));
+                    return Err(self.late(asked, deadline, reached, busy));
                 };
                 let failed = match answer.map_err(|error| self.error(error, asked))? {
                     Answer::Text(text) => return Ok(text),
