@@ -63,6 +63,10 @@ impl<'a> Json<'a> {
 
     /// A string, which is borrowed from the document unless it contains escapes; `None` if the value is not a string.
     pub fn string(self) -> Option<Cow<'a, str>> {
+        let inside = self.0.strip_prefix('"')?.strip_suffix('"')?;
+        if !inside.contains('\\') {
+            return Some(Cow::Borrowed(inside));
+        }
         Reader::new(self.0.as_bytes()).text().ok()?.decode().ok()
     }
 

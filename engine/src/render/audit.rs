@@ -70,7 +70,7 @@ fn findings(checked: &[CheckedRule<'_>]) -> Option<String> {
         for checked in checked {
             let templates = checked.found.templates.iter();
             for (template, _) in templates.filter(|(_, outcomes)| outcomes.worst == wanted) {
-                words.insert(word(checked.rule, template), wanted.name().to_owned());
+                words.insert(word(checked.rule, template), wanted.name());
             }
         }
     }
@@ -81,7 +81,7 @@ fn findings(checked: &[CheckedRule<'_>]) -> Option<String> {
 fn made(repairs: &[Step]) -> Option<String> {
     let words = repairs.iter().map(|step| {
         let template = step.template.as_deref().unwrap_or_default();
-        (word(step.rule, template), step.repair.name().to_owned())
+        (word(step.rule, template), step.repair.name())
     });
     bounded(words.collect())
 }
@@ -90,10 +90,10 @@ fn made(repairs: &[Step]) -> Option<String> {
 /// can become equal when they are truncated.
 fn word(rule: &Rule, template: &str) -> String {
     let slash = if template.is_empty() { "" } else { "/" };
-    format!("{}{slash}{}=", rule.id, percent_encode(template, NAME))
+    [rule.id, slash, &percent_encode(template, NAME), "="].concat()
 }
 
-fn bounded(words: Map<String, String>) -> Option<String> {
+fn bounded(words: Map<String, &'static str>) -> Option<String> {
     /// Enough space for `truncated=` and any number.
     const REST: usize = 32;
     let all = words.len();
@@ -110,7 +110,7 @@ fn bounded(words: Map<String, String>) -> Option<String> {
             text.push(' ');
         }
         text.push_str(&word);
-        text.push_str(&value);
+        text.push_str(value);
     }
     if text.len() > LIMIT {
         let (length, count) = fitting;
@@ -130,9 +130,9 @@ mod tests {
     #[test]
     fn words_are_whole_up_to_the_limit_and_then_counted() {
         // 16 bytes for each word but the last, with the blank behind it.
-        let words = |last: usize| -> Map<String, String> {
-            let words = (0..1023).map(|number| (format!("{number:010}="), "deny".to_owned()));
-            let last = (format!("{:x>1$}=", "z", last - 5), "deny".to_owned());
+        let words = |last: usize| -> Map<String, &'static str> {
+            let words = (0..1023).map(|number| (format!("{number:010}="), "deny"));
+            let last = (format!("{:x>1$}=", "z", last - 5), "deny");
             words.chain([last]).collect()
         };
         let whole = bounded(words(16)).unwrap();
@@ -143,7 +143,7 @@ mod tests {
         assert!(cut.len() > LIMIT - 48);
         // Another word behind those that fit exactly.
         let mut more = words(16);
-        more.insert("zz".to_owned(), String::new());
+        more.insert("zz".to_owned(), "");
         let cut = bounded(more).unwrap();
         assert!(cut.ends_with("=deny truncated=3"), "{cut}");
     }
