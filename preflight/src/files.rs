@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use manifest::{Encoding, Limited, Object, decoded, each_in_json, objects};
+use manifest::{Encoding, Limited, Object, decoded, each_in_json, is_utf16_without_mark, objects};
 use serde_json::Value;
 
 pub(crate) use self::tree::Pattern;
@@ -182,6 +182,10 @@ pub(crate) fn each_object(
             Ok(objects) => objects
                 .into_iter()
                 .for_each(|object| of(&file, object.value)),
+            // Everything else that is no manifest may be of another program.
+            Err(error) if root.is_some() && is_utf16_without_mark(&text) => {
+                notes.push(&format!("{}: skipped: {}", name(&file), error.what));
+            }
             Err(_) if root.is_some() => {}
             Err(error) => bail!(
                 "{}:{}: cannot be read as YAML or JSON: {}",

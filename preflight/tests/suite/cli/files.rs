@@ -228,11 +228,26 @@ fn utf_16_without_a_mark_is_named(#[case] bytes_of: fn(u16) -> [u8; 2]) {
     assert!(errors.contains(error), "{errors}");
     assert!(!errors.contains("d/other.yaml"), "{errors}");
     assert_eq!(code, 2);
+    let (_, errors, code) = run_in(&directory, "check --from d");
+    let note = "note: d/other.yaml: skipped: the text is UTF-16 without a byte order mark; save the file as UTF-8\n";
+    assert!(errors.contains(note), "{errors}");
+    assert_eq!(code, 2);
     fs::write(directory.join("hco.yaml"), accepted()).unwrap();
     let (_, errors, code) = run_in(&directory, "check -f hco.yaml --nodes nodes.yaml");
     let error = "the text is UTF-16 without a byte order mark; save the file as UTF-8\n";
     assert!(errors.ends_with(error), "{errors}");
     assert_eq!(code, 2);
+}
+
+/// It is looked for beside each file.
+#[cfg(unix)]
+#[test]
+fn a_kustomization_that_is_no_file_is_none() {
+    let directory = written("kustomization-device", &[("hco.yaml", &accepted())]);
+    let link = directory.join("kustomization.yaml");
+    std::os::unix::fs::symlink("/dev/zero", link).unwrap();
+    let (_, notes, code) = run_in(&directory, "check -f hco.yaml --arch amd64=1");
+    assert_eq!((code, &*notes), (0, ""));
 }
 
 /// It would be read until there is no memory left.
