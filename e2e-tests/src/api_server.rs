@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 /// A running API server; it ends with the process.
 ///
 /// An answer is found by its `request`, which ends with a star for whatever follows, and by the user, `as`. It is given as
-/// often as `times` says, and with the header `Retry-After` if it has `retry_after`. `$ASKED` in it is the number of
-/// requests so far.
+/// often as `times` says, with the headers `Retry-After` and `Location` if it has `retry_after` and `location`, and never if it is `silent`. `$ASKED` in it
+/// is the number of requests so far.
 pub struct ApiServer {
     address: SocketAddr,
     kubeconfig: PathBuf,
@@ -159,19 +159,25 @@ fn serve(
                 answer["times"].as_u64().is_none_or(|times| given < times)
             }
         });
-        let (status, body, retry_after) = match answer {
+        while answer.is_some_and(|(answer, _)| answer["silent"] == true) {
+            thread::park();
+        }
+        let (status, body, headers): (_, _, String) = match answer {
             Some((answer, _)) => {
                 let number = asked.lock().unwrap().len().to_string();
                 let body = text_of(&answer["body"]).replace("$ASKED", &number);
                 let retry_after = answer.get("retry_after");
-                let header = retry_after.map(|seconds| format!("Retry-After: {seconds}\r\n"));
-                (answer["status"].clone(), body, header.unwrap_or_default())
+                let retry_after = retry_after.map(|seconds| format!("Retry-After: {seconds}\r\n"));
+                let location = answer.get("location").and_then(Value::as_str);
+                let location = location.map(|address| format!("Location: {address}\r\n"));
+                let headers = retry_after.into_iter().chain(location);
+                (answer["status"].clone(), body, headers.collect())
             }
             None => (json!(404), "404 page not found\n".to_owned(), String::new()),
         };
         write!(
             &mut &*stream,
-            "HTTP/1.1 {status} Recorded\r\nContent-Type: application/json\r\n{retry_after}Content-Length: {}\r\n\r\n{body}",
+            "HTTP/1.1 {status} Recorded\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
             body.len()
         )?;
     }

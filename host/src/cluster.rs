@@ -7,7 +7,7 @@ mod connection;
 mod error;
 mod host;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kube::Client;
 use manifest::Fields;
@@ -21,6 +21,7 @@ pub use error::ClusterError;
 use crate::node_list::reduction::Reduction;
 use crate::node_list::{Labels, NodeList};
 use api::{Asked, Selectors};
+use connection::{Account, Target};
 
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
@@ -29,9 +30,13 @@ pub struct Cluster {
     client: Client,
     server: String,
     context: Option<String>,
-    has_command: bool,
+    account: Account,
+    /// What logs in, if it is a command of the kubeconfig.
+    command: Option<String>,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
+    /// When all requests have to end.
+    until: Option<Instant>,
 }
 
 /// The group of the objects that are judged.
@@ -60,21 +65,29 @@ impl Cluster {
             .enable_all()
             .build()
             .map_err(ClusterError::Runtime)?;
-        let (config, context) = runtime.block_on(connection.config())?;
+        let Target {
+            config,
+            context,
+            account,
+        } = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
-        let has_command = config.auth_info.exec.is_some();
+        let command = config.auth_info.exec.as_ref();
+        let command = command.map(|it| it.command.clone().unwrap_or_default());
         let client = {
             // The client starts a task of its own.
             let _guard = runtime.enter();
-            Client::try_from(config).map_err(ClusterError::of_client)?
+            Client::try_from(config)
+                .map_err(|error| ClusterError::of_client(error, command.as_deref()))?
         };
         Ok(Self {
             runtime: Some(runtime),
             client,
             server,
             context,
-            has_command,
+            account,
+            command,
             timeout: connection.request_timeout,
+            until: connection.until,
         })
     }
 
@@ -85,7 +98,7 @@ impl Cluster {
 
     /// Whether a command of the kubeconfig logs in, which may ask the user something.
     pub fn logs_in_with_a_command(&self) -> bool {
-        self.has_command
+        self.command.is_some()
     }
 
     /// The address of the API server.
@@ -238,7 +251,7 @@ impl Cluster {
         let object: Value = asked.read(&text)?;
         let its_name = object.pointer("/metadata/name").and_then(Value::as_str);
         if its_name != Some(name) {
-            return Err(asked.foreign("it is no object of this name"));
+            return Err(self.foreign(&asked, "it is no object of this name"));
         }
         Ok(Some(object))
     }
@@ -334,7 +347,7 @@ impl Cluster {
         };
         let status = self.review(kind, &spec)?;
         let allowed = status.get("allowed").and_then(Value::as_bool);
-        allowed.ok_or_else(|| Asked::new("create", kind).foreign("it is no review"))
+        allowed.ok_or_else(|| self.foreign(&Asked::new("create", kind), "it is no review"))
     }
 
     /// The status of a review of access.

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use manifest::{Encoding, Fields, ManifestError};
+use manifest::{Encoding, Fields, Limited, ManifestError, is_utf16_without_mark};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
@@ -299,8 +299,8 @@ fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeList
         source,
     };
     let file = File::open(path).map_err(unreadable)?;
-    let mut reader = BufReader::with_capacity(1 << 16, file);
-    if Encoding::of(reader.fill_buf().map_err(unreadable)?) != Encoding::Utf8 {
+    let mut reader = BufReader::with_capacity(1 << 16, Limited::new(file));
+    if has_to_be_decoded(reader.fill_buf().map_err(unreadable)?) {
         let mut text = Vec::new();
         reader.read_to_end(&mut text).map_err(unreadable)?;
         return read_text(&text, reduction);
@@ -321,9 +321,10 @@ fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeList
 }
 
 fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
-    let decoded = match Encoding::of(text) {
-        Encoding::Utf8 => None,
-        _ => Some(manifest::decoded(text).map_err(NodeListError::Yaml)?),
+    let decoded = if has_to_be_decoded(text) {
+        Some(manifest::decoded(text).map_err(NodeListError::Yaml)?)
+    } else {
+        None
     };
     let text = decoded.as_ref().map_or(text, |text| text.as_bytes());
     let text = text.strip_prefix(MARK).unwrap_or(text);
@@ -335,6 +336,11 @@ fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeList
         Err(stream::Stopped::List(error)) => Err(error),
         Err(stream::Stopped::File(_)) => Err(NodeListError::Empty),
     }
+}
+
+/// Whether a text is not in UTF-8, as its first bytes say.
+fn has_to_be_decoded(text: &[u8]) -> bool {
+    Encoding::of(text) != Encoding::Utf8 || is_utf16_without_mark(text)
 }
 
 /// What some editors of Windows put before UTF-8.

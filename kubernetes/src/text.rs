@@ -149,8 +149,10 @@ pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     if one.chars().take(longest).count().abs_diff(length) > most {
         return None;
     }
-    // And most others have too few letters of it.
-    let is_missing = |letter: &char| one.chars().map(lower).all(|it| it != *letter);
+    // And most others have too few letters of it. Letters that share a bit count as the same one.
+    let bit = |letter: char| 1_u64 << (u32::from(letter) % u64::BITS);
+    let letters = one.chars().map(lower).fold(0, |all, it| all | bit(it));
+    let is_missing = |letter: &char| letters & bit(*letter) == 0;
     if other.chars().map(lower).filter(is_missing).count() > most {
         return None;
     }

@@ -36,6 +36,12 @@ impl Encoding {
     }
 }
 
+/// Whether a text is UTF-16 without a byte order mark, which kubectl cannot read either: nothing else has one NUL in the
+/// first two bytes.
+pub fn is_utf16_without_mark(bytes: &[u8]) -> bool {
+    matches!(bytes, [0, other, ..] | [other, 0, ..] if *other != 0)
+}
+
 /// The text of a file, with its byte order mark.
 ///
 /// # Errors
@@ -45,6 +51,14 @@ pub fn decoded(bytes: &[u8]) -> Result<Cow<'_, str>, ManifestError> {
     let of: fn([u8; 2]) -> u16 = match Encoding::of(bytes) {
         Encoding::Utf16Le => u16::from_le_bytes,
         Encoding::Utf16Be => u16::from_be_bytes,
+        Encoding::Utf8 if is_utf16_without_mark(bytes) => {
+            return Err(ManifestError {
+                line: 1,
+                column: 1,
+                what: "the text is UTF-16 without a byte order mark; save the file as UTF-8"
+                    .to_owned(),
+            });
+        }
         Encoding::Utf8 => {
             return match std::str::from_utf8(bytes) {
                 Ok(text) => Ok(text.into()),

@@ -12,6 +12,7 @@ mod encoding;
 mod error;
 mod fields;
 mod json;
+mod limited;
 mod objects;
 mod place;
 mod scalar;
@@ -20,8 +21,9 @@ mod style;
 pub mod yaml;
 
 pub use edit::{EditError, Edited, TextEdit, edited};
-pub use encoding::{Encoding, decoded};
+pub use encoding::{Encoding, decoded, is_utf16_without_mark};
 pub use error::ManifestError;
 pub use fields::{Field, Fields};
+pub use limited::{LIMIT, Limited};
 pub use objects::{Object, objects};
 pub use stream::each_in_json;

@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use host::Counts;
 
 use crate::files::{Pattern, Walk};
-use crate::foreign::one_line;
+use crate::foreign::{one_line, shell_word};
 use crate::mirrors::Mirror;
 use crate::what_if::WhatIf;
 
@@ -186,15 +187,29 @@ pub(crate) struct Subject {
 
     #[command(flatten)]
     pub(crate) verified: Verified,
+
+    /// The command with `-f -`, for a hint.
+    #[arg(skip)]
+    pub(crate) piped: String,
 }
 
+/// The error if options for directories are given without one.
+pub(crate) const NO_DIRECTORY: &str = "-R, --include-ignored, and --exclude are for directories of -f: add -f DIRECTORY, or remove them; --from reads everything below its path";
+
 impl Subject {
+    /// Whether an option for directories is given, and no path that it is for.
+    pub(crate) fn has_no_directory(&self) -> bool {
+        self.filename.is_empty() && (self.recursive || !self.exclude.is_empty())
+    }
+
     /// Which files of a directory are read.
     pub(crate) fn walk(&self) -> Walk {
         Walk {
             recursive: self.recursive,
             include_ignored: self.include_ignored,
             exclude: self.exclude.clone(),
+            is_flat: false,
+            piped: self.piped.clone(),
         }
     }
 }
@@ -248,6 +263,7 @@ impl WhatIs {
                 images: false,
                 sources_path: None,
             },
+            piped: String::new(),
         }
     }
 }
@@ -371,6 +387,7 @@ impl From<&Connection> for host::Connection {
             server: words.server.clone(),
             user: words.user.clone(),
             request_timeout: words.request_timeout,
+            until: None,
         }
     }
 }
@@ -723,6 +740,10 @@ pub(crate) struct Plan {
     #[arg(long)]
     pub(crate) all_vms: bool,
 
+    /// The command with `-f -`, for a hint.
+    #[arg(skip)]
+    pub(crate) piped: String,
+
     /// Do not print notes
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
@@ -775,7 +796,8 @@ pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) what_is: WhatIs,
 
-    /// With --cluster: wait until all golden images are ready, at most for this time, for example 10m
+    /// With --cluster: wait until all golden images are ready, at most for this time, for example 10m; requests that take
+    /// longer are canceled, except with 0
     #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
     pub(crate) wait: Option<Duration>,
 
@@ -920,6 +942,17 @@ pub(crate) struct Images {
         hide_possible_values = false
     )]
     pub(crate) output: PlainFormat,
+
+    /// The command with `-f -`, for a hint.
+    #[arg(skip)]
+    pub(crate) piped: String,
+}
+
+impl Images {
+    /// Whether an option for directories is given, and no path that it is for.
+    pub(crate) fn has_no_directory(&self) -> bool {
+        self.filename.is_empty() && (self.recursive || !self.exclude.is_empty())
+    }
 }
 
 const IMAGES: &str = "\
@@ -1018,13 +1051,19 @@ impl Args {
         let words =
             Words::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         let mut command_read = words.command;
-        if let Some(
-            Command::Check(Check { subject, .. })
-            | Command::Fix(Fix { subject, .. })
-            | Command::Record(Record { subject, .. }),
-        ) = &mut command_read
-        {
-            subject.filename.append(&mut subject.files);
+        let piped = piped(&name, &command, &matches);
+        match &mut command_read {
+            Some(
+                Command::Check(Check { subject, .. })
+                | Command::Fix(Fix { subject, .. })
+                | Command::Record(Record { subject, .. }),
+            ) => {
+                subject.filename.append(&mut subject.files);
+                subject.piped = piped;
+            }
+            Some(Command::Plan(plan)) => plan.piped = piped,
+            Some(Command::Images(images)) => images.piped = piped,
+            _ => {}
         }
         let command = match (words.version, command_read) {
             (true, _) => Command::Version,
@@ -1060,6 +1099,44 @@ fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
     (!is_option && (Path::new(word).is_dir() || !Path::new(word).exists())).then_some(word)
 }
 
+/// The command that was typed, with standard input in the place of its files.
+fn piped(name: &str, command: &clap::Command, matches: &ArgMatches) -> String {
+    const OF_FILES: [&str; 4] = ["filename", "recursive", "include_ignored", "exclude"];
+    let Some((subcommand, matches)) = matches.subcommand() else {
+        return String::new();
+    };
+    let mut words = format!("{name} {subcommand} -f -");
+    let arguments = command.find_subcommand(subcommand).into_iter();
+    for argument in arguments.flat_map(clap::Command::get_arguments) {
+        let id = argument.get_id().as_str();
+        let Some(long) = argument.get_long().filter(|_| !OF_FILES.contains(&id)) else {
+            continue;
+        };
+        // `--help` is no argument that has a value.
+        let is_typed = matches.try_contains_id(id).is_ok()
+            && matches.value_source(id) == Some(ValueSource::CommandLine);
+        if !is_typed {
+            continue;
+        }
+        if !argument.get_action().takes_values() {
+            words.extend([" --", long]);
+            continue;
+        }
+        for value in matches.get_raw(id).into_iter().flatten() {
+            let value = match value.to_str() {
+                _ if id == "token" => "TOKEN".to_owned(),
+                // The standard input is taken.
+                Some("-") => "FILE".to_owned(),
+                _ => shell_word(&one_line(&value.to_string_lossy())),
+            };
+            // Otherwise it would be an option.
+            let between = if value.starts_with('-') { "=" } else { " " };
+            words.extend([" --", long, between, &value]);
+        }
+    }
+    words
+}
+
 fn command_of(name: &str) -> clap::Command {
     let words = Words::command();
     let commands: Vec<String> = words
@@ -1077,6 +1154,7 @@ fn command_of(name: &str) -> clap::Command {
         })
     });
     words
+        .mut_subcommand("fix", |fix| fix.mut_arg("old", |it| it.hide(true)))
         .mut_subcommand("rbac", |rbac| {
             rbac.mut_arg("namespace", |it| {
                 it.help("The namespace of the service account")

@@ -109,6 +109,7 @@ fn not_for_fix(args: &args::Check) -> Vec<&'static str> {
         ("--all-contexts", args.all_contexts),
         ("--as-if", args.sent.as_if.is_some()),
         ("--fail-on", args.fail_on != FailOn::Deny),
+        ("--old", args.subject.old.is_some()),
     ];
     let set = all.into_iter().filter(|(_, is_set)| *is_set);
     set.map(|(option, _)| option).collect()

@@ -6,12 +6,12 @@ mod tree;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use manifest::{Encoding, Object, decoded, each_in_json, objects};
+use manifest::{Encoding, Limited, Object, decoded, each_in_json, is_utf16_without_mark, objects};
 use serde_json::Value;
 
 pub(crate) use self::tree::Pattern;
@@ -94,22 +94,11 @@ pub(crate) struct Files {
 /// Reads a file, or the standard input.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
-        return limited(io::stdin()).context("standard input cannot be read");
+        let text = Limited::new(io::stdin()).bytes();
+        return text.context("standard input cannot be read");
     }
-    let text = File::open(path).and_then(limited);
+    let text = File::open(path).and_then(|file| Limited::new(file).bytes());
     text.with_context(|| format!("{} cannot be read", name(path)))
-}
-
-/// All of what is read, which must end: a device need not.
-fn limited(reader: impl Read) -> io::Result<Vec<u8>> {
-    const LIMIT: u64 = 256 << 20;
-    let mut text = Vec::new();
-    let length = reader.take(LIMIT + 1).read_to_end(&mut text)?;
-    if length as u64 > LIMIT {
-        let what = "it has more than 256 MiB";
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
-    }
-    Ok(text)
 }
 
 /// Reads files and directories. What cannot be read is a failure beside what can.
@@ -193,6 +182,10 @@ pub(crate) fn each_object(
             Ok(objects) => objects
                 .into_iter()
                 .for_each(|object| of(&file, object.value)),
+            // Everything else that is no manifest may be of another program.
+            Err(error) if root.is_some() && is_utf16_without_mark(&text) => {
+                notes.push(&format!("{}: skipped: {}", name(&file), error.what));
+            }
             Err(_) if root.is_some() => {}
             Err(error) => bail!(
                 "{}:{}: cannot be read as YAML or JSON: {}",
@@ -242,8 +235,9 @@ impl Files {
             && (root.is_none() || names_ours(&text) || directory.names_ours)
         {
             let directory = shell_word(&one_line(&directory.name));
+            let piped = &tree.walk.piped;
             let note = format!(
-                "skipped the kustomization {directory} and its patches; to check what it builds, run `kubectl kustomize {directory} | hco-preflight check -f -`"
+                "skipped the kustomization {directory} and its patches; for what it builds, run `kubectl kustomize {directory} | {piped}`"
             );
             if !self.notes.contains(&note) {
                 self.notes.push(note);
@@ -272,9 +266,10 @@ impl Files {
             }
             Err(error) => {
                 let hint = if text.windows(2).any(|two| two == b"{{") {
-                    "; if it is a Helm template, run `helm template . | hco-preflight check -f -`"
+                    let (chart, piped) = (chart(path), &tree.walk.piped);
+                    format!("; if it is a Helm template, run `helm template {chart} | {piped}`")
                 } else {
-                    ""
+                    String::new()
                 };
                 let what = format!(
                     "cannot be read as YAML or JSON, so nothing in it was checked: {} (column {}){hint}",
@@ -365,6 +360,17 @@ impl Files {
     }
 }
 
+/// The directory of the chart that a file is in, as a word of a shell.
+fn chart(file: &Path) -> String {
+    let mut above = file.ancestors().skip(1);
+    let chart = above.find(|directory| directory.join("Chart.yaml").is_file());
+    match chart.map(|directory| directory.display().to_string()) {
+        None => "CHART".to_owned(),
+        Some(here) if here.is_empty() => ".".to_owned(),
+        Some(chart) => shell_word(&one_line(&chart)),
+    }
+}
+
 /// Which files of a directory are read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Walk {
@@ -374,6 +380,10 @@ pub(crate) struct Walk {
     pub(crate) include_ignored: bool,
     /// None whose path, or that of a directory around it, matches one of these. Files that the user names, too.
     pub(crate) exclude: Vec<Pattern>,
+    /// Whether the command has no option for subdirectories.
+    pub(crate) is_flat: bool,
+    /// The command with `-f -`, for a hint.
+    pub(crate) piped: String,
 }
 
 /// Whether a policy of Open Cluster Management has templates with a HyperConverged in a text.
@@ -387,7 +397,11 @@ fn has_raw_templates(policy: &Value) -> bool {
 fn names_ours(text: &[u8]) -> bool {
     const KIND: &str = "HyperConverged";
     decoded(text).map_or_else(
-        |_| String::from_utf8_lossy(text).contains(KIND),
+        |_| {
+            // Of UTF-16 without a byte order mark, this leaves the letters.
+            let text: Vec<u8> = text.iter().copied().filter(|it| *it != 0).collect();
+            String::from_utf8_lossy(&text).contains(KIND)
+        },
         |text| text.contains(KIND),
     )
 }

@@ -36,6 +36,9 @@ const ROUNDS: usize = 64;
 
 /// Fixes what can be fixed, and lists what is left.
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
+    if args.subject.old.is_some() {
+        bail!("`fix` takes no --old, because it fixes existing problems as well: remove --old");
+    }
     if args.subject.filename.is_empty() && args.output.is_none() {
         bail!(
             "specify a file to fix with -f, or print the changes for the objects in the cluster with -o commands or -o json-patch"
@@ -243,6 +246,13 @@ impl<'q> Fixed<'q> {
         self.sent = self.question.sent().clone();
         self.report = self.before.clone();
         self.made = 0;
+    }
+
+    /// Why the object was not judged, if no finding says so.
+    fn unjudged(&self) -> Option<&str> {
+        let mut findings = self.report.findings.iter();
+        let is_denied = findings.any(|it| it.level == Level::Deny);
+        self.report.message.as_deref().filter(|_| !is_denied)
     }
 
     /// The file, if the object is in one.
@@ -516,7 +526,12 @@ fn print_patches(
         changes |= patch.is_ok() && !is_empty;
         let line = match (format, &patch) {
             (FixFormat::JsonPatch, patch) => {
-                let patch = patch.as_ref().map_err(|failure| failure.what.as_str());
+                let unjudged = object.as_ref().ok().and_then(Fixed::unjudged);
+                let patch = match (patch, unjudged) {
+                    // An empty patch would mean that there is nothing to fix.
+                    (Ok(_), Some(why)) if is_empty => Err(why),
+                    (patch, _) => patch.as_ref().map_err(|failure| failure.what.as_str()),
+                };
                 text.push_str(&patches::line(question, destination, patch)?);
                 Ok(())
             }
@@ -575,8 +590,13 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
     }
     let mut words = Vec::new();
     if made > 0 {
-        let done = if args.write { "fixed" } else { "can be fixed" };
-        words.push(format!("{} {done}", count(made, "finding")));
+        let findings = count(made, "finding");
+        words.push(match args.output {
+            _ if args.write => format!("{findings} fixed"),
+            None => format!("{findings} can be fixed: run again with --write"),
+            Some(FixFormat::JsonPatch) => format!("the printed patches fix {findings}"),
+            Some(FixFormat::Commands) => format!("the printed commands fix {findings}"),
+        });
     }
     if to_confirm > 0 {
         let findings = count(to_confirm, "finding");
@@ -585,7 +605,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         ));
     }
     if by_hand > 0 {
-        words.push(format!("{} to fix manually", count(by_hand, "problem")));
+        words.push(format!("{} to fix manually", count(by_hand, "finding")));
     }
     if words.is_empty() && exit == Exit::Accepted {
         words.push("nothing to fix".to_owned());

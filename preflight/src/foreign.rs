@@ -90,6 +90,10 @@ pub(crate) fn path(path: &Path) -> String {
 
 /// A text as one word of a shell.
 pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:,=@%+".contains(it);
+    if text.starts_with(|it: char| it.is_ascii_alphanumeric()) && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
     // It fails for NUL alone, which no argument can have, and which JSON escapes.
     shlex::try_quote(text).unwrap_or("''".into()).into_owned()
 }
@@ -150,6 +154,8 @@ mod tests {
     #[test]
     fn a_text_is_one_word_of_a_shell() {
         assert_eq!(shell_word("a/b-1.yml"), "a/b-1.yml");
+        assert_eq!(shell_word("amd64=3,arm64=2"), "amd64=3,arm64=2");
+        assert_eq!(shell_word("=a"), "'=a'");
         assert_eq!(shell_word("my dir/it's"), "\"my dir/it's\"");
         assert_eq!(shell_word(""), "''");
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::admission::Identity;
-use crate::args::{self, PlainFormat};
+use crate::args::{self, NO_DIRECTORY, PlainFormat};
 use crate::exit::Exit;
 use crate::files::{self, Files, Walk};
 use crate::foreign::{self, one_line};
@@ -62,6 +62,9 @@ struct Place {
 pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let named = args.filename.iter().chain(&args.from).chain(&args.mirrors);
     files::check_stdin(named)?;
+    if args.has_no_directory() {
+        bail!(NO_DIRECTORY);
+    }
     let mirrors = Mirrors::read(&args.mirror, &args.mirrors)?;
     let registries = registries::new(args.sources_path.as_deref())?;
     let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
@@ -165,13 +168,16 @@ fn read(args: &args::Images) -> Files {
         recursive: args.recursive,
         include_ignored: args.include_ignored,
         exclude: args.exclude.clone(),
+        is_flat: false,
+        piped: args.piped.clone(),
     };
     let mut files = files::read(&args.filename, walk);
     if let Some(path) = &args.from {
         let everything = Walk {
             recursive: true,
             include_ignored: true,
-            exclude: Vec::new(),
+            piped: args.piped.clone(),
+            ..Walk::default()
         };
         let from = files::read(std::slice::from_ref(path), everything);
         // A snapshot has an object in each version, and a must-gather can have a file twice.

@@ -1,17 +1,19 @@
 //! The module that judges: the embedded one, or one of the user's.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use host::{
     CacheError, Capabilities, Evaluation, Granted, HostCalls, HostError, Options, Policy, Resource,
     cache_directory, context_aware_resources, module_sha256, private,
 };
+use manifest::Limited;
 use serde_json::Value;
 
-use crate::foreign::{self, one_line};
+use crate::foreign::{self, one_line, shell_word};
 use crate::report::Report;
 
 /// A module that is ready.
@@ -44,7 +46,18 @@ impl Module {
         };
         let of_file = || format!("--policy {}", foreign::path(path));
         // Once, because it can be a pipe.
-        let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", of_file()))?;
+        let bytes = File::open(path).and_then(|file| Limited::new(file).bytes());
+        if bytes.is_err() && path.to_string_lossy().contains("://") {
+            let address = shell_word(&foreign::path(path));
+            bail!("--policy requires a file; to get one, run `{PULL} {address}`");
+        }
+        let bytes = bytes.with_context(|| format!("{} cannot be read", of_file()))?;
+        if let Some(what) = no_module(&bytes) {
+            bail!(
+                "{} is not a WebAssembly module: {what}; to get the module of a policy, run `{PULL} registry://ADDRESS`",
+                of_file()
+            );
+        }
         options.memory = Some(MEMORY);
         options.captured = true;
         let asks_for = context_aware_resources(&bytes).with_context(|| {
@@ -152,6 +165,35 @@ impl Module {
             foreign: true,
             ..Report::default()
         })
+    }
+}
+
+/// How to get a file for `--policy`.
+const PULL: &str = "kwctl pull --output-path policy.wasm";
+
+/// What a file is that is no module. Modules can be in the text format as well.
+fn no_module(bytes: &[u8]) -> Option<&'static str> {
+    const MODULE: &[u8] = b"\0asm\x01\0\0\0";
+    let text = std::str::from_utf8(bytes).map(str::trim_start);
+    match (bytes, text) {
+        ([], _) => Some("it is empty"),
+        ([0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..], _) => {
+            Some("it is a compressed archive, for example of an image")
+        }
+        _ if bytes.get(257..262) == Some(b"ustar") => {
+            Some("it is a tar archive, for example of an image")
+        }
+        _ if bytes.starts_with(MODULE) => None,
+        ([0, b'a', b's', b'm', ..], _) => {
+            Some("it is WebAssembly of another kind, for example a component")
+        }
+        (_, Ok(text)) if text.starts_with(['(', ';']) => None,
+        (_, Ok(text)) if text.starts_with('<') => Some("it is a web page or XML"),
+        (_, Ok(text)) if text.starts_with(['{', '[']) => {
+            Some("it is JSON, for example the manifest of an image")
+        }
+        (_, Ok(text)) if !text.contains('\0') => Some("it is text"),
+        _ => Some("it does not begin like a module"),
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 
-use crate::args::{self, RbacFor};
+use crate::args::{self, Connection, RbacFor};
 use crate::exit::Exit;
 use crate::notes::Notes;
 use crate::progress::Progress;
@@ -50,6 +50,11 @@ struct Grant {
 /// Exits 1 if a grant is missing, 2 if that could not be asked.
 pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     if let Some(command) = args.command {
+        if args.connection != Connection::default() {
+            bail!(
+                "--for prints a role without reading a cluster: remove --kubeconfig, --context, -n, --as, --as-group, --token, --server, --user, and --request-timeout"
+            );
+        }
         terminal.print(&role(command))?;
         return Ok(Exit::Accepted);
     }

@@ -1,21 +1,28 @@
 //! The registries that the user's sources.yml describes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
 use engine::{Contents, Image, why_unknown};
 use host::Registries;
+use manifest::Limited;
 use sources::Sources;
 
+use crate::foreign;
 use crate::progress::Progress;
 use crate::prose::count;
 
 /// The registries as this sources.yml describes them.
 pub(crate) fn new(sources: Option<&Path>) -> Result<Registries> {
-    let sources = sources.map(Sources::from_file).transpose();
-    let sources = sources.context("--sources-path")?;
-    Ok(Registries::new(sources.unwrap_or_default()))
+    let sources = sources.map(|path| {
+        let text = File::open(path).and_then(|file| Limited::new(file).bytes());
+        let sources = text.map_err(Error::from);
+        let sources = sources.and_then(|text| Sources::from_bytes(&text));
+        sources.with_context(|| format!("--sources-path: {}", foreign::path(path)))
+    });
+    Ok(Registries::new(sources.transpose()?.unwrap_or_default()))
 }
 
 /// What images have for these architectures and all others that they list, with a line on the terminal meanwhile.

@@ -150,39 +150,54 @@ impl Status {
 /// The first pause between two looks at the cluster, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 
+/// What the time of `--wait` does to a look.
+const NOT_COMPLETE: &str = "the cluster was not read completely again before the time of --wait was up; this is the status before";
+
 /// Prints the status; with `--wait`, as soon as everything is there or the time is up.
 pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     let subject = args.what_is.subject();
-    let deadline = args.wait.map(|wait| Instant::now().checked_add(wait));
     let (mut pause, longest) = PAUSES;
+    let shortest = pause;
+    // Zero is one look, however long it takes.
+    let wait = args.wait.filter(|wait| !wait.is_zero());
+    let until = wait.and_then(|wait| Instant::now().checked_add(wait));
+    let mut before: Option<Status> = None;
     let mut is_first = true;
     let status = loop {
         let mut notes = Notes::default();
-        let observed = stage::observe(args, &subject, &mut notes);
+        let observed = stage::observe(args, &subject, until, &mut notes);
         if is_first && !args.quiet {
             terminal.notes(&notes);
         }
         is_first = false;
         let status = observed.and_then(|observed| Status::of(&observed));
-        // Without a deadline that a clock can have, it waits for ever.
-        let left = match deadline {
-            None => break status,
-            Some(Some(deadline)) => deadline.saturating_duration_since(Instant::now()),
-            Some(None) => longest,
+        if wait.is_none() {
+            break status;
+        }
+        let is_failed = match &status {
+            Ok(status) => status.unread.iter().any(|unread| unread.is_transient),
+            Err(error) => stage::is_transient(error),
         };
         let outstanding = match &status {
             Ok(status) if status.reached == Some(false) => text::outstanding(status),
-            Ok(status) if status.unread.iter().any(|unread| unread.is_transient) => {
-                "the cluster".to_owned()
-            }
-            Err(error) if stage::is_transient(error) => "the cluster".to_owned(),
+            Ok(_) | Err(_) if is_failed => "the cluster".to_owned(),
             Ok(_) | Err(_) => break status,
         };
-        if left.is_zero() {
-            break status;
+        // Without an end that a clock can show, it waits for ever.
+        let left = until.map_or(longest * 2, |it| {
+            it.saturating_duration_since(Instant::now())
+        });
+        if left < shortest {
+            let complete = before.filter(|_| is_failed);
+            if complete.is_some() && !args.quiet {
+                terminal.note(NOT_COMPLETE);
+            }
+            break complete.map_or(status, Ok);
         }
+        before = status.ok().filter(|_| !is_failed);
         let _progress = Progress::start(format!("waiting for {outstanding}"));
-        std::thread::sleep(pause.min(left));
+        // The last look needs time, too.
+        std::thread::sleep(pause.min(left / 2));
         pause = (pause * 2).min(longest);
     };
     let status = status?;

@@ -82,8 +82,18 @@ impl Sources {
     /// If it cannot be read.
     pub fn from_file(path: &Path) -> Result<Self> {
         let place = || path.display().to_string();
-        let text = std::fs::read_to_string(path).with_context(place)?;
-        yaml_serde::from_str(&text).with_context(place)
+        let bytes = std::fs::read(path).with_context(place)?;
+        Self::from_bytes(&bytes).with_context(place)
+    }
+
+    /// Reads what is in a file.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let text = std::str::from_utf8(bytes)?;
+        Ok(yaml_serde::from_str(text)?)
     }
 
     /// The protocols to reach a registry, in the order in which to try them.

@@ -63,7 +63,31 @@ struct Reached {
 /// When all tries of a request, or all pages of a list, have to end.
 struct Deadline {
     at: Option<Instant>,
-    limit: Duration,
+    limit: Limit,
+}
+
+/// What limits a request, in the words of an error.
+struct Limit {
+    time: String,
+    option: &'static str,
+}
+
+/// What comes of a try.
+enum Answer {
+    Text(String),
+    Failed(Failed),
+    /// It is of another program, and why.
+    Foreign(String),
+    /// It is too long.
+    Endless,
+}
+
+/// Why a server is not asked again.
+enum Over {
+    Time,
+    /// The server wants a pause that is longer than what is left.
+    Pause(Duration),
+    Tries,
 }
 
 /// An answer with an HTTP status that is no success.
@@ -94,15 +118,6 @@ impl Asked {
             resource: self.resource.clone(),
             source,
         })
-    }
-
-    /// An answer that is JSON, and not what was asked for: of a proxy, for example.
-    pub(super) fn foreign(&self, why: &'static str) -> ClusterError {
-        ClusterError::Foreign {
-            verb: self.verb.clone(),
-            resource: self.resource.clone(),
-            why,
-        }
     }
 }
 
@@ -179,7 +194,7 @@ impl Cluster {
             let page: Fields<'_> = asked.read(&page)?;
             // Null if there are none.
             let Some(items) = page.get("items") else {
-                return Err(asked.foreign("it has no items"));
+                return Err(self.foreign(asked, "it has no items"));
             };
             let items: Option<Vec<&RawValue>> = asked.read(items)?;
             for item in items.unwrap_or_default() {
@@ -236,6 +251,22 @@ impl Cluster {
         // Zero is no limit, as is a time that no clock shows.
         let at = Instant::now().checked_add(limit);
         let at = at.filter(|_| !limit.is_zero());
+        if let Some(until) = self.until
+            && at.is_none_or(|at| until < at)
+        {
+            let limit = Limit {
+                time: "the time of --wait".to_owned(),
+                option: "--wait",
+            };
+            return Deadline {
+                at: Some(until),
+                limit,
+            };
+        }
+        let limit = Limit {
+            time: format!("{limit:?}"),
+            option: "--request-timeout",
+        };
         Deadline { at, limit }
     }
 
@@ -259,24 +290,33 @@ impl Cluster {
                 let request = request().map_err(Error::BuildRequest);
                 let answer = async { self.once(request?, at_most).await };
                 let answer = match deadline.left() {
-                    None => answer.await,
-                    Some(left) => match tokio::time::timeout(left, answer).await {
-                        Ok(answer) => answer,
-                        Err(_) => return Err(self.late(asked, deadline, reached, tries, last)),
-                    },
+                    None => Ok(answer.await),
+                    Some(left) => tokio::time::timeout(left, answer).await,
+                };
+                let Ok(answer) = answer else {
+                    let busy = last.map(|failed| (failed, tries, Over::Time));
+                    return Err(self.late(asked, deadline, reached, busy));
                 };
                 let failed = match answer.map_err(|error| self.error(error, asked))? {
-                    Some(Ok(text)) => return Ok(text),
-                    Some(Err(failed)) => failed,
-                    None => return Err(self.endless(asked, reached)),
+                    Answer::Text(text) => return Ok(text),
+                    Answer::Failed(failed) => failed,
+                    Answer::Foreign(why) => return Err(self.foreign(asked, why)),
+                    Answer::Endless => return Err(self.endless(asked, reached)),
                 };
                 if !failed.is_busy() {
                     return Err(self.refused(failed, asked));
                 }
                 let pause = failed.pause(tries);
                 let has_time = deadline.left().is_none_or(|left| pause < left);
-                if tries > RETRIES || !has_time {
-                    return Err(self.late(asked, deadline, reached, tries, Some(failed)));
+                let over = match (has_time, failed.retry_after) {
+                    (true, _) if tries > RETRIES => Some(Over::Tries),
+                    (true, _) => None,
+                    (false, Some(_)) if tries == 1 => Some(Over::Pause(pause)),
+                    (false, _) => Some(Over::Time),
+                };
+                if let Some(over) = over {
+                    let busy = Some((failed, tries, over));
+                    return Err(self.late(asked, deadline, reached, busy));
                 }
                 tokio::time::sleep(pause).await;
                 last = Some(failed);
@@ -284,16 +324,20 @@ impl Cluster {
         })
     }
 
-    /// One try: the text of an answer, or its status; none if it is too long.
-    async fn once(
-        &self,
-        request: http::Request<Vec<u8>>,
-        at_most: usize,
-    ) -> Result<Option<Result<String, Failed>>, Error> {
+    /// One try.
+    async fn once(&self, request: http::Request<Vec<u8>>, at_most: usize) -> Result<Answer, Error> {
         let response = self.client.send(request.map(Body::from)).await?;
         let status = response.status();
         let retry_after = response.headers().get("retry-after");
         let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
+        if status.is_redirection() {
+            let to = response.headers().get("location");
+            let to = to.and_then(|to| to.to_str().ok()).map(address);
+            return Ok(Answer::Foreign(match to {
+                Some(to) => format!("it redirects to {to}"),
+                None => format!("it has the status {status}"),
+            }));
+        }
         let mut body = response.into_body();
         let mut bytes = Vec::new();
         while let Some(frame) =
@@ -303,31 +347,53 @@ impl Cluster {
                 bytes.extend_from_slice(&data);
             }
             if bytes.len() > at_most {
-                return Ok(None);
+                return Ok(Answer::Endless);
             }
         }
-        let text = String::from_utf8(bytes).map_err(Error::FromUtf8)?;
-        if status.is_success() {
-            return Ok(Some(Ok(text)));
-        }
-        let parsed: Option<Value> = serde_json::from_str(&text).ok();
-        let message = parsed.as_ref().and_then(|it| it.get("message")?.as_str());
-        let message = message.unwrap_or(&text).trim();
-        Ok(Some(Err(Failed {
+        let what = match std::str::from_utf8(&bytes) {
+            Err(_) => Some("it is not text"),
+            Ok(text) if text.trim_start().starts_with('<') => Some("it is a web page"),
+            Ok(_) => None,
+        };
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        let mut failed = Failed {
             code: status.as_u16(),
-            // A proxy can send a page.
-            message: message.chars().take(600).collect(),
+            message: String::new(),
             retry_after: retry_after.map(Duration::from_secs),
-        })))
+        };
+        Ok(match (status.is_success(), what) {
+            (true, None) => Answer::Text(text),
+            (true, Some(what)) => Answer::Foreign(what.to_owned()),
+            (false, None) => {
+                let parsed: Option<Value> = serde_json::from_str(&text).ok();
+                let message = parsed.as_ref().and_then(|it| it.get("message")?.as_str());
+                let message = message.unwrap_or(&text).trim();
+                failed.message = message.chars().take(600).collect();
+                Answer::Failed(failed)
+            }
+            // A proxy answers while the API server restarts, for example.
+            (false, Some(_)) if failed.is_busy() || status.is_server_error() => {
+                "a page of a proxy in between".clone_into(&mut failed.message);
+                Answer::Failed(failed)
+            }
+            (false, Some(what)) => {
+                Answer::Foreign(format!("{what} with the status {}", failed.code))
+            }
+        })
     }
 
     fn refused(&self, failed: Failed, asked: &Asked) -> ClusterError {
         let (verb, resource) = (asked.verb.clone(), asked.resource.clone());
         let Failed { code, message, .. } = failed;
         match code {
-            401 => ClusterError::Unauthorized {
-                server: self.server.clone(),
-            },
+            401 => {
+                let (rejected, advice) = self.account.rejected();
+                ClusterError::Unauthorized {
+                    server: self.server.clone(),
+                    rejected,
+                    advice,
+                }
+            }
             403 => ClusterError::Forbidden {
                 verb,
                 resource,
@@ -348,33 +414,57 @@ impl Cluster {
         asked: &Asked,
         deadline: &Deadline,
         reached: &Reached,
-        tries: u32,
-        last: Option<Failed>,
+        busy: Option<(Failed, u32, Over)>,
     ) -> ClusterError {
         let (verb, resource) = (asked.verb.clone(), asked.resource.clone());
-        let (server, limit) = (self.server.clone(), deadline.limit);
+        let server = self.server.clone();
+        let Limit { time, option } = &deadline.limit;
         let reached = reached.to_string();
-        match last {
-            None => ClusterError::TimedOut {
+        let Some((Failed { code, message, .. }, tries, over)) = busy else {
+            return ClusterError::TimedOut {
                 server,
                 verb,
                 resource,
-                limit,
+                limit: time.clone(),
+                option,
                 reached,
-            },
-            Some(Failed { code, message, .. }) => ClusterError::Busy {
-                server,
-                verb,
-                resource,
-                code,
-                message,
-                tries: match tries {
-                    1 => "1 try".to_owned(),
-                    tries => format!("{tries} tries"),
-                },
-                limit,
-                reached,
-            },
+            };
+        };
+        let state = match code {
+            429 => "is too busy",
+            _ => "is not available",
+        };
+        let tries = match tries {
+            1 => "1 try".to_owned(),
+            tries => format!("{tries} tries"),
+        };
+        let message = match message.as_str() {
+            "" => String::new(),
+            message => format!(" ({message})"),
+        };
+        let limit = format!("the limit is {time}: try again later, or raise it with {option}");
+        let advice = match over {
+            Over::Tries => "try again later".to_owned(),
+            Over::Time => limit,
+            Over::Pause(pause) => format!("it requires a pause of {pause:?}, and {limit}"),
+        };
+        ClusterError::Busy {
+            server,
+            verb,
+            resource,
+            state,
+            answer: format!("{code}{message} in {tries}{reached}"),
+            advice,
+        }
+    }
+
+    /// An answer that is not what was asked for: of a proxy, for example.
+    pub(super) fn foreign(&self, asked: &Asked, why: impl Into<String>) -> ClusterError {
+        ClusterError::Foreign {
+            server: self.server.clone(),
+            verb: asked.verb.clone(),
+            resource: asked.resource.clone(),
+            why: why.into(),
         }
     }
 
@@ -397,13 +487,24 @@ impl Cluster {
                 };
                 self.refused(failed, asked)
             }
-            Error::Auth(error) => ClusterError::of_login(&error),
+            Error::Auth(error) => ClusterError::of_login(&error, self.command.as_deref()),
             error => ClusterError::Unreachable {
                 server: self.server.clone(),
                 cause: root_of(&error),
             },
         }
     }
+}
+
+/// An address without what can be a secret in it.
+fn address(text: &str) -> String {
+    let address = text.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let separator = if scheme.is_empty() { "" } else { "://" };
+    let address = [scheme, separator, host, path].concat();
+    address.chars().take(200).collect()
 }
 
 /// The innermost cause: the outer ones only say that a request failed.

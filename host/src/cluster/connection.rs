@@ -1,15 +1,17 @@
 //! Which cluster is asked, and as whom: as `kubectl` finds it.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError, NamedContext};
+use manifest::{LIMIT, Limited, decoded};
 
 use super::ClusterError;
 
@@ -35,6 +37,8 @@ pub struct Connection {
     /// `--request-timeout`: for all tries of a request, and for all pages of a list; zero is no limit. Without it, a
     /// request may take a minute, and a list five.
     pub request_timeout: Option<Duration>,
+    /// `--wait`: when all requests have to end, whatever limit each has.
+    pub until: Option<Instant>,
 }
 
 /// The contexts of a kubeconfig.
@@ -44,6 +48,55 @@ pub struct Contexts {
     pub names: Vec<String>,
     /// The others, each with the one that stands for it.
     pub same: Vec<(String, String)>,
+}
+
+/// What to connect to.
+pub(super) struct Target {
+    pub(super) config: Config,
+    /// The name of the context; none for the account of the pod that this runs in.
+    pub(super) context: Option<String>,
+    pub(super) account: Account,
+}
+
+/// Who asks.
+pub(super) enum Account {
+    /// The user of a context.
+    User(String, String),
+    /// The context has no user.
+    NoUser(String),
+    /// `--token`.
+    Token,
+    /// That of the pod that this runs in.
+    Pod,
+    Nobody,
+}
+
+impl Account {
+    /// What the API server rejects, and what to do.
+    pub(super) fn rejected(&self) -> (String, String) {
+        const NOTHING: &str = "requests without credentials";
+        match self {
+            Self::User(user, context) => (
+                format!("the credentials of the user `{user}` of the context `{context}`"),
+                "log in again, or choose another context with --context".to_owned(),
+            ),
+            Self::NoUser(context) => (
+                NOTHING.to_owned(),
+                format!(
+                    "the context `{context}` has no user: log in, or choose another context with --context"
+                ),
+            ),
+            Self::Token => (
+                "the token of --token".to_owned(),
+                "get a new token".to_owned(),
+            ),
+            Self::Pod => (
+                "the token of this Pod's service account".to_owned(),
+                "check that the service account exists".to_owned(),
+            ),
+            Self::Nobody => (NOTHING.to_owned(), "use --token or a kubeconfig".to_owned()),
+        }
+    }
 }
 
 /// Where a kubeconfig is if no flag names it.
@@ -98,8 +151,8 @@ impl Connection {
         Ok(contexts)
     }
 
-    /// What to connect to, and the name of the context; no name for the account of the pod that this runs in.
-    pub(super) async fn config(&self) -> Result<(Config, Option<String>), ClusterError> {
+    /// What to connect to.
+    pub(super) async fn config(&self) -> Result<Target, ClusterError> {
         self.config_in(Environment {
             listed: std::env::var_os("KUBECONFIG"),
             home: std::env::home_dir(),
@@ -108,12 +161,9 @@ impl Connection {
         .await
     }
 
-    async fn config_in(
-        &self,
-        environment: Environment<'_>,
-    ) -> Result<(Config, Option<String>), ClusterError> {
+    async fn config_in(&self, environment: Environment<'_>) -> Result<Target, ClusterError> {
         let Environment { listed, home, pod } = environment;
-        let (mut config, context, has_proxy): (Config, Option<String>, bool);
+        let (mut config, context, mut account, has_proxy): (Config, _, Account, bool);
         let kubeconfig = match self.kubeconfig(listed, home) {
             // The address is enough.
             Err(ClusterError::NoKubeconfig(_)) if self.is_only_an_address() => None,
@@ -129,8 +179,13 @@ impl Connection {
             let context_of = contexts.find(|it| it.name == name);
             let user_of = context_of.and_then(|it| it.context.as_ref()?.user.as_ref());
             let user = self.user.as_ref().or(user_of);
+            let user = user.filter(|user| !user.is_empty());
+            account = match user {
+                Some(user) => Account::User(user.clone(), name.clone()),
+                None => Account::NoUser(name.clone()),
+            };
             // kube asks without credentials then.
-            if let Some(user) = user.filter(|user| !user.is_empty())
+            if let Some(user) = user
                 && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
             {
                 return Err(ClusterError::NoUser(user.clone()));
@@ -145,12 +200,12 @@ impl Connection {
             context = Some(name);
         } else if self.is_only_an_address() {
             config = Config::new(Uri::default());
-            (context, has_proxy) = (None, false);
+            (context, account, has_proxy) = (None, Account::Nobody, false);
         } else {
             let nowhere =
                 "`~/.kube/config` does not exist, and the command does not run in a Pod".to_owned();
             config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
-            (context, has_proxy) = (None, false);
+            (context, account, has_proxy) = (None, Account::Pod, false);
         }
         if let Some(server) = &self.server {
             let url = server.parse();
@@ -169,6 +224,7 @@ impl Connection {
             (auth.username, auth.password) = (None, None);
             (auth.exec, auth.auth_provider, auth.token_file) = (None, None, None);
             auth.token = Some(token.clone().into());
+            account = Account::Token;
         }
         // kube takes the proxy of the environment for every server.
         if !has_proxy {
@@ -194,7 +250,11 @@ impl Connection {
             config.auth_info.impersonate = Some(user.clone());
             config.auth_info.impersonate_groups = Some(self.impersonate_groups.clone());
         }
-        Ok((config, context))
+        Ok(Target {
+            config,
+            context,
+            account,
+        })
     }
 
     /// Whether the address alone says which cluster is meant.
@@ -243,13 +303,30 @@ impl Connection {
 
 /// A file; none if it is not there.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, ClusterError> {
-    match Kubeconfig::read_from(path) {
+    let is_usual = std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= LIMIT);
+    let read = if is_usual {
+        Kubeconfig::read_from(path)
+    } else {
+        read_stream(path)
+    };
+    match read {
         Err(KubeconfigError::ReadConfig(error, _)) if error.kind() == ErrorKind::NotFound => {
             Ok(None)
         }
         Err(error) => Err(ClusterError::of_file(path, error)),
         Ok(kubeconfig) => Ok(Some(kubeconfig)),
     }
+}
+
+/// A pipe or a device, which has no directory for the paths in it, can be read once, and need not end; or what is too large.
+fn read_stream(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
+    let text = File::open(path).and_then(|file| Limited::new(file).bytes());
+    let text = text.and_then(|text| {
+        let text = decoded(&text).map_err(|error| std::io::Error::other(error.what))?;
+        Ok(text.trim_start_matches('\u{feff}').to_owned())
+    });
+    let text = text.map_err(|error| KubeconfigError::ReadConfig(error, path.to_owned()))?;
+    Kubeconfig::from_yaml(&text)
 }
 
 fn missing(paths: &[PathBuf]) -> ClusterError {
@@ -329,7 +406,7 @@ mod tests {
         connection: &Connection,
         listed: Option<&str>,
         in_home: Option<&str>,
-    ) -> Result<(Config, Option<String>), ClusterError> {
+    ) -> Result<Target, ClusterError> {
         let home = tempfile::tempdir().unwrap();
         if let Some(text) = in_home {
             std::fs::create_dir(home.path().join(".kube")).unwrap();
@@ -348,9 +425,9 @@ mod tests {
     #[test]
     fn the_account_of_a_pod_is_used_where_nothing_else_is_named() {
         let none = Connection::default();
-        let (config, context) = found_in_a_pod(&none, None, None).unwrap();
+        let found = found_in_a_pod(&none, None, None).unwrap();
         assert_eq!(
-            (config.cluster_url.host(), context),
+            (found.config.cluster_url.host(), found.context),
             (Some("10.0.0.1"), None)
         );
 
@@ -392,8 +469,8 @@ mod tests {
                 "user \"nope\" does not exist in the kubeconfig",
             ),
         ] {
-            let error = found_in_a_pod(connection, listed, in_home).unwrap_err();
-            let error = error.to_string();
+            let error = found_in_a_pod(connection, listed, in_home).err();
+            let error = error.unwrap().to_string();
             assert!(error.contains(wanted), "{error}");
         }
     }

@@ -1,7 +1,7 @@
 //! Why a cluster did not answer, and what to do about it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
@@ -42,9 +42,14 @@ pub enum ClusterError {
     Kubeconfig(String),
     /// The kubeconfig's way of logging in does not work.
     #[error(
-        "logging in with the kubeconfig failed: {0}; log in again, and check with `kubectl get nodes`"
+        "logging in with the kubeconfig failed: {why}; {advice}, and check with `kubectl get nodes`"
     )]
-    Login(String),
+    Login {
+        /// Why.
+        why: String,
+        /// What to do.
+        advice: &'static str,
+    },
     /// There is no connection.
     #[error(
         "the API server {server} cannot be reached: {cause}; check that the context is correct and that the cluster is running"
@@ -57,7 +62,7 @@ pub enum ClusterError {
     },
     /// No answer in the time that the user gives it.
     #[error(
-        "the API server {server} did not complete the request to {verb} {resource} within {limit:?}{reached}; check that the context is correct and that the cluster is running, or raise the limit with --request-timeout"
+        "the API server {server} did not complete the request to {verb} {resource} within {limit}{reached}; check that the context is correct and that the cluster is running, or raise the limit with {option}"
     )]
     TimedOut {
         /// Its address.
@@ -66,32 +71,28 @@ pub enum ClusterError {
         verb: String,
         /// The resource.
         resource: String,
-        /// `--request-timeout`, or the default.
-        limit: Duration,
+        /// How long that may take.
+        limit: String,
+        /// The option that sets it.
+        option: &'static str,
         /// What of a list was read, as the end of a clause.
         reached: String,
     },
     /// 429, 503 or 504, until the time was up.
-    #[error(
-        "the API server {server} is too busy to {verb} {resource}: status {code} ({message}) after {tries}{reached}; the limit for all of them is {limit:?}: try again later, or raise it with --request-timeout"
-    )]
+    #[error("the API server {server} {state} to {verb} {resource}: it returned {answer}; {advice}")]
     Busy {
         /// Its address.
         server: String,
+        /// How it is.
+        state: &'static str,
         /// The verb of the request.
         verb: String,
         /// The resource.
         resource: String,
-        /// The HTTP status.
-        code: u16,
-        /// The message of the API server.
-        message: String,
-        /// How often it was asked, in words.
-        tries: String,
-        /// `--request-timeout`, or the default.
-        limit: Duration,
-        /// What of a list was read, as the end of a clause.
-        reached: String,
+        /// The HTTP status, the message of the API server, and how often it was asked.
+        answer: String,
+        /// What to do.
+        advice: String,
     },
     /// A list that does not end, or an answer that is too long.
     #[error(
@@ -108,10 +109,14 @@ pub enum ClusterError {
         reached: String,
     },
     /// 401.
-    #[error("the API server {server} rejects the kubeconfig's credentials; log in again")]
+    #[error("the API server {server} rejects {rejected} (status 401); {advice}")]
     Unauthorized {
         /// Its address.
         server: String,
+        /// What it rejects.
+        rejected: String,
+        /// What to do.
+        advice: String,
     },
     /// 403.
     #[error(
@@ -165,15 +170,17 @@ pub enum ClusterError {
     },
     /// The answer is not what was asked for.
     #[error(
-        "the response to {verb} {resource} does not come from an API server: {why}; look for a proxy or a login page in between"
+        "the response of {server} to {verb} {resource} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
     )]
     Foreign {
+        /// The address.
+        server: String,
         /// The verb of the request.
         verb: String,
         /// The resource.
         resource: String,
         /// Why.
-        why: &'static str,
+        why: String,
     },
     /// The nodes are invalid.
     #[error("the cluster's nodes cannot be read")]
@@ -220,20 +227,35 @@ impl ClusterError {
         }
     }
 
-    pub(super) fn of_client(error: kube::Error) -> Self {
+    pub(super) fn of_client(error: kube::Error, command: Option<&str>) -> Self {
         match error {
-            kube::Error::Auth(error) => Self::of_login(&error),
+            kube::Error::Auth(error) => Self::of_login(&error, command),
             error => Self::Kubeconfig(error.to_string()),
         }
     }
 
-    /// The output and the variables of a command that logs in are secret.
-    pub(super) fn of_login(error: &AuthError) -> Self {
-        Self::Login(match error {
-            AuthError::AuthExecStart(error) => format!("its command cannot be run: {error}"),
-            AuthError::AuthExecRun { status, .. } => format!("its command ended with {status}"),
-            AuthError::AuthExecParse(_) => "its command did not print an ExecCredential".to_owned(),
-            error => error.to_string(),
-        })
+    /// The command is named. Its arguments, its output, and its variables are secret.
+    pub(super) fn of_login(error: &AuthError, command: Option<&str>) -> Self {
+        let command = command.unwrap_or_default();
+        let (why, advice) = match error {
+            AuthError::AuthExecStart(error) if error.kind() == ErrorKind::NotFound => (
+                format!("its command `{command}` was not found"),
+                "install it, or add its directory to PATH",
+            ),
+            AuthError::AuthExecStart(error) => (
+                format!("its command `{command}` cannot be run: {error}"),
+                "correct the command",
+            ),
+            AuthError::AuthExecRun { status, .. } => (
+                format!("its command `{command}` ended with {status}"),
+                "log in again",
+            ),
+            AuthError::AuthExecParse(_) => (
+                format!("its command `{command}` did not print an ExecCredential"),
+                "log in again",
+            ),
+            error => (error.to_string(), "log in again"),
+        };
+        Self::Login { why, advice }
     }
 }

@@ -60,10 +60,10 @@ fn nodes_within(limit: Duration, server: &ApiServer) -> String {
 
 /// What the server says of itself counts, and is not waited for where there is no time for it.
 #[rstest]
-#[case(429)]
-#[case(503)]
-#[case(504)]
-fn a_busy_server_is_asked_again_as_it_says(#[case] status: u16) {
+#[case(429, "is too busy")]
+#[case(503, "is not available")]
+#[case(504, "is not available")]
+fn a_busy_server_is_asked_again_as_it_says(#[case] status: u16, #[case] state: &str) {
     let busy = |times: Option<u64>, seconds: u64| json!({"status": status, "retry_after": seconds, "times": times, "body": {"message": "overloaded"}});
     let server = ApiServer::start(answered("GET /api/v1/nodes*", busy(Some(2), 0)));
     assert_eq!(server.connect().nodes(&Labels::All).unwrap().len(), 3);
@@ -74,7 +74,7 @@ fn a_busy_server_is_asked_again_as_it_says(#[case] status: u16) {
     assert_eq!(
         error,
         format!(
-            "the API server http://{}/ is too busy to list nodes: status {status} (overloaded) after 1 try; the limit for all of them is 60s: try again later, or raise it with --request-timeout",
+            "the API server http://{}/ {state} to list nodes: it returned {status} (overloaded) in 1 try; it requires a pause of 3600s, and the limit is 60s: try again later, or raise it with --request-timeout",
             server.address()
         )
     );
@@ -89,8 +89,9 @@ fn a_busy_server_is_not_asked_for_ever(#[case] limit: Duration) {
     let busy = json!({"status": 503, "retry_after": 0, "body": "busy"});
     let server = ApiServer::start(answered("GET /api/v1/nodes*", busy));
     let error = nodes_within(limit, &server);
+    // More time would not help.
     assert!(
-        error.contains("status 503 (busy) after 11 tries"),
+        error.ends_with(": it returned 503 (busy) in 11 tries; try again later"),
         "{error}"
     );
     assert_eq!(server.asked().len(), 11);
@@ -102,7 +103,7 @@ fn the_error_says_what_was_read_of_a_list() {
     let busy = json!({"status": 503, "retry_after": 3600, "body": "busy"});
     let server = ApiServer::start(answered("GET /api/v1/nodes?&limit=500&continue=*", busy));
     let error = nodes_within(Duration::from_mins(1), &server);
-    let expected = "status 503 (busy) after 1 try, after 1 page with 2 objects; ";
+    let expected = "it returned 503 (busy) in 1 try, after 1 page with 2 objects; ";
     assert!(error.contains(expected), "{error}");
 }
 
@@ -332,10 +333,47 @@ fn credentials_that_are_not_taken_are_reported() {
     assert_eq!(
         all(&cluster),
         format!(
-            "the API server {} rejects the kubeconfig's credentials; log in again",
+            "the API server {} rejects the credentials of the user `wrong` of the context `wrong` (status 401); log in again, or choose another context with --context",
             cluster.server()
         )
     );
+}
+
+/// Who asks with another account is not to log in again.
+#[test]
+fn the_account_that_is_not_taken_is_named() {
+    let no = |token: &str| json!({"as": token, "request": "GET /*", "status": 401, "body": "no"});
+    let server = ApiServer::start(vec![no(""), no("expired")]);
+    let in_context = |kubeconfig: &Path| Connection {
+        kubeconfig: Some(kubeconfig.to_owned()),
+        context: Some("wrong".to_owned()),
+        ..Connection::default()
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let without_user = directory.path().join("kubeconfig");
+    let text = std::fs::read_to_string(server.kubeconfig()).unwrap();
+    let mut config: Value = serde_json::from_str(&text).unwrap();
+    for context in config["contexts"].as_array_mut().unwrap() {
+        context["context"].as_object_mut().unwrap().remove("user");
+    }
+    std::fs::write(&without_user, config.to_string()).unwrap();
+    let with_token = Connection {
+        token: Some("expired".to_owned()),
+        ..in_context(server.kubeconfig())
+    };
+    for (connection, end) in [
+        (
+            in_context(&without_user),
+            "rejects requests without credentials (status 401); the context `wrong` has no user: log in, or choose another context with --context",
+        ),
+        (
+            with_token,
+            "rejects the token of --token (status 401); get a new token",
+        ),
+    ] {
+        let error = all(&Cluster::connect(&connection).unwrap());
+        assert!(error.ends_with(end), "{error}");
+    }
 }
 
 #[test]
@@ -364,8 +402,7 @@ fn another_status_is_reported() {
 
 #[test]
 fn an_invalid_answer_is_reported() {
-    let answer =
-        json!({"as": "admin", "request": "GET /api/v1/nodes", "status": 200, "body": "<html>"});
+    let answer = json!({"as": "admin", "request": "GET /api/v1/nodes", "status": 200, "body": "{"});
     let server = ApiServer::start(vec![answer]);
     assert_eq!(
         all(&server.connect()),
@@ -382,8 +419,57 @@ fn an_answer_that_is_no_list_is_reported() {
     let server = ApiServer::start(vec![answer]);
     assert_eq!(
         all(&server.connect()),
-        "the response to list nodes does not come from an API server: it has no items; look for a proxy or a login page in between"
+        format!(
+            "the response of http://{}/ to list nodes does not come from an API server: it has no items; check the address, and look for a proxy or a login page in between",
+            server.address()
+        )
     );
+}
+
+/// A page in an error would be longer than everything else, and says what helps nobody.
+#[rstest]
+#[case::page(200, "\n<html>login</html>", "it is a web page")]
+#[case::forbidden(403, "<html>login</html>", "it is a web page with the status 403")]
+#[case::unauthorized(401, "<html>login</html>", "it is a web page with the status 401")]
+#[case::not_found(404, "<html>login</html>", "it is a web page with the status 404")]
+#[case::redirect(302, "<html>login</html>", "it redirects to https://sso.test/login")]
+fn what_is_no_answer_of_an_api_server_is_reported(
+    #[case] status: u16,
+    #[case] body: &str,
+    #[case] why: &str,
+) {
+    let answer = json!({"as": "admin", "request": "GET *", "status": status, "body": body, "location": "https://me:pw@sso.test/login?token=secret#x"});
+    let server = ApiServer::start(vec![answer]);
+    let cluster = server.connect();
+    let expected = |asked: &str| {
+        format!(
+            "the response of http://{}/ to {asked} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between",
+            server.address()
+        )
+    };
+    assert_eq!(all(&cluster), expected("list nodes"));
+    // Without an object, it would be a new one.
+    let object = cluster.hyperconverged("hco.kubevirt.io/v1", "a", "b");
+    let object = object.unwrap_err().to_string();
+    assert_eq!(object, expected("get hyperconvergeds.hco.kubevirt.io"));
+}
+
+/// A load balancer whose API server restarts: `status --wait` asks again.
+#[rstest]
+#[case(
+    502,
+    "the API server returned 502 for list nodes: a page of a proxy in between"
+)]
+#[case(503, "503 (a page of a proxy in between) in 1 try; ")]
+fn a_page_of_a_proxy_may_be_an_api_server_at_another_try(
+    #[case] status: u16,
+    #[case] expected: &str,
+) {
+    let page = json!({"status": status, "retry_after": (status == 503).then_some(3600), "body": "<html>login</html>"});
+    let server = ApiServer::start(answered("GET /api/v1/nodes*", page));
+    let error = server.connect().nodes(&Labels::All).unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    assert!(error.to_string().contains(expected), "{error}");
 }
 
 fn of_kubeconfig(path: &Path) -> Result<Cluster, ClusterError> {

@@ -48,7 +48,11 @@ impl Kustomizations {
 
     fn read(&mut self, directory: &Path, name: &str) {
         let file = directory.join(name);
-        let Ok(text) = std::fs::read(&file) else {
+        // A pipe would wait for somebody who writes to it.
+        if !file.is_file() {
+            return;
+        }
+        let Ok(text) = super::text(&file) else {
             return;
         };
         let Ok(objects) = objects(&text) else {

@@ -1,6 +1,6 @@
 //! The files below the paths that the user names, as kubectl finds them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ use ignore::gitignore::Gitignore;
 use super::kustomization::Kustomizations;
 use super::{STDIN, Walk};
 use crate::failure::Failure;
-use crate::foreign::one_line;
+use crate::foreign::{one_line, shell_word};
 use crate::prose::count;
 
 /// The files, and what was skipped.
@@ -24,27 +24,36 @@ pub(super) struct Tree {
     pub(super) notes: Vec<String>,
     pub(super) failures: Vec<Failure>,
     ignored: BTreeMap<PathBuf, Gitignore>,
-    walk: Walk,
+    /// The patterns that match something, by their index.
+    matching: BTreeSet<usize>,
+    pub(super) walk: Walk,
 }
 
 /// Which paths are not read: a `*` is any text, a `/` in it too.
 #[derive(Debug, Clone)]
-pub(crate) struct Pattern(GlobMatcher);
+pub(crate) struct Pattern {
+    /// As the user wrote it.
+    text: String,
+    glob: GlobMatcher,
+}
 
 impl FromStr for Pattern {
     type Err = globset::Error;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+    fn from_str(written: &str) -> Result<Self, Self::Err> {
         // Who completes the name of a directory with the shell gets a slash behind it.
-        let text = text.strip_prefix("./").unwrap_or(text);
+        let text = written.strip_prefix("./").unwrap_or(written);
         let glob = Glob::new(text.strip_suffix('/').unwrap_or(text))?;
-        Ok(Self(glob.compile_matcher()))
+        Ok(Self {
+            text: written.to_owned(),
+            glob: glob.compile_matcher(),
+        })
     }
 }
 
 impl Pattern {
     fn matches(&self, path: &Path) -> bool {
-        self.0.is_match(path.strip_prefix(".").unwrap_or(path))
+        self.glob.is_match(path.strip_prefix(".").unwrap_or(path))
     }
 }
 
@@ -88,13 +97,29 @@ impl Tree {
                 tree.file(path, None);
             }
         }
+        tree.note_patterns();
         tree
+    }
+
+    /// A pattern for another directory would look as if it had an effect.
+    fn note_patterns(&mut self) {
+        let patterns = self.walk.exclude.iter().enumerate();
+        let without = patterns.filter(|(index, _)| !self.matching.contains(index));
+        let notes = without.map(|(_, pattern)| {
+            let pattern = &pattern.text;
+            one_line(&format!("--exclude {pattern} matches no path of -f"))
+        });
+        self.notes.extend(notes);
     }
 
     /// Whether the user excludes a path, which is then counted.
     fn is_excluded(&mut self, path: &Path) -> bool {
         let is_named = path != Path::new(STDIN);
-        let is_excluded = is_named && self.walk.exclude.iter().any(|it| it.matches(path));
+        let patterns = self.walk.exclude.iter().enumerate();
+        let matching = patterns.filter(|(_, pattern)| is_named && pattern.matches(path));
+        let matching: BTreeSet<usize> = matching.map(|(index, _)| index).collect();
+        let is_excluded = !matching.is_empty();
+        self.matching.extend(matching);
         if is_excluded {
             let excluded = "that --exclude matches";
             self.skipped.add(excluded, excluded);
@@ -150,9 +175,14 @@ impl Tree {
 
     fn subdirectory(&mut self, path: &Path, is_link: bool, root: &Path) {
         if !self.walk.recursive {
-            let path = path.display();
-            let note = format!("{path}: skipped a directory; use -R to include it");
-            self.notes.push(one_line(&note));
+            let path = one_line(&path.display().to_string());
+            let how = if self.walk.is_flat {
+                format!("to include it, add -f {}", shell_word(&path))
+            } else {
+                "use -R to include it".to_owned()
+            };
+            let note = format!("{path}: skipped a directory; {how}");
+            self.notes.push(note);
         } else if is_link {
             self.skipped.add(
                 "that is a link to a directory",

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use host::{Cluster, Labels, NodeList};
@@ -13,7 +14,7 @@ use operators::hco::version::HcoVersion;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::connect::{Connected, cluster};
+use super::connect::{Connected, cluster_until};
 use super::judge::Prepared;
 use super::live::Live;
 use super::nodes::Hosts;
@@ -73,6 +74,7 @@ pub(crate) fn compare<'s>(
     let reading = Reading {
         reader: Reader::Plan,
         what_is,
+        until: None,
     };
     reading.check()?;
     let (found, documents) = found(args, notes)?;
@@ -110,15 +112,17 @@ pub(crate) fn compare<'s>(
     })
 }
 
-/// Reads what `status` needs, and asks the module what is outstanding.
+/// Reads what `status` needs, until this time at most, and asks the module what is outstanding.
 pub(crate) fn observe<'s>(
     args: &Status,
     subject: &'s Subject,
+    until: Option<Instant>,
     notes: &mut Notes,
 ) -> Result<Compared<'s>> {
     let reading = Reading {
         reader: Reader::Status,
         what_is: &args.what_is,
+        until,
     };
     let named = [&args.what_is.from, &args.what_is.settings];
     files::check_stdin(named.into_iter().flatten())?;
@@ -141,6 +145,8 @@ pub(crate) fn observe<'s>(
 struct Reading<'a> {
     reader: Reader,
     what_is: &'a WhatIs,
+    /// When all requests to a cluster have to end.
+    until: Option<Instant>,
 }
 
 impl Reading<'_> {
@@ -173,7 +179,7 @@ impl Reading<'_> {
             let snapshot = Snapshot::of_files(path, object, self.reader, notes)?;
             (None, snapshot)
         } else {
-            let cluster = Arc::new(cluster(connection, notes)?);
+            let cluster = Arc::new(cluster_until(self.until, connection, notes)?);
             let _progress = Progress::start("reading the cluster");
             let namespace = connection.namespace.as_deref();
             let snapshot = Snapshot::of_cluster(&cluster, namespace, object, self.reader)?;
@@ -418,7 +424,12 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Documents)> {
         beside: &["VirtualMachine", "DataVolume", "Template"],
         ..files::Wanted::default()
     };
-    let files = files::read_with(&args.filename, files::Walk::default(), wanted);
+    let walk = files::Walk {
+        is_flat: true,
+        piped: args.piped.clone(),
+        ..files::Walk::default()
+    };
+    let files = files::read_with(&args.filename, walk, wanted);
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }

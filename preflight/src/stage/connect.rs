@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use host::{Cluster, ClusterError, Connection};
@@ -100,7 +101,19 @@ impl<'s> Objects<'s> {
 
 /// The cluster that the user named; a note says which one that is.
 pub(crate) fn cluster(words: &args::Connection, notes: &mut Notes) -> Result<Cluster> {
-    let connection = Connection::from(words);
+    cluster_until(None, words, notes)
+}
+
+/// The same, and all requests to it end by then.
+pub(super) fn cluster_until(
+    until: Option<Instant>,
+    words: &args::Connection,
+    notes: &mut Notes,
+) -> Result<Cluster> {
+    let connection = Connection {
+        until,
+        ..Connection::from(words)
+    };
     let cluster = Cluster::connect(&connection)?;
     if cluster.logs_in_with_a_command() {
         progress::silence();

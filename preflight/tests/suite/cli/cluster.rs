@@ -170,13 +170,13 @@ fn an_object_without_its_name_is_an_error() {
 #[case::failed(
     "echo secret; exit 3",
     Some(
-        "error: logging in with the kubeconfig failed: its command ended with exit status: 3; log in again, and check with `kubectl get nodes`\n"
+        "error: logging in with the kubeconfig failed: its command `sh` ended with exit status: 3; log in again, and check with `kubectl get nodes`\n"
     )
 )]
 #[case::garbage(
     "echo '{secret: ['",
     Some(
-        "error: logging in with the kubeconfig failed: its command did not print an ExecCredential; log in again, and check with `kubectl get nodes`\n"
+        "error: logging in with the kubeconfig failed: its command `sh` did not print an ExecCredential; log in again, and check with `kubectl get nodes`\n"
     )
 )]
 fn a_command_logs_in(
@@ -212,8 +212,8 @@ fn a_command_that_is_not_there_cannot_log_in() {
         }});
     });
     let output = check_with(&path).output().unwrap();
-    let error = "error: logging in with the kubeconfig failed: its command cannot be run: ";
-    assert!(text(&output.stderr).starts_with(error), "{output:?}");
+    let error = "error: logging in with the kubeconfig failed: its command `/nowhere/login` was not found; install it, or add its directory to PATH, and check with `kubectl get nodes`\n";
+    assert_eq!(text(&output.stderr), error);
 }
 
 /// A tunnel through it is asked for, and refused.
@@ -537,6 +537,10 @@ fn the_hint_names_options_that_fix_does_not_have() {
     assert_eq!(
         hint("--fail-on never"),
         "`hco-preflight fix` with the same options except --fail-on shows how to fix 1 finding."
+    );
+    assert_eq!(
+        hint("--old old.yaml"),
+        "`hco-preflight fix` with the same options except --old shows how to fix 1 finding."
     );
     assert_eq!(
         hint(""),

@@ -267,7 +267,7 @@ fn clusters_are_asked_at_the_same_time() {
     for cluster in clusters {
         let what = cluster["errors"][0]["what"].as_str().unwrap();
         assert!(
-            what.contains("rejects the kubeconfig's credentials"),
+            what.contains("rejects the credentials of the user `"),
             "{what}"
         );
     }

@@ -115,7 +115,10 @@ fn the_findings_of_two_policies_are_fixed() {
         let output = command_on(&server).args(words.split_whitespace()).output();
         let shown = shown(&words, &output.unwrap());
         // The two entries that are not valid.
-        assert!(shown.contains("note: 2 findings can be fixed\n"), "{shown}");
+        assert!(
+            shown.contains("note: 2 findings can be fixed: run again with --write\n"),
+            "{shown}"
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rstest::{Context, rstest};
 
-use super::{command, files, run, scratch};
+use super::{command, files, run, scratch, shown};
 
 /// Writes files below a directory.
 fn written(name: &str, contents: &[(&str, &str)]) -> PathBuf {
@@ -57,7 +57,7 @@ fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
     ];
     let name = format!("kustomization-{}", kustomization.len());
     let directory = written(&name, &contents);
-    let note = "note: skipped the kustomization overlay and its patches; to check what it builds, run `kubectl kustomize overlay | hco-preflight check -f -`\n";
+    let note = "note: skipped the kustomization overlay and its patches; for what it builds, run `kubectl kustomize overlay | hco-preflight check -f - --arch amd64=1`\n";
     let (printed, notes, code) = run_in(&directory, "check -f overlay --arch amd64=1");
     assert!(notes.contains(note), "{notes}");
     assert!(printed.contains("1 object: accepted"), "{printed}");
@@ -66,6 +66,97 @@ fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
     let (_, notes, code) = run_in(&directory, "check -f overlay/patch.yaml --arch amd64=1");
     assert!(notes.contains("kubectl kustomize overlay | hco"), "{notes}");
     assert_eq!(code, 2);
+}
+
+/// It has no option -R.
+#[test]
+fn a_plan_says_how_to_read_a_directory() {
+    let directory = written("plan-directory", &[("d/my dir/hco.yaml", &accepted())]);
+    let words = format!(
+        "plan --from {} -f d",
+        files().join("plan-cluster.yaml").display()
+    );
+    let (_, notes, code) = run_in(&directory, &words);
+    let note = "note: d/my dir: skipped a directory; to include it, add -f 'd/my dir'\n";
+    assert!(notes.contains(note), "{notes}");
+    assert_eq!(code, 2);
+}
+
+/// What a hint prints behind the pipe.
+fn piped<'n>(notes: &'n str, before: &str) -> &'n str {
+    let (_, command) = notes.split_once(before).unwrap_or_default();
+    let (_, command) = command.split_once(" | hco-preflight ").unwrap_or_default();
+    command.split('`').next().unwrap_or_default()
+}
+
+/// A command that asks for more would not help.
+#[test]
+fn a_hint_is_a_command_with_the_same_options() {
+    let template = "kind: HyperConverged\nspec:\n  {{- toYaml .Values.spec }}\n";
+    let accepted = accepted();
+    let contents = [
+        (
+            "overlay/kustomization.yaml",
+            "patches: [{path: patch.yaml}]",
+        ),
+        ("overlay/patch.yaml", PATCH),
+        ("my chart/Chart.yaml", "name: c"),
+        ("my chart/templates/a.yaml", template),
+        ("loose.yaml", template),
+        ("settings.yaml", "{}"),
+    ];
+    let directory = written("hints", &contents);
+    let nodes = files().join("nodes.yaml");
+    fs::copy(nodes, directory.join("nodes.yaml")).unwrap();
+    for (words, file, before, wanted) in [
+        (
+            "check -R --exclude x* -o json --nodes nodes.yaml --settings settings.yaml --level architectures-missing=warn",
+            "overlay",
+            "run `kubectl kustomize overlay",
+            "check -f - --nodes nodes.yaml --settings settings.yaml --level architectures-missing=warn --output json",
+        ),
+        (
+            "fix --unsafe --arch amd64=3",
+            "my chart/templates/a.yaml",
+            "run `helm template 'my chart'",
+            "fix -f - --arch amd64=3 --unsafe",
+        ),
+        (
+            "check --nodes -",
+            "loose.yaml",
+            "run `helm template CHART",
+            "check -f - --nodes FILE",
+        ),
+        (
+            "plan --from snapshot.yaml --what-if amd64=-1",
+            "loose.yaml",
+            "run `helm template CHART",
+            "plan -f - --what-if amd64=-1 --from snapshot.yaml",
+        ),
+        (
+            "check --cluster -n here --token secret",
+            "loose.yaml",
+            "run `helm template CHART",
+            "check -f - --cluster --namespace here --token TOKEN",
+        ),
+    ] {
+        let mut command = command();
+        command.current_dir(&directory).args(words.split(' '));
+        let output = command.args(["-f", file]).output().unwrap();
+        let shown = shown(words, &output);
+        let piped = piped(&shown, before);
+        assert_eq!(piped, wanted, "{shown}");
+        if !piped.contains("--nodes nodes.yaml") && !piped.contains("--arch") {
+            continue;
+        }
+        let mut command = super::command();
+        command.current_dir(&directory).args(piped.split(' '));
+        let output = assert_cmd::Command::from_std(command)
+            .write_stdin(&*accepted)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{piped}: {output:?}");
+    }
 }
 
 /// Somebody means it to be checked, whatever is in it.
@@ -112,6 +203,70 @@ fn utf_16_is_read_and_stays(#[case] bytes_of: fn(u16) -> [u8; 2]) {
     run_in(&directory, &words.replace("hco.yaml", "utf-8.yaml"));
     let expected = fs::read_to_string(directory.join("utf-8.yaml")).unwrap();
     assert_eq!(after, encoded(&expected));
+}
+
+/// kubectl cannot read it either. In a directory, it would be taken for the file of another program.
+#[rstest]
+#[case::little(u16::to_le_bytes)]
+#[case::big(u16::to_be_bytes)]
+fn utf_16_without_a_mark_is_named(#[case] bytes_of: fn(u16) -> [u8; 2]) {
+    let encoded = |file: &str| -> Vec<u8> {
+        let text = fs::read_to_string(files().join(file)).unwrap();
+        text.encode_utf16().flat_map(bytes_of).collect()
+    };
+    let directory = scratch(&format!("utf-16-unmarked-{}", bytes_of(1)[0]));
+    for (name, file) in [
+        ("d/hco.yaml", "fixable.yaml"),
+        ("d/other.yaml", "comment.yaml"),
+        ("nodes.yaml", "nodes.yaml"),
+    ] {
+        fs::create_dir_all(directory.join("d")).unwrap();
+        fs::write(directory.join(name), encoded(file)).unwrap();
+    }
+    let (_, errors, code) = run_in(&directory, "check -f d --arch amd64=1");
+    let error = "error: d/hco.yaml:1: cannot be read as YAML or JSON, so nothing in it was checked: the text is UTF-16 without a byte order mark; save the file as UTF-8 (column 1)\n";
+    assert!(errors.contains(error), "{errors}");
+    assert!(!errors.contains("d/other.yaml"), "{errors}");
+    assert_eq!(code, 2);
+    let (_, errors, code) = run_in(&directory, "check --from d");
+    let note = "note: d/other.yaml: skipped: the text is UTF-16 without a byte order mark; save the file as UTF-8\n";
+    assert!(errors.contains(note), "{errors}");
+    assert_eq!(code, 2);
+    fs::write(directory.join("hco.yaml"), accepted()).unwrap();
+    let (_, errors, code) = run_in(&directory, "check -f hco.yaml --nodes nodes.yaml");
+    let error = "the text is UTF-16 without a byte order mark; save the file as UTF-8\n";
+    assert!(errors.ends_with(error), "{errors}");
+    assert_eq!(code, 2);
+}
+
+/// It is looked for beside each file.
+#[cfg(unix)]
+#[test]
+fn a_kustomization_that_is_no_file_is_none() {
+    let directory = written("kustomization-device", &[("hco.yaml", &accepted())]);
+    let link = directory.join("kustomization.yaml");
+    std::os::unix::fs::symlink("/dev/zero", link).unwrap();
+    let (_, notes, code) = run_in(&directory, "check -f hco.yaml --arch amd64=1");
+    assert_eq!((code, &*notes), (0, ""));
+}
+
+/// It would be read until there is no memory left.
+#[cfg(unix)]
+#[rstest]
+#[case::nodes("check -f accepted.yaml --nodes /dev/zero")]
+#[case::policy("check -f accepted.yaml --arch amd64=1 --policy /dev/zero")]
+#[case::kubeconfig("check -f accepted.yaml --cluster --kubeconfig /dev/zero")]
+#[case::sources("images -f accepted.yaml --sources-path /dev/zero")]
+fn a_file_without_end_is_an_error(#[case] words: &str) {
+    let output = run(words);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let last = errors.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("error: ") && last.contains("/dev/zero"),
+        "{errors}"
+    );
+    assert!(last.contains("it has more than 256 MiB"), "{errors}");
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[cfg(unix)]

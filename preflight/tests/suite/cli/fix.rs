@@ -64,6 +64,11 @@ use e2e_tests::{ApiServer, recorded};
 #[case::unreadable("fix -f broken.yaml -f fixable.yaml --arch amd64=3,arm64=2", 2)]
 #[case::two_ways("fix -f fixable.yaml --arch amd64=3 --write -o commands", 2)]
 #[case::warnings_to_confirm("fix -f preferred.yaml --arch amd64=3,arm64=2", 1)]
+#[case::undecodable("fix -f undecodable.yaml --arch amd64=1", 2)]
+#[case::undecodable_patch("fix -f undecodable.yaml --arch amd64=1 -o json-patch", 2)]
+#[case::no_commands("fix -f accepted.yaml --nodes nodes.yaml -o commands", 0)]
+// The live object is not the old one either.
+#[case::old("fix -f denied.yaml --arch amd64=3 --old old.yaml", 2)]
 #[case::help("fix -h", 0)]
 fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap_or_default().replace('_', "-");

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
+use rstest::rstest;
+
 use super::{command, scratch};
 
 /// Writes a text to its standard output and error in each evaluation, asks for so many pages of memory, and accepts.
@@ -76,6 +78,59 @@ fn a_module_can_come_from_a_pipe() {
     let output = running.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
+
+/// The compiler would report what it expects of WebAssembly text.
+#[rstest]
+#[case::nothing(b"", "it is empty")]
+#[case::text(b"apiVersion: v1\n", "it is text")]
+#[case::json(
+    b"{\"schemaVersion\":2}",
+    "it is JSON, for example the manifest of an image"
+)]
+#[case::page(b"\n<!DOCTYPE html>", "it is a web page or XML")]
+#[case::gzip(
+    b"\x1f\x8b\x08\0",
+    "it is a compressed archive, for example of an image"
+)]
+#[case::tar(TAR, "it is a tar archive, for example of an image")]
+#[case::component(
+    b"\0asm\x0d\0\x01\0",
+    "it is WebAssembly of another kind, for example a component"
+)]
+#[case::binary(b"\x7fELF\x02\0", "it does not begin like a module")]
+fn a_file_that_is_no_module_is_named(#[case] contents: &[u8], #[case] what: &str) {
+    let path = scratch(&format!("no-module-{}", contents.len())).join("policy.wasm");
+    std::fs::write(&path, contents).unwrap();
+    let mut check = command();
+    check.args([
+        "check",
+        "-f",
+        "accepted.yaml",
+        "--arch",
+        "amd64=1",
+        "--policy",
+    ]);
+    let output = check.arg(&path).output().unwrap();
+    let expected = format!(
+        "error: --policy {} is not a WebAssembly module: {what}; to get the module of a policy, run `kwctl pull --output-path policy.wasm registry://ADDRESS`\n",
+        path.display()
+    );
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// The header of a file in an archive.
+const TAR: &[u8] = &{
+    let mut header = [0; 512];
+    header[0] = b'a';
+    let magic = b"ustar";
+    let mut index = 0;
+    while index < magic.len() {
+        header[257 + index] = magic[index];
+        index += 1;
+    }
+    header
+};
 
 #[test]
 fn the_memory_of_a_module_is_limited() {

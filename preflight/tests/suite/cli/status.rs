@@ -1,6 +1,7 @@
 //! `status`: from files, and on a cluster made of recorded answers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, TcpListener};
 
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
@@ -194,7 +195,7 @@ fn a_server_that_does_not_answer_is_asked_for_no_more_kinds() {
     for kind in unread {
         let reason = kind["reason"].as_str().unwrap();
         assert!(
-            reason.contains("is too busy to list dataimportcrons"),
+            reason.contains("is not available to list dataimportcrons"),
             "{reason}"
         );
     }
@@ -230,6 +231,36 @@ fn a_wait_that_is_over_says_what_is_missing() {
     assert_eq!(code, Some(1));
     assert_eq!(status["reached"], false);
     assert_eq!(status["goldenImages"][1]["state"], "failing");
+}
+
+/// A request could last for a minute, and a list for five.
+#[test]
+fn a_wait_ends_although_the_server_says_nothing() {
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let server = ApiServer::at(silent.local_addr().unwrap());
+    let output = command_on(&server)
+        .args(["status", "--cluster", "--wait", "1ms"])
+        .output()
+        .unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let error = "did not complete the request to get /apis/hco.kubevirt.io within the time of --wait; check that the context is correct and that the cluster is running, or raise the limit with --wait\n";
+    assert!(errors.ends_with(error), "{errors}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// The time is up during a look.
+#[test]
+fn a_look_that_is_not_complete_does_not_replace_the_one_before() {
+    let mut all = answers(&objects("status-cluster.yaml"));
+    for answer in &mut all {
+        if answer["request"] == format!("GET {CRONS}") {
+            answer["times"] = json!(1);
+        }
+    }
+    all.push(json!({"as": "admin", "request": format!("GET {CRONS}"), "silent": true}));
+    let (status, code) = status(&ApiServer::start(all), "--wait 5s");
+    assert_eq!(code, Some(1), "{status:#}");
+    assert_eq!(status["unread"], json!([]), "{status:#}");
 }
 
 #[test]

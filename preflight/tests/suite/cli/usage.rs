@@ -44,8 +44,20 @@ use super::{check, command, compare, run, run_with, scratch, shown};
 #[case::no_such_old("check -f accepted.yaml --arch amd64=1 --old nowhere.yaml", 2)]
 #[case::no_old_in_file("check -f accepted.yaml --arch amd64=1 --old comment.yaml", 2)]
 #[case::no_such_module("check -f accepted.yaml --arch amd64=1 --policy nowhere.wasm", 2)]
+#[case::address_of_a_module(
+    "check -f accepted.yaml --arch amd64=1 --policy registry://a.test/b:v1",
+    2
+)]
 #[case::no_module("check -f accepted.yaml --arch amd64=1 --policy nodes.yaml", 2)]
 #[case::rbac_account("rbac --service-account a/b/c", 2)]
+#[case::rbac_for_a_cluster("rbac --for plan --context nowhere", 2)]
+#[case::rbac_for_a_namespace("rbac --for plan -n here", 2)]
+#[case::subdirectories_without_directory("check --from status-ready.yaml -R", 2)]
+#[case::exclude_without_directory("images --from status-ready.yaml --exclude a*", 2)]
+#[case::exclude_without_match(
+    "check -f accepted.yaml --arch amd64=1 --exclude a/* --exclude ./b",
+    0
+)]
 #[case::as_if_without_cluster("check -f accepted.yaml --arch amd64=1 --as-if apply", 2)]
 #[case::access_without_cluster(
     "check -f accepted.yaml --arch amd64=1 --policy foreign.wat --allow-context-aware",
