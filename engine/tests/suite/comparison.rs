@@ -124,20 +124,27 @@ fn a_version_that_is_given_wins_over_the_status() {
     assert_eq!(status.hco_version.as_deref(), Some("1.18.0 (status)"));
 }
 
+/// HCO's webhook completes a template when the object is written. Only the upgrade to 1.19 writes it.
 #[test]
-fn a_template_that_hco_completes_from_1_18_on_is_imported_again_after_an_upgrade() {
+fn a_template_that_hco_completes_is_imported_again_after_an_upgrade_that_writes_it() {
     let mut object = object();
     object["status"]["versions"][0]["version"] = json!("1.17.0");
     let spec = &mut object["spec"]["dataImportCronTemplates"][0]["spec"];
     let spec = spec.as_object_mut().unwrap();
     spec.remove("retentionPolicy");
     spec.remove("importsToKeep");
-    let upgrade = json!({"hcoVersion": "1.18"});
-    let report = report_on(&upgrade, "UPDATE", &object, &["amd64"]);
-    assert_eq!(
-        changes(&report)["crons"]["recreated"],
-        json!(["kubevirt-os-images/golden-cron"])
-    );
+    for (version, recreated) in [
+        ("1.18", json!([])),
+        ("1.19", json!(["kubevirt-os-images/golden-cron"])),
+    ] {
+        let upgrade = json!({"hcoVersion": version});
+        let report = report_on(&upgrade, "UPDATE", &object, &["amd64"]);
+        assert_eq!(
+            changes(&report)["crons"]["recreated"],
+            recreated,
+            "{version}"
+        );
+    }
 }
 
 #[test]
