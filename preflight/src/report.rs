@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::exit::Exit;
 use crate::foreign::Foreign;
 
-pub(crate) use self::forecast::{Changes, Cron, CronChanges, DataSource, Forecast};
+pub(crate) use self::forecast::{Changes, Cron, CronChanges, DataSource, Forecast, Retarget};
 
 /// The answer to the module's `report`, or what of it an answer to `validate` tells.
 #[derive(Debug, Clone, Default, Deserialize)]

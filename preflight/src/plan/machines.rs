@@ -364,7 +364,13 @@ impl Architectures {
 
     /// The architecture of the nodes on which a virtual machine starts after the change, if it sets none itself.
     fn chosen(&self, machine: &Value) -> Option<String> {
-        let read = read(machine).filter(|read| read.architecture.is_empty())?;
+        let own = machine.pointer("/spec/template/spec/architecture");
+        let own = own.and_then(Value::as_str).filter(|own| !own.is_empty());
+        // Most set one, and need not be read.
+        if own.is_some() {
+            return None;
+        }
+        let read = read(machine)?;
         let architecture = self.will_be.architecture(&read);
         let chosen = read.launcher(&architecture, false).architecture?;
         (!self.gone.contains(&chosen)).then_some(chosen)
@@ -552,11 +558,7 @@ fn orphans(
                 )
             }
             (Some(architecture), None) => {
-                let article = if architecture.starts_with('a') {
-                    "an"
-                } else {
-                    "a"
-                };
+                let article = article(&architecture);
                 format!(
                     "before the change, shut it down; it cannot start again unless {unless} {article} {architecture} node"
                 )
@@ -628,6 +630,14 @@ fn orphans(
         }
     }
     Ok(told)
+}
+
+fn article(architecture: &str) -> &'static str {
+    if architecture.starts_with('a') {
+        "an"
+    } else {
+        "a"
+    }
 }
 
 fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {

@@ -61,8 +61,8 @@ impl Tainted {
         }
         let is_of = |node: &&Value| {
             let labels = node.pointer("/metadata/labels");
-            let has = |role: &&str| labels.is_some_and(|labels| labels.get(role).is_some());
-            CONTROL_PLANE.iter().any(|role| has(role))
+            let mut roles = CONTROL_PLANE.iter();
+            roles.any(|role| labels.is_some_and(|labels| labels.get(role).is_some()))
         };
         Ok(Self {
             is_control_plane: tainted.iter().all(is_of),

@@ -18,7 +18,7 @@ use crate::leftovers;
 use crate::no_forecast::NoForecast;
 use crate::object_name::parts;
 use crate::prose::count;
-use crate::report::{Cron, CronChanges, LABEL_FIRST, counted, listed};
+use crate::report::{Cron, CronChanges, LABEL_FIRST, Retarget, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
 /// The heading of what is left over then, and what to know.
@@ -434,34 +434,9 @@ fn rows(sources: &BootSources) -> Rows {
     let none = CronChanges::default();
     let crons = changes.crons.as_ref().unwrap_or(&none);
     for retarget in &changes.data_sources.retargeted {
-        // One that belongs to no template has no disk, wherever it points.
-        if !sources.points_to.contains_key(retarget.name.raw()) {
-            continue;
+        if let Some((sign, what)) = retargeted(sources, retarget) {
+            put(retarget.name.raw(), sign, what);
         }
-        let what = match (&retarget.from, &retarget.to) {
-            (_, Some(to)) => format!("points to {to} from now on"),
-            (Some(from), None) if sources.waits_for_import(retarget.name.raw()) => {
-                let beside = |name: &Foreign| {
-                    let (namespace, _) = retarget.name.raw().split_once('/').unwrap_or_default();
-                    format!("{namespace}/{}", name.raw())
-                };
-                let target = beside(from);
-                let is_gone =
-                    !sources.is_there(&target) || is_in(&changes.data_sources.deleted, &target);
-                let (sign, deleted) = if is_gone {
-                    (Sign::Disturbed, "the deleted ")
-                } else {
-                    (Sign::Changed, "")
-                };
-                let what =
-                    format!("keeps pointing to {deleted}{from} until its own import is done");
-                put(retarget.name.raw(), sign, what);
-                continue;
-            }
-            (Some(from), None) => format!("no longer points to {from}"),
-            (None, None) => continue,
-        };
-        put(retarget.name.raw(), Sign::Changed, what);
     }
     let of = |keys: &[Foreign]| -> Vec<(String, &Cron)> {
         let known = keys.iter().filter_map(|key| {
@@ -537,6 +512,30 @@ fn rows(sources: &BootSources) -> Rows {
         }
     }
     without_disk(sources, rows)
+}
+
+/// What becomes of a DataSource that points elsewhere than before. One that belongs to no template has no disk, wherever it
+/// points.
+fn retargeted(sources: &BootSources, retarget: &Retarget) -> Option<Row> {
+    let key = retarget.name.raw();
+    sources.points_to.get(key)?;
+    match (&retarget.from, &retarget.to) {
+        (_, Some(to)) => Some((Sign::Changed, format!("points to {to} from now on"))),
+        (Some(from), None) if sources.waits_for_import(key) => {
+            let (namespace, _) = key.split_once('/').unwrap_or_default();
+            let target = format!("{namespace}/{}", from.raw());
+            let is_deleted = is_in(&sources.changes.data_sources.deleted, &target);
+            let (sign, deleted) = if is_deleted || !sources.is_there(&target) {
+                (Sign::Disturbed, "the deleted ")
+            } else {
+                (Sign::Changed, "")
+            };
+            let what = format!("keeps pointing to {deleted}{from} until its own import is done");
+            Some((sign, what))
+        }
+        (Some(from), None) => Some((Sign::Changed, format!("no longer points to {from}"))),
+        (None, None) => None,
+    }
 }
 
 fn is_in(names: &[Foreign], key: &str) -> bool {
