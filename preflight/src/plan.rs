@@ -3,6 +3,7 @@
 
 pub(crate) mod boot_sources;
 mod completion;
+mod disk_kind;
 mod fields;
 pub(crate) mod machines;
 mod old_disks;
@@ -33,6 +34,7 @@ use self::boot_sources::{BootSources, Crons, DataSources};
 use self::completion::Completion;
 use self::fields::Field;
 use self::machines::{Effect, Machine};
+use self::old_disks::OldDisks;
 use self::references::Reference;
 use self::storage::Storage;
 use self::taints::Tainted;
@@ -209,8 +211,12 @@ impl Plan {
             return Ok(Self::nothing(compared, &denied_by_hco));
         }
         let (before_version, version) = compared.versions();
-        let sources = BootSources::of(compared);
-        let pending_sources = BootSources::pending(compared);
+        let mut sources = BootSources::of(compared);
+        let old_disks = OldDisks::add_to(&mut sources, compared, report.forecast.as_ref());
+        let mut pending_sources = BootSources::pending(compared);
+        if let Some(pending) = &mut pending_sources {
+            OldDisks::add_to(pending, compared, report.forecast_before.as_ref());
+        }
         Ok(Self {
             object: compared.object(),
             is_sent: compared.is_sent(),
@@ -267,7 +273,7 @@ impl Plan {
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared)?,
             references: references::affected(compared),
-            storage: Storage::of(compared, &sources),
+            storage: Storage::of(compared, &sources, old_disks.as_ref()),
             unread: compared.snapshot.unread.clone(),
             no_forecast: compared.no_forecast(),
             sources,

@@ -7,7 +7,6 @@ use operators::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::old_disks::OldDisks;
 use crate::foreign::Foreign;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
@@ -52,8 +51,8 @@ pub(super) struct BootSources {
     pub(super) images: BTreeMap<String, Image>,
     /// The architectures of the workload nodes.
     pub(super) architectures: Vec<Foreign>,
-    /// The disks of older imports that CDI deletes; nothing if the disks were not read.
-    pub(super) old_disks: Option<OldDisks>,
+    /// How many disks of older imports CDI deletes, by DataImportCron; nothing if the disks were not read.
+    pub(super) old_disks: Option<BTreeMap<String, usize>>,
 }
 
 /// The image of a template.
@@ -153,7 +152,7 @@ impl BootSources {
         let crons_before = crons_before(compared, before);
         let crons = before.crons.iter().chain(&after.crons);
         let sources = before.data_sources.iter().chain(&after.data_sources);
-        let mut all = Self {
+        Self {
             crons: crons.map(|cron| (cron.key(), cron.clone())).collect(),
             kept_disks: kept_disks(compared, &crons_before),
             crons_before,
@@ -219,11 +218,7 @@ impl BootSources {
             images: compared.after().map(images).unwrap_or_default(),
             architectures: report.workload_architectures.clone().unwrap_or_default(),
             old_disks: None,
-        };
-        if snapshot.has("PersistentVolumeClaim") {
-            all.old_disks = Some(OldDisks::of(compared, &all, after));
         }
-        all
     }
 
     /// Whether a DataImportCron is created, maybe again.

@@ -6,7 +6,7 @@ use operators::hco::version::HcoVersion;
 use serde_json::Value;
 
 use super::boot_sources::{BootSources, disks, templates};
-use super::storage::Kind;
+use super::disk_kind::Kind;
 use crate::object_name::{key, namespace};
 use crate::owner;
 use crate::report::{Cron, Forecast};
@@ -20,6 +20,7 @@ const HCO_DEFAULT: usize = 1;
 /// The disks that CDI deletes, by DataImportCron.
 #[derive(Debug, Default)]
 pub(super) struct OldDisks {
+    /// How many, by DataImportCron.
     by_cron: BTreeMap<String, usize>,
     pub(super) deleted: Vec<Deleted>,
 }
@@ -34,9 +35,21 @@ pub(super) struct Deleted {
 }
 
 impl OldDisks {
+    /// Adds their numbers to the boot sources; nothing if the disks were not read.
+    pub(super) fn add_to(
+        sources: &mut BootSources,
+        compared: &Compared<'_>,
+        after: Option<&Forecast>,
+    ) -> Option<Self> {
+        let is_read = compared.snapshot.has("PersistentVolumeClaim");
+        let old = Self::of(compared, sources, after.filter(|_| is_read)?);
+        sources.old_disks = Some(old.by_cron.clone());
+        Some(old)
+    }
+
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectOldImports`: after
     /// an import, of the disks with the label of the DataImportCron, those that were used last stay.
-    pub(super) fn of(compared: &Compared<'_>, sources: &BootSources, after: &Forecast) -> Self {
+    fn of(compared: &Compared<'_>, sources: &BootSources, after: &Forecast) -> Self {
         let snapshot = &compared.snapshot;
         let used = snapshot.of("DataSource");
         let used: BTreeSet<String> = used.flat_map(|it| disks(&it).collect::<Vec<_>>()).collect();
@@ -95,11 +108,6 @@ impl OldDisks {
             is_uncertain: kept.iter().any(|it| *it != size(&disk)),
             disk,
         }));
-    }
-
-    /// How many disks of a DataImportCron are deleted.
-    pub(super) fn number(&self, cron: &str) -> usize {
-        self.by_cron.get(cron).copied().unwrap_or_default()
     }
 }
 

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::boot_sources::{BootSources, templates};
-use super::old_disks::Deleted;
+use super::disk_kind::Kind;
+use super::old_disks::{Deleted, OldDisks};
 use crate::foreign::Foreign;
 use crate::object_name::namespace;
 use crate::owner;
@@ -34,21 +35,6 @@ pub(super) struct Disks {
     pub(super) bytes: Option<u128>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(super) enum Kind {
-    PersistentVolumeClaim,
-    /// Its size and its class are not read.
-    VolumeSnapshot,
-}
-
-impl Kind {
-    /// All of them, with their names.
-    pub(super) const ALL: [(Self, &str); 2] = [
-        (Self::PersistentVolumeClaim, "PersistentVolumeClaim"),
-        (Self::VolumeSnapshot, "VolumeSnapshot"),
-    ];
-}
-
 type Sum = BTreeMap<(Kind, Option<String>), (usize, Option<u128>)>;
 
 impl Storage {
@@ -60,7 +46,11 @@ impl Storage {
         }
     }
 
-    pub(super) fn of(compared: &Compared<'_>, sources: &BootSources) -> Self {
+    pub(super) fn of(
+        compared: &Compared<'_>,
+        sources: &BootSources,
+        old: Option<&OldDisks>,
+    ) -> Self {
         let report = &compared.will_be;
         let all = report.changes.as_ref();
         let changes = all.and_then(|it| it.crons.as_ref());
@@ -116,7 +106,7 @@ impl Storage {
             kind,
             disk,
             is_uncertain,
-        } in sources.old_disks.iter().flat_map(|it| &it.deleted)
+        } in old.iter().flat_map(|it| &it.deleted)
         {
             release(&mut released, *kind, disk, *is_uncertain);
         }

@@ -7,10 +7,11 @@ use anstyle::Style;
 
 use super::boot_sources::{BootSources, CronBefore, Crons};
 use super::completion::Completion;
+use super::disk_kind::Kind;
 use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
-use super::storage::{Disks, Kind, Storage, readable};
+use super::storage::{Disks, Storage, readable};
 use super::taints::Tainted;
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
@@ -690,7 +691,8 @@ fn kept_disk(sources: &BootSources, key: &str) -> String {
         (SAME_IMAGE, "")
     };
     let changes = |field: &str| sources.changed_fields(key).any(|it| it.raw() == field);
-    match sources.old_disks.as_ref().map(|it| it.number(key)) {
+    let old = sources.old_disks.as_ref();
+    match old.map(|old| old.get(key).copied().unwrap_or_default()) {
         Some(0) => disk.to_owned(),
         Some(old) => format!("{disk}; {when}CDI deletes {}", count(old, "older disk")),
         None if changes("importsToKeep") => {

@@ -340,6 +340,33 @@ fn an_uploaded_image_is_a_disk(
     assert!(row.is_some_and(|row| row.contains(wanted)), "{plan}");
 }
 
+/// A disk of an older import of `old-image`.
+fn old_disk(digest: &str, size: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": format!("old-image-amd64-{digest}"), "namespace": "kubevirt-os-images",
+            "labels": {"cdi.kubevirt.io/dataImportCron": "old-image-cron-amd64"},
+        },
+        "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": size}}},
+    })
+}
+
+/// The one that was used last stays, and which one that is was not read.
+#[test]
+fn the_size_of_an_older_disk_that_is_deleted_can_be_unknown() {
+    let plan = text_beside(
+        "plan-old-sizes",
+        &[old_disk("a", "10Gi"), old_disk("b", "20Gi")],
+        &[
+            ("my-image:2", "old-image:1"),
+            ("my-image", "old-image"),
+            ("importsToKeep: 1", "importsToKeep: 2"),
+        ],
+    );
+    assert!(plan.contains("released: 3 disks, size not known"), "{plan}");
+}
+
 /// CDI deletes the disks of older imports after the next one; the newest stay.
 #[rstest]
 #[case::one_is_kept(
@@ -368,16 +395,7 @@ fn older_disks_that_are_deleted_are_counted(
     #[case] released: &str,
     #[context] context: Context,
 ) {
-    let old = ["a", "b"].map(|digest| {
-        json!({
-            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {
-                "name": format!("old-image-amd64-{digest}"), "namespace": "kubevirt-os-images",
-                "labels": {"cdi.kubevirt.io/dataImportCron": "old-image-cron-amd64"},
-            },
-            "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "10Gi"}}},
-        })
-    });
+    let old = [old_disk("a", "10Gi"), old_disk("b", "10Gi")];
     let keep = format!("importsToKeep: {keep}");
     let plan = text_beside(
         &format!("plan-old-disks-{}", context.description.unwrap()),
