@@ -32,7 +32,8 @@ use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{name, namespace};
 use crate::progress::Progress;
-use crate::report::{Changes, Report};
+use crate::report::{Changes, Cron, Report};
+use crate::templates;
 use crate::verdict::Against;
 
 /// Documents of files.
@@ -327,6 +328,27 @@ impl Compared<'_> {
     /// The object as it will be.
     pub(crate) fn after(&self) -> Option<&Value> {
         self.prepared.questions().first().map(Question::sent)
+    }
+
+    /// Whether a DataImportCron is of a common template that this HCO does not ship: it lists all common templates in its
+    /// status once it has seen the object.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
+    /// `GetDataImportCronTemplates`.
+    pub(crate) fn is_not_shipped(&self, cron: &Cron) -> bool {
+        let object = self.before().or_else(|| self.after());
+        let Some(object) = object.filter(|_| self.version.is_none()) else {
+            return false;
+        };
+        let seen = object.pointer("/status/observedGeneration");
+        let is_seen = seen.is_some() && seen == object.pointer("/metadata/generation");
+        let is_common =
+            |it: &Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
+        let is_it = |it: &Value| name(it) == cron.template.raw();
+        is_seen
+            && templates::of_status(object).any(is_common)
+            && !templates::of_status(object).any(is_it)
+            && !templates::of_spec(object).any(|(_, it)| is_it(it))
     }
 
     /// The object as it is; nothing if there is none yet, or if it stays as it is.

@@ -123,7 +123,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let reaches_crons = stopped.is_none_or(|stopped| stopped.raw() != "data-source");
     let mut images = Vec::new();
     let expected = forecast.crons.iter();
-    for cron in expected.filter(|cron| !is_not_shipped(observed, cron)) {
+    for cron in expected.filter(|cron| !observed.is_not_shipped(cron)) {
         let key = cron.key();
         let real = crons.get(&key);
         let seen = match (real, changes) {
@@ -179,25 +179,6 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     images
 }
 
-/// Whether a DataImportCron is of a common template that HCO does not ship here: HCO lists all common templates in its status
-/// once it has seen the object.
-///
-/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-/// `GetDataImportCronTemplates`.
-fn is_not_shipped(observed: &Compared<'_>, cron: &Cron) -> bool {
-    let Some(object) = observed.after() else {
-        return false;
-    };
-    let seen = object.pointer("/status/observedGeneration");
-    let is_seen = seen.is_some() && seen == object.pointer("/metadata/generation");
-    let is_common = |it: &Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
-    let is_it = |it: &Value| name(it) == cron.template.raw();
-    is_seen
-        && templates::of_status(object).any(is_common)
-        && !templates::of_status(object).any(is_it)
-        && !templates::of_spec(object).any(|(_, it)| is_it(it))
-}
-
 /// The templates without a DataImportCron.
 pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
     let Some(forecast) = &report.forecast else {
@@ -235,7 +216,7 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
             .forecast
             .as_ref()
             .and_then(|it| stops::cron_of(it, key));
-        cron.is_some_and(|cron| is_not_shipped(observed, cron))
+        cron.is_some_and(|cron| observed.is_not_shipped(cron))
     };
     let source = |key: &Foreign, state, from: Option<&Foreign>, to: Option<&Foreign>| {
         let (namespace, name) = parts(key.raw());
