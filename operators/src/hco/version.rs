@@ -194,4 +194,14 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_version_is_older_than_all_that_are_known() {
+        for version in ["1.15.4", "v1.9", "4.19.2", "4.2"] {
+            assert!(HcoVersion::is_older_than_known(version), "{version}");
+        }
+        for version in ["1.16.0", "1.21.0", "4.20.0", "5.0.0", "0.1.0", "main", ""] {
+            assert!(!HcoVersion::is_older_than_known(version), "{version}");
+        }
+    }
 }
