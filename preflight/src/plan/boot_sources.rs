@@ -504,7 +504,7 @@ fn leave_out_unshipped(compared: &Compared<'_>, forecasts: [&Forecast; 2], chang
     };
     let (real_crons, real_sources) = (real("DataImportCron"), real("DataSource"));
     let is_real = |name: &Foreign| !crons.contains(name.raw()) || real_crons.contains(name.raw());
-    for names in changes.crons.iter_mut() {
+    if let Some(names) = &mut changes.crons {
         names.created.retain(is_real);
         names.deleted.retain(is_real);
     }

@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
-use crate::object_name::{key, name, parts};
+use crate::object_name::{key, parts};
 use crate::owner;
 use crate::report::{self, Changes, Cron, Report, listed};
 use crate::stage::Compared;
-use crate::{stops, templates};
+use crate::stops;
 
 /// A template for an architecture, and what has become of it.
 #[derive(Debug, Serialize)]
