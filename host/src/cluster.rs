@@ -251,7 +251,7 @@ impl Cluster {
         let object: Value = asked.read(&text)?;
         let its_name = object.pointer("/metadata/name").and_then(Value::as_str);
         if its_name != Some(name) {
-            return Err(self.foreign(&asked, "it is no object of this name"));
+            return Err(self.foreign(&asked, "it is not the object of this name"));
         }
         Ok(Some(object))
     }
@@ -347,7 +347,8 @@ impl Cluster {
         };
         let status = self.review(kind, &spec)?;
         let allowed = status.get("allowed").and_then(Value::as_bool);
-        allowed.ok_or_else(|| self.foreign(&Asked::new("create", kind), "it is no review"))
+        allowed
+            .ok_or_else(|| self.foreign(&Asked::new("create", kind), "it is not an access review"))
     }
 
     /// The status of a review of access.

@@ -30,7 +30,7 @@ use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
-use self::boot_sources::{BootSources, Crons, DataSources};
+use self::boot_sources::{BootSources, Crons, DataSources, Wanted};
 use self::completion::Completion;
 use self::fields::Field;
 use self::machines::{Effect, Machine};
@@ -211,12 +211,13 @@ impl Plan {
             return Ok(Self::nothing(compared, &denied_by_hco));
         }
         let (before_version, version) = compared.versions();
-        let mut sources = BootSources::of(compared);
-        let old_disks = OldDisks::add_to(&mut sources, compared, report.forecast.as_ref());
-        let mut pending_sources = BootSources::pending(compared);
-        if let Some(pending) = &mut pending_sources {
-            OldDisks::add_to(pending, compared, report.forecast_before.as_ref());
-        }
+        let boot_sources = |wanted| {
+            let mut sources = BootSources::of(compared, wanted);
+            let old_disks = OldDisks::add_to(&mut sources, compared, wanted);
+            (sources, old_disks)
+        };
+        let (sources, old_disks) = boot_sources(Wanted::after(compared));
+        let pending_sources = Wanted::before(compared).map(|wanted| boot_sources(wanted).0);
         Ok(Self {
             object: compared.object(),
             is_sent: compared.is_sent(),
@@ -294,7 +295,7 @@ impl Plan {
         let nodes = is.and_then(|is| is.nodes.clone());
         let control_plane = is.and_then(|is| is.control_plane_architectures.clone());
         let (version, _) = compared.versions();
-        let sources = BootSources::of(compared);
+        let sources = BootSources::of(compared, Wanted::after(compared));
         Self {
             object: compared.object(),
             is_sent: true,
@@ -354,7 +355,8 @@ impl Plan {
             &self.default_architecture,
             &self.hco_version,
         ];
-        self.changes_boot_sources() || values.iter().any(|it| it.before != it.after)
+        let is_same = self.vm_templates.before == self.vm_templates.after;
+        self.changes_boot_sources() || !is_same || values.iter().any(|it| it.before != it.after)
     }
 
     fn changes_boot_sources(&self) -> bool {

@@ -373,7 +373,7 @@ impl Cluster {
             }
             // A proxy answers while the API server restarts, for example.
             (false, Some(_)) if failed.is_busy() || status.is_server_error() => {
-                "a page of a proxy in between".clone_into(&mut failed.message);
+                "a web page, probably of a proxy".clone_into(&mut failed.message);
                 Answer::Failed(failed)
             }
             (false, Some(what)) => {

@@ -318,7 +318,7 @@ fn read(path: &Path) -> Result<Option<Kubeconfig>, ClusterError> {
     }
 }
 
-/// A pipe or a device, which has no directory for the paths in it, can be read once, and need not end; or what is too large.
+/// Reads a pipe, a device, or a file that is too large. A pipe can be read only once, and a device has no end.
 fn read_stream(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
     let text = File::open(path).and_then(|file| Limited::new(file).bytes());
     let text = text.and_then(|text| {

@@ -464,9 +464,9 @@ fn what_is_no_answer_of_an_api_server_is_reported(
 #[rstest]
 #[case(
     502,
-    "the API server returned 502 for list nodes: a page of a proxy in between"
+    "the API server returned 502 for list nodes: a web page, probably of a proxy"
 )]
-#[case(503, "503 (a page of a proxy in between) in 1 try; ")]
+#[case(503, "503 (a web page, probably of a proxy) in 1 try; ")]
 fn a_page_of_a_proxy_may_be_an_api_server_at_another_try(
     #[case] status: u16,
     #[case] expected: &str,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::foreign::Foreign;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
-use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast};
+use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report};
 use crate::stage::Compared;
 use crate::templates;
 
@@ -123,35 +123,49 @@ pub(super) struct RetargetOf {
     to: Option<Foreign>,
 }
 
+/// An object that the operators make boot sources of.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) object: Option<&'a Value>,
+    pub(super) report: &'a Report,
+    pub(super) forecast: Option<&'a Forecast>,
+    changes: Option<&'a Changes>,
+}
+
+impl<'a> Wanted<'a> {
+    /// The object as it will be.
+    pub(super) fn after(compared: &'a Compared<'_>) -> Self {
+        let report = &compared.will_be;
+        Self {
+            object: compared.after(),
+            report,
+            forecast: report.forecast.as_ref(),
+            changes: report.changes.as_ref(),
+        }
+    }
+
+    /// The object as it is, with what the operators still change without what was asked; nothing if nothing was.
+    pub(super) fn before(compared: &'a Compared<'_>) -> Option<Self> {
+        Some(Self {
+            changes: Some(compared.pending.as_ref()?),
+            object: compared.before(),
+            report: compared.is.as_ref()?,
+            forecast: compared.will_be.forecast_before.as_ref(),
+        })
+    }
+}
+
 impl BootSources {
-    /// What changes from what is to what will be.
-    pub(super) fn of(compared: &Compared<'_>) -> Self {
-        let report = &compared.will_be;
-        let after = report.forecast.as_ref();
-        Self::between(compared, after, report.changes.as_ref())
-    }
-
-    /// What the operators still change without what was asked; nothing if nothing was.
-    pub(super) fn pending(compared: &Compared<'_>) -> Option<Self> {
-        let changes = compared.pending.as_ref()?;
-        let before = compared.will_be.forecast_before.as_ref();
-        Some(Self::between(compared, before, Some(changes)))
-    }
-
-    fn between(
-        compared: &Compared<'_>,
-        after: Option<&Forecast>,
-        changes: Option<&Changes>,
-    ) -> Self {
-        let report = &compared.will_be;
+    /// What changes from what is to what is wanted.
+    pub(super) fn of(compared: &Compared<'_>, wanted: Wanted<'_>) -> Self {
         let none = Forecast::default();
-        let before = report.forecast_before.as_ref().unwrap_or(&none);
-        let after = after.unwrap_or(&none);
+        let before = compared.will_be.forecast_before.as_ref().unwrap_or(&none);
+        let after = wanted.forecast.unwrap_or(&none);
         let snapshot = &compared.snapshot;
         let real = |kind| snapshot.of(kind).map(|it| key(&it)).collect();
         let crons_before = crons_before(compared, before);
         // An object that is refused changes nothing.
-        let mut changes = changes.cloned().unwrap_or_else(|| Changes {
+        let mut changes = wanted.changes.cloned().unwrap_or_else(|| Changes {
             crons: Some(CronChanges::default()),
             ..Changes::default()
         });
@@ -215,10 +229,14 @@ impl BootSources {
                 .iter()
                 .map(|source| (source.key(), source.architecture_label.clone()))
                 .collect(),
-            origins: compared.after().map(origins).unwrap_or_default(),
+            origins: wanted.object.map(origins).unwrap_or_default(),
             is_stopped: after.stopped.as_ref().map(Foreign::raw) == Some("data-import-cron"),
-            images: compared.after().map(images).unwrap_or_default(),
-            architectures: report.workload_architectures.clone().unwrap_or_default(),
+            images: wanted.object.map(images).unwrap_or_default(),
+            architectures: wanted
+                .report
+                .workload_architectures
+                .clone()
+                .unwrap_or_default(),
             old_disks: None,
         }
     }

@@ -49,7 +49,7 @@ impl Completion {
         }
         let names = lacking.iter().map(|it| Foreign::from(name(it)));
         let names: Vec<Foreign> = names.collect();
-        let is_upgrade = !compared.is_sent() && compared.is_upgraded();
+        let is_upgrade = !compared.is_sent() && compared.is_upgraded_unwritten();
         (is_upgrade && !names.is_empty()).then_some(Self::Later(names))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use operators::hco::version::HcoVersion;
 use serde_json::Value;
 
-use super::boot_sources::{BootSources, disks, templates};
+use super::boot_sources::{BootSources, Wanted, disks, templates};
 use super::disk_kind::Kind;
 use crate::object_name::{key, namespace};
 use crate::owner;
@@ -39,21 +39,22 @@ impl OldDisks {
     pub(super) fn add_to(
         sources: &mut BootSources,
         compared: &Compared<'_>,
-        after: Option<&Forecast>,
+        wanted: Wanted<'_>,
     ) -> Option<Self> {
         let is_read = compared.snapshot.has("PersistentVolumeClaim");
-        let old = Self::of(compared, sources, after.filter(|_| is_read)?);
+        let forecast = wanted.forecast.filter(|_| is_read)?;
+        let specs = Specs::of(compared, wanted);
+        let old = Self::of(compared, sources, forecast, &specs);
         sources.old_disks = Some(old.by_cron.clone());
         Some(old)
     }
 
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectOldImports`: after
     /// an import, of the disks with the label of the DataImportCron, those that were used last stay.
-    fn of(compared: &Compared<'_>, sources: &BootSources, after: &Forecast) -> Self {
+    fn of(compared: &Compared<'_>, sources: &BootSources, after: &Forecast, specs: &Specs) -> Self {
         let snapshot = &compared.snapshot;
         let used = snapshot.of("DataSource");
         let used: BTreeSet<String> = used.flat_map(|it| disks(&it).collect::<Vec<_>>()).collect();
-        let specs = Specs::of(compared);
         let mut all: BTreeMap<String, BTreeMap<Kind, Vec<Value>>> = BTreeMap::new();
         for (kind, name) in Kind::ALL {
             for disk in snapshot.of(name) {
@@ -119,10 +120,10 @@ struct Specs {
 }
 
 impl Specs {
-    fn of(compared: &Compared<'_>) -> Self {
+    fn of(compared: &Compared<'_>, wanted: Wanted<'_>) -> Self {
         let real = compared.snapshot.of("DataImportCron");
-        let all = compared.after().map(templates).unwrap_or_default();
-        let version = compared.will_be.hco_version.as_ref();
+        let all = wanted.object.map(templates).unwrap_or_default();
+        let version = wanted.report.hco_version.as_ref();
         let version = version.and_then(|it| HcoVersion::parse(it.raw()));
         let sets_default = version.is_none_or(HcoVersion::sets_defaults);
         Self {

@@ -74,13 +74,17 @@ impl Tainted {
     }
 }
 
-/// Whether a node has a taint that these tolerations do not tolerate. Those that Kubernetes adds by itself come and go.
+/// Whether a node has a taint that these tolerations do not tolerate. Those that Kubernetes adds by itself come and go, and
+/// KubeVirt's pods tolerate `CriticalAddonsOnly`.
+///
+/// MIRRORS: kubevirt pkg/virt-operator/resource/generate/components/deployments.go, `criticalAddonsToleration`.
 fn repels(node: &Value, tolerations: &[&Value]) -> bool {
     let taints = node.pointer("/spec/taints").and_then(Value::as_array);
     taints.into_iter().flatten().any(|taint| {
         let is_hard = matches!(text(taint, "effect"), "NoSchedule" | "NoExecute");
         is_hard
             && !text(taint, "key").starts_with("node.kubernetes.io/")
+            && text(taint, "key") != "CriticalAddonsOnly"
             && !tolerations.iter().any(|it| tolerates(it, taint))
     })
 }
@@ -132,6 +136,7 @@ mod tests {
         for taint in [
             json!({"key": "a", "effect": "PreferNoSchedule"}),
             json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}),
+            json!({"key": "CriticalAddonsOnly", "effect": "NoSchedule"}),
         ] {
             assert!(
                 !repels(&json!({"spec": {"taints": [taint]}}), &[]),

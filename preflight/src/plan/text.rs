@@ -115,7 +115,7 @@ fn denial(text: &mut String, plan: &Plan, denied: &str) {
     if !plan.is_sent {
         let _ = writeln!(
             text,
-            "  The policy does not stop this, because the object does not change. It would deny such an object when it is created, but existing problems do not deny later changes.\n\nThis happens:\n"
+            "  The policy does not stop this, because the HyperConverged does not change. It would deny this object if it were created; later updates are not denied because of existing problems.\n\nThis happens:\n"
         );
         return;
     }
@@ -233,19 +233,23 @@ fn head(text: &mut String, plan: &Plan) {
     }
 }
 
+/// The first names, and how many more there are.
+fn named(names: &[Foreign]) -> (String, String) {
+    let shown = listed(names.get(..NAMED).unwrap_or(names));
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (shown, more)
+}
+
 /// The nodes whose taints the placement does not tolerate, of so many.
 fn tainted(tainted: &Tainted, all: usize) -> String {
     let Tainted {
         names,
         is_control_plane,
     } = tainted;
-    let shown = listed(names.get(..NAMED).unwrap_or(names));
-    let more = names.len().saturating_sub(NAMED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
+    let (shown, more) = named(names);
     let role = if *is_control_plane {
         "control plane: "
     } else {
@@ -318,13 +322,13 @@ fn remarks(text: &mut String, plan: &Plan) {
     let what = match &plan.completion {
         None => return,
         Some(Completion::Now) => {
-            "HCO 1.18 and later sets retentionPolicy None where none is set: later changes of these templates delete their disks. To avoid this, set All.".to_owned()
+            "HCO 1.18 and later sets retentionPolicy None where none is set: later changes of such a template delete its disks. To avoid this, set All.".to_owned()
         }
         Some(Completion::Later(templates)) => {
             let several = if templates.len() == 1 { "" } else { "s" };
+            let (shown, more) = named(templates);
             format!(
-                "The upgrade does not change the HyperConverged. With its next change, HCO sets retentionPolicy None and importsToKeep 1 where they are not set, in the template{several} {}, and SSP creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All.",
-                listed(templates)
+                "The upgrade does not change the HyperConverged. With its next change, HCO sets retentionPolicy None and importsToKeep 1 where they are not set, in the template{several} {shown}{more}, and SSP creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All."
             )
         }
     };

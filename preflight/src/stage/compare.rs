@@ -345,10 +345,11 @@ impl Compared<'_> {
         let is_common =
             |it: &Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
         let is_it = |it: &Value| name(it) == cron.template.raw();
+        let specs = [self.before(), self.after()].into_iter().flatten();
         is_seen
             && templates::of_status(object).any(is_common)
             && !templates::of_status(object).any(is_it)
-            && !templates::of_spec(object).any(|(_, it)| is_it(it))
+            && !specs.flat_map(templates::of_spec).any(|(_, it)| is_it(it))
     }
 
     /// The object as it is; nothing if there is none yet, or if it stays as it is.
@@ -362,15 +363,26 @@ impl Compared<'_> {
         question.is_some_and(|question| question.place.is_some())
     }
 
-    /// Whether another version of HCO is given.
-    pub(crate) fn is_upgraded(&self) -> bool {
-        self.version.is_some()
+    /// Whether another version of HCO is given that does not write the object in its upgrade: only the one to 1.19 does.
+    pub(crate) fn is_upgraded_unwritten(&self) -> bool {
+        let version = |report: &Report| HcoVersion::parse(report.hco_version.as_ref()?.raw());
+        let before = self.is.as_ref().and_then(version);
+        let after = version(&self.will_be);
+        before.zip(after).is_some_and(|(before, after)| {
+            before < after && before.has_import_field() == after.has_import_field()
+        })
     }
 
     /// Whether a placement tells nodes apart by more than what many have in common.
     pub(crate) fn names_hosts(&self) -> bool {
+        const PLACEMENTS: [&str; 2] = [
+            "/spec/workloads/nodePlacement",
+            "/spec/deployment/nodePlacements/workload",
+        ];
         let objects = self.prepared.questions().iter().flat_map(Question::objects);
-        let mut texts = objects.map(Value::to_string);
+        let placements =
+            objects.flat_map(|it| PLACEMENTS.iter().filter_map(|path| it.pointer(path)));
+        let mut texts = placements.map(Value::to_string);
         texts.any(|text| text.contains("hostname") || text.contains("matchFields"))
     }
 

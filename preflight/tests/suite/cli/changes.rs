@@ -877,6 +877,59 @@ fn a_common_template_that_hco_does_not_list_is_neither_expected_nor_planned() {
     assert_eq!(planned(&seen, ""), Vec::<String>::new());
     // Another version can ship others.
     assert!(!planned(&seen, " --hco-version 1.20").is_empty());
+    // HCO has not seen a template that the file adds.
+    let file = of_ready(&directory, &[], &seen);
+    let changed = with_changed_object(&file, |object| {
+        let templates = &mut object["spec"]["dataImportCronTemplates"];
+        let mut added = templates[0].clone();
+        added["metadata"]["name"] = json!("added-cron");
+        added["spec"]["managedDataSource"] = json!("added");
+        templates.as_array_mut().unwrap().push(added);
+    });
+    let plan = json_of(&format!(
+        "plan --from {} -f {}",
+        file.display(),
+        changed.display()
+    ));
+    assert_eq!(
+        names(&plan["crons"]["created"]),
+        ["added-cron-amd64", "added-cron-arm64"]
+    );
+}
+
+/// The object of a snapshot, changed, in a file of its own.
+fn with_changed_object(snapshot: &Path, change: impl FnOnce(&mut Value)) -> PathBuf {
+    let text = std::fs::read_to_string(snapshot).unwrap();
+    let line = text.lines().find(|it| it.contains("\"HyperConverged\""));
+    let line = line.unwrap().trim_start().trim_start_matches("- ");
+    let mut object: Value = serde_json::from_str(line).unwrap();
+    change(&mut object);
+    let path = snapshot.with_file_name("changed.yaml");
+    std::fs::write(&path, object.to_string()).unwrap();
+    path
+}
+
+/// What is not imported yet would be imported from the old image without the change.
+#[test]
+fn what_is_outstanding_is_that_of_the_object_as_it_is() {
+    let directory = scratch("plan-outstanding");
+    let without_crons = [("\"DataImportCron\"", "\"Unread\"")];
+    let file = of_ready(&directory, &without_crons, &[]);
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    text += "  - {\"apiVersion\": \"cdi.kubevirt.io/v1beta1\", \"kind\": \"DataImportCronList\", \"items\": []}\n";
+    std::fs::write(&file, text).unwrap();
+    let changed = with_changed_object(&file, |object| {
+        let source = "/spec/dataImportCronTemplates/0/spec/template/spec/source/registry/url";
+        *object.pointer_mut(source).unwrap() = json!("docker://quay.io/containerdisks/changed:1");
+    });
+    let plan = text_of(&format!(
+        "plan -q --from {} -f {}",
+        file.display(),
+        changed.display()
+    ));
+    let (change, outstanding) = plan.split_once("still outstanding").unwrap();
+    assert!(change.contains("containerdisks/changed:1"), "{plan}");
+    assert!(!outstanding.contains("containerdisks/changed:1"), "{plan}");
 }
 
 /// HCO's list says nothing about templates that it does not have yet.

@@ -156,7 +156,10 @@ fn an_object_without_its_name_is_an_error() {
     }
     let server = ApiServer::start(answers);
     let (shown, code) = run(&server, "check -f live.yaml --cluster");
-    assert!(shown.contains("it is no object of this name"), "{shown}");
+    assert!(
+        shown.contains("it is not the object of this name"),
+        "{shown}"
+    );
     assert_eq!(code, 2);
 }
 
