@@ -193,15 +193,7 @@ pub(crate) struct Subject {
     pub(crate) piped: String,
 }
 
-/// The error if options for directories are given without one.
-pub(crate) const NO_DIRECTORY: &str = "-R, --include-ignored, and --exclude are for directories of -f: add -f DIRECTORY, or remove them; --from reads everything below its path";
-
 impl Subject {
-    /// Whether an option for directories is given, and no path that it is for.
-    pub(crate) fn has_no_directory(&self) -> bool {
-        self.filename.is_empty() && (self.recursive || !self.exclude.is_empty())
-    }
-
     /// Which files of a directory are read.
     pub(crate) fn walk(&self) -> Walk {
         Walk {
@@ -909,15 +901,15 @@ pub(crate) struct Images {
 
     /// Also read subdirectories, except what .gitignore names
     #[arg(long, short = 'R')]
-    pub(crate) recursive: bool,
+    recursive: bool,
 
     /// With -R, also read what .gitignore names
     #[arg(long, requires = "recursive")]
-    pub(crate) include_ignored: bool,
+    include_ignored: bool,
 
     /// Skip files and directories whose path, as it is printed, matches this pattern; can be repeated
     #[arg(long, value_name = "GLOB")]
-    pub(crate) exclude: Vec<Pattern>,
+    exclude: Vec<Pattern>,
 
     /// Look up images of FROM at TO first, for example quay.io/containerdisks=mirror.example.com/disks; can be repeated
     #[arg(long, value_name = "FROM=TO")]
@@ -949,9 +941,15 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// Whether an option for directories is given, and no path that it is for.
-    pub(crate) fn has_no_directory(&self) -> bool {
-        self.filename.is_empty() && (self.recursive || !self.exclude.is_empty())
+    /// Which files of a directory are read.
+    pub(crate) fn walk(&self) -> Walk {
+        Walk {
+            recursive: self.recursive,
+            include_ignored: self.include_ignored,
+            exclude: self.exclude.clone(),
+            is_flat: false,
+            piped: self.piped.clone(),
+        }
     }
 }
 

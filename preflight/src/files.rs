@@ -221,6 +221,16 @@ pub(crate) fn check_stdin<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> R
     Ok(())
 }
 
+/// Refuses options for directories where no path is named.
+pub(crate) fn check_directories(paths: &[PathBuf], walk: &Walk) -> Result<()> {
+    if paths.is_empty() && (walk.recursive || !walk.exclude.is_empty()) {
+        bail!(
+            "-R, --include-ignored, and --exclude are for directories of -f: add -f DIRECTORY, or remove them; --from reads everything below its path"
+        );
+    }
+    Ok(())
+}
+
 impl Files {
     fn file(&mut self, path: &Path, root: Option<PathBuf>, tree: &mut Tree) {
         let file = name(path);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::admission::Identity;
-use crate::args::{self, NO_DIRECTORY, PlainFormat};
+use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::files::{self, Files, Walk};
 use crate::foreign::{self, one_line};
@@ -62,9 +62,7 @@ struct Place {
 pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let named = args.filename.iter().chain(&args.from).chain(&args.mirrors);
     files::check_stdin(named)?;
-    if args.has_no_directory() {
-        bail!(NO_DIRECTORY);
-    }
+    files::check_directories(&args.filename, &args.walk())?;
     let mirrors = Mirrors::read(&args.mirror, &args.mirrors)?;
     let registries = registries::new(args.sources_path.as_deref())?;
     let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
@@ -164,14 +162,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
 
 /// The manifests of `-f` and of `--from`.
 fn read(args: &args::Images) -> Files {
-    let walk = Walk {
-        recursive: args.recursive,
-        include_ignored: args.include_ignored,
-        exclude: args.exclude.clone(),
-        is_flat: false,
-        piped: args.piped.clone(),
-    };
-    let mut files = files::read(&args.filename, walk);
+    let mut files = files::read(&args.filename, args.walk());
     if let Some(path) = &args.from {
         let everything = Walk {
             recursive: true,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 use super::nodes;
-use crate::args::{AsIf, NO_DIRECTORY, Subject};
+use crate::args::{AsIf, Subject};
 use crate::failure::Failure;
 use crate::files::{self, Files, Found, Walk, Wanted};
 use crate::foreign::{self, one_line};
@@ -164,9 +164,7 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
             "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
         );
     }
-    if subject.has_no_directory() {
-        bail!(NO_DIRECTORY);
-    }
+    files::check_directories(&subject.filename, &subject.walk())?;
     if subject.filename.is_empty() && subject.old.is_some() {
         bail!("--old requires a file with the new version of the object: add -f FILE");
     }
