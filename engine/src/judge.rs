@@ -273,16 +273,11 @@ impl Judgement<'_> {
             Facts::new(old, None, version, common, nodes_before, namespace).before(hco)
         });
         let common = common(hco);
+        let before_upgrade = self.version_before.hco;
         let facts = Facts {
-            // HCO writes the object in an upgrade only if a patch for it applies. One does in the upgrade to 1.19 if a field
-            // has the default of earlier versions, as is assumed here; since 1.15, no other one does.
-            //
-            // MIRRORS: hyperconverged-cluster-operator controllers/hyperconverged/hyperconverged_controller.go,
-            // applyUpgradePatches; assets/upgradePatches.json.
             is_unsent: self.is_same
                 && made.is_empty()
-                && (self.version_before.hco.has_import_field()
-                    || !self.version.hco.has_import_field()),
+                && !before_upgrade.is_written_in_the_upgrade_to(self.version.hco),
             ..Facts::new(
                 hco,
                 before.as_ref(),

@@ -1,6 +1,6 @@
 //! The version of HCO, for people: as somebody wrote it, and as the module reads it.
 
-use operators::hco::version::HcoVersion;
+use operators::hco::version::Standing;
 use serde_json::Value;
 
 use crate::foreign::{Foreign, one_line};
@@ -42,22 +42,20 @@ impl ShownVersion {
             _ => "",
         };
         let known = one_line(number);
-        let unknown = written.as_deref().filter(|it| !is_known(it));
+        let unknown = written.as_deref().and_then(|written| {
+            let what = match Standing::of(written) {
+                Some(Standing::Known(_)) => return None,
+                Some(Standing::Newer) => "newer than this version of hco-preflight knows",
+                Some(Standing::Older) => "older than this version of hco-preflight knows",
+                Some(Standing::Unassigned) | None => "no version that hco-preflight knows",
+            };
+            Some(format!("HCO {written} is {what}: HCO {known} is assumed"))
+        });
         let evaluated = if unknown.is_some() {
             "evaluated as "
         } else {
             ""
         };
-        let unknown = unknown.map(|written| {
-            let what = if HcoVersion::is_newer_than_known(written) {
-                "newer than this version of hco-preflight knows"
-            } else if HcoVersion::is_older_than_known(written) {
-                "older than this version of hco-preflight knows"
-            } else {
-                "no version that hco-preflight knows"
-            };
-            format!("HCO {written} is {what}: HCO {known} is assumed")
-        });
         let more = [
             written.as_ref().map(|_| format!("{evaluated}HCO {known}")),
             (!of.is_empty()).then(|| of.to_owned()),
@@ -74,14 +72,6 @@ impl ShownVersion {
             unknown,
         })
     }
-}
-
-/// Whether there is this version: HCO has the major number 1, OpenShift Virtualization 4 and later.
-fn is_known(version: &str) -> bool {
-    let major = version.split('.').next();
-    let is_outside =
-        HcoVersion::is_newer_than_known(version) || HcoVersion::is_older_than_known(version);
-    !is_outside && matches!(major, Some("1" | "4" | "5"))
 }
 
 /// The version in the status of a HyperConverged.

@@ -17,6 +17,44 @@ const OPENSHIFT_VIRTUALIZATION: [(u32, u32, u32); 5] = [
     (5, 0, 19),
 ];
 
+/// How a version stands to the known ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is one of them.
+    Known(HcoVersion),
+    /// It is older than all of them, and judged as the oldest.
+    Older,
+    /// It is newer than all of them, and judged as the newest.
+    Newer,
+    /// Neither HCO nor OpenShift Virtualization has it. It is judged as the newest.
+    Unassigned,
+}
+
+impl Standing {
+    /// Of a version in either numbering; `None` if it is not a version.
+    pub fn of(version: &str) -> Option<Self> {
+        let numbers @ (major, minor) = numbers(version)?;
+        let mut table = OPENSHIFT_VIRTUALIZATION.iter();
+        let listed = table.find(|(major, minor, _)| (*major, *minor) == numbers);
+        let own = match (major, listed) {
+            (1, _) => Some(minor),
+            (_, Some((.., own))) => Some(*own),
+            (4, None) => Some(minor.saturating_sub(4)),
+            _ => None,
+        };
+        let newest = OPENSHIFT_VIRTUALIZATION.last();
+        Some(match own.map(HcoVersion) {
+            Some(version) if version < HcoVersion::OLDEST => Self::Older,
+            Some(version) if version > HcoVersion::NEWEST => Self::Newer,
+            Some(version) => Self::Known(version),
+            None if newest.is_some_and(|(major, minor, _)| numbers > (*major, *minor)) => {
+                Self::Newer
+            }
+            None => Self::Unassigned,
+        })
+    }
+}
+
 impl HcoVersion {
     /// The oldest known version: the first one with the multi-architecture import.
     pub const OLDEST: Self = Self(16);
@@ -29,41 +67,20 @@ impl HcoVersion {
 
     /// Reads a version in HCO's own numbering, or in that of OpenShift Virtualization; `None` if it is not a version.
     pub fn parse(version: &str) -> Option<Self> {
-        let (major, minor) = numbers(version)?;
-        if major == 1 {
-            return Some(Self(minor).known());
-        }
-        let mut table = OPENSHIFT_VIRTUALIZATION.iter();
-        let known = table.find(|(known, its, _)| (*known, *its) == (major, minor));
-        Some(match known {
-            Some((.., minor)) => Self(*minor),
-            None if major == 4 => Self(minor.saturating_sub(4)).known(),
-            None => Self::NEWEST,
+        Some(match Standing::of(version)? {
+            Standing::Known(version) => version,
+            Standing::Older => Self::OLDEST,
+            Standing::Newer | Standing::Unassigned => Self::NEWEST,
         })
     }
 
-    /// Whether a version is newer than all known ones, so that it is judged as the newest.
-    pub fn is_newer_than_known(version: &str) -> bool {
-        let newest = OPENSHIFT_VIRTUALIZATION.last();
-        numbers(version).is_some_and(|(major, minor)| match major {
-            1 => Self(minor) > Self::NEWEST,
-            4 => Self(minor.saturating_sub(4)) > Self::NEWEST,
-            _ => newest.is_some_and(|(known, its, _)| (major, minor) > (*known, *its)),
-        })
-    }
-
-    /// Whether a version is older than all known ones, so that it is judged as the oldest.
-    pub fn is_older_than_known(version: &str) -> bool {
-        numbers(version).is_some_and(|(major, minor)| match major {
-            1 => Self(minor) < Self::OLDEST,
-            4 => Self(minor.saturating_sub(4)) < Self::OLDEST,
-            _ => false,
-        })
-    }
-
-    /// The same version, or the nearest known one.
-    fn known(self) -> Self {
-        self.clamp(Self::OLDEST, Self::NEWEST)
+    /// Whether HCO writes the HyperConverged in an upgrade: only if a patch for it applies. One does in the upgrade to 1.19 if
+    /// a field has the default of earlier versions, as is assumed here; since 1.15, no other one does.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator controllers/hyperconverged/hyperconverged_controller.go,
+    /// applyUpgradePatches; assets/upgradePatches.json.
+    pub fn is_written_in_the_upgrade_to(self, to: Self) -> bool {
+        self < Self::V1_19 && to >= Self::V1_19
     }
 
     /// Whether a version is that of OpenShift Virtualization, whose namespaces have other names.
@@ -130,6 +147,10 @@ mod tests {
 
     use super::*;
 
+    fn is(version: &str, standing: Standing) -> bool {
+        Standing::of(version) == Some(standing)
+    }
+
     #[test]
     fn both_numberings_are_read_and_unknown_versions_are_the_nearest_one() {
         for (version, wanted) in [
@@ -172,10 +193,10 @@ mod tests {
     #[test]
     fn a_version_is_newer_than_all_that_are_known() {
         for version in ["1.21.0", "v1.99", "4.25.0", "5.1.0", "6.0"] {
-            assert!(HcoVersion::is_newer_than_known(version), "{version}");
+            assert!(is(version, Standing::Newer), "{version}");
         }
         for version in ["1.20.0", "1.9", "4.24.1", "4.2", "5.0.3", "0.1", "main", ""] {
-            assert!(!HcoVersion::is_newer_than_known(version), "{version}");
+            assert!(!is(version, Standing::Newer), "{version}");
         }
     }
 
@@ -198,10 +219,33 @@ mod tests {
     #[test]
     fn a_version_is_older_than_all_that_are_known() {
         for version in ["1.15.4", "v1.9", "4.19.2", "4.2"] {
-            assert!(HcoVersion::is_older_than_known(version), "{version}");
+            assert!(is(version, Standing::Older), "{version}");
         }
         for version in ["1.16.0", "1.21.0", "4.20.0", "5.0.0", "0.1.0", "main", ""] {
-            assert!(!HcoVersion::is_older_than_known(version), "{version}");
+            assert!(!is(version, Standing::Older), "{version}");
+        }
+    }
+
+    #[test]
+    fn a_version_can_be_nobodys() {
+        for version in ["0.1.0", "2.5", "3.11"] {
+            assert!(is(version, Standing::Unassigned), "{version}");
+        }
+        assert_eq!(Standing::of("main"), None);
+    }
+
+    #[test]
+    fn only_the_upgrade_to_1_19_writes_the_object() {
+        for (from, to, wanted) in [
+            (16, 18, false),
+            (18, 19, true),
+            (16, 20, true),
+            (19, 20, false),
+            (20, 18, false),
+            (18, 18, false),
+        ] {
+            let is_written = HcoVersion(from).is_written_in_the_upgrade_to(HcoVersion(to));
+            assert_eq!(is_written, wanted, "1.{from} to 1.{to}");
         }
     }
 }

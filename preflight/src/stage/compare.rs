@@ -363,13 +363,13 @@ impl Compared<'_> {
         question.is_some_and(|question| question.place.is_some())
     }
 
-    /// Whether another version of HCO is given that does not write the object in its upgrade: only the one to 1.19 does.
+    /// Whether a newer version of HCO is given that does not write the object in its upgrade.
     pub(crate) fn is_upgraded_unwritten(&self) -> bool {
         let version = |report: &Report| HcoVersion::parse(report.hco_version.as_ref()?.raw());
         let before = self.is.as_ref().and_then(version);
         let after = version(&self.will_be);
         before.zip(after).is_some_and(|(before, after)| {
-            before < after && before.has_import_field() == after.has_import_field()
+            before < after && !before.is_written_in_the_upgrade_to(after)
         })
     }
 
