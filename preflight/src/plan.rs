@@ -1,6 +1,7 @@
 //! `plan`: what a change does to boot sources and virtual machines, before it is made. The module decides; here its reports
 //! are compared with what is in the cluster.
 
+mod alike;
 pub(crate) mod boot_sources;
 mod completion;
 mod disk_kind;

@@ -23,7 +23,7 @@ mod surroundings;
 use anyhow::Result;
 
 pub(crate) use self::clusters::{OnCluster, contexts, on_each};
-pub(crate) use self::compare::{Compared, compare, observe};
+pub(crate) use self::compare::{Compared, compare, observe, placements};
 pub(crate) use self::connect::{cluster, is_transient};
 pub(crate) use self::judge::Prepared;
 pub(crate) use self::objects::{Purpose, Unread};

@@ -8,6 +8,7 @@ use operators::kubevirt::virtual_machine::{DataSource, VirtualMachine};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::alike::Alike;
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
 use crate::owner;
@@ -483,41 +484,25 @@ pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<S
 /// Whether virt-handler is on nodes, before and after.
 struct Handlers<'c, 's> {
     compared: &'c Compared<'s>,
-    /// Nodes with the same labels are alike.
-    known: Option<BTreeMap<String, [bool; 2]>>,
+    alike: Alike<[bool; 2]>,
 }
 
 impl<'c, 's> Handlers<'c, 's> {
     fn of(compared: &'c Compared<'s>) -> Self {
         Self {
             compared,
-            known: (!compared.names_hosts()).then(BTreeMap::new),
+            alike: Alike::of(compared),
         }
     }
 
     fn on(&mut self, is: &Value, will_be: &Value) -> Result<[bool; 2]> {
-        let labels = |node: &Value| {
-            let mut node = node.clone();
-            if let Some(metadata) = node.get_mut("metadata").and_then(Value::as_object_mut) {
-                metadata.remove("name");
-                let labels = metadata.get_mut("labels").and_then(Value::as_object_mut);
-                labels.and_then(|labels| labels.remove("kubernetes.io/hostname"));
-            }
-            node.to_string()
-        };
-        let kind = format!("{}{}", labels(is), labels(will_be));
-        let known = self.known.as_ref().and_then(|known| known.get(&kind));
-        if let Some(known) = known {
-            return Ok(*known);
-        }
-        let both = [
-            self.compared.has_virt_handler(is, false)?,
-            self.compared.has_virt_handler(will_be, true)?,
-        ];
-        if let Some(known) = &mut self.known {
-            known.insert(kind, both);
-        }
-        Ok(both)
+        let compared = self.compared;
+        self.alike.get(&[is, will_be], || {
+            Ok([
+                compared.has_virt_handler(is, false)?,
+                compared.has_virt_handler(will_be, true)?,
+            ])
+        })
     }
 }
 

@@ -1,21 +1,14 @@
 //! Workload nodes with taints that the placement does not tolerate. HCO counts them, but neither virt-handler nor CDI's pods
 //! run there.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::alike::Alike;
 use crate::foreign::Foreign;
 use crate::object_name::name;
-use crate::stage::Compared;
-
-/// Where the tolerations of the workloads are, in both versions.
-const TOLERATIONS: [&str; 2] = [
-    "/spec/workloads/nodePlacement/tolerations",
-    "/spec/deployment/nodePlacements/workload/tolerations",
-];
+use crate::stage::{Compared, placements};
 
 /// The roles of the control plane.
 const CONTROL_PLANE: [&str; 2] = [
@@ -36,26 +29,16 @@ pub(super) struct Tainted {
 impl Tainted {
     /// Those after the change.
     pub(super) fn of(compared: &Compared<'_>) -> Result<Self> {
-        let object = compared.after();
-        let tolerations = TOLERATIONS.iter();
-        let tolerations = tolerations.filter_map(|path| object?.pointer(path)?.as_array());
+        let placements = compared.after().into_iter().flat_map(placements);
+        let tolerations = placements.filter_map(|it| it.get("tolerations")?.as_array());
         let tolerations: Vec<&Value> = tolerations.flatten().collect();
-        let is_alike = !compared.names_hosts();
-        // Nodes with the same labels are alike.
-        let mut known: BTreeMap<String, bool> = BTreeMap::new();
+        let mut alike = Alike::of(compared);
         let mut tainted = Vec::new();
         for node in &*compared.nodes {
             if !repels(node, &tolerations) {
                 continue;
             }
-            let labels = node.pointer("/metadata/labels");
-            let labels = labels.map(Value::to_string).unwrap_or_default();
-            let is_workload = match known.get(&labels).filter(|_| is_alike) {
-                Some(known) => *known,
-                None => compared.hosts_workloads(node, true)?,
-            };
-            known.insert(labels, is_workload);
-            if is_workload {
+            if alike.get(&[node], || compared.hosts_workloads(node, true))? {
                 tainted.push(node);
             }
         }

@@ -289,6 +289,15 @@ impl<'s> Compared<'s> {
     }
 }
 
+/// The placement of the workloads of a HyperConverged, where either version has it.
+pub(crate) fn placements(object: &Value) -> impl Iterator<Item = &Value> {
+    let paths = [
+        "/spec/workloads/nodePlacement",
+        "/spec/deployment/nodePlacements/workload",
+    ];
+    paths.into_iter().filter_map(|path| object.pointer(path))
+}
+
 /// Whether the workloads of a HyperConverged have a placement that excludes nodes.
 fn has_placement(object: &Value) -> bool {
     let text = object.to_string();
@@ -375,14 +384,8 @@ impl Compared<'_> {
 
     /// Whether a placement tells nodes apart by more than what many have in common.
     pub(crate) fn names_hosts(&self) -> bool {
-        const PLACEMENTS: [&str; 2] = [
-            "/spec/workloads/nodePlacement",
-            "/spec/deployment/nodePlacements/workload",
-        ];
         let objects = self.prepared.questions().iter().flat_map(Question::objects);
-        let placements =
-            objects.flat_map(|it| PLACEMENTS.iter().filter_map(|path| it.pointer(path)));
-        let mut texts = placements.map(Value::to_string);
+        let mut texts = objects.flat_map(placements).map(Value::to_string);
         texts.any(|text| text.contains("hostname") || text.contains("matchFields"))
     }
 
