@@ -4,7 +4,7 @@
 mod alike;
 pub(crate) mod boot_sources;
 mod completion;
-mod disk_kind;
+mod disk;
 mod fields;
 pub(crate) mod machines;
 mod old_disks;
@@ -35,7 +35,6 @@ use self::boot_sources::{BootSources, Crons, DataSources, Wanted};
 use self::completion::Completion;
 use self::fields::Field;
 use self::machines::{Effect, Machine};
-use self::old_disks::OldDisks;
 use self::references::Reference;
 use self::storage::Storage;
 use self::taints::Tainted;
@@ -214,11 +213,11 @@ impl Plan {
         let (before_version, version) = compared.versions();
         let boot_sources = |wanted| {
             let mut sources = BootSources::of(compared, wanted);
-            let old_disks = OldDisks::add_to(&mut sources, compared, wanted);
-            (sources, old_disks)
+            sources.old_disks = old_disks::deleted(compared, &sources, wanted);
+            sources
         };
-        let (sources, old_disks) = boot_sources(Wanted::after(compared));
-        let pending_sources = Wanted::before(compared).map(|wanted| boot_sources(wanted).0);
+        let sources = boot_sources(Wanted::after(compared));
+        let pending_sources = Wanted::before(compared).map(boot_sources);
         Ok(Self {
             object: compared.object(),
             is_sent: compared.is_sent(),
@@ -275,7 +274,7 @@ impl Plan {
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared)?,
             references: references::affected(compared),
-            storage: Storage::of(compared, &sources, old_disks.as_ref()),
+            storage: Storage::of(compared, &sources),
             unread: compared.snapshot.unread.clone(),
             no_forecast: compared.no_forecast(),
             sources,

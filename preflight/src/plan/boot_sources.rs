@@ -7,6 +7,7 @@ use operators::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::disk::{Kind, OldDisk};
 use crate::foreign::Foreign;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
@@ -51,8 +52,8 @@ pub(super) struct BootSources {
     pub(super) images: BTreeMap<String, Image>,
     /// The architectures of the workload nodes.
     pub(super) architectures: Vec<Foreign>,
-    /// How many disks of older imports CDI deletes, by DataImportCron; nothing if the disks were not read.
-    pub(super) old_disks: Option<BTreeMap<String, usize>>,
+    /// The disks of older imports that CDI deletes; nothing if the disks were not read.
+    pub(super) old_disks: Option<Vec<OldDisk>>,
 }
 
 /// The image of a template.
@@ -588,8 +589,9 @@ fn kept_disks(compared: &Compared<'_>, crons: &BTreeMap<String, CronBefore>) -> 
         let kept = crons.values().filter(|cron| cron.keeps_disks);
         return kept.map(|cron| cron.source.clone()).collect();
     }
-    let kinds = ["PersistentVolumeClaim", "VolumeSnapshot"];
-    let all = kinds.iter().flat_map(|kind| snapshot.of(kind));
+    let all = Kind::ALL
+        .into_iter()
+        .flat_map(|(_, kind)| snapshot.of(kind));
     let kept = all.filter(|disk| !owner::is_cleaned_up(disk));
     let kept: BTreeSet<String> = kept.map(|disk| key(&disk)).collect();
     let has_kept = |source: &Value| {

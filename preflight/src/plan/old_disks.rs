@@ -6,10 +6,10 @@ use operators::hco::version::HcoVersion;
 use serde_json::Value;
 
 use super::boot_sources::{BootSources, Wanted, disks, templates};
-use super::disk_kind::Kind;
+use super::disk::{Kind, OldDisk};
 use crate::object_name::{key, namespace};
 use crate::owner;
-use crate::report::{Cron, Forecast};
+use crate::report::Cron;
 use crate::stage::Compared;
 
 /// How many imports CDI keeps where a DataImportCron does not say it.
@@ -17,99 +17,75 @@ const CDI_DEFAULT: usize = 3;
 /// How many HCO sets, since 1.18.
 const HCO_DEFAULT: usize = 1;
 
-/// The disks that CDI deletes, by DataImportCron.
-#[derive(Debug, Default)]
-pub(super) struct OldDisks {
-    /// How many, by DataImportCron.
-    by_cron: BTreeMap<String, usize>,
-    pub(super) deleted: Vec<Deleted>,
-}
-
-/// A disk that CDI deletes.
-#[derive(Debug)]
-pub(super) struct Deleted {
-    pub(super) kind: Kind,
-    pub(super) disk: Value,
-    /// Whether CDI can delete a disk of another size instead: which ones were used last is not read.
-    pub(super) is_uncertain: bool,
-}
-
-impl OldDisks {
-    /// Adds their numbers to the boot sources; nothing if the disks were not read.
-    pub(super) fn add_to(
-        sources: &mut BootSources,
-        compared: &Compared<'_>,
-        wanted: Wanted<'_>,
-    ) -> Option<Self> {
-        let is_read = compared.snapshot.has("PersistentVolumeClaim");
-        let forecast = wanted.forecast.filter(|_| is_read)?;
-        let specs = Specs::of(compared, wanted);
-        let old = Self::of(compared, sources, forecast, &specs);
-        sources.old_disks = Some(old.by_cron.clone());
-        Some(old)
-    }
-
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectOldImports`: after
-    /// an import, of the disks with the label of the DataImportCron, those that were used last stay.
-    fn of(compared: &Compared<'_>, sources: &BootSources, after: &Forecast, specs: &Specs) -> Self {
-        let snapshot = &compared.snapshot;
-        let used = snapshot.of("DataSource");
-        let used: BTreeSet<String> = used.flat_map(|it| disks(&it).collect::<Vec<_>>()).collect();
-        let mut all: BTreeMap<String, BTreeMap<Kind, Vec<Value>>> = BTreeMap::new();
-        for (kind, name) in Kind::ALL {
-            for disk in snapshot.of(name) {
-                if let Some(cron) = owner::cron(&disk) {
-                    let cron = format!("{}/{cron}", namespace(&disk));
-                    let of_cron = all.entry(cron).or_default();
-                    of_cron.entry(kind).or_default().push(disk);
-                }
+/// The disks that CDI deletes; nothing if the disks were not read.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectOldImports`: after an
+/// import, of the disks with the label of the DataImportCron, those that were used last stay.
+pub(super) fn deleted(
+    compared: &Compared<'_>,
+    sources: &BootSources,
+    wanted: Wanted<'_>,
+) -> Option<Vec<OldDisk>> {
+    let snapshot = &compared.snapshot;
+    let is_read = snapshot.has("PersistentVolumeClaim");
+    let after = wanted.forecast.filter(|_| is_read)?;
+    let specs = Specs::of(compared, wanted);
+    let used = snapshot.of("DataSource");
+    let used: BTreeSet<String> = used.flat_map(|it| disks(&it).collect::<Vec<_>>()).collect();
+    let mut all: BTreeMap<String, BTreeMap<Kind, Vec<Value>>> = BTreeMap::new();
+    for (kind, name) in Kind::ALL {
+        for disk in snapshot.of(name) {
+            if let Some(cron) = owner::cron(&disk) {
+                let cron = format!("{}/{cron}", namespace(&disk));
+                let of_cron = all.entry(cron).or_default();
+                of_cron.entry(kind).or_default().push(disk);
             }
         }
-        let mut old = Self::default();
-        for cron in &after.crons {
-            let key = cron.key();
-            let runs = cron.rejected.is_none() && cron.never_runs.is_none();
-            let Some(keep) = specs.keep(sources, cron).filter(|_| runs) else {
-                continue;
-            };
-            if !sources.is_new(&key) {
-                continue;
-            }
-            let Some(by_kind) = all.remove(&key) else {
-                continue;
-            };
-            let is_snapshot = by_kind.contains_key(&Kind::VolumeSnapshot);
-            for (kind, mut disks) in by_kind {
-                disks.retain(|disk| !(sources.loses_disk(cron) && owner::is_cleaned_up(disk)));
-                let imports = sources.imports(cron) || sources.finds_disk(cron);
-                let imports = imports && (kind == Kind::VolumeSnapshot) == is_snapshot;
-                let keep = keep.saturating_sub(usize::from(imports));
-                old.add(&key, kind, disks, keep, &used);
-            }
+    }
+    let mut old = Vec::new();
+    for cron in &after.crons {
+        let key = cron.key();
+        let runs = cron.rejected.is_none() && cron.never_runs.is_none();
+        let Some(keep) = specs.keep(sources, cron).filter(|_| runs) else {
+            continue;
+        };
+        if !sources.is_new(&key) {
+            continue;
         }
-        old
+        let Some(by_kind) = all.remove(&key) else {
+            continue;
+        };
+        let is_snapshot = by_kind.contains_key(&Kind::VolumeSnapshot);
+        for (kind, mut disks) in by_kind {
+            disks.retain(|disk| !(sources.loses_disk(cron) && owner::is_cleaned_up(disk)));
+            let imports = sources.imports(cron) || sources.finds_disk(cron);
+            let imports = imports && (kind == Kind::VolumeSnapshot) == is_snapshot;
+            let keep = keep.saturating_sub(usize::from(imports));
+            old.extend(beyond(keep, &key, kind, disks, &used));
+        }
     }
+    Some(old)
+}
 
-    fn add(
-        &mut self,
-        cron: &str,
-        kind: Kind,
-        mut disks: Vec<Value>,
-        keep: usize,
-        used: &BTreeSet<String>,
-    ) {
-        disks.sort_by_key(|disk| (!used.contains(&key(disk)), key(disk)));
-        let deleted = disks.split_off(keep.min(disks.len()));
-        let size = |disk: &Value| disk.pointer("/spec/resources").cloned();
-        let kept = disks.iter().filter(|disk| !used.contains(&key(disk)));
-        let kept: Vec<_> = kept.map(size).collect();
-        *self.by_cron.entry(cron.to_owned()).or_default() += deleted.len();
-        self.deleted.extend(deleted.into_iter().map(|disk| Deleted {
-            kind,
-            is_uncertain: kept.iter().any(|it| *it != size(&disk)),
-            disk,
-        }));
-    }
+/// Those of the disks of a DataImportCron that it does not keep.
+fn beyond(
+    keep: usize,
+    cron: &str,
+    kind: Kind,
+    mut disks: Vec<Value>,
+    used: &BTreeSet<String>,
+) -> impl Iterator<Item = OldDisk> {
+    disks.sort_by_key(|disk| (!used.contains(&key(disk)), key(disk)));
+    let deleted = disks.split_off(keep.min(disks.len()));
+    let size = |disk: &Value| disk.pointer("/spec/resources").cloned();
+    let remaining = disks.iter().filter(|disk| !used.contains(&key(disk)));
+    let remaining: Vec<_> = remaining.map(size).collect();
+    deleted.into_iter().map(move |disk| OldDisk {
+        cron: cron.to_owned(),
+        kind,
+        is_uncertain: remaining.iter().any(|it| *it != size(&disk)),
+        disk,
+    })
 }
 
 /// What DataImportCrons and templates say about older imports.

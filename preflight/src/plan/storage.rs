@@ -7,8 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::boot_sources::{BootSources, templates};
-use super::disk_kind::Kind;
-use super::old_disks::{Deleted, OldDisks};
+use super::disk::{Kind, OldDisk};
 use crate::foreign::Foreign;
 use crate::object_name::namespace;
 use crate::owner;
@@ -46,11 +45,7 @@ impl Storage {
         }
     }
 
-    pub(super) fn of(
-        compared: &Compared<'_>,
-        sources: &BootSources,
-        old: Option<&OldDisks>,
-    ) -> Self {
+    pub(super) fn of(compared: &Compared<'_>, sources: &BootSources) -> Self {
         let report = &compared.will_be;
         let all = report.changes.as_ref();
         let changes = all.and_then(|it| it.crons.as_ref());
@@ -102,11 +97,12 @@ impl Storage {
                 }
             }
         }
-        for Deleted {
+        for OldDisk {
             kind,
             disk,
             is_uncertain,
-        } in old.iter().flat_map(|it| &it.deleted)
+            ..
+        } in sources.old_disks.iter().flatten()
         {
             release(&mut released, *kind, disk, *is_uncertain);
         }

@@ -7,7 +7,7 @@ use anstyle::Style;
 
 use super::boot_sources::{BootSources, CronBefore, Crons};
 use super::completion::Completion;
-use super::disk_kind::Kind;
+use super::disk::Kind;
 use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
@@ -696,7 +696,7 @@ fn kept_disk(sources: &BootSources, key: &str) -> String {
     };
     let changes = |field: &str| sources.changed_fields(key).any(|it| it.raw() == field);
     let old = sources.old_disks.as_ref();
-    match old.map(|old| old.get(key).copied().unwrap_or_default()) {
+    match old.map(|old| old.iter().filter(|it| it.cron == key).count()) {
         Some(0) => disk.to_owned(),
         Some(old) => format!("{disk}; {when}CDI deletes {}", count(old, "older disk")),
         None if changes("importsToKeep") => {
