@@ -19,6 +19,7 @@ mod settings;
 mod settle;
 mod snapshot;
 mod surroundings;
+mod unshipped;
 
 use anyhow::Result;
 

@@ -165,12 +165,6 @@ impl BootSources {
         let snapshot = &compared.snapshot;
         let real = |kind| snapshot.of(kind).map(|it| key(&it)).collect();
         let crons_before = crons_before(compared, before);
-        // An object that is refused changes nothing.
-        let mut changes = wanted.changes.cloned().unwrap_or_else(|| Changes {
-            crons: Some(CronChanges::default()),
-            ..Changes::default()
-        });
-        leave_out_unshipped(compared, [before, after], &mut changes);
         let crons = before.crons.iter().chain(&after.crons);
         let sources = before.data_sources.iter().chain(&after.data_sources);
         Self {
@@ -205,7 +199,11 @@ impl BootSources {
                     .filter_map(|source| Some((source.key(), source.points_to.clone()?)))
                     .collect()
             },
-            changes,
+            // An object that is refused changes nothing.
+            changes: wanted.changes.cloned().unwrap_or_else(|| Changes {
+                crons: Some(CronChanges::default()),
+                ..Changes::default()
+            }),
             wanted: after.crons.iter().map(Cron::key).collect(),
             rejected: after
                 .crons
@@ -503,44 +501,6 @@ fn changes_image(field: &Foreign) -> bool {
     let field = field.raw();
     field == "managedDataSource"
         || field.starts_with("template.spec.source") && !field.contains("platform")
-}
-
-/// Common templates that upstream ships and this HCO does not: what the forecast has of them does not happen.
-fn leave_out_unshipped(compared: &Compared<'_>, forecasts: [&Forecast; 2], changes: &mut Changes) {
-    let crons = forecasts.iter().flat_map(|forecast| &forecast.crons);
-    let crons: Vec<&Cron> = crons.filter(|cron| compared.is_not_shipped(cron)).collect();
-    let sources: BTreeSet<String> = crons.iter().map(|cron| cron.source()).collect();
-    let pointers = forecasts.iter().flat_map(|forecast| &forecast.data_sources);
-    let pointers = pointers.filter(|source| {
-        let to = source.points_to.as_ref();
-        to.is_some_and(|to| sources.contains(&format!("{}/{}", source.namespace.raw(), to.raw())))
-    });
-    let pointers: BTreeSet<String> = pointers.map(DataSource::key).collect();
-    let crons: BTreeSet<String> = crons.iter().map(|cron| cron.key()).collect();
-    let real = |kind| -> BTreeSet<String> {
-        let real = compared.snapshot.of(kind);
-        real.map(|it| key(&it)).collect()
-    };
-    let (real_crons, real_sources) = (real("DataImportCron"), real("DataSource"));
-    let is_real = |name: &Foreign| !crons.contains(name.raw()) || real_crons.contains(name.raw());
-    if let Some(names) = &mut changes.crons {
-        names.created.retain(is_real);
-        names.deleted.retain(is_real);
-    }
-    let is_real = |name: &Foreign| {
-        let is_of = sources.contains(name.raw()) || pointers.contains(name.raw());
-        !is_of || real_sources.contains(name.raw())
-    };
-    let sources = &mut changes.data_sources;
-    for names in [
-        &mut sources.created,
-        &mut sources.deleted,
-        &mut changes.empty_meanwhile,
-        &mut changes.lost_image,
-    ] {
-        names.retain(is_real);
-    }
-    sources.retargeted.retain(|it| is_real(&it.name));
 }
 
 /// The DataImportCrons that are there; if they were not read, those of the forecast that get into the cluster.

@@ -113,4 +113,10 @@ impl DataSource {
     pub(crate) fn key(&self) -> String {
         format!("{}/{}", self.namespace.raw(), self.name.raw())
     }
+
+    /// The DataSource that it points to, likewise.
+    pub(crate) fn target(&self) -> Option<String> {
+        let to = self.points_to.as_ref()?;
+        Some(format!("{}/{}", self.namespace.raw(), to.raw()))
+    }
 }

@@ -21,6 +21,7 @@ use super::nodes::Hosts;
 use super::nodes::check_connection;
 use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot, hyperconverged};
+use super::unshipped::Unshipped;
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
@@ -32,8 +33,7 @@ use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{name, namespace};
 use crate::progress::Progress;
-use crate::report::{Changes, Cron, Report};
-use crate::templates;
+use crate::report::{Changes, Report};
 use crate::verdict::Against;
 
 /// Documents of files.
@@ -258,8 +258,17 @@ impl<'s> Compared<'s> {
                 objects: &objects,
             },
         };
-        let will_be =
+        let mut will_be =
             prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
+        // Another version can ship others.
+        if version.is_none() {
+            let objects: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
+            let unshipped = Unshipped::of(&objects, &will_be, &snapshot);
+            unshipped.leave_out_of(&mut will_be);
+            if let Some(pending) = &mut pending {
+                unshipped.leave_out_of_changes(pending);
+            }
+        }
         if let Some(note) = is.as_ref().and_then(|is| downgrade(is, &will_be)) {
             notes.push(&note);
         }
@@ -337,28 +346,6 @@ impl Compared<'_> {
     /// The object as it will be.
     pub(crate) fn after(&self) -> Option<&Value> {
         self.prepared.questions().first().map(Question::sent)
-    }
-
-    /// Whether a DataImportCron is of a common template that this HCO does not ship: it lists all common templates in its
-    /// status once it has seen the object.
-    ///
-    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-    /// `GetDataImportCronTemplates`.
-    pub(crate) fn is_not_shipped(&self, cron: &Cron) -> bool {
-        let object = self.before().or_else(|| self.after());
-        let Some(object) = object.filter(|_| self.version.is_none()) else {
-            return false;
-        };
-        let seen = object.pointer("/status/observedGeneration");
-        let is_seen = seen.is_some() && seen == object.pointer("/metadata/generation");
-        let is_common =
-            |it: &Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
-        let is_it = |it: &Value| name(it) == cron.template.raw();
-        let specs = [self.before(), self.after()].into_iter().flatten();
-        is_seen
-            && templates::of_status(object).any(is_common)
-            && !templates::of_status(object).any(is_it)
-            && !specs.flat_map(templates::of_spec).any(|(_, it)| is_it(it))
     }
 
     /// The object as it is; nothing if there is none yet, or if it stays as it is.

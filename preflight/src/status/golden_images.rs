@@ -10,7 +10,6 @@ use crate::object_name::{key, parts};
 use crate::owner;
 use crate::report::{self, Changes, Cron, Report, listed};
 use crate::stage::Compared;
-use crate::stops;
 
 /// A template for an architecture, and what has become of it.
 #[derive(Debug, Serialize)]
@@ -122,8 +121,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let stopped = forecast.stopped.as_ref();
     let reaches_crons = stopped.is_none_or(|stopped| stopped.raw() != "data-source");
     let mut images = Vec::new();
-    let expected = forecast.crons.iter();
-    for cron in expected.filter(|cron| !observed.is_not_shipped(cron)) {
+    for cron in &forecast.crons {
         let key = cron.key();
         let real = crons.get(&key);
         let seen = match (real, changes) {
@@ -211,16 +209,9 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let of_templates: BTreeSet<String> = forecasts
         .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
         .collect();
-    let is_not_shipped = |key: &str| {
-        let cron = report
-            .forecast
-            .as_ref()
-            .and_then(|it| stops::cron_of(it, key));
-        cron.is_some_and(|cron| observed.is_not_shipped(cron))
-    };
     let source = |key: &Foreign, state, from: Option<&Foreign>, to: Option<&Foreign>| {
         let (namespace, name) = parts(key.raw());
-        let is_expected = of_templates.contains(key.raw()) && !is_not_shipped(key.raw());
+        let is_expected = of_templates.contains(key.raw());
         is_expected.then(|| DataSource {
             namespace,
             name,
