@@ -45,9 +45,9 @@ pub(super) fn affected(compared: &Compared<'_>) -> Result<Vec<Machine>> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
     let architectures = Architectures::of(compared);
-    let told = orphans(compared, architectures.as_ref(), &mut machines)?;
+    let advised = orphans(compared, architectures.as_ref(), &mut machines)?;
     if let Some(architectures) = architectures {
-        architectures.add(compared, &told, &mut machines);
+        architectures.add(compared, &advised, &mut machines);
     }
     Ok(machines.into_iter().collect())
 }
@@ -382,14 +382,14 @@ impl Architectures {
     fn add(
         &self,
         compared: &Compared<'_>,
-        told: &BTreeSet<String>,
+        advised: &BTreeSet<String>,
         machines: &mut BTreeSet<Machine>,
     ) {
         let unfinished = unfinished(compared);
         for machine in compared.snapshot.of("VirtualMachine") {
             let key = key(&machine);
             for (effect, detail) in self.effects(&machine, unfinished.as_ref()) {
-                if effect != Effect::ArchitectureChanges || !told.contains(&key) {
+                if effect != Effect::ArchitectureChanges || !advised.contains(&key) {
                     add(machines, &key, effect, &detail);
                 }
             }
@@ -514,7 +514,7 @@ fn orphans(
     machines: &mut BTreeSet<Machine>,
 ) -> Result<BTreeSet<String>> {
     let chosen = chosen(compared, architectures);
-    let mut told = BTreeSet::new();
+    let mut advised = BTreeSet::new();
     let mut by_node = running(compared);
     let pinned = pinned(compared);
     for node in pinned.keys() {
@@ -537,7 +537,7 @@ fn orphans(
                 "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned()
             }
             (Some(architecture), Some(chosen)) => {
-                told.insert(machine.clone());
+                advised.insert(machine.clone());
                 format!(
                     "before the change, set its spec.template.spec.architecture to {architecture}, and shut it down: otherwise its {architecture} disk is started on {chosen}"
                 )
@@ -614,7 +614,7 @@ fn orphans(
             add(machines, machine, Effect::NoNode, &detail);
         }
     }
-    Ok(told)
+    Ok(advised)
 }
 
 fn article(architecture: &str) -> &'static str {
