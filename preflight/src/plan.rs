@@ -355,8 +355,7 @@ impl Plan {
             &self.default_architecture,
             &self.hco_version,
         ];
-        let is_same = self.vm_templates.before == self.vm_templates.after;
-        self.changes_boot_sources() || !is_same || values.iter().any(|it| it.before != it.after)
+        self.changes_boot_sources() || values.iter().any(|it| it.before != it.after)
     }
 
     fn changes_boot_sources(&self) -> bool {
