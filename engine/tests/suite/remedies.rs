@@ -657,26 +657,35 @@ fn repairs_do_not_depend_on_the_order_of_webhooks() {
 fn a_large_object_is_not_repaired() {
     const LARGEST: usize = 128 << 10;
     let cluster = FakeCluster::with_workers(&["amd64", "arm64"]);
-    let judged = |bytes: usize| {
+    let judged = |bytes: usize, change: &str| {
         let mut object = json!({
             "apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged",
             "metadata": {"name": "n", "annotations": {"a": ""}},
         });
         let padding = bytes - object.to_string().len();
         object["metadata"]["annotations"]["a"] = Value::from("x".repeat(padding));
-        let request = json!({
+        let mut request = json!({
             "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
-            "operation": "CREATE", "object": object,
+            "operation": change, "object": object,
         });
+        if change == "UPDATE" {
+            object["spec"] = json!({"defaultCPUModel": "other", "dataImportCronTemplates": []});
+            request["oldObject"] = object;
+        }
         let settings = json!({"repair": {IMPORT: {"place-on": "amd64"}}});
         engine::judge(&payload(&request, &settings), &cluster)
     };
-    assert!(judged(LARGEST).repaired_object.is_some());
-    let report = judged(LARGEST + 1);
+    assert!(judged(LARGEST, "CREATE").repaired_object.is_some());
+    let report = judged(LARGEST + 1, "CREATE");
     assert!(!report.allowed && report.repaired_object.is_none());
     let message = report.message.unwrap();
     let why = "\n\nNo repair was applied: the object has more than 128 KiB.";
     assert!(message.ends_with(why), "{message}");
+    // An existing problem would not be repaired in a small object either.
+    let report = judged(LARGEST + 1, "UPDATE");
+    assert!(report.allowed, "{report:#?}");
+    assert!(!format!("{report:?}").contains("No repair"), "{report:#?}");
+    assert!(format!("{report:?}").contains("Carried"), "{report:#?}");
 }
 
 /// A repair that cannot be made is said in a warning where nothing is denied.

@@ -302,6 +302,22 @@ fn access_is_reviewed_for_a_service_account_with_its_groups() {
     );
 }
 
+/// A review that says nothing about access is no answer.
+#[test]
+fn a_review_without_a_verdict_is_an_error() {
+    let mut answers = recorded();
+    for answer in &mut answers {
+        let request = answer["request"].as_str().unwrap();
+        if request.starts_with("POST") && request.contains("accessreviews") {
+            answer["body"] = json!({"status": {}});
+        }
+    }
+    let server = ApiServer::start(answers);
+    let error = server.connect().may(None, "list", "nodes").unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("it is not an access review"), "{error}");
+}
+
 #[test]
 fn the_context_says_whose_cluster_and_which_namespace() {
     let server = ApiServer::start(recorded());
