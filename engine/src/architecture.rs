@@ -121,16 +121,18 @@ impl Mistake {
     /// What is wrong with an invalid entry.
     ///
     /// An annotation can have a hundred thousand entries, so nothing is tried name by name that one look-up answers.
-    pub(crate) fn of(entry: &str) -> Self {
+    pub(crate) fn of(invalid: &str) -> Self {
         /// More bytes than an alias with two more letters can have.
         const LONGEST: usize = 64;
-        let entry = entry.trim();
+        let entry = invalid.trim();
         if entry.len() > LONGEST {
             return Self::Unknown;
         }
         let lower = ascii_lower(entry);
-        let lower = lower.as_str();
-        let known = KNOWN.binary_search(&lower).ok();
+        let lower = lower.as_ref();
+        // A name that Go knows is invalid only for its blanks or its letter case.
+        let known = (lower != invalid).then(|| KNOWN.binary_search(&lower).ok());
+        let known = known.flatten();
         if let Some(name) = known.and_then(|index| KNOWN.get(index)) {
             return if *name == entry {
                 Self::Blanks(name)

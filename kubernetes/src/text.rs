@@ -1,5 +1,6 @@
 //! User input in our sentences: escaped, shortened, and in backticks.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The maximum number of characters of a user's value that a sentence shows.
@@ -124,8 +125,13 @@ pub fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
 /// MIRRORS: strings.ToLower, unicode.ToLower. Of all characters outside ASCII only two have a lower
 /// case in ASCII: İ (U+0130) and the Kelvin sign (U+212A). The others stay unchanged, because they
 /// are not equal to an ASCII character in any case, so the module does not need case tables.
-pub fn ascii_lower(value: &str) -> String {
-    value.chars().map(lower).collect()
+pub fn ascii_lower(value: &str) -> Cow<'_, str> {
+    let is_lower = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+    if value.bytes().all(is_lower) {
+        value.into()
+    } else {
+        value.chars().map(lower).collect()
+    }
 }
 
 /// Whether two texts are the same in lower case.

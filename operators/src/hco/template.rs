@@ -69,7 +69,7 @@ impl<'a> Template<'a> {
             architectures: reading.take(annotations.entry(ARCHITECTURES)),
             enable: match enable {
                 None => Enable::Enabled,
-                Some(value) => match ascii_lower(&value).as_str() {
+                Some(value) => match &*ascii_lower(&value) {
                     "true" => Enable::Enabled,
                     "false" => Enable::Disabled,
                     _ => Enable::Invalid(value),

@@ -12,7 +12,7 @@ use crate::metered::Metered;
 const REQUEST: u64 = 2_000;
 /// Instructions for what does not grow with the request: the settings, and the findings that are described.
 const ONCE: u64 = 50_000_000;
-/// An object of so many bytes may be judged again, to work out its fixes and to repair it: so many times the instructions.
+/// An object of so many bytes that is repaired is judged again after each repair: so many times the instructions.
 const AGAIN: (usize, u64) = (128 << 10, 4);
 /// Instructions for each byte of the list of nodes, and for each requirement of a placement that a node is compared with.
 const NODES: [u64; 2] = [100, 600];
@@ -34,7 +34,7 @@ pub(super) fn text() -> String {
     let (small, times) = AGAIN;
     format!(
         "- {} instructions of the module for each byte of the request, and {} million for what does not grow with it.\n\
-         - For an object of at most {} KiB, {times} times as many: it may be judged again, to work out its fixes and to repair it.\n\
+         - For an object of at most {} KiB and settings with `repair`, {times} times as many: it is judged again after each repair.\n\
          - For the nodes, {byte_of_nodes} instructions for each byte of their list, and {requirement} for each node and requirement.\n\
          - For twice the request, {} times the instructions, beside those for an empty request.\n\
          - Memory of {request} times the request, {} times the list of nodes, and {} MiB.\n",
@@ -97,6 +97,7 @@ impl Cost<'_> {
         struct Payload<'r> {
             #[serde(borrow)]
             request: Request<'r>,
+            settings: Value,
         }
         #[derive(Deserialize)]
         struct Request<'r> {
@@ -105,7 +106,8 @@ impl Cost<'_> {
         }
         let payload: Payload<'_> = serde_json::from_slice(self.request).expect("a request");
         let (small, times) = AGAIN;
-        if payload.request.object.get().len() <= small {
+        let is_repaired = payload.settings.get("repair").is_some();
+        if is_repaired && payload.request.object.get().len() <= small {
             times
         } else {
             1
