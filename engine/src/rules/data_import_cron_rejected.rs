@@ -77,7 +77,9 @@ fn advice(reason: &Rejection) -> &'static str {
         Rejection::ImageStreamEmpty => "set the name of the image stream",
         Rejection::ImageStreamWithoutNode => "use the pull method node",
         Rejection::PvcIncomplete => "set the name and the namespace of the PVC",
-        Rejection::ScheduleInvalid => "use five fields, for example \"0 */12 * * *\"",
+        Rejection::ScheduleInvalid => {
+            "use five fields, each in its range, for example \"0 */12 * * *\""
+        }
         Rejection::ImportsToKeepNegative => "set importsToKeep to 1 or more",
         Rejection::GarbageCollectUnknown(_) => "set garbageCollect to Outdated or Never",
         Rejection::FieldUnsettable(_) => "use only fields that CDI allows",

@@ -364,9 +364,8 @@ impl BootSources {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
     pub(super) fn waits_for_import(&self, key: &str) -> bool {
-        let (_, name) = key.split_once('/').unwrap_or_default();
         let mut crons = self.crons.values();
-        bundle::source(name).is_some()
+        is_of_bundle(key)
             && crons.any(|cron| cron.source() == key && self.wanted.contains(&cron.key()))
     }
 
@@ -408,12 +407,7 @@ impl BootSources {
         if let Some(of_ssp) = &self.of_ssp {
             return of_ssp.contains(source);
         }
-        let (_, name) = source.split_once('/').unwrap_or_default();
-        let unsuffixed = name.rsplit_once('-').filter(|(_, suffix)| is_known(suffix));
-        [Some(name), unsuffixed.map(|(name, _)| name)]
-            .into_iter()
-            .flatten()
-            .any(|name| bundle::source(name).is_some())
+        is_of_bundle(source)
     }
 
     /// Whether the DataSource of another architecture has a disk.
@@ -494,6 +488,14 @@ impl BootSources {
             points_to: self.points_to.get(key).cloned().flatten(),
         }
     }
+}
+
+/// Whether a DataSource is one of SSP's VM templates, by its name, which may have the suffix of an architecture.
+pub(crate) fn is_of_bundle(key: &str) -> bool {
+    let (_, name) = key.split_once('/').unwrap_or_default();
+    let unsuffixed = name.rsplit_once('-').filter(|(_, suffix)| is_known(suffix));
+    let mut names = [Some(name), unsuffixed.map(|(name, _)| name)].into_iter();
+    names.any(|name| name.is_some_and(|name| bundle::source(name).is_some()))
 }
 
 /// Whether a field says which image is imported. The digest does not depend on the platform.

@@ -530,8 +530,13 @@ fn orphans(
             .filter(|it| gone.contains(*it))
             .map(str::to_owned)
     };
+    let snapshot = &compared.snapshot;
+    let owned: BTreeSet<String> = snapshot.of("VirtualMachine").map(|it| key(&it)).collect();
     let mut way_out = |node: &Value, machine: &String, is_pinned: bool, unless: &str| {
         let chosen = chosen.get(machine);
+        if snapshot.has("VirtualMachine") && !owned.contains(machine) {
+            return "it has no VirtualMachine that starts it again".to_owned();
+        }
         match (lost(node), chosen) {
             _ if is_pinned => {
                 "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned()

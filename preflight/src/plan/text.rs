@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::boot_sources::{BootSources, CronBefore, Crons};
+use super::boot_sources::{BootSources, CronBefore, Crons, is_of_bundle};
 use super::completion::Completion;
 use super::disk::Kind;
 use super::fields::Field;
@@ -347,7 +347,7 @@ fn stops(text: &mut String, plan: &Plan) {
         }
         // Those that are listed as deleted go before.
         _ => {
-            "until you fix this, SSP deletes no further DataImportCron, and does not update its VM templates"
+            "after these changes, and until you fix this, SSP deletes no further DataImportCron, and does not update its VM templates"
         }
     };
     let what = match stopped.raw() {
@@ -776,14 +776,16 @@ fn without_disk(sources: &BootSources, shown: BTreeMap<String, Row>) -> Rows {
         rows.shown.insert(key.to_owned(), row);
     }
     for key in changes.deleted.iter().map(Foreign::raw) {
-        let what = match (sources.pointed_to(key), sources.points_to.get(key)) {
-            _ if rows.shown.contains_key(key) => continue,
-            (Some(other), Some(_)) => format!("deleted; it pointed to {other}"),
-            (None, Some(_)) => "deleted; it had no disk".to_owned(),
-            (_, None) => {
-                rows.deleted.insert(key.to_owned());
-                continue;
-            }
+        if rows.shown.contains_key(key) {
+            continue;
+        }
+        if !sources.points_to.contains_key(key) && is_of_bundle(key) {
+            rows.deleted.insert(key.to_owned());
+            continue;
+        }
+        let what = match sources.pointed_to(key) {
+            Some(other) => format!("deleted; it pointed to {other}"),
+            None => "deleted; it had no disk".to_owned(),
         };
         rows.shown.insert(key.to_owned(), (Sign::Gone, what));
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::owner;
+use crate::plan::boot_sources::is_of_bundle;
 use crate::report::{self, Changes, Cron, Report, listed};
 use crate::stage::Compared;
 
@@ -198,8 +199,8 @@ pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
     .collect()
 }
 
-/// Those of templates that SSP or CDI still creates, changes, or deletes. The others depend on the VM templates of SSP's
-/// version.
+/// Those of templates that SSP or CDI still creates, changes, or deletes, and the pointers of templates that are gone. The
+/// others depend on the VM templates of SSP's version.
 pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let report = &observed.will_be;
     let (Some(changes), true) = (&report.changes, observed.snapshot.has("DataSource")) else {
@@ -211,7 +212,8 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
         .collect();
     let source = |key: &Foreign, state, from: Option<&Foreign>, to: Option<&Foreign>| {
         let (namespace, name) = parts(key.raw());
-        let is_expected = of_templates.contains(key.raw());
+        let is_pointer = state == SourceState::Unwanted && !is_of_bundle(key.raw());
+        let is_expected = of_templates.contains(key.raw()) || is_pointer;
         is_expected.then(|| DataSource {
             namespace,
             name,

@@ -194,6 +194,9 @@ fn stops(text: &mut String, status: &Status, program: &str) {
             "Several DataImportCrons have the same name: SSP deletes and creates them in turn, without end."
         }
         Some("data-source") => "A DataSource is rejected: SSP creates no DataImportCron.",
+        _ if status.destroyed.is_some() => {
+            "A DataImportCron is rejected: after that, SSP deletes no further DataImportCron."
+        }
         _ => "A DataImportCron is rejected: SSP deletes no further DataImportCron.",
     };
     let _ = writeln!(
@@ -339,9 +342,9 @@ fn data_sources(text: &mut String, status: &Status) {
             (SourceState::NotCreated, ..) => "is not created yet".to_owned(),
             (SourceState::Unwanted, ..) => "is no longer wanted; SSP deletes it".to_owned(),
             (SourceState::PointsElsewhere, Some(from), Some(to)) => {
-                format!("points to {from}; SSP points it to {to}")
+                format!("still points to {from}, and not to {to}")
             }
-            (SourceState::PointsElsewhere, _, Some(to)) => format!("SSP points it to {to}"),
+            (SourceState::PointsElsewhere, _, Some(to)) => format!("does not point to {to} yet"),
             (SourceState::PointsElsewhere, Some(from), None) => format!("still points to {from}"),
             (SourceState::PointsElsewhere, None, None) => "is not up to date".to_owned(),
         };

@@ -910,6 +910,59 @@ fn with_changed_object(snapshot: &Path, change: impl FnOnce(&mut Value)) -> Path
     path
 }
 
+/// SSP deletes the pointer of a template that is gone, and leaves the DataSources of its VM templates that are not read here.
+#[test]
+fn a_pointer_without_a_template_is_deleted() {
+    let directory = scratch("plan-pointer");
+    let file = of_ready(&directory, &[], &[]);
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    let pointer = json!({
+        "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+        "metadata": {
+            "name": "gone", "namespace": GOLDEN,
+            "annotations": {"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"},
+        },
+        "spec": {"source": {"dataSource": {"name": "gone-amd64"}}},
+    });
+    writeln!(text, "  - {pointer}").unwrap();
+    std::fs::write(&file, text).unwrap();
+    let plan = text_of(&format!("plan -q --from {}", file.display()));
+    assert!(
+        plan.contains("  - gone  deleted; it pointed to gone-amd64\n"),
+        "{plan}"
+    );
+    let status = json_of(&format!("status --from {}", file.display()));
+    let sources = status["dataSources"].as_array().unwrap();
+    let states: Vec<_> = sources
+        .iter()
+        .map(|it| (&it["name"], &it["state"]))
+        .collect();
+    assert_eq!(states, [(&json!("gone"), &json!("unwanted"))]);
+}
+
+/// Nothing starts an instance again that has no virtual machine.
+#[test]
+fn an_instance_without_a_virtual_machine_ends() {
+    let directory = scratch("plan-instance");
+    let file = edited(
+        &directory,
+        "plan-cluster.yaml",
+        &[("name: arm,", "name: alone,")],
+    );
+    let text = std::fs::read_to_string(&file).unwrap();
+    // The virtual machine keeps its name.
+    let text = text.replacen("name: alone,", "name: arm,", 1);
+    std::fs::write(&file, text).unwrap();
+    let plan = text_of(&format!(
+        "plan -q --from {} --what-if arm64=-1",
+        file.display()
+    ));
+    assert!(
+        plan.contains("default/alone: its node node-7 leaves, and it ends with the node; it has no VirtualMachine that starts it again\n"),
+        "{plan}"
+    );
+}
+
 /// What is not imported yet would be imported from the old image without the change.
 #[test]
 fn what_is_outstanding_is_that_of_the_object_as_it_is() {
