@@ -77,7 +77,7 @@ impl HcoVersion {
     /// Whether HCO writes the HyperConverged in an upgrade: only if a patch for it applies. One does in the upgrade to 1.19 if
     /// a field has the default of earlier versions, as is assumed here; since 1.15, no other one does.
     ///
-    /// MIRRORS: hyperconverged-cluster-operator controllers/hyperconverged/hyperconverged_controller.go,
+    /// MIRRORS: hyperconverged-cluster-operator `controllers/hyperconverged/hyperconverged_controller.go`,
     /// applyUpgradePatches; assets/upgradePatches.json.
     pub fn is_written_in_the_upgrade_to(self, to: Self) -> bool {
         self < Self::V1_19 && to >= Self::V1_19

@@ -506,6 +506,68 @@ impl<'c, 's> Handlers<'c, 's> {
     }
 }
 
+/// What to do with virtual machines before virt-handler leaves their nodes.
+struct WaysOut {
+    chosen: BTreeMap<String, String>,
+    /// The virtual machines that have a VirtualMachine, if those were read.
+    owned: Option<BTreeSet<String>>,
+    /// The architectures that leave the workload nodes.
+    gone: BTreeSet<String>,
+    /// Those of which the way out says that they get another architecture.
+    advised: BTreeSet<String>,
+}
+
+impl WaysOut {
+    fn of(compared: &Compared<'_>, architectures: Option<&Architectures>) -> Self {
+        let snapshot = &compared.snapshot;
+        let owned = || snapshot.of("VirtualMachine").map(|it| key(&it)).collect();
+        Self {
+            chosen: chosen(compared, architectures),
+            owned: snapshot.has("VirtualMachine").then(owned),
+            gone: gone(compared),
+            advised: BTreeSet::new(),
+        }
+    }
+
+    /// The architecture of a node, if the workload nodes lose it: a virtual machine cannot be migrated to a node of another one.
+    fn lost<'n>(&self, node: &'n Value) -> Option<&'n str> {
+        let architecture = node.pointer("/status/nodeInfo/architecture");
+        let architecture = architecture.and_then(Value::as_str);
+        architecture.filter(|it| self.gone.contains(*it))
+    }
+
+    /// That of a virtual machine on a node, which can start again only if `unless` a node of its architecture.
+    fn of_machine(
+        &mut self,
+        machine: &String,
+        node: &Value,
+        is_pinned: bool,
+        unless: &str,
+    ) -> String {
+        if self.owned.as_ref().is_some_and(|it| !it.contains(machine)) {
+            return "it has no VirtualMachine that starts it again".to_owned();
+        }
+        if is_pinned {
+            return "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned();
+        }
+        match (self.lost(node), self.chosen.get(machine)) {
+            (Some(architecture), Some(chosen)) => {
+                self.advised.insert(machine.clone());
+                format!(
+                    "before the change, set its spec.template.spec.architecture to {architecture}, and shut it down: otherwise its {architecture} disk is started on {chosen}"
+                )
+            }
+            (Some(architecture), None) => {
+                let article = article(architecture);
+                format!(
+                    "before the change, shut it down; it cannot start again unless {unless} {article} {architecture} node"
+                )
+            }
+            (None, _) => "before the change, migrate it, or shut it down".to_owned(),
+        }
+    }
+}
+
 /// Adds those that run on nodes that virt-handler leaves, and those that can start on no other node. Returns those of which
 /// that says that they get another architecture.
 fn orphans(
@@ -513,49 +575,13 @@ fn orphans(
     architectures: Option<&Architectures>,
     machines: &mut BTreeSet<Machine>,
 ) -> Result<BTreeSet<String>> {
-    let chosen = chosen(compared, architectures);
-    let mut advised = BTreeSet::new();
+    let mut ways_out = WaysOut::of(compared, architectures);
     let mut by_node = running(compared);
     let pinned = pinned(compared);
     for node in pinned.keys() {
         by_node.entry(node.clone()).or_default();
     }
     let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
-    let gone = gone(compared);
-    // A virtual machine cannot be migrated to a node of another architecture.
-    let lost = |node: &Value| {
-        let architecture = node.pointer("/status/nodeInfo/architecture");
-        let architecture = architecture.and_then(Value::as_str);
-        architecture
-            .filter(|it| gone.contains(*it))
-            .map(str::to_owned)
-    };
-    let snapshot = &compared.snapshot;
-    let owned: BTreeSet<String> = snapshot.of("VirtualMachine").map(|it| key(&it)).collect();
-    let mut way_out = |node: &Value, machine: &String, is_pinned: bool, unless: &str| {
-        let chosen = chosen.get(machine);
-        if snapshot.has("VirtualMachine") && !owned.contains(machine) {
-            return "it has no VirtualMachine that starts it again".to_owned();
-        }
-        match (lost(node), chosen) {
-            _ if is_pinned => {
-                "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned()
-            }
-            (Some(architecture), Some(chosen)) => {
-                advised.insert(machine.clone());
-                format!(
-                    "before the change, set its spec.template.spec.architecture to {architecture}, and shut it down: otherwise its {architecture} disk is started on {chosen}"
-                )
-            }
-            (Some(architecture), None) => {
-                let article = article(&architecture);
-                format!(
-                    "before the change, shut it down; it cannot start again unless {unless} {article} {architecture} node"
-                )
-            }
-            (None, _) => "before the change, migrate it, or shut it down".to_owned(),
-        }
-    };
     let none = BTreeMap::new();
     let mut handlers = Handlers::of(compared);
     for (node, instances) in by_node {
@@ -564,16 +590,17 @@ fn orphans(
         };
         let pinned = pinned.get(&node).unwrap_or(&none);
         // Those that run there are named as such, and those of an architecture that goes as well.
+        let is_lost = ways_out.lost(is).is_some();
         let idle = pinned
             .iter()
-            .filter(|(machine, _)| !instances.contains(machine) && lost(is).is_none());
+            .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
         let Some(will_be) = after.get(&*node) else {
             for instance in &instances {
                 let detail = format!(
                     "its node {node} leaves, and it ends with the node; {}",
-                    way_out(
-                        is,
+                    ways_out.of_machine(
                         instance,
+                        is,
                         pinned.contains_key(instance),
                         "the cluster has"
                     )
@@ -603,9 +630,9 @@ fn orphans(
         for instance in &instances {
             let detail = format!(
                 "the placement excludes its node {node}: it keeps running there {WITHOUT}; {}",
-                way_out(
-                    is,
+                ways_out.of_machine(
                     instance,
+                    is,
                     pinned.contains_key(instance),
                     "the placement includes"
                 )
@@ -619,7 +646,7 @@ fn orphans(
             add(machines, machine, Effect::NoNode, &detail);
         }
     }
-    Ok(advised)
+    Ok(ways_out.advised)
 }
 
 fn article(architecture: &str) -> &'static str {
