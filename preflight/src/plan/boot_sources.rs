@@ -31,6 +31,8 @@ pub(super) struct BootSources {
     claims: BTreeSet<String>,
     /// The DataSources with a disk that CDI does not delete with their DataImportCron.
     kept_disks: BTreeSet<String>,
+    /// The disks that imports for a DataSource have left, and that no DataImportCron deletes with itself.
+    earlier_disks: BTreeMap<String, Vec<Foreign>>,
     /// The DataSources of SSP; nothing if DataSources were not read.
     of_ssp: Option<BTreeSet<String>>,
     pub(super) changes: Changes,
@@ -98,6 +100,8 @@ pub(super) struct CronOf {
     rejected_path: Option<Foreign>,
     /// The fields because of which it is deleted and created again.
     changed_fields: Vec<Foreign>,
+    /// One of them is used instead of an import if it has the same image.
+    pub(super) earlier_disks: Vec<Foreign>,
 }
 
 #[derive(Debug, Serialize)]
@@ -170,6 +174,7 @@ impl BootSources {
         Self {
             crons: crons.map(|cron| (cron.key(), cron.clone())).collect(),
             kept_disks: kept_disks(compared, &crons_before),
+            earlier_disks: earlier_disks(compared),
             crons_before,
             of_ssp: snapshot.has("DataSource").then(|| {
                 let of_ssp = snapshot.of("DataSource").filter(owner::is_of_ssp);
@@ -335,6 +340,20 @@ impl BootSources {
         replaced.is_some_and(|(_, before)| before.origin.as_ref() == origin)
     }
 
+    /// The disks of earlier imports, one of which a new DataImportCron uses if the image is still the same.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `createImportDataVolume`: CDI looks for
+    /// a disk with the name of the DataSource and the start of the image's digest, which is not known here.
+    pub(super) fn may_find(&self, cron: &Cron) -> &[Foreign] {
+        let key = cron.key();
+        let mut created = self.changes.crons.iter().flat_map(|it| &it.created);
+        let is_created = created.any(|it| it.raw() == key) && self.replaced_by(cron).is_none();
+        let found = self.earlier_disks.get(&cron.source());
+        found
+            .filter(|_| is_created && cron.never_runs.is_none())
+            .map_or(&[], Vec::as_slice)
+    }
+
     /// The deleted DataImportCron that a DataSource still belongs to, so that CDI does not update it for the new one. SSP
     /// changes the label only of its own DataSources.
     ///
@@ -442,6 +461,7 @@ impl BootSources {
             rejected: cron.and_then(|cron| cron.rejected.clone()),
             rejected_path: cron.and_then(|cron| cron.rejected_path.clone()),
             changed_fields: self.changed_fields(key).collect(),
+            earlier_disks: cron.map_or(&[][..], |cron| self.may_find(cron)).to_vec(),
         }
     }
 
@@ -565,6 +585,28 @@ fn kept_disks(compared: &Compared<'_>, crons: &BTreeMap<String, CronBefore>) -> 
     };
     let sources = snapshot.of("DataSource").filter(has_kept);
     sources.map(|source| key(&source)).collect()
+}
+
+/// The disks whose names are those of imports for a DataSource, by that, without those that are deleted with their
+/// DataImportCron.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `createDvName`.
+fn earlier_disks(compared: &Compared<'_>) -> BTreeMap<String, Vec<Foreign>> {
+    const DIGEST: usize = 12;
+    let mut by_source: BTreeMap<String, Vec<Foreign>> = BTreeMap::new();
+    for (_, kind) in Kind::ALL {
+        for disk in compared.snapshot.of(kind) {
+            let key = key(&disk);
+            let Some((source, digest)) = key.rsplit_once('-') else {
+                continue;
+            };
+            if digest.len() == DIGEST && !owner::is_cleaned_up(&disk) {
+                let disks = by_source.entry(source.to_owned()).or_default();
+                disks.push(parts(&key).1);
+            }
+        }
+    }
+    by_source
 }
 
 /// The disks that a DataSource names.

@@ -560,7 +560,13 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
         return (Sign::Never, format!("never imported: {why}"));
     }
     let Some((replaced, _)) = sources.replaced_by(cron) else {
-        return (Sign::New, format!("imported{}", origin(sources, cron)));
+        let what = format!(
+            "imported{}{}{}",
+            origin(sources, cron),
+            unless_found(sources, cron),
+            deleted_then(sources, cron)
+        );
+        return (Sign::New, what);
     };
     let replaced = one_line(parts(replaced).1.raw());
     if sources.still_belongs_to(cron).is_some() {
@@ -736,6 +742,32 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
     format!(" from {} for {architecture}{label}", image.url)
 }
 
+/// The disks of earlier imports that a new DataImportCron may use.
+fn unless_found(sources: &BootSources, cron: &Cron) -> String {
+    match sources.may_find(cron) {
+        [] => String::new(),
+        [disk] => format!(", unless the disk {disk} of an earlier import has the same image"),
+        disks => format!(
+            ", unless one of the disks of earlier imports ({}) has the same image",
+            listed(disks)
+        ),
+    }
+}
+
+/// The disks of earlier imports that CDI deletes when a new DataImportCron has imported.
+fn deleted_then(sources: &BootSources, cron: &Cron) -> String {
+    let key = cron.key();
+    let old = sources.old_disks.iter().flatten();
+    match old.filter(|it| it.cron == key).count() {
+        0 => String::new(),
+        // It keeps one more if that has the image.
+        old if !sources.may_find(cron).is_empty() => {
+            format!("; then CDI deletes up to {}", count(old, "older disk"))
+        }
+        old => format!("; then CDI deletes {}", count(old, "older disk")),
+    }
+}
+
 /// Why a DataImportCron is deleted and created again.
 fn because(sources: &BootSources, cron: &str) -> String {
     let fields = sources.changed_fields(cron);
@@ -885,6 +917,11 @@ fn storage(text: &mut String, plan: &Plan) {
     if released.is_none() && crons.is_some_and(goes) {
         lines
             .push("what is released is not known: PersistentVolumeClaims were not read".to_owned());
+    }
+    let may_find = |crons: &Crons| crons.created.iter().any(|it| !it.earlier_disks.is_empty());
+    if plan.changes.crons.as_ref().is_some_and(may_find) {
+        let less = "at most: where the disk of an earlier import has the same image, CDI uses it, imports nothing, and deletes one disk less";
+        lines.push(less.to_owned());
     }
     if !lines.is_empty() {
         let _ = writeln!(text, "\n{BOLD}storage{BOLD:#}\n  {}", lines.join("\n  "));

@@ -491,3 +491,42 @@ fn vm_templates_of_the_same_architectures_do_not_change() {
         "{text}"
     );
 }
+
+/// With the retention policy `All`, the disks of an import that was switched off are still there when it is switched on again.
+/// CDI finds the one with the name of the image's digest, which is not known.
+#[test]
+fn the_disk_of_an_earlier_import_may_be_used_again() {
+    let template = template("mine", "All");
+    let mut made = made_of(&template, &[]);
+    let earlier = made_of(&template, &["amd64", "arm64"]);
+    let earlier = earlier
+        .into_iter()
+        .filter(|it| it["kind"] == "PersistentVolumeClaim");
+    made.extend(earlier);
+    let [off, on] = [false, true].map(|is_on| hyperconverged(&[template.clone()], is_on));
+    let words = planned("earlier", &off, &made, Some(&on));
+    shows(
+        &words,
+        &[
+            "+ mine-arm64 imported from docker://registry.example.com/mine:1 for arm64, unless the disk mine-arm64-0123456789ab of an earlier import has the same image; then CDI deletes up to 1 older disk",
+            "at most: where the disk of an earlier import has the same image, CDI uses it, imports nothing, and deletes one disk less",
+        ],
+    );
+    let plan = json_of(&words);
+    let created = plan["crons"]["created"].as_array().unwrap();
+    let disks = created
+        .iter()
+        .flat_map(|cron| cron["earlierDisks"].as_array().unwrap());
+    let disks: Vec<&str> = disks.filter_map(Value::as_str).collect();
+    assert_eq!(
+        disks,
+        ["mine-amd64-0123456789ab", "mine-arm64-0123456789ab"]
+    );
+    // Without them, there is nothing to find.
+    let made = made_of(&template, &[]);
+    let words = planned("no-earlier", &off, &made, Some(&on));
+    shows(
+        &words,
+        &["+ mine-arm64 imported from docker://registry.example.com/mine:1 for arm64"],
+    );
+}

@@ -1113,6 +1113,7 @@ fn the_json_of_a_plan_has_every_field() {
     let cron = [
         "architecture",
         "changedFields",
+        "earlierDisks",
         "name",
         "namespace",
         "rejected",
