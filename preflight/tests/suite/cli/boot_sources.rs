@@ -503,7 +503,8 @@ fn the_disk_of_an_earlier_import_may_be_used_again() {
         .into_iter()
         .filter(|it| it["kind"] == "PersistentVolumeClaim");
     made.extend(earlier);
-    let [off, on] = [false, true].map(|is_on| hyperconverged(std::slice::from_ref(&template), is_on));
+    let [off, on] =
+        [false, true].map(|is_on| hyperconverged(std::slice::from_ref(&template), is_on));
     let words = planned("earlier", &off, &made, Some(&on));
     shows(
         &words,
