@@ -23,15 +23,15 @@ pub(crate) const WHEN_DONE: [&str; 2] = [
 
 /// Something that is left over, and the command that deletes it.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Leftover {
     pub(crate) kind: &'static str,
     pub(crate) namespace: Foreign,
     pub(crate) name: Foreign,
     when: When,
     pub(crate) command: String,
-    /// The virtual machines and `DataVolume`s that are still made from it.
-    #[serde(skip)]
-    users: BTreeSet<String>,
+    /// What is still made from it, and the DataSources that point to it.
+    used_by: BTreeSet<String>,
 }
 
 /// Since when nobody needs it.
@@ -76,6 +76,7 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         let cron = owner::cron(object).map(|cron| format!("{}/{cron}", namespace(object)));
         cron.is_some_and(|cron| !there.contains(&cron)) && !owner::is_cleaned_up(object)
     };
+    let managers = Managers::of(compared, after);
     let is_needed = |object: &Value| {
         let cron = owner::cron(object).map(|cron| format!("{}/{cron}", namespace(object)));
         cron.is_some_and(|cron| gone.contains(cron.as_str()))
@@ -97,11 +98,14 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     for source in compared.snapshot.of("DataSource") {
         let key = key(&source);
         let is_deleted = deleted.contains(key.as_str());
-        let is_left =
-            is_left(&source) && !owner::is_of_ssp(&source) && !wanted.contains(&key) && !is_deleted;
+        let is_left = (is_left(&source) || managers.leave(&source))
+            && !owner::is_of_ssp(&source)
+            && !wanted.contains(&key)
+            && !is_deleted;
         if is_left {
             let users = users_of(&key);
-            left.push(leftover("DataSource", &key, is_needed(&source), users));
+            let is_needed = is_needed(&source) || managers.now.contains(&key);
+            left.push(leftover("DataSource", &key, is_needed, users));
             continue;
         }
         let used = if changed.contains(key.as_str()) {
@@ -134,6 +138,34 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     left
 }
 
+/// The DataSources that DataImportCrons manage.
+struct Managers {
+    now: BTreeSet<String>,
+    /// After the change, by the DataImportCron.
+    after: BTreeMap<String, String>,
+}
+
+impl Managers {
+    fn of(compared: &Compared<'_>, after: &Forecast) -> Self {
+        let now = compared.snapshot.of("DataImportCron").filter_map(|cron| {
+            let managed = cron.pointer("/spec/managedDataSource")?.as_str()?;
+            Some(format!("{}/{managed}", namespace(&cron)))
+        });
+        let after = after.crons.iter().map(|cron| (cron.key(), cron.source()));
+        Self {
+            now: now.collect(),
+            after: after.collect(),
+        }
+    }
+
+    /// Whether the DataImportCron of a DataSource manages another one from then on, and CDI does not delete this one.
+    fn leave(&self, source: &Value) -> bool {
+        let cron = owner::cron(source).map(|cron| format!("{}/{cron}", namespace(source)));
+        let managed = cron.and_then(|cron| self.after.get(&cron));
+        managed.is_some_and(|managed| *managed != key(source)) && !owner::is_cleaned_up(source)
+    }
+}
+
 /// The section of a plan and of a status.
 pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]: [&str; 2]) {
     for (when, heading, what) in [
@@ -151,11 +183,10 @@ pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]
         }
         for left in left {
             let _ = write!(text, "    {}", left.command);
-            let users: Vec<&str> = left.users.iter().map(String::as_str).collect();
+            let users: Vec<&str> = left.used_by.iter().map(String::as_str).collect();
             let _ = match users.as_slice() {
                 [] => writeln!(text),
-                [one] => writeln!(text, "  # {one} is still made from it"),
-                several => writeln!(text, "  # {} are still made from it", several.join(", ")),
+                users => writeln!(text, "  # still used by {}", users.join(", ")),
             };
         }
     }
@@ -184,6 +215,14 @@ fn users(compared: &Compared<'_>) -> BTreeMap<String, BTreeSet<String>> {
             if let Some(source) = source(&volume, own.and_then(Value::as_str)) {
                 add(source, "DataVolume", &volume);
             }
+        }
+    }
+    let forecast = compared.will_be.forecast.iter();
+    for source in forecast.flat_map(|it| &it.data_sources) {
+        if let Some(other) = &source.points_to {
+            let other = format!("{}/{}", source.namespace.raw(), other.raw());
+            let user = format!("DataSource {}/{}", source.namespace, source.name);
+            users.entry(other).or_default().insert(user);
         }
     }
     // What names a pointer is made from what that points to.
@@ -220,6 +259,6 @@ fn leftover(kind: &'static str, key: &str, is_needed: bool, users: BTreeSet<Stri
         name,
         when: if is_needed { When::After } else { When::Now },
         command,
-        users,
+        used_by: users,
     }
 }

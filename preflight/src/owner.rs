@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::foreign::{Foreign, one_line, shell_word};
+
 /// The label with the name of the DataImportCron that an object belongs to.
 pub(crate) const CRON: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron";
 
@@ -29,6 +31,20 @@ pub(crate) fn machine(volume: &Value) -> Option<&str> {
 pub(crate) fn cron(object: &Value) -> Option<&str> {
     let name = object.pointer(CRON).and_then(Value::as_str);
     name.filter(|name| !name.is_empty())
+}
+
+/// The command after which CDI updates a DataSource for a DataImportCron at once. After a deletion, CDI would look only at the
+/// DataImportCron of the old label, and create the DataSource at the next poll of this one.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `mapSourceObjectToCron`.
+pub(crate) fn hand_over(namespace: &Foreign, source: &Foreign, cron: &Foreign) -> String {
+    let word = |text: &Foreign| shell_word(&one_line(text.raw()));
+    format!(
+        "kubectl label --overwrite datasource.cdi.kubevirt.io -n {} {} cdi.kubevirt.io/dataImportCron={}",
+        word(namespace),
+        word(source),
+        word(cron)
+    )
 }
 
 /// Whether CDI deletes an object with its DataImportCron.

@@ -138,7 +138,11 @@ impl Changed {
             data_sources: sources.data_sources(),
             empty_meanwhile: sources.changes.empty_meanwhile.clone(),
             lost_image: sources.changes.lost_image.clone(),
-            not_updated: sources.not_updated(),
+            not_updated: sources
+                .not_updating()
+                .into_iter()
+                .map(|cron| Foreign::from(&*cron.source()))
+                .collect(),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::foreign::{self, Foreign};
 use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::object_name::{self, key, parts};
-use crate::plan::machines;
+use crate::plan::machines::{already_without, excluded};
 use crate::progress::Progress;
 use crate::report::{Cron, Report};
 use crate::stage::{self, Compared, UnreadKind};
@@ -83,6 +83,8 @@ struct Machine {
     namespace: Foreign,
     name: Foreign,
     node: Foreign,
+    /// What that means, and what to do.
+    detail: Foreign,
 }
 
 impl Machine {
@@ -91,15 +93,17 @@ impl Machine {
         if observed.will_be.exit() == Exit::Unjudged {
             return Ok(Vec::new());
         }
-        let by_node = machines::excluded(observed)?;
+        let by_node = excluded(observed)?;
         let all = by_node.iter().flat_map(|(node, machines)| {
-            machines.iter().map(|machine| {
+            let detail = Foreign::from(&*already_without(observed, node));
+            let node = Foreign::from(&**node);
+            machines.iter().map(move |machine| {
                 let (namespace, name) = parts(machine);
-                let node = Foreign::from(&**node);
                 Self {
                     namespace,
                     name,
-                    node,
+                    node: node.clone(),
+                    detail: detail.clone(),
                 }
             })
         });

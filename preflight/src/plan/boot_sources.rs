@@ -33,6 +33,10 @@ pub(super) struct BootSources {
     kept_disks: BTreeSet<String>,
     /// The disks that imports for a DataSource have left, and that no DataImportCron deletes with itself.
     earlier_disks: BTreeMap<String, Vec<Foreign>>,
+    /// The DataImportCrons whose label DataSources have; nothing for one without a label.
+    owners: BTreeMap<String, Option<String>>,
+    /// Whether nothing was asked, so that what is wrong already is shown as well.
+    is_outstanding: bool,
     /// The DataSources of SSP; nothing if DataSources were not read.
     of_ssp: Option<BTreeSet<String>>,
     pub(super) changes: Changes,
@@ -135,6 +139,8 @@ pub(super) struct Wanted<'a> {
     pub(super) report: &'a Report,
     pub(super) forecast: Option<&'a Forecast>,
     changes: Option<&'a Changes>,
+    /// Whether nothing was asked.
+    is_outstanding: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -146,6 +152,7 @@ impl<'a> Wanted<'a> {
             report,
             forecast: report.forecast.as_ref(),
             changes: report.changes.as_ref(),
+            is_outstanding: !compared.is_asked,
         }
     }
 
@@ -153,6 +160,7 @@ impl<'a> Wanted<'a> {
     pub(super) fn before(compared: &'a Compared<'_>) -> Option<Self> {
         Some(Self {
             changes: Some(compared.pending.as_ref()?),
+            is_outstanding: true,
             object: compared.before(),
             report: compared.is.as_ref()?,
             forecast: compared.will_be.forecast_before.as_ref(),
@@ -175,6 +183,8 @@ impl BootSources {
             crons: crons.map(|cron| (cron.key(), cron.clone())).collect(),
             kept_disks: kept_disks(compared, &crons_before),
             earlier_disks: earlier_disks(compared),
+            owners: owners(compared, &crons_before),
+            is_outstanding: wanted.is_outstanding,
             crons_before,
             of_ssp: snapshot.has("DataSource").then(|| {
                 let of_ssp = snapshot.of("DataSource").filter(owner::is_of_ssp);
@@ -354,22 +364,47 @@ impl BootSources {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The deleted DataImportCron that a DataSource still belongs to, so that CDI does not update it for the new one. SSP
-    /// changes the label only of its own DataSources.
+    /// Why CDI does not update the DataSource of a DataImportCron: it has the label of another one, or none. SSP changes the
+    /// label only of its own DataSources.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    pub(super) fn still_belongs_to(&self, cron: &Cron) -> Option<&str> {
-        let (replaced, _) = self.replaced_by(cron)?;
-        (cron.never_runs.is_none() && !self.is_of_ssp(&cron.source())).then_some(replaced)
+    pub(super) fn is_not_updated(&self, cron: &Cron) -> Option<String> {
+        let source = cron.source();
+        let changes = &self.changes;
+        let gone = [&changes.empty_meanwhile, &changes.data_sources.deleted];
+        let is_gone = gone
+            .iter()
+            .any(|names| names.iter().any(|it| it.raw() == source));
+        let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
+        // SSP deletes its pointers, and CDI creates the DataSources anew.
+        let is_of_ssp = self.is_of_ssp(&source) || self.pointed_to.contains_key(&source);
+        if is_gone || !is_imported || is_of_ssp {
+            return None;
+        }
+        match self.owners.get(&source)? {
+            Some(owner) if *owner == cron.key() => None,
+            Some(owner) => Some(format!(
+                "it has the label of DataImportCron {}",
+                parts(owner).1
+            )),
+            None => Some("it has no label of a DataImportCron".to_owned()),
+        }
     }
 
-    /// The DataSources of templates that CDI does not update any more.
-    pub(super) fn not_updated(&self) -> Vec<Foreign> {
-        let created = self.changes.crons.iter().flat_map(|it| &it.created);
-        let crons = created.filter_map(|key| self.crons.get(key.raw()));
-        let sources = crons.filter(|cron| self.still_belongs_to(cron).is_some());
-        sources.map(|it| Foreign::from(&*it.source())).collect()
+    /// The DataImportCrons whose DataSources CDI does not update.
+    pub(super) fn not_updating(&self) -> Vec<&Cron> {
+        let crons = self.changes.crons.iter();
+        let new = crons.flat_map(|it| it.created.iter().chain(&it.recreated));
+        let new: BTreeSet<&str> = new.map(Foreign::raw).collect();
+        let is_shown = |key: &str| {
+            new.contains(key) || self.is_outstanding && self.crons_before.contains_key(key)
+        };
+        let wanted = self.wanted.iter().filter(|key| is_shown(key));
+        let crons = wanted.filter_map(|key| self.crons.get(key));
+        crons
+            .filter(|cron| self.is_not_updated(cron).is_some())
+            .collect()
     }
 
     /// The DataSource of a DataImportCron that is deleted.
@@ -585,6 +620,25 @@ fn kept_disks(compared: &Compared<'_>, crons: &BTreeMap<String, CronBefore>) -> 
     };
     let sources = snapshot.of("DataSource").filter(has_kept);
     sources.map(|source| key(&source)).collect()
+}
+
+/// The DataImportCrons whose label DataSources have; if DataSources were not read, those that manage them.
+fn owners(
+    compared: &Compared<'_>,
+    crons: &BTreeMap<String, CronBefore>,
+) -> BTreeMap<String, Option<String>> {
+    let snapshot = &compared.snapshot;
+    if snapshot.has("DataSource") {
+        let sources = snapshot.of("DataSource").map(|source| {
+            let owner = owner::cron(&source).map(|cron| format!("{}/{cron}", namespace(&source)));
+            (key(&source), owner)
+        });
+        return sources.collect();
+    }
+    let crons = crons
+        .iter()
+        .map(|(key, cron)| (cron.source.clone(), Some(key.clone())));
+    crons.collect()
 }
 
 /// The disks whose names are those of imports for a DataSource, by that, without those that are deleted with their

@@ -75,7 +75,10 @@ pub(super) struct Going {
 impl Going {
     pub(super) fn of(compared: &Compared<'_>) -> Self {
         let none = Changes::default();
-        let changes = compared.will_be.changes.as_ref().unwrap_or(&none);
+        Self::by(compared, compared.will_be.changes.as_ref().unwrap_or(&none))
+    }
+
+    fn by(compared: &Compared<'_>, changes: &Changes) -> Self {
         let keys = |names: &[Foreign]| names.iter().map(|it| it.raw().to_owned()).collect();
         Self {
             deleted: keys(&changes.data_sources.deleted),
@@ -171,11 +174,8 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     let going = Going::of(compared);
     let unfinished = unfinished(compared);
     let unfinished = unfinished.as_ref();
-    let in_time = if compared.is_asked {
-        "let it finish before the change, or use another boot source"
-    } else {
-        "use another boot source"
-    };
+    let none = Changes::default();
+    let pending = Going::by(compared, compared.pending.as_ref().unwrap_or(&none));
     for machine in compared.snapshot.of("VirtualMachine") {
         for source in sources(&machine) {
             let Some(loss) = going.effect(&source, &machine) else {
@@ -188,10 +188,20 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
                     Effect::DiskStays,
                     format!("the disk stays; {source}, from which it was made, {why}"),
                 ),
-                Some(false) => (
-                    effect,
-                    format!("its disk is still to be made from {source}, which {why}; {in_time}"),
-                ),
+                Some(false) => {
+                    let goes_anyway = pending.effect(&source, &machine).is_some();
+                    let in_time = if compared.is_asked && !goes_anyway {
+                        "let it finish before the change, or use another boot source"
+                    } else {
+                        "use another boot source"
+                    };
+                    (
+                        effect,
+                        format!(
+                            "its disk is still to be made from {source}, which {why}; {in_time}"
+                        ),
+                    )
+                }
                 None => (
                     effect,
                     format!(
@@ -303,6 +313,8 @@ pub(super) struct Architectures {
     is: Admission,
     will_be: Admission,
     gone: BTreeSet<String>,
+    /// The architectures of the nodes that virtual machines run on.
+    runs_on: BTreeMap<String, String>,
 }
 
 impl Architectures {
@@ -312,6 +324,7 @@ impl Architectures {
             is,
             will_be,
             gone: gone(compared),
+            runs_on: runs_on(compared),
         })
     }
 
@@ -348,12 +361,17 @@ impl Architectures {
         }
         if before != after && !before.is_empty() && !after.is_empty() {
             let starts = effects.is_empty() && has_disks(machine, unfinished) == Some(true);
-            let advice = if starts {
-                format!(
-                    "; set its spec.template.spec.architecture now, or its {before} disk is started on {after}"
-                )
-            } else {
-                String::new()
+            let runs_on = self.runs_on.get(&key(machine));
+            let advice = match runs_on {
+                // Then it is started where it runs now.
+                Some(runs_on) if *runs_on == after => String::new(),
+                Some(runs_on) if starts => format!(
+                    "; set its spec.template.spec.architecture to {runs_on} now, or its {runs_on} disk is started on {after}"
+                ),
+                None if starts => format!(
+                    "; set its spec.template.spec.architecture to that of its disk now, or the disk is started on {after}"
+                ),
+                _ => String::new(),
             };
             let detail = format!(
                 "no architecture is set: from then on, KubeVirt would choose {after} instead of {before}{advice}"
@@ -426,6 +444,27 @@ fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static
     by_node
 }
 
+/// The architectures of the nodes that virtual machines run on.
+fn runs_on(compared: &Compared<'_>) -> BTreeMap<String, String> {
+    let nodes = named(&compared.nodes_before);
+    let of_node = |node: &String| Some(architecture(nodes.get(&**node)?)?.to_owned());
+    let all = running(compared)
+        .into_iter()
+        .filter_map(|(node, machines)| {
+            let architecture = of_node(&node)?;
+            Some(
+                machines
+                    .into_iter()
+                    .map(move |machine| (machine, architecture.clone())),
+            )
+        });
+    all.flatten().collect()
+}
+
+fn architecture(node: &Value) -> Option<&str> {
+    node.pointer("/status/nodeInfo/architecture")?.as_str()
+}
+
 /// The virtual machines that run on a node, by its name.
 fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -460,7 +499,24 @@ fn chosen(
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
 
 /// The same for one that runs there already, and what to do.
-pub(crate) const ALREADY_WITHOUT: &str = "it runs there without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period; shut it down inside the guest";
+pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
+    let nodes = named(&compared.nodes);
+    let lost = nodes.get(node).and_then(|node| architecture(node));
+    let workload = compared.will_be.workload_architectures.as_deref();
+    let has = |lost: &str| {
+        workload
+            .unwrap_or_default()
+            .iter()
+            .any(|it| it.raw() == lost)
+    };
+    let then = match lost.filter(|lost| !has(lost)) {
+        None => ", or shut it down inside the guest".to_owned(),
+        Some(lost) => format!(
+            ": no workload node is {lost}, so once it is shut down, it does not start, or starts on another architecture than that of its disk"
+        ),
+    };
+    format!("it runs there {WITHOUT}; include the node in the placement again{then}")
+}
 
 /// The virtual machines that run on nodes that the placement already excludes, by node.
 pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<String>>> {
@@ -531,9 +587,7 @@ impl WaysOut {
 
     /// The architecture of a node, if the workload nodes lose it: a virtual machine cannot be migrated to a node of another one.
     fn lost<'n>(&self, node: &'n Value) -> Option<&'n str> {
-        let architecture = node.pointer("/status/nodeInfo/architecture");
-        let architecture = architecture.and_then(Value::as_str);
-        architecture.filter(|it| self.gone.contains(*it))
+        architecture(node).filter(|it| self.gone.contains(*it))
     }
 
     /// That of a virtual machine on a node, which can start again only if `unless` a node of its architecture.
@@ -621,8 +675,8 @@ fn orphans(
         }
         if !is_managed {
             for instance in &instances {
-                let detail =
-                    format!("the placement already excludes its node {node}: {ALREADY_WITHOUT}");
+                let already = already_without(compared, &node);
+                let detail = format!("the placement already excludes its node {node}: {already}");
                 add(machines, instance, Effect::AlreadyOrphaned, &detail);
             }
             continue;

@@ -18,6 +18,7 @@ use crate::foreign::{Foreign, lines, one_line};
 use crate::leftovers;
 use crate::no_forecast::NoForecast;
 use crate::object_name::parts;
+use crate::owner;
 use crate::prose::count;
 use crate::report::{Cron, CronChanges, LABEL_FIRST, Retarget, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -299,7 +300,14 @@ fn boot_sources(text: &mut String, plan: &Plan) {
             }
         );
     }
-    asked.render(text, "");
+    let are_all_tainted = !plan.tainted_nodes.names.is_empty()
+        && plan.tainted_nodes.names.len() >= plan.nodes.after.values().sum();
+    let since = if are_all_tainted {
+        ": imports start only when the placement tolerates the taints"
+    } else {
+        ""
+    };
+    asked.render(text, since);
     remarks(text, plan);
     pending.render(text, ": still outstanding without this change");
 }
@@ -510,6 +518,12 @@ fn rows(sources: &BootSources) -> Rows {
             });
         }
     }
+    for cron in sources.not_updating() {
+        if let Some(why) = sources.is_not_updated(cron) {
+            let row = || not_updated(sources, cron, &why);
+            rows.entry(cron.source()).or_insert_with(row);
+        }
+    }
     for (cron, CronBefore { source, .. }) in sources.waiting() {
         if sources.is_there(source) {
             rows.entry(source.clone())
@@ -559,6 +573,9 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
     if let Some(why) = &cron.never_runs {
         return (Sign::Never, format!("never imported: {why}"));
     }
+    if let Some(why) = sources.is_not_updated(cron) {
+        return not_updated(sources, cron, &why);
+    }
     let Some((replaced, _)) = sources.replaced_by(cron) else {
         let what = format!(
             "imported{}{}{}",
@@ -569,18 +586,6 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
         return (Sign::New, what);
     };
     let replaced = one_line(parts(replaced).1.raw());
-    if sources.still_belongs_to(cron).is_some() {
-        let disk = if sources.keeps_disk(&cron.source()) {
-            ", and its disk stays only until CDI deletes older imports"
-        } else {
-            ""
-        };
-        let what = format!(
-            "never updated again{disk}: it belongs to DataImportCron {replaced}, which is deleted; then delete the DataSource so that CDI creates it for {}",
-            cron.name
-        );
-        return (Sign::Disturbed, what);
-    }
     let disk = if sources.finds_disk(cron) {
         SAME_IMAGE
     } else {
@@ -593,8 +598,26 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
     (Sign::Changed, what)
 }
 
+/// What becomes of a DataSource that CDI does not update for its DataImportCron.
+fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> Row {
+    let disk = if sources.keeps_disk(&cron.source()) {
+        ", and its disk stays only until CDI deletes older imports"
+    } else {
+        ""
+    };
+    let command = owner::hand_over(&cron.namespace, &cron.managed_data_source, &cron.name);
+    let what = format!(
+        "never updated for {}{disk}: {why}; when {} is there, run: {command}",
+        cron.name, cron.name
+    );
+    (Sign::Disturbed, what)
+}
+
 /// What becomes of the DataSource of a DataImportCron that is deleted and created again, if it is never without a disk.
 fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
+    if let Some(why) = sources.is_not_updated(cron) {
+        return not_updated(sources, cron, &why);
+    }
     let is_lost = is_in(&sources.changes.lost_image, &cron.source());
     let is_other = sources.leaves(key).is_some();
     match &cron.never_runs {
@@ -605,7 +628,9 @@ fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
         _ => {}
     }
     let disk = match &cron.never_runs {
-        Some(why) => format!("a disk that it has stays in use, and no image is imported: {why}"),
+        Some(why) => {
+            format!("its disk, if it has one, stays in use, and no image is imported: {why}")
+        }
         None => kept_disk(sources, key),
     };
     let what = format!(
@@ -663,7 +688,7 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
         }
         None if is_deleted(key.raw()) => "deleted with its disk".to_owned(),
         Some(other) if is_deleted(&format!("{namespace}/{}", other.raw())) => {
-            format!("stays, but points to {other}, which is deleted")
+            format!("has no disk any more: it still points to {other}, which is deleted")
         }
         Some(other) if sources.has_filled_sibling(key.raw()) && !is_retargeted(sources, key) => {
             format!(
@@ -689,9 +714,9 @@ fn is_retargeted(sources: &BootSources, key: &Foreign) -> bool {
 }
 
 /// The disk of a DataSource that gets another image, and of one that does not.
-const OTHER_IMAGE: &str = "until the new image is imported, a disk that it has stays in use";
+const OTHER_IMAGE: &str = "until the new image is imported, its disk, if it has one, stays in use";
 const SAME_IMAGE: &str =
-    "a disk that it has stays in use, and the same image is not imported again";
+    "its disk, if it has one, stays in use, and the same image is not imported again";
 
 /// What becomes of the disk whose DataImportCron is deleted and created again, if it stays.
 fn kept_disk(sources: &BootSources, key: &str) -> String {
@@ -920,7 +945,7 @@ fn storage(text: &mut String, plan: &Plan) {
     }
     let may_find = |crons: &Crons| crons.created.iter().any(|it| !it.earlier_disks.is_empty());
     if plan.changes.crons.as_ref().is_some_and(may_find) {
-        let less = "at most: where the disk of an earlier import has the same image, CDI uses it, imports nothing, and deletes one disk less";
+        let less = "Both are the most: where the disk of an earlier import has the same image, CDI uses it instead of importing, and deletes one disk less.";
         lines.push(less.to_owned());
     }
     if !lines.is_empty() {

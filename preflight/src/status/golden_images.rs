@@ -30,6 +30,8 @@ pub(super) struct GoldenImage {
     pub(super) since: Option<Foreign>,
     /// In the words of CDI, or of the API server that rejects it.
     pub(super) message: Option<Foreign>,
+    /// What makes CDI go on.
+    pub(super) command: Option<String>,
     /// Whether its DataSource has a disk that was imported before.
     #[serde(skip)]
     pub(super) has_older_disk: bool,
@@ -48,7 +50,7 @@ pub(super) enum State {
     Failing,
     /// The last import is done, but its DataSource is not ready.
     SourceNotReady,
-    /// The last import is done, but CDI does not update its DataSource, which has the label of another DataImportCron.
+    /// CDI does not update its DataSource, which has the label of another DataImportCron.
     NotManaged,
     /// The DataImportCron is not there yet.
     NotCreated,
@@ -172,6 +174,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             state: State::Unwanted,
             since: None,
             message: None,
+            command: None,
             has_older_disk: false,
         });
     }
@@ -327,7 +330,7 @@ impl Seen {
         let owner = owner::cron(source);
         let is_managed = owner == Some(cron.name.raw()) || owner::is_of_ssp(source);
         match (self.state, text(ready, "/status")) {
-            (State::Ready, _) if !is_managed => {
+            (State::Ready | State::Waiting, _) if !is_managed => {
                 let message = match owner {
                     Some(other) => format!("it has the label of DataImportCron {other}"),
                     None => "it has no label of a DataImportCron".to_owned(),
@@ -357,6 +360,8 @@ impl Seen {
             state: self.state,
             since: self.since,
             message: self.message,
+            command: (self.state == State::NotManaged)
+                .then(|| owner::hand_over(&cron.namespace, &cron.managed_data_source, &cron.name)),
             has_older_disk: self.has_older_disk,
         }
     }

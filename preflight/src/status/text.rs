@@ -8,9 +8,8 @@ use anstyle::Style;
 use super::conditions::{Cause, Condition};
 use super::golden_images::{GoldenImage, NotImported, SourceState, State};
 use super::{Status, alerts};
-use crate::foreign::{self, Foreign, one_line, shell_word};
+use crate::foreign::{self, Foreign, one_line};
 use crate::leftovers;
-use crate::plan::machines::ALREADY_WITHOUT;
 use crate::prose::count;
 use crate::report::{LABEL_FIRST, counted, listed};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -242,8 +241,8 @@ fn golden_images(text: &mut String, status: &Status) {
                 name(image),
                 words(image, status)
             );
-            if image.state == State::NotManaged {
-                fix(text, &hand_over(image));
+            if let Some(command) = &image.command {
+                fix(text, command);
             }
         }
     }
@@ -293,7 +292,7 @@ fn words(image: &GoldenImage, status: &Status) -> String {
         }
         State::Failing => format!("the import fails{message}"),
         State::SourceNotReady => format!("imported, but its DataSource is not ready{message}"),
-        State::NotManaged => format!("imported, but CDI does not update its DataSource{message}"),
+        State::NotManaged => format!("CDI does not update its DataSource{message}"),
         State::NotCreated => format!("its DataImportCron {} is not created yet", image.cron),
         State::Outdated => format!(
             "its DataImportCron {} has an old spec{message}: SSP deletes it and creates it again",
@@ -317,21 +316,6 @@ fn words(image: &GoldenImage, status: &Status) -> String {
     }
 }
 
-/// The command after which CDI updates the DataSource at once. After a deletion, CDI would look only at the DataImportCron of
-/// the old label, and create the DataSource at the next poll of this one.
-///
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `mapSourceObjectToCron`.
-fn hand_over(image: &GoldenImage) -> String {
-    let word = |text: &Foreign| shell_word(&one_line(text.raw()));
-    let source = image.data_source.as_ref().unwrap_or(&image.cron);
-    format!(
-        "kubectl label --overwrite datasource.cdi.kubevirt.io -n {} {} cdi.kubevirt.io/dataImportCron={}",
-        word(&image.namespace),
-        word(source),
-        word(&image.cron)
-    )
-}
-
 fn data_sources(text: &mut String, status: &Status) {
     if status.data_sources.is_empty() {
         return;
@@ -340,7 +324,7 @@ fn data_sources(text: &mut String, status: &Status) {
     for source in &status.data_sources {
         let what = match (source.state, &source.from, &source.to) {
             (SourceState::NotCreated, ..) => "is not created yet".to_owned(),
-            (SourceState::Unwanted, ..) => "is no longer wanted; SSP deletes it".to_owned(),
+            (SourceState::Unwanted, ..) => "is no longer wanted, and will be deleted".to_owned(),
             (SourceState::PointsElsewhere, Some(from), Some(to)) => {
                 format!("still points to {from}, and not to {to}")
             }
@@ -357,19 +341,19 @@ fn data_sources(text: &mut String, status: &Status) {
 }
 
 fn machines(text: &mut String, status: &Status) {
-    let mut by_node: BTreeMap<&Foreign, Vec<Foreign>> = BTreeMap::new();
+    let mut by_node: BTreeMap<(&Foreign, &Foreign), Vec<Foreign>> = BTreeMap::new();
     for machine in &status.virtual_machines {
         let name = format!("{}/{}", machine.namespace.raw(), machine.name.raw());
-        let machines = by_node.entry(&machine.node).or_default();
+        let machines = by_node.entry((&machine.node, &machine.detail)).or_default();
         machines.push(Foreign::from(&*name));
     }
     if !by_node.is_empty() {
         let _ = writeln!(text, "\n{BOLD}virtual machines{BOLD:#}");
     }
-    for (node, machines) in by_node {
+    for ((node, detail), machines) in by_node {
         let _ = writeln!(
             text,
-            "  {YELLOW}!{YELLOW:#} {}: the placement excludes its node {node}: {ALREADY_WITHOUT}",
+            "  {YELLOW}!{YELLOW:#} {}: the placement excludes its node {node}: {detail}",
             some(&machines)
         );
     }
@@ -467,7 +451,7 @@ fn not_ready(status: &Status) -> String {
 
 fn missing(status: &Status) -> Vec<String> {
     let (missing, sources) = (status.missing().count(), status.data_sources.len());
-    [(missing, "golden image"), (sources, "DataSource")]
+    [(missing, "DataImportCron"), (sources, "DataSource")]
         .into_iter()
         .filter(|(number, _)| *number > 0)
         .map(|(number, what)| count(number, what))

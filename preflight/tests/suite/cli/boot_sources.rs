@@ -188,7 +188,7 @@ fn json_of(words: &str) -> Value {
     "mine",
     "All",
     json!({"/metadata/name": "new-cron"}),
-    "! mine-amd64 never updated again, and its disk stays only until CDI deletes older imports: it belongs to DataImportCron mine-cron-amd64, which is deleted; then delete the DataSource so that CDI creates it for new-cron-amd64",
+    "! mine-amd64 never updated for new-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-amd64; when new-cron-amd64 is there, run: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=new-cron-amd64",
     2,
     0
 )]
@@ -196,7 +196,7 @@ fn json_of(words: &str) -> Value {
     "mine",
     "All",
     json!({"/metadata/name": "new-cron", "/spec/template/spec/source/registry/url": "docker://registry.example.com/mine:2"}),
-    "! mine-arm64 never updated again, and its disk stays only until CDI deletes older imports: it belongs to DataImportCron mine-cron-arm64, which is deleted; then delete the DataSource so that CDI creates it for new-cron-arm64",
+    "! mine-arm64 never updated for new-cron-arm64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-arm64; when new-cron-arm64 is there, run: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-arm64 cdi.kubevirt.io/dataImportCron=new-cron-arm64",
     2,
     2
 )]
@@ -204,7 +204,7 @@ fn json_of(words: &str) -> Value {
     "fedora",
     "All",
     json!({"/metadata/name": "new-cron"}),
-    "~ fedora-arm64 its DataImportCron fedora-cron-arm64 is replaced by new-cron-arm64; a disk that it has stays in use, and the same image is not imported again",
+    "~ fedora-arm64 its DataImportCron fedora-cron-arm64 is replaced by new-cron-arm64; its disk, if it has one, stays in use, and the same image is not imported again",
     0,
     0
 )]
@@ -212,7 +212,7 @@ fn json_of(words: &str) -> Value {
     "fedora",
     "All",
     json!({"/metadata/name": "new-cron", "/spec/template/spec/source/registry/url": "docker://registry.example.com/fedora:2"}),
-    "~ fedora-arm64 its DataImportCron fedora-cron-arm64 is replaced by new-cron-arm64; until the new image is imported, a disk that it has stays in use",
+    "~ fedora-arm64 its DataImportCron fedora-cron-arm64 is replaced by new-cron-arm64; until the new image is imported, its disk, if it has one, stays in use",
     0,
     2
 )]
@@ -314,7 +314,7 @@ fn another_data_source_is_a_new_one(
 )]
 #[case::all(
     "All",
-    "~ mine-amd64 its DataImportCron mine-cron-amd64 is deleted and created again, because schedule changes; a disk that it has stays in use, and no image is imported: the schedule contains a time zone"
+    "~ mine-amd64 its DataImportCron mine-cron-amd64 is deleted and created again, because schedule changes; its disk, if it has one, stays in use, and no image is imported: the schedule contains a time zone"
 )]
 fn a_schedule_that_never_runs_imports_nothing_again(#[case] retention: &str, #[case] row: &str) {
     let edits = json!({"/spec/schedule": "TZ=UTC 0 6 * * *"});
@@ -510,7 +510,7 @@ fn the_disk_of_an_earlier_import_may_be_used_again() {
         &words,
         &[
             "+ mine-arm64 imported from docker://registry.example.com/mine:1 for arm64, unless the disk mine-arm64-0123456789ab of an earlier import has the same image; then CDI deletes up to 1 older disk",
-            "at most: where the disk of an earlier import has the same image, CDI uses it, imports nothing, and deletes one disk less",
+            "Both are the most: where the disk of an earlier import has the same image, CDI uses it instead of importing, and deletes one disk less.",
         ],
     );
     let plan = json_of(&words);
@@ -530,4 +530,133 @@ fn the_disk_of_an_earlier_import_may_be_used_again() {
         &words,
         &["+ mine-arm64 imported from docker://registry.example.com/mine:1 for arm64"],
     );
+}
+
+/// CDI looks at the label of a DataSource that is there already, whichever template names it.
+#[test]
+fn a_data_source_of_a_removed_template_is_not_taken_over() {
+    let (removed, other) = (template("mine", "All"), template("other", "All"));
+    let mut made = made_of(&removed, &["amd64"]);
+    made.extend(made_of(&other, &["amd64"]));
+    let before = hyperconverged(&[removed, other.clone()], true);
+    let takes = edited(&other, &json!({"/spec/managedDataSource": "mine"}));
+    let after = hyperconverged(&[takes], true);
+    let words = planned("taken", &before, &made, Some(&after));
+    let row = "! mine-amd64 never updated for other-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-amd64; when other-cron-amd64 is there, run: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=other-cron-amd64";
+    shows(&words, &[row]);
+    let plan = json_of(&words);
+    assert_eq!(plan["notUpdated"], json!(["kubevirt-os-images/mine-amd64"]));
+    // CDI keeps the DataSource that the template leaves, and nobody uses it any more.
+    let left = plan["leftovers"].as_array().unwrap().iter();
+    let mut left = left.filter(|it| it["kind"] == "DataSource");
+    let left = left.next().unwrap();
+    assert_eq!([&left["name"], &left["when"]], ["other-amd64", "after"]);
+}
+
+/// What is wrong already is outstanding, and no change of what was asked.
+#[test]
+fn a_label_that_is_wrong_already_is_outstanding() {
+    let template = template("mine", "All");
+    let mut made = made_of(&template, &["amd64"]);
+    made[0]["metadata"]["labels"]["cdi.kubevirt.io/dataImportCron"] = json!("gone");
+    let object = hyperconverged(&[template], true);
+    let words = planned("wrong-label", &object, &made, None);
+    let row = "! mine-amd64 never updated for mine-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron gone; when mine-cron-amd64 is there, run: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=mine-cron-amd64";
+    shows(&words, &[row]);
+    assert_eq!(run(&words).status.code(), Some(1));
+}
+
+/// SSP keeps the pointer in its own namespace, whichever namespace the template is in.
+#[test]
+fn a_leftover_that_a_pointer_names_says_so() {
+    let template = template("mine", "All");
+    let made = made_of(&template, &["amd64"]);
+    let moved = edited(&template, &json!({"/metadata/namespace": "my-images"}));
+    let [before, after] = [template, moved].map(|it| hyperconverged(&[it], true));
+    let words = planned("moved-namespace", &before, &made, Some(&after));
+    let plan = json_of(&words);
+    let left = plan["leftovers"].as_array().unwrap().iter();
+    let mut left = left.filter(|it| it["kind"] == "DataSource");
+    let left = left.next().unwrap();
+    assert_eq!(left["name"], "mine-amd64", "{plan:#}");
+    assert_eq!(
+        left["usedBy"],
+        json!(["DataSource kubevirt-os-images/mine"])
+    );
+}
+
+/// A virtual machine that runs was made from a disk of the architecture of its node, whatever KubeVirt would choose.
+#[rstest]
+#[case::where_it_will_be_started("a-1", "")]
+#[case::elsewhere(
+    "w-1",
+    "; set its spec.template.spec.architecture to amd64 now, or its amd64 disk is started on arm64"
+)]
+#[case::nowhere(
+    "",
+    "; set its spec.template.spec.architecture to that of its disk now, or the disk is started on arm64"
+)]
+fn the_disk_of_a_running_virtual_machine_is_of_its_node(
+    #[case] node: &str,
+    #[case] advice: &str,
+    #[context] context: Context,
+) {
+    let template = template("mine", "None");
+    let mut objects = made_of(&template, &[]);
+    let source = json!({"kind": "DataSource", "name": "mine-arm64", "namespace": GOLDEN});
+    objects.push(json!({
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
+        "metadata": {"name": "vm", "namespace": "default", "uid": "1"},
+        "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source}}], "template": {"spec": {}}},
+        "status": {"printableStatus": if node.is_empty() { "Stopped" } else { "Running" }},
+    }));
+    objects.push(json!({"apiVersion": "v1", "kind": "List", "items": []}));
+    objects.push(
+        json!({"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolumeList", "items": []}),
+    );
+    if !node.is_empty() {
+        objects.push(json!({
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+            "metadata": {"name": "vm", "namespace": "default"},
+            "status": {"nodeName": node, "phase": "Running"},
+        }));
+    }
+    let [off, on] =
+        [false, true].map(|is_on| hyperconverged(std::slice::from_ref(&template), is_on));
+    let test = format!("runs-{}", context.description.unwrap());
+    let plan = json_of(&planned(&test, &off, &objects, Some(&on)));
+    let machine = &plan["virtualMachines"][0];
+    let detail = format!(
+        "no architecture is set: from then on, KubeVirt would choose arm64 instead of amd64{advice}"
+    );
+    assert_eq!(machine["detail"], detail, "{plan:#}");
+}
+
+/// What goes without the change does not wait for it.
+#[test]
+fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
+    let template = template("mine", "None");
+    let mut objects = made_of(&template, &["amd64"]);
+    let source = json!({"kind": "DataSource", "name": "mine-amd64", "namespace": GOLDEN});
+    objects.push(json!({
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
+        "metadata": {"name": "vm", "namespace": "default"},
+        "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source}}], "template": {"spec": {}}},
+        "status": {"printableStatus": "Provisioning"},
+    }));
+    let detail = |test: &str, before: &Value, after: &Value| {
+        let plan = json_of(&planned(test, before, &objects, Some(after)));
+        let detail = plan["virtualMachines"][0]["detail"].as_str();
+        detail.unwrap().to_owned()
+    };
+    let [with, without] = [vec![template], vec![]].map(|it| hyperconverged(&it, true));
+    let change = detail("goes-by-change", &with, &without);
+    assert!(
+        change.ends_with("; let it finish before the change, or use another boot source"),
+        "{change}"
+    );
+    let mut other = without.clone();
+    other["spec"]["enableCommonBootImageImport"] = json!(true);
+    let anyway = detail("goes-anyway", &without, &other);
+    assert!(anyway.ends_with("; use another boot source"), "{anyway}");
 }

@@ -683,7 +683,7 @@ fn an_edit_that_makes_a_template_invalid_destroys_its_disk() {
     assert_eq!(run(&words).status.code(), Some(1));
     let text = text_of(&format!("{words} -q"));
     for row in [
-        " stays, but points to my-image-amd64, which is deleted\n",
+        " has no disk any more: it still points to my-image-amd64, which is deleted\n",
         "  - my-image-amd64   deleted with its disk, and not imported again: its DataImportCron my-image-cron-amd64 is rejected",
     ] {
         assert!(text.contains(row), "{text}");
@@ -763,12 +763,12 @@ fn a_value_that_is_rejected_is_not_to_be_restored() {
 #[case::of_another(
     ("\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\"", "\"cdi.kubevirt.io/dataImportCron\": \"old-cron\""),
     "not-managed",
-    "  ✘ good-amd64  imported, but CDI does not update its DataSource: it has the label of DataImportCron old-cron\n      fix: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images good-amd64 cdi.kubevirt.io/dataImportCron=good-cron-amd64\n"
+    "  ✘ good-amd64  CDI does not update its DataSource: it has the label of DataImportCron old-cron\n      fix: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images good-amd64 cdi.kubevirt.io/dataImportCron=good-cron-amd64\n"
 )]
 #[case::of_none(
     ("\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\", ", ""),
     "not-managed",
-    "imported, but CDI does not update its DataSource: it has no label of a DataImportCron\n"
+    "CDI does not update its DataSource: it has no label of a DataImportCron\n"
 )]
 fn an_import_that_its_data_source_does_not_have_is_not_ready(
     #[case] edit: (&str, &str),
@@ -780,14 +780,35 @@ fn an_import_that_its_data_source_does_not_have_is_not_ready(
     let file = of_ready(&scratch(&name), &[edit], &[]);
     let words = format!("status --from {}", file.display());
     let status = json_of(&words);
-    assert_eq!(status["goldenImages"][0]["state"], state, "{status:#}");
+    let image = &status["goldenImages"][0];
+    assert_eq!(image["state"], state, "{status:#}");
+    assert_eq!(image["command"].is_string(), state == "not-managed");
     let text = text_of(&words);
     assert!(text.contains(row), "{text}");
     assert!(
-        text.contains("not ready: 1 golden image is outstanding"),
+        text.contains("not ready: 1 DataImportCron is outstanding"),
         "{text}"
     );
     assert_eq!(run(&words).status.code(), Some(1));
+}
+
+/// CDI does not look at a DataImportCron whose DataSource has another label, and reports nothing of it.
+#[test]
+fn an_import_that_another_label_prevents_is_named() {
+    let edits = [(
+        "\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\"",
+        "\"cdi.kubevirt.io/dataImportCron\": \"old-cron\"",
+    )];
+    let file = of_ready(&scratch("status-prevented"), &edits, &[]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("\"type\": \"UpToDate\"", "\"type\": \"Other\"");
+    let text = text.replace("\"type\": \"Progressing\"", "\"type\": \"Another\"");
+    std::fs::write(&file, text).unwrap();
+    let status = json_of(&format!("status --from {}", file.display()));
+    assert_eq!(
+        status["goldenImages"][0]["state"], "not-managed",
+        "{status:#}"
+    );
 }
 
 /// SSP sets the label of the DataSources that it creates.
@@ -1026,7 +1047,7 @@ fn alerts_about_templates_are_unknown_until_hco_lists_them() {
 fn what_is_left_over_is_a_boot_source_that_is_not_updated() {
     let text = text_of("plan -q -f plan.yaml --from plan-objects.yaml");
     let row = "~ old-image-amd64  keeps its disk; not updated any more\n";
-    let command = "kubectl delete datasource.cdi.kubevirt.io -n kubevirt-os-images old-image-amd64  # DataVolume default/waits is still made from it\n";
+    let command = "kubectl delete datasource.cdi.kubevirt.io -n kubevirt-os-images old-image-amd64  # still used by DataVolume default/waits\n";
     for part in [row, command] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -1151,7 +1172,7 @@ fn the_json_of_a_plan_has_every_field() {
         ),
         (
             "/leftovers",
-            &["command", "kind", "name", "namespace", "when"],
+            &["command", "kind", "name", "namespace", "usedBy", "when"],
         ),
         (
             "/storage/requested",
