@@ -102,9 +102,9 @@ impl<'a> Facts<'a> {
     }
 
     /// What SSP, CDI, and KubeVirt will make of the object. `None` if the nodes were not read, or if a patch changes what
-    /// SSP gets.
-    pub(crate) fn predict(&self) -> Option<Prediction<'a>> {
-        self.predict_on(self.census_if_read()?)
+    /// SSP gets. What is the same in another object is not read again.
+    pub(crate) fn predict(&self, other: Option<&Forecast<'a>>) -> Option<Prediction<'a>> {
+        self.predict_on(self.census_if_read()?, other)
     }
 
     /// What the operators will make of the object for its own placement, although it matches no node.
@@ -113,7 +113,7 @@ impl<'a> Facts<'a> {
         if self.slot == self.instead || !census.workload.is_empty() {
             return None;
         }
-        self.predict_on(census)
+        self.predict_on(census, None)
     }
 
     /// What the operators would make of an object that HCO rejects, as the one before an update that corrects it: an update
@@ -124,13 +124,18 @@ impl<'a> Facts<'a> {
     }
 
     /// What the operators will make of the object on these nodes.
-    pub(crate) fn predict_on(&self, census: &'a Census) -> Option<Prediction<'a>> {
+    pub(crate) fn predict_on(
+        &self,
+        census: &'a Census,
+        other: Option<&Forecast<'a>>,
+    ) -> Option<Prediction<'a>> {
         let given = self.given(census)?;
         // The object before an update was accepted as a part of another request.
         if !self.is_before && self.contradicts_itself() {
             return Some(Err(Rejected::ByHco));
         }
-        Some(Forecast::new(&given))
+        let other = other.map_or(&[][..], |other| &other.templates);
+        Some(Forecast::beside(&given, other))
     }
 
     fn given(&self, census: &'a Census) -> Option<Given<'a>> {

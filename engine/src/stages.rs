@@ -127,10 +127,12 @@ impl<'a> Outlook<'a> {
     fn new(facts: &Facts<'a>, policy: Policy<'_>) -> Self {
         let has_golden_images = policy.checks.has_golden_images;
         let old = facts.old.filter(|_| has_golden_images);
+        let before = old.and_then(|old| old.predict(None));
+        let accepted = before.as_ref().and_then(|before| before.as_ref().ok());
         let mut outlook = Self {
-            before: old.and_then(Facts::predict),
+            after: has_golden_images.then(|| facts.predict(accepted)).flatten(),
+            before,
             before_on_own_nodes: old.and_then(Facts::predict_on_no_nodes),
-            after: has_golden_images.then(|| facts.predict()).flatten(),
             changes: None,
         };
         let before = match (outlook.before_really(), policy.objects) {
@@ -201,8 +203,8 @@ impl<'a> Stages<'a, '_> {
                 census.workload.insert(architecture.name().to_owned(), 1);
             }
             census.control_plane.insert(control_plane.name().to_owned());
-            let before = facts.old.and_then(|old| old.predict_on(&census));
-            let after = facts.predict_on(&census);
+            let before = facts.old.and_then(|old| old.predict_on(&census, None));
+            let after = facts.predict_on(&census, None);
             let old = facts.old.map(|old| old.with_forecast(before.as_ref()));
             let facts = Facts {
                 old: old.as_ref(),

@@ -9,6 +9,7 @@
 )]
 
 use std::borrow::Borrow;
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::fmt;
 use std::slice;
@@ -33,8 +34,8 @@ pub struct Set<T>(Map<T, ()>);
 #[derive(Clone, Default)]
 struct Order {
     pieces: Vec<Vec<usize>>,
-    /// Where the last insertion was, if nothing was removed since.
-    last: Place,
+    /// Where something was found or inserted last, if nothing was removed since.
+    last: Cell<Place>,
 }
 
 /// Where a position is, or belongs.
@@ -68,6 +69,12 @@ impl Iterator for Positions<'_> {
 impl Order {
     /// `compare` says how what is at a position compares to what is searched.
     fn find(&self, compare: &dyn Fn(usize) -> Ordering) -> Result<Place, Place> {
+        if let Some(found) = self.find_from_last(compare) {
+            if let Ok(place) = found {
+                self.last.set(place);
+            }
+            return found;
+        }
         let starts_after = |piece: &Vec<usize>| {
             let first = piece.first();
             first.is_some_and(|position| compare(*position) == Ordering::Greater)
@@ -78,27 +85,39 @@ impl Order {
         let positions = self.pieces.get(piece).map_or(&[][..], Vec::as_slice);
         let place = |index| Place { piece, index };
         let found = positions.binary_search_by(|position| compare(*position));
+        let index = found.unwrap_or_else(|index| index.saturating_sub(1));
+        self.last.set(place(index));
         found.map(place).map_err(place)
     }
 
-    /// The same for what is about to be inserted, which usually belongs behind what was inserted last.
-    fn find_from_last(&self, compare: &dyn Fn(usize) -> Ordering) -> Result<Place, Place> {
-        let Place { piece, index } = self.last;
+    /// The same if it is what was found or inserted last, or belongs behind that: what is searched is usually sorted, too.
+    fn find_from_last(&self, compare: &dyn Fn(usize) -> Ordering) -> Option<Result<Place, Place>> {
+        let last = self.last.get();
         let next = Place {
-            piece,
-            index: index + 1,
+            piece: last.piece,
+            index: last.index + 1,
         };
         let following = Place {
-            piece: piece + 1,
+            piece: last.piece + 1,
             index: 0,
         };
-        let is_behind = |place| self.get(place).map(compare) == Some(Ordering::Less);
-        let after = self.get(next).or_else(|| self.get(following));
-        let is_before = |position| compare(position) == Ordering::Greater;
-        if is_behind(self.last) && after.is_none_or(is_before) {
-            return Err(next);
+        let after = || {
+            let places = [next, following].into_iter();
+            let mut places = places.filter_map(|place| Some((place, self.get(place)?)));
+            places.next()
+        };
+        match compare(self.get(last)?) {
+            Ordering::Equal => Some(Ok(last)),
+            Ordering::Greater => None,
+            Ordering::Less => match after() {
+                None => Some(Err(next)),
+                Some((place, position)) => match compare(position) {
+                    Ordering::Equal => Some(Ok(place)),
+                    Ordering::Greater => Some(Err(next)),
+                    Ordering::Less => None,
+                },
+            },
         }
-        self.find(compare)
     }
 
     fn get(&self, place: Place) -> Option<usize> {
@@ -107,7 +126,7 @@ impl Order {
 
     fn insert(&mut self, place: Place, position: usize) {
         const LONGEST: usize = 256;
-        self.last = place;
+        self.last.set(place);
         let Some(piece) = self.pieces.get_mut(place.piece) else {
             self.pieces.push(vec![position]);
             return;
@@ -122,7 +141,7 @@ impl Order {
             self.pieces.insert(place.piece + 1, rest);
             if let Some(index) = place.index.checked_sub(half) {
                 let piece = place.piece + 1;
-                self.last = Place { piece, index };
+                self.last.set(Place { piece, index });
             }
         }
     }
@@ -169,11 +188,6 @@ impl<K: Ord, V> Map<K, V> {
         K: Borrow<Q>,
     {
         self.order.find(&self.compare(key))
-    }
-
-    /// Where a key is, or belongs.
-    fn place(&self, key: &K) -> Result<Place, Place> {
-        self.order.find_from_last(&self.compare(key))
     }
 
     /// How the key of the entry at a position compares to this one.
@@ -227,7 +241,7 @@ impl<K: Ord, V> Map<K, V> {
 
     /// Inserts or replaces a value, and returns the one that was there.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        match self.place(&key) {
+        match self.find(&key) {
             Ok(place) => {
                 let (_, known) = self.entries.get_mut(self.order.get(place)?)?;
                 Some(std::mem::replace(known, value))
@@ -246,7 +260,7 @@ impl<K: Ord, V> Map<K, V> {
 
     /// The value of a key; one is inserted if there is none.
     pub fn or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
-        let position = match self.place(&key) {
+        let position = match self.find(&key) {
             Ok(place) => self.order.get(place).unwrap_or_default(),
             Err(place) => {
                 self.push(place, key, value());
@@ -586,16 +600,19 @@ mod tests {
         /// Insertions and removals in any order, with enough entries for several pieces.
         #[test]
         fn a_map_is_what_a_btree_map_is(
-            changes in prop::collection::vec((0_u16..600, prop::option::weighted(0.7, any::<u8>())), 0..2_000)
+            changes in prop::collection::vec((0_u16..600, prop::option::weighted(0.7, any::<u8>()), 0_u16..600), 0..2_000)
         ) {
             let (mut ours, mut theirs) = (Map::new(), BTreeMap::new());
-            for (key, value) in changes {
+            for (key, value, searched) in changes {
                 if let Some(value) = value {
                     prop_assert_eq!(ours.insert(key, value), theirs.insert(key, value));
                 } else {
                     prop_assert_eq!(ours.remove(&key), theirs.remove(&key));
                 }
-                prop_assert_eq!(ours.get(&key), theirs.get(&key));
+                // Also what follows the last one, or is behind it.
+                for searched in [key, key + 1, key, searched, searched + 1, searched + 3] {
+                    prop_assert_eq!(ours.get(&searched), theirs.get(&searched));
+                }
             }
             prop_assert_eq!(ours.len(), theirs.len());
             prop_assert!(ours.iter().eq(&theirs));

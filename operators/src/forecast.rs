@@ -9,7 +9,7 @@ use kubernetes::sorted::{Map, Set};
 use kubernetes::text::behind;
 use std::borrow::Cow;
 
-use crate::cdi::data_import_cron::{self, Polling, Rejection, SpecVerdict, Verdict, examine_spec};
+use crate::cdi::data_import_cron::{self, Polling, Rejection, Verdict};
 use crate::cdi::data_source;
 use crate::hco::golden_image::{CommonTemplates, invalid};
 use crate::hco::hyperconverged::HyperConverged;
@@ -20,7 +20,9 @@ use crate::kubevirt::default_architecture::default_architecture;
 use crate::ssp::architecture::{Architecture, Cluster, Unusable};
 use crate::ssp::data_sources::{self as ssp, Key, Wanted};
 
-pub use self::changes::{Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes};
+pub use self::changes::{
+    Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes, lost_image,
+};
 pub use self::handed_over::HandedOver;
 pub use self::objects::Objects;
 pub use self::state::{Disk, Origin, State};
@@ -184,10 +186,19 @@ impl<'a> Forecast<'a> {
     ///
     /// HCO or SSP rejects the whole object. Then everything stays as it was.
     pub fn new(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
+        Self::beside(given, &[])
+    }
+
+    /// The same, next to the templates of a forecast of another object: those that are the same are not read again.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn beside(given: &Given<'a>, other: &[HandedOver<'a>]) -> Result<Self, Rejected<'a>> {
         if is_rejected_by_hco(given.hco, given.common, given.version) {
             return Err(Rejected::ByHco);
         }
-        Self::despite_hco(given)
+        Self::of(given, other)
     }
 
     /// The same, but what HCO rejects in the object is taken to be corrected: for a comparison of an object that HCO rejects
@@ -197,15 +208,12 @@ impl<'a> Forecast<'a> {
     ///
     /// SSP rejects the whole object.
     pub fn despite_hco(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
-        let (templates, left_out) = handed_over::handed_over(given).map_err(|_| Rejected::ByHco)?;
-        let mut verdicts = Vec::with_capacity(templates.len());
-        for template in &templates {
-            let mut verdict = examine_spec(&template.spec).map_err(|_| Rejected::ByHco)?;
-            verdict
-                .metadata_rejected
-                .clone_from(&template.metadata_rejected);
-            verdicts.push(verdict);
-        }
+        Self::of(given, &[])
+    }
+
+    fn of(given: &Given<'a>, other: &[HandedOver<'a>]) -> Result<Self, Rejected<'a>> {
+        let handed_over = handed_over::handed_over(given, other);
+        let (templates, left_out) = handed_over.map_err(|_| Rejected::ByHco)?;
         let rejected = templates
             .iter()
             .find(|template| has_unknown_content(template));
@@ -231,7 +239,7 @@ impl<'a> Forecast<'a> {
             given.golden_namespace,
         );
         let lost = lost(&wanted);
-        let crons = crons(&wanted, &templates, &verdicts);
+        let crons = crons(&wanted, &templates);
         let sets_default = given.version.sets_defaults();
         let default = default_architecture(given.census).filter(|_| sets_default);
         let mut forecast = Self {
@@ -509,13 +517,14 @@ fn lost(wanted: &Wanted) -> Vec<Lost> {
 }
 
 /// The crons by template and name, examined.
-fn crons(wanted: &Wanted, templates: &[HandedOver<'_>], verdicts: &[SpecVerdict]) -> Vec<Cron> {
+fn crons(wanted: &Wanted, templates: &[HandedOver<'_>]) -> Vec<Cron> {
     let crons = wanted.crons.iter().filter_map(|(source, cron)| {
         let template = templates.get(cron.template)?;
-        let verdict = verdicts.get(cron.template)?;
         let names = (&*source.namespace, &*cron.name, &*source.name);
-        let verdict =
-            data_import_cron::examine_names(&template.cdi_cron(names, cron.architecture), verdict);
+        let verdict = data_import_cron::examine_names(
+            &template.cdi_cron(names, cron.architecture),
+            &template.verdict,
+        );
         let key = source.beside(cron.name.as_str());
         // Two crons of one template have different names, but for those whose name is invalid.
         let order = (cron.template, key.clone(), source.clone());

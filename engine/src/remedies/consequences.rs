@@ -137,7 +137,7 @@ impl Remedies<'_, '_> {
             )
         };
         let is_known = facts.forecast.is_some() || facts.rejected.is_some();
-        let forecast = after.predict().filter(|_| is_known);
+        let forecast = after.predict(facts.forecast).filter(|_| is_known);
         let after = after.with_forecast(forecast.as_ref());
         let (mut revealed, mut templates) = (Set::new(), Set::new());
         let denials = self.checks.denials(facts, |_| true);
@@ -157,12 +157,12 @@ impl Remedies<'_, '_> {
             _ => None,
         };
         let state = facts.forecast.or(despite_hco.as_ref()).map(State::of);
-        let changes = state.zip(after.forecast);
-        let changes = changes.map(|(before, after)| forecast::changes(&before, Ok(after)));
+        let lost = state.zip(after.forecast);
+        let lost = lost.map(|(before, after)| forecast::lost_image(before, after));
         Some(Consequences {
             revealed,
             templates,
-            lost: changes.map(|it| it.lost_image).unwrap_or_default(),
+            lost: lost.unwrap_or_default(),
         })
     }
 }

@@ -22,27 +22,14 @@ impl Retention {
     }
 }
 
-/// Whether HCO completes the retention of templates, which it does from 1.18 on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HcoDefault {
-    /// HCO before 1.18 leaves templates as they are.
-    Nothing,
-    /// HCO 1.18 and later.
-    KeepNone,
-}
-
-impl HcoDefault {
-    /// Completes a spec as HCO's mutating webhook does, and as HCO does with the templates that it ships.
-    ///
-    /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, getDICTPatches;
-    /// controllers/handlers/golden-images/golden_images.go, ensureDICTFields.
-    pub fn complete(self, spec: &mut Spec<'_>) {
-        if self == Self::KeepNone {
-            spec.retention_policy
-                .get_or_insert_with(|| "None".to_owned());
-            spec.imports_to_keep.get_or_insert(1);
-        }
-    }
+/// Completes a spec as HCO's mutating webhook does, and as HCO does with the templates that it ships, from 1.18 on.
+///
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, getDICTPatches;
+/// controllers/handlers/golden-images/golden_images.go, ensureDICTFields.
+pub fn complete(spec: &mut Spec<'_>) {
+    spec.retention_policy
+        .get_or_insert_with(|| "None".to_owned());
+    spec.imports_to_keep.get_or_insert(1);
 }
 
 /// The fields in which the spec of a `DataImportCron` that is there differs from the spec that SSP wants, as a list.
@@ -128,27 +115,20 @@ mod tests {
 
     #[test]
     fn hco_completes_only_what_is_not_set() {
-        let complete = |default: HcoDefault, text| {
+        let completed = |text| {
             let mut spec = spec(text);
-            default.complete(&mut spec);
+            complete(&mut spec);
             (spec.retention_policy, spec.imports_to_keep)
         };
         let none = || Some("None".to_owned());
-        assert_eq!(complete(HcoDefault::KeepNone, "{}"), (none(), Some(1)));
-        assert_eq!(complete(HcoDefault::Nothing, "{}"), (None, None));
+        assert_eq!(completed("{}"), (none(), Some(1)));
         assert_eq!(
-            complete(
-                HcoDefault::KeepNone,
-                r#"{"retentionPolicy": "All", "importsToKeep": 3}"#
-            ),
+            completed(r#"{"retentionPolicy": "All", "importsToKeep": 3}"#),
             (Some("All".to_owned()), Some(3))
         );
         // Null is the same as absent.
         assert_eq!(
-            complete(
-                HcoDefault::KeepNone,
-                r#"{"retentionPolicy": null, "importsToKeep": 0}"#
-            ),
+            completed(r#"{"retentionPolicy": null, "importsToKeep": 0}"#),
             (none(), Some(0))
         );
     }

@@ -133,8 +133,7 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
     let meanwhile = both.filter(|key| !way.filled_meanwhile.contains(*key));
     let mut empty_meanwhile = Set::new();
     empty_meanwhile.extend(meanwhile.cloned());
-    let mut lost_image = Set::new();
-    lost_image.extend(filled_before.difference(&filled_after).cloned());
+    let lost_image = lost(&filled_before, &filled_after);
     Changes {
         crons: (!state.never_settles).then_some(crons),
         data_sources: sources,
@@ -142,6 +141,19 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
         empty_meanwhile,
         lost_image,
     }
+}
+
+/// The DataSources that lose their disk for good if a cluster becomes what a forecast says.
+pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> Set<Key> {
+    let filled = state.filled();
+    state.reconcile(after);
+    lost(&filled, &state.filled())
+}
+
+fn lost(filled_before: &Set<Key>, filled_after: &Set<Key>) -> Set<Key> {
+    let mut lost = Set::new();
+    lost.extend(filled_before.difference(filled_after).cloned());
+    lost
 }
 
 fn disks(before: &State<'_>, after: &State<'_>, imported: Set<Disk>) -> DiskChanges {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use kubernetes::json::{Json, Object, WrongType};
 
-use crate::cdi::data_import_cron::{Rejection, Spec, examine_metadata};
-use crate::cdi::retention::HcoDefault;
+use crate::cdi::data_import_cron::{Rejection, Spec, SpecVerdict, examine_metadata, examine_spec};
+use crate::cdi::retention;
 use crate::forecast::Given;
 use crate::forecast::state::Origin;
 use crate::hco::golden_image::{Annotation, CommonSpec, GoldenImage, golden_images};
@@ -16,7 +16,7 @@ use crate::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
 use crate::ssp::architecture::Architecture;
 
 /// A template as SSP gets it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct HandedOver<'a> {
     /// Its name.
     pub name: &'a str,
@@ -28,16 +28,21 @@ pub struct HandedOver<'a> {
     pub architectures: Option<Vec<Architecture>>,
     /// The label with an architecture that the template itself gives to its crons.
     pub architecture_label: Option<String>,
-    /// Why the API server rejects its labels or annotations.
-    pub metadata_rejected: Option<Rejection>,
     /// Its spec, completed by HCO.
-    pub spec: Spec<'a>,
+    pub spec: Rc<Spec<'a>>,
+    /// What CDI makes of it.
+    pub(super) verdict: Rc<SpecVerdict>,
+    /// The entry of the spec of the HyperConverged, if everything but the architectures follows from it alone.
+    entry: Option<Json<'a>>,
+    /// Whether HCO completes it.
+    is_completed: bool,
     origin: OnceCell<Rc<Origin>>,
     /// Whether the schedule is the one that HCO chooses for the cluster, which only the status shows.
     pub has_unknown_schedule: bool,
 }
 
-/// The golden images that HCO hands over, and the names of those whose annotation lists no workload architecture.
+/// The golden images that HCO hands over, and the names of those whose annotation lists no workload architecture. Templates
+/// that are the same in another object are not read again.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.
@@ -47,6 +52,7 @@ pub struct HandedOver<'a> {
 /// A template has a field of another type, which HCO's schema rejects.
 pub(super) fn handed_over<'a>(
     given: &Given<'a>,
+    other: &[HandedOver<'a>],
 ) -> Result<(Vec<HandedOver<'a>>, Vec<&'a str>), WrongType<'a>> {
     let mut sorted = Map::new();
     let mut left_out = Vec::new();
@@ -58,9 +64,26 @@ pub(super) fn handed_over<'a>(
         };
         if architectures.as_ref().is_some_and(Vec::is_empty) {
             left_out.push(image.name);
-        } else if let Some(template) = HandedOver::new(&image, architectures, given)? {
-            sorted.insert(template.name, template);
+            continue;
         }
+        let known = other.binary_search_by_key(&image.name, |it| it.name);
+        let known = known.ok().and_then(|index| other.get(index));
+        let is_completed = is_completed(&image, given);
+        let known = known.filter(|known| known.is_of(&image, given));
+        let known = known.filter(|known| is_completed || !known.is_completed);
+        let template = match known {
+            Some(known) => Some(known.clone()),
+            None => HandedOver::new(&image, given)?,
+        };
+        let Some(mut template) = template else {
+            continue;
+        };
+        if is_completed {
+            template.complete();
+        }
+        template.index = image.template.map(|template| template.index);
+        template.architectures = architectures;
+        sorted.insert(template.name, template);
     }
     Ok((sorted.into_values().collect(), left_out))
 }
@@ -71,23 +94,28 @@ impl<'a> HandedOver<'a> {
         Rc::clone(self.origin.get_or_init(|| Rc::new(self.spec.origin())))
     }
 
-    fn new(
-        image: &GoldenImage<'a>,
-        architectures: Option<Vec<Architecture>>,
-        given: &Given<'a>,
-    ) -> Result<Option<Self>, WrongType<'a>> {
+    /// Whether it is the template of an image, which is not completed yet, or is.
+    fn is_of(&self, image: &GoldenImage<'a>, given: &Given<'a>) -> bool {
+        let entry = image.template.and_then(|template| template.json);
+        self.entry.is_some() && self.entry == entry && !given.common.contains_key(image.name)
+    }
+
+    /// Completes it as HCO does.
+    fn complete(&mut self) {
+        if !self.is_completed {
+            retention::complete(Rc::make_mut(&mut self.spec));
+            self.is_completed = true;
+        }
+    }
+
+    /// As it is written, without its architectures.
+    fn new(image: &GoldenImage<'a>, given: &Given<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let common = given.common.get(image.name).map(|common| &common.spec);
         let common_spec = match common.and_then(CommonSpec::text) {
             Some(text) => Json::parse(text.as_bytes()).ok().map(Object::root),
             None => None,
         };
         let json = image.template.and_then(|template| template.json);
-        let is_completed = given.version.sets_defaults() && (json.is_none() || !given.is_complete);
-        let default = if is_completed {
-            HcoDefault::KeepNone
-        } else {
-            HcoDefault::Nothing
-        };
         let mut metadata_rejected = None;
         let (mut spec, namespace, architecture_label) = if let Some(json) = json {
             let template = Object::root(json);
@@ -119,20 +147,31 @@ impl<'a> HandedOver<'a> {
                 None => "0 */12 * * *".to_owned(),
             };
         }
-        default.complete(&mut spec);
+        let mut verdict = examine_spec(&spec)?;
+        verdict.metadata_rejected = metadata_rejected;
         Ok(Some(Self {
             name: image.name,
-            index: image.template.map(|template| template.index),
+            index: None,
             namespace,
-            architectures,
+            architectures: None,
             architecture_label,
-            metadata_rejected,
-            spec,
+            spec: Rc::new(spec),
+            verdict: Rc::new(verdict),
+            entry: json.filter(|_| common.is_none()),
+            is_completed: false,
             origin: OnceCell::new(),
             has_unknown_schedule: has_unknown_schedule
                 && !matches!(common, Some(CommonSpec::Status(_))),
         }))
     }
+}
+
+/// Whether HCO completes the template of an image.
+fn is_completed(image: &GoldenImage<'_>, given: &Given<'_>) -> bool {
+    let is_own = image
+        .template
+        .is_some_and(|template| template.json.is_some());
+    given.version.sets_defaults() && !(is_own && given.is_complete)
 }
 
 /// The architectures that HCO leaves in the annotation; `None` without an annotation.

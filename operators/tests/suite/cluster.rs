@@ -59,7 +59,19 @@ impl<'a> Cluster<'a> {
     }
 
     pub(super) fn forecast_of(&'a self, version: HcoVersion) -> Result<Forecast<'a>, Rejected<'a>> {
-        Forecast::new(&Given {
+        Forecast::new(&self.given(version))
+    }
+
+    /// The same, as after an update: templates that stay as they are have been read.
+    pub(super) fn forecast_after(
+        &'a self,
+        before: &Forecast<'a>,
+    ) -> Result<Forecast<'a>, Rejected<'a>> {
+        Forecast::beside(&self.given(MAIN), &before.templates)
+    }
+
+    fn given(&'a self, version: HcoVersion) -> Given<'a> {
+        Given {
             hco: &self.hco,
             import: self.import,
             common: &self.common,
@@ -67,6 +79,6 @@ impl<'a> Cluster<'a> {
             version,
             is_complete: self.hco.is_stored,
             census: &self.census,
-        })
+        }
     }
 }

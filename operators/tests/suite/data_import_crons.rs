@@ -6,7 +6,7 @@ use kubernetes::json::{Json, Object};
 use operators::cdi::data_import_cron::{
     Cron, NeverRuns, Polling, Rejection, Spec, examine_metadata, examine_names, examine_spec,
 };
-use operators::cdi::{data_source, retention::HcoDefault};
+use operators::cdi::{data_source, retention};
 use serde_json::Value;
 
 use super::{Difference, all_agree, corpus, string};
@@ -91,7 +91,7 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
     let template = template(&row["hco"], text("template").unwrap()).to_string();
     let template = Object::root(Json::parse(template.as_bytes()).unwrap());
     let mut spec = Spec::read(&template.object("spec")).unwrap();
-    HcoDefault::KeepNone.complete(&mut spec);
+    retention::complete(&mut spec);
     let mut verdict = examine_spec(&spec).unwrap();
     verdict.metadata_rejected = examine_metadata(&template.object("metadata")).unwrap();
     let architecture = text("architecture").filter(|architecture| !architecture.is_empty());

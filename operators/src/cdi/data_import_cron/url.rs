@@ -169,13 +169,14 @@ fn is_host_byte(byte: u8) -> bool {
 
 /// Whether two hexadecimal digits follow every percent sign.
 fn has_valid_escapes(text: &str) -> bool {
-    unescaped(text).is_some()
+    let mut escapes = text.split('%').skip(1);
+    escapes.all(|escape| escape.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2)
 }
 
 /// The bytes of a text, and whether each is escaped; `None` if an escape is not valid.
 fn unescaped(text: &str) -> Option<Vec<(u8, bool)>> {
     let mut bytes = text.bytes();
-    let mut unescaped = Vec::new();
+    let mut unescaped = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {
         let mut digit = || char::from(bytes.next()?).to_digit(16);
         unescaped.push(if byte == b'%' {
