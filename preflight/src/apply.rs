@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::args::AsIf;
 
 /// Where kubectl keeps what was applied last.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The object after a file was sent: with the status of the live one, which only HCO writes.
 pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {

@@ -559,6 +559,9 @@ pub(crate) struct Fix {
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
+    #[command(flatten)]
+    pub(crate) sent: Sent,
+
     /// Write the corrected files instead of printing a diff; with `-f -`, print the corrected text
     #[arg(long, short = 'w', conflicts_with = "output", help_heading = "Changes")]
     pub(crate) write: bool,

@@ -107,7 +107,6 @@ fn by_cluster(
 fn not_for_fix(args: &args::Check) -> Vec<&'static str> {
     let all = [
         ("--all-contexts", args.all_contexts),
-        ("--as-if", args.sent.as_if.is_some()),
         ("--fail-on", args.fail_on != FailOn::Deny),
         ("--old", args.subject.old.is_some()),
     ];

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         );
     }
     let mut notes = Notes::default();
-    let prepared = stage::prepare(&args.subject, Purpose::Fix, &mut notes);
+    let prepared = stage::prepare(&args.subject, Purpose::Fix(args.sent.as_if), &mut notes);
     if !args.quiet {
         terminal.notes(&notes);
     }
@@ -142,7 +142,7 @@ struct Fixed<'q> {
     question: &'q Question,
     /// As it is in the file.
     value: Value,
-    /// As it is judged: merged with the live object.
+    /// As it is judged: as the API server gets it.
     sent: Value,
     /// The operations that made it.
     patch: Vec<Value>,
@@ -184,7 +184,7 @@ impl<'q> Fixed<'q> {
         for _ in 0..ROUNDS {
             let remedies = chosen(&fixed.report.findings, args, &fixed.only_live);
             let remedies = remedies.map_err(|what| question.failure(what))?;
-            let is_changed = fixed.apply(&remedies, args.output.is_none());
+            let is_changed = fixed.apply(&remedies, args);
             if !is_changed.map_err(|error| question.failure(chain(&error)))? {
                 break;
             }
@@ -194,13 +194,15 @@ impl<'q> Fixed<'q> {
     }
 
     /// Whether the remedies changed the object, or one of them cannot be made in the file.
-    fn apply(&mut self, remedies: &[Remedy], in_file: bool) -> Result<bool> {
+    fn apply(&mut self, remedies: &[Remedy], args: &args::Fix) -> Result<bool> {
+        let in_file = args.output.is_none();
+        let as_if = args.sent.as_if.unwrap_or_default();
         let (before, known) = (self.sent.clone(), self.only_live.len());
         for remedy in remedies {
             let mut sent = self.sent.clone();
             patch(&mut sent, remedy)?;
             if in_file {
-                let Some(value) = self.in_file(remedy, &sent) else {
+                let Some(value) = self.in_file(remedy, &sent, as_if) else {
                     self.only_live.push(remedy.patch.clone());
                     continue;
                 };
@@ -213,8 +215,8 @@ impl<'q> Fixed<'q> {
         Ok(self.sent != before || self.only_live.len() > known)
     }
 
-    /// The file after a remedy, if `kubectl apply` then makes this of the live object.
-    fn in_file(&self, remedy: &Remedy, sent: &Value) -> Option<Value> {
+    /// The file after a remedy, if the API server then gets this.
+    fn in_file(&self, remedy: &Remedy, sent: &Value, as_if: AsIf) -> Option<Value> {
         let Some(live) = &self.question.live else {
             return Some(sent.clone());
         };
@@ -222,7 +224,7 @@ impl<'q> Fixed<'q> {
         for operation in &remedy.patch {
             value = apply::edited(&value, operation)?;
         }
-        (apply::sent(AsIf::Apply, live, &value) == *sent).then_some(value)
+        (apply::sent(as_if, live, &value) == *sent).then_some(value)
     }
 
     /// Reports the findings whose remedies cannot be made in the file.

@@ -4,9 +4,10 @@ use anyhow::{Context, Result, bail};
 use json_patch::{Patch, PatchOperation, TestOperation};
 use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Fixed;
+use crate::apply::LAST_APPLIED;
 use crate::args;
 use crate::failure::Failure;
 use crate::foreign::{self, one_line, shell_word};
@@ -72,12 +73,15 @@ pub(super) fn patch(
     })
 }
 
-/// The object with the metadata that only the API server sets: a file that was exported from a cluster has old ones.
+/// The object with the metadata that no file decides. Only the API server sets most of it, and a file that was exported from
+/// a cluster has old values. `-n` can name the namespace instead of the file. What was applied last stays, because a snapshot
+/// does not have all of it.
 fn with_metadata_of(live: &Value, object: &Value) -> Value {
-    const OF_THE_SERVER: [&str; 6] = [
+    const OF_THE_SERVER: [&str; 7] = [
         "creationTimestamp",
         "generation",
         "managedFields",
+        "namespace",
         "resourceVersion",
         "selfLink",
         "uid",
@@ -91,6 +95,15 @@ fn with_metadata_of(live: &Value, object: &Value) -> Value {
             match live.get(field) {
                 Some(value) => drop(metadata.insert(field.to_owned(), value.clone())),
                 None => drop(metadata.remove(field)),
+            }
+        }
+        let last = live.get("annotations").and_then(|it| it.get(LAST_APPLIED));
+        if let Some(last) = last {
+            let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+            if let Some(annotations) = annotations.as_object_mut() {
+                annotations
+                    .entry(LAST_APPLIED)
+                    .or_insert_with(|| last.clone());
             }
         }
     }
@@ -179,7 +192,7 @@ pub(super) fn line(
     result: Result<&Patch, &str>,
 ) -> Result<String> {
     let identity = &question.identity;
-    json(&Record {
+    json_line(&Record {
         context: destination.context,
         file: question.place.as_ref().map(|place| place.file.as_str()),
         line: question.place.as_ref().map(|place| place.line),
@@ -193,7 +206,7 @@ pub(super) fn line(
 
 /// That a file could not be read, as a line of JSON.
 pub(super) fn failed(failure: &Failure) -> Result<String> {
-    json(&Record {
+    json_line(&Record {
         context: None,
         file: failure.file.as_deref(),
         line: failure.line,
@@ -205,7 +218,7 @@ pub(super) fn failed(failure: &Failure) -> Result<String> {
     })
 }
 
-fn json(line: &Record<'_>) -> Result<String> {
+fn json_line(line: &Record<'_>) -> Result<String> {
     Ok(foreign::json(serde_json::to_string(line)?) + "\n")
 }
 
@@ -301,6 +314,9 @@ mod tests {
         let live = json!({"metadata": {"name": "n", "uid": "u", "resourceVersion": "9"}});
         let file = json!({"metadata": {"name": "n", "resourceVersion": "1", "generation": 1}});
         assert_eq!(with_metadata_of(&live, &file), live);
+        let annotations = json!({LAST_APPLIED: "{}"});
+        let live = json!({"metadata": {"namespace": "ns", "annotations": annotations}});
+        assert_eq!(with_metadata_of(&live, &json!({"metadata": {}})), live);
     }
 
     #[test]

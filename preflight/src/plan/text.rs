@@ -127,10 +127,13 @@ fn denial(text: &mut String, plan: &Plan, denied: &str) {
         }
         (true, false) => "The object is not stored, so nothing changes.",
     };
-    let _ = writeln!(
-        text,
-        "  `check` with the same file prints how to fix it.\n\n{what}"
-    );
+    // `check` judges by the version that runs, and another one may find nothing.
+    let fix = if plan.hco_version.before == plan.hco_version.after {
+        "`check` with the same file"
+    } else {
+        "`explain` with the name of the rule"
+    };
+    let _ = writeln!(text, "  {fix} prints how to fix it.\n\n{what}");
 }
 
 /// The row of the default architecture.

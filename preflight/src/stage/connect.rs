@@ -71,7 +71,7 @@ impl<'s> Objects<'s> {
         let live = Live::of(cluster.as_deref(), files.as_deref());
         let namespace = subject.connection.namespace.as_deref();
         let questions = if subject.filename.is_empty() {
-            if purpose != Purpose::Fix {
+            if !matches!(purpose, Purpose::Fix(_)) {
                 notes.push(LIVE);
             }
             of_cluster(live, namespace)?
@@ -274,7 +274,7 @@ impl<'c> Old<'c> {
         };
         let (old, live) = match self {
             // An update would carry existing problems instead of fixing them.
-            Self::Live(_, Purpose::Fix) => (None, old),
+            Self::Live(_, Purpose::Fix(_)) => (None, old),
             _ => (old, None),
         };
         Ok(Question {

@@ -17,17 +17,20 @@ use crate::notes::Notes;
 pub(crate) enum Purpose {
     /// What would happen to them: a live object is the old one, and the file is sent like this. By default it is applied.
     Check(Option<AsIf>),
-    /// What can be fixed in them: existing problems too. The file is applied.
-    Fix,
+    /// What can be fixed in them: existing problems too. The file is sent like this.
+    Fix(Option<AsIf>),
 }
 
 impl Purpose {
     /// How the file is sent.
     pub(super) fn as_if(self) -> AsIf {
-        match self {
-            Self::Check(as_if) => as_if.unwrap_or_default(),
-            Self::Fix => AsIf::Apply,
-        }
+        self.named_as_if().unwrap_or_default()
+    }
+
+    /// How the file is sent, if the user says so.
+    fn named_as_if(self) -> Option<AsIf> {
+        let (Self::Check(as_if) | Self::Fix(as_if)) = self;
+        as_if
     }
 }
 
@@ -51,7 +54,7 @@ fn wanted(purpose: Purpose) -> Wanted {
             virtual_machines: true,
             beside: &["DataSource", "KubeVirt"],
         },
-        Purpose::Fix => Wanted::default(),
+        Purpose::Fix(_) => Wanted::default(),
     }
 }
 
@@ -151,7 +154,7 @@ fn nothing(files: &[PathBuf], notes: &[String], purpose: Purpose) -> Failure {
 fn judged(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Check(_) => "HyperConverged (hco.kubevirt.io) or VirtualMachine (kubevirt.io/v1)",
-        Purpose::Fix => "HyperConverged (hco.kubevirt.io)",
+        Purpose::Fix(_) => "HyperConverged (hco.kubevirt.io)",
     }
 }
 
@@ -169,7 +172,7 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
         bail!("--old requires a file with the new version of the object: add -f FILE");
     }
     // clap does not require --cluster where --arch or --nodes is given.
-    let has_as_if = matches!(purpose, Purpose::Check(Some(_)));
+    let has_as_if = purpose.named_as_if().is_some();
     if has_as_if && !is_live {
         bail!("--as-if requires --cluster or --from");
     }

@@ -24,7 +24,7 @@ pub(crate) struct Question {
     pub(crate) sent: Option<Value>,
     /// What it was before.
     pub(crate) old: Option<Value>,
-    /// The live object that a fixed file is to be merged with.
+    /// The live object that a fixed file changes.
     pub(crate) live: Option<Value>,
 }
 

@@ -11,6 +11,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::admission::Identity;
+use crate::apply::LAST_APPLIED;
 use crate::files;
 use crate::foreign::{chain, masked, one_line};
 use crate::notes::Notes;
@@ -244,10 +245,7 @@ const DATA_VOLUME: &str = "DataVolume";
 /// VM templates of OpenShift.
 const TEMPLATE: &str = "Template";
 
-/// What was applied last: the fields that a manifest does not have any more are deleted.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// Where it is in an object.
+/// Where it is that kubectl keeps what was applied last: the fields that a manifest does not have any more are deleted.
 const APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 
 /// The annotations of a HyperConverged that are read: without one, an answer can differ.

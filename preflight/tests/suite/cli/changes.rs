@@ -629,6 +629,29 @@ fn an_upgrade_keeps_the_namespace_of_golden_images(
     assert!(fields.eq(changed), "{plan:#}");
 }
 
+/// `check` judges by the version that runs, for which the annotation is no problem.
+#[test]
+fn a_denial_of_another_version_is_explained_and_not_checked() {
+    let directory = scratch("planned-denial");
+    let edits = [(
+        "namespace: kubevirt-hyperconverged}",
+        "namespace: kubevirt-hyperconverged, annotations: {hco.kubevirt.io/v1-only-fields: \"{\"}}",
+    )];
+    let file = edited(&directory, "plan.yaml", &edits);
+    let words = format!("-f {} --from plan-cluster.yaml", file.display());
+    let planned = text_of(&format!("plan {words} --hco-version 1.19"));
+    let fix = "  `explain` with the name of the rule prints how to fix it.";
+    assert!(
+        planned.contains("[v1-only-fields-unreadable]") && planned.contains(fix),
+        "{planned}"
+    );
+    let checked = text_of(&format!("check {words}"));
+    assert!(
+        !checked.contains("[v1-only-fields-unreadable]"),
+        "{checked}"
+    );
+}
+
 /// `kubectl replace` removes what the file does not have; `kubectl apply` keeps what it did not set.
 #[test]
 fn a_replaced_object_is_another_one_than_an_applied_one() {

@@ -555,7 +555,7 @@ fn the_hint_names_options_that_fix_does_not_have() {
         "check -f denied.yaml --cluster --as-if replace --fail-on warn",
     );
     assert!(
-        shown.contains("with the same options except --as-if and --fail-on"),
+        shown.contains("with the same options except --fail-on"),
         "{shown}"
     );
 }

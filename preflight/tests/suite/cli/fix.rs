@@ -69,6 +69,7 @@ use e2e_tests::{ApiServer, recorded};
 #[case::no_commands("fix -f accepted.yaml --nodes nodes.yaml -o commands", 0)]
 // The live object is not the old one either.
 #[case::old("fix -f denied.yaml --arch amd64=3 --old old.yaml", 2)]
+#[case::as_if_without_cluster("fix -f denied.yaml --arch amd64=3 --as-if replace", 2)]
 #[case::help("fix -h", 0)]
 fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap_or_default().replace('_', "-");
@@ -259,6 +260,72 @@ fn what_the_live_object_has_is_not_fixed_in_the_file() {
     let (code, file, printed) = fix_with_live("fix-merged", &text, "--write", enable);
     assert_eq!((code, &file), (Some(0), &text), "{printed}");
     assert!(printed.contains("nothing to fix"), "{printed}");
+}
+
+/// `kubectl replace` removes what the file does not have: the file gets the feature gate, and nothing else of the live object.
+#[test]
+fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
+    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
+    let words = "--as-if replace --write";
+    let (code, file, printed) = fix_with_live("fix-replaced", &text, words, with_import);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("2 findings fixed"), "{printed}");
+    let added = "  featureGates:\n    enableMultiArchBootImageImport: true\n";
+    assert_eq!(file.replace(added, ""), text);
+    assert_ne!(file, text);
+    let words = "--as-if replace";
+    let (code, _, printed) = fix_with_live("fix-replaced-again", &file, words, with_import);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("nothing to fix"), "{printed}");
+}
+
+/// The import, and something that the file does not have either, neither of them applied by a file.
+fn with_import(live: &mut Value) {
+    live["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
+        json!("{}");
+    live["metadata"]["finalizers"] = json!(["kubevirt.io/hyperconverged"]);
+    live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+    live["spec"]["defaultCPUModel"] = json!("Haswell");
+}
+
+/// The patch makes of the live object what `kubectl replace` with the corrected file would.
+#[test]
+fn a_patch_removes_what_a_file_that_replaces_does_not_have() {
+    let answers = with_live(with_import);
+    let live = live_of(&answers);
+    let snapshot = scratch("fix-replaced-patch").join("snapshot.json");
+    let server = ApiServer::start(answers);
+    let mut take = command_on(&server);
+    take.args(["snapshot", "--cluster", "-o"]).arg(&snapshot);
+    assert!(take.output().unwrap().status.success());
+    let path = scratch("fix-replaced-patch-file").join("hco.yaml");
+    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
+    let namespace = "  namespace: kubevirt-hyperconverged\n";
+    fs::write(&path, text.replace(namespace, "")).unwrap();
+    let printed = |how: &[&str]| {
+        let mut fix = command_on(&server);
+        fix.args(["fix", "-o", "json-patch", "-f"]).arg(&path);
+        let output = fix.args(how).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let namespace = ["-n", "kubevirt-hyperconverged"];
+    let snapshot = snapshot.to_str().unwrap();
+    for (from, is_cluster) in [(&["--cluster"][..], true), (&["--from", snapshot], false)] {
+        let replaced = [from, &namespace, &["--as-if", "replace"]].concat();
+        let after = patched(&printed(&replaced), &live).unwrap();
+        let mut expected = live.clone();
+        let file: Value = yaml_serde::from_str(&text).unwrap();
+        expected["spec"] = file["spec"].clone();
+        expected["spec"]["featureGates"] = json!({"enableMultiArchBootImageImport": true});
+        if is_cluster {
+            expected["metadata"]
+                .as_object_mut()
+                .unwrap()
+                .remove("finalizers");
+        }
+        assert_eq!(after, expected);
+    }
 }
 
 /// A template of OpenShift, which only the status of the live object names, needs no annotation.
