@@ -129,7 +129,7 @@ fn denial(text: &mut String, plan: &Plan, denied: &str) {
     };
     // `check` judges by the version that runs, and another one may find nothing.
     let fix = if plan.hco_version.before == plan.hco_version.after {
-        "`check` with the same file"
+        "`check` with the same file and options"
     } else {
         "`explain` with the name of the rule"
     };
