@@ -462,15 +462,18 @@ fn rows(sources: &BootSources) -> Rows {
         known.collect()
     };
     for (_, cron) in of(&crons.created) {
-        let (sign, what) = created(sources, cron);
-        put(&cron.source(), sign, what);
+        if sources.is_not_updated(cron).is_none() {
+            let (sign, what) = created(sources, cron);
+            put(&cron.source(), sign, what);
+        }
     }
     for cron in sources.rejected_crons() {
         let (sign, what) = rejected(sources, cron);
         put(&cron.source(), sign, what);
     }
     for (key, cron) in of(&crons.recreated) {
-        if !is_in(&changes.empty_meanwhile, &cron.source()) {
+        let is_empty = is_in(&changes.empty_meanwhile, &cron.source());
+        if !is_empty && sources.is_not_updated(cron).is_none() {
             let (sign, what) = recreated(sources, &key, cron);
             put(&cron.source(), sign, what);
         }
@@ -496,6 +499,15 @@ fn rows(sources: &BootSources) -> Rows {
             put(key.raw(), Sign::Gone, what);
         }
     }
+    for cron in sources.not_updating() {
+        if let Some(why) = sources.is_not_updated(cron) {
+            put(
+                &cron.source(),
+                Sign::Disturbed,
+                not_updated(sources, cron, &why),
+            );
+        }
+    }
     // CDI keeps the DataSource of a DataImportCron with the retention policy `All`.
     for key in &crons.deleted {
         let Some(key) = sources.source_of_deleted(key.raw()) else {
@@ -519,12 +531,6 @@ fn rows(sources: &BootSources) -> Rows {
                 );
                 (Sign::Changed, what)
             });
-        }
-    }
-    for cron in sources.not_updating() {
-        if let Some(why) = sources.is_not_updated(cron) {
-            let row = || not_updated(sources, cron, &why);
-            rows.entry(cron.source()).or_insert_with(row);
         }
     }
     for (cron, CronBefore { source, .. }) in sources.waiting() {
@@ -576,9 +582,6 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
     if let Some(why) = &cron.never_runs {
         return (Sign::Never, format!("never imported: {why}"));
     }
-    if let Some(why) = sources.is_not_updated(cron) {
-        return not_updated(sources, cron, &why);
-    }
     let Some((replaced, _)) = sources.replaced_by(cron) else {
         let what = format!(
             "imported{}{}{}",
@@ -601,26 +604,26 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
     (Sign::Changed, what)
 }
 
-/// What becomes of a DataSource that CDI does not update for its DataImportCron.
-fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> Row {
-    let disk = if sources.keeps_disk(&cron.source()) {
+/// What becomes of a DataSource that CDI does not update for its DataImportCron, with the command that corrects it.
+fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
+    let name = &cron.name;
+    let source = cron.source();
+    let is_lost = sources
+        .changes
+        .lost_image
+        .iter()
+        .any(|it| it.raw() == source);
+    let disk = if sources.keeps_disk(&source) && !is_lost {
         ", and its disk stays only until CDI deletes older imports"
     } else {
         ""
     };
-    let command = owner::hand_over(&cron.namespace, &cron.managed_data_source, &cron.name);
-    let what = format!(
-        "never updated for {}{disk}: {why}; when {} is there, run: {command}",
-        cron.name, cron.name
-    );
-    (Sign::Disturbed, what)
+    let command = owner::hand_over(&cron.namespace, &cron.managed_data_source, name);
+    format!("never updated for {name}{disk}: {why}\n      fix, when {name} is there: {command}")
 }
 
 /// What becomes of the DataSource of a DataImportCron that is deleted and created again, if it is never without a disk.
 fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
-    if let Some(why) = sources.is_not_updated(cron) {
-        return not_updated(sources, cron, &why);
-    }
     let is_lost = is_in(&sources.changes.lost_image, &cron.source());
     let is_other = sources.leaves(key).is_some();
     match &cron.never_runs {
@@ -693,10 +696,22 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
         Some(other) if is_deleted(&format!("{namespace}/{}", other.raw())) => {
             format!("has no disk any more: it still points to {other}, which is deleted")
         }
-        Some(other) if sources.has_filled_sibling(key.raw()) && !is_retargeted(sources, key) => {
+        Some(other)
+            if is_of_bundle(key.raw())
+                && sources.has_filled_sibling(key.raw())
+                && !is_retargeted(sources, key) =>
+        {
             format!(
                 "has no disk any more: it still points to {other}, because the boot sources of SSP's VM templates point to the control plane's architecture"
             )
+        }
+        Some(other)
+            if is_in(
+                &sources.changes.lost_image,
+                &format!("{namespace}/{}", other.raw()),
+            ) =>
+        {
+            format!("has no disk any more: it points to {other}, which has none any more")
         }
         None if sources.keeps_disk(key.raw()) => match sources.left_by(key.raw()) {
             // SSP removes the disk from its own DataSources at once.

@@ -188,7 +188,7 @@ fn json_of(words: &str) -> Value {
     "mine",
     "All",
     json!({"/metadata/name": "new-cron"}),
-    "! mine-amd64 never updated for new-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-amd64; when new-cron-amd64 is there, run: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=new-cron-amd64",
+    "! mine-amd64 never updated for new-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-amd64",
     2,
     0
 )]
@@ -196,7 +196,7 @@ fn json_of(words: &str) -> Value {
     "mine",
     "All",
     json!({"/metadata/name": "new-cron", "/spec/template/spec/source/registry/url": "docker://registry.example.com/mine:2"}),
-    "! mine-arm64 never updated for new-cron-arm64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-arm64; when new-cron-arm64 is there, run: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-arm64 cdi.kubevirt.io/dataImportCron=new-cron-arm64",
+    "! mine-arm64 never updated for new-cron-arm64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-arm64",
     2,
     2
 )]
@@ -542,8 +542,9 @@ fn a_data_source_of_a_removed_template_is_not_taken_over() {
     let takes = edited(&other, &json!({"/spec/managedDataSource": "mine"}));
     let after = hyperconverged(&[takes], true);
     let words = planned("taken", &before, &made, Some(&after));
-    let row = "! mine-amd64 never updated for other-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-amd64; when other-cron-amd64 is there, run: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=other-cron-amd64";
-    shows(&words, &[row]);
+    let row = "! mine-amd64 never updated for other-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-amd64";
+    let fix = "fix, when other-cron-amd64 is there: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=other-cron-amd64";
+    shows(&words, &[row, fix]);
     let plan = json_of(&words);
     assert_eq!(plan["notUpdated"], json!(["kubevirt-os-images/mine-amd64"]));
     // CDI keeps the DataSource that the template leaves, and nobody uses it any more.
@@ -561,7 +562,7 @@ fn a_label_that_is_wrong_already_is_outstanding() {
     made[0]["metadata"]["labels"]["cdi.kubevirt.io/dataImportCron"] = json!("gone");
     let object = hyperconverged(&[template], true);
     let words = planned("wrong-label", &object, &made, None);
-    let row = "! mine-amd64 never updated for mine-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron gone; when mine-cron-amd64 is there, run: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=mine-cron-amd64";
+    let row = "! mine-amd64 never updated for mine-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron gone";
     shows(&words, &[row]);
     assert_eq!(run(&words).status.code(), Some(1));
 }
