@@ -508,6 +508,13 @@ fn rows(sources: &BootSources) -> Rows {
             );
         }
     }
+    add_kept(sources, crons, &mut rows);
+    without_disk(sources, rows)
+}
+
+/// Adds the DataSources that stay as they are, and of which nothing else is said.
+fn add_kept(sources: &BootSources, crons: &CronChanges, rows: &mut BTreeMap<String, Row>) {
+    let changes = &sources.changes;
     // CDI keeps the DataSource of a DataImportCron with the retention policy `All`.
     for key in &crons.deleted {
         let Some(key) = sources.source_of_deleted(key.raw()) else {
@@ -519,8 +526,8 @@ fn rows(sources: &BootSources) -> Rows {
             rows.insert(key, (Sign::Changed, what));
         }
     }
-    for (key, _) in of(&crons.recreated) {
-        if let Some((source, cron)) = sources.leaves(&key)
+    for key in &crons.recreated {
+        if let Some((source, cron)) = sources.leaves(key.raw())
             && sources.keeps_disk(source)
             && !is_in(&changes.data_sources.deleted, source)
         {
@@ -539,7 +546,6 @@ fn rows(sources: &BootSources) -> Rows {
                 .or_insert_with(|| (Sign::Changed, waits(sources, cron, source)));
         }
     }
-    without_disk(sources, rows)
 }
 
 /// What becomes of a DataSource that points elsewhere than before. One that belongs to no template has no disk, wherever it
