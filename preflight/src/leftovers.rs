@@ -81,6 +81,7 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         let cron = owner::cron(object).map(|cron| format!("{}/{cron}", namespace(object)));
         cron.is_some_and(|cron| gone.contains(cron.as_str()))
     };
+    let pointers = pointers(after);
     let users = users(compared);
     let none_uses = BTreeSet::new();
     let users_of = |source: &str| users.get(source).unwrap_or(&none_uses).clone();
@@ -103,7 +104,8 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
             && !wanted.contains(&key)
             && !is_deleted;
         if is_left {
-            let users = users_of(&key);
+            let mut users = users_of(&key);
+            users.extend(pointers.get(&key).cloned().unwrap_or_default());
             let is_needed = is_needed(&source) || managers.now.contains(&key);
             left.push(leftover("DataSource", &key, is_needed, users));
             continue;
@@ -192,6 +194,19 @@ pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]
     }
 }
 
+/// The DataSources that point to each DataSource after the change.
+fn pointers(forecast: &Forecast) -> BTreeMap<String, BTreeSet<String>> {
+    let mut pointers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for source in &forecast.data_sources {
+        if let Some(other) = &source.points_to {
+            let other = format!("{}/{}", source.namespace.raw(), other.raw());
+            let pointer = format!("DataSource {}/{}", source.namespace, source.name);
+            pointers.entry(other).or_default().insert(pointer);
+        }
+    }
+    pointers
+}
+
 /// What is still made from each DataSource.
 fn users(compared: &Compared<'_>) -> BTreeMap<String, BTreeSet<String>> {
     let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -215,14 +230,6 @@ fn users(compared: &Compared<'_>) -> BTreeMap<String, BTreeSet<String>> {
             if let Some(source) = source(&volume, own.and_then(Value::as_str)) {
                 add(source, "DataVolume", &volume);
             }
-        }
-    }
-    let forecast = compared.will_be.forecast.iter();
-    for source in forecast.flat_map(|it| &it.data_sources) {
-        if let Some(other) = &source.points_to {
-            let other = format!("{}/{}", source.namespace.raw(), other.raw());
-            let user = format!("DataSource {}/{}", source.namespace, source.name);
-            users.entry(other).or_default().insert(user);
         }
     }
     // What names a pointer is made from what that points to.

@@ -38,13 +38,28 @@ pub(crate) fn cron(object: &Value) -> Option<&str> {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `mapSourceObjectToCron`.
 pub(crate) fn hand_over(namespace: &Foreign, source: &Foreign, cron: &Foreign) -> String {
-    let word = |text: &Foreign| shell_word(&one_line(text.raw()));
     format!(
         "kubectl label --overwrite datasource.cdi.kubevirt.io -n {} {} cdi.kubevirt.io/dataImportCron={}",
         word(namespace),
         word(source),
         word(cron)
     )
+}
+
+/// The command after which CDI looks at a DataImportCron again. While another one manages the same DataSource, it does nothing,
+/// and does not try again.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`.
+pub(crate) fn wake(namespace: &Foreign, cron: &Foreign) -> String {
+    format!(
+        "kubectl annotate --overwrite dataimportcron.cdi.kubevirt.io -n {} {} hco-preflight=seen",
+        word(namespace),
+        word(cron)
+    )
+}
+
+fn word(text: &Foreign) -> String {
+    shell_word(&one_line(text.raw()))
 }
 
 /// Whether CDI deletes an object with its DataImportCron.

@@ -332,15 +332,40 @@ impl BootSources {
     pub(super) fn replaced_by(&self, cron: &Cron) -> Option<(&str, &CronBefore)> {
         let (source, changes) = (cron.source(), &self.changes);
         let is_gone = |names: &[Foreign]| names.iter().any(|it| it.raw() == source);
-        let crons = changes.crons.as_ref()?;
         if is_gone(&changes.empty_meanwhile) || is_gone(&changes.lost_image) {
             return None;
         }
+        self.predecessor(cron)
+    }
+
+    /// The deleted DataImportCron that manages the same DataSource.
+    fn predecessor(&self, cron: &Cron) -> Option<(&str, &CronBefore)> {
+        let source = cron.source();
+        let crons = self.changes.crons.as_ref()?;
         let mut deleted = crons.deleted.iter().filter_map(|key| {
             let (key, before) = self.crons_before.get_key_value(key.raw())?;
             Some((key.as_str(), before))
         });
         deleted.find(|(_, before)| before.source == source)
+    }
+
+    /// The new DataImportCrons that CDI may look at before SSP has deleted the ones that manage their DataSources. SSP creates
+    /// first, and gives its own DataSources the new label before.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`; ssp-operator
+    /// internal/operands/data-sources/reconcile.go, `reconcileDataImportCrons`.
+    pub(super) fn may_be_overlooked(&self) -> impl Iterator<Item = &Cron> {
+        let created = self.changes.crons.iter().flat_map(|it| &it.created);
+        let created = created.filter_map(|key| self.crons.get(key.raw()));
+        created.filter(|cron| {
+            let source = cron.source();
+            let is_deleted = self
+                .changes
+                .empty_meanwhile
+                .iter()
+                .any(|it| it.raw() == source);
+            is_deleted && self.predecessor(cron).is_some() && !self.is_of_ssp(&source)
+        })
     }
 
     /// Whether a new DataImportCron finds the disk that a deleted one has imported.

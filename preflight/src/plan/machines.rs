@@ -599,7 +599,13 @@ impl WaysOut {
         unless: &str,
     ) -> String {
         if self.owned.as_ref().is_some_and(|it| !it.contains(machine)) {
-            return "it has no VirtualMachine that starts it again".to_owned();
+            let can_be_migrated = !is_pinned && self.lost(node).is_none();
+            let migrate = if can_be_migrated {
+                "before the change, migrate it: "
+            } else {
+                ""
+            };
+            return format!("{migrate}it has no VirtualMachine that starts it again");
         }
         if is_pinned {
             return "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned();

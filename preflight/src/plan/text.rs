@@ -508,6 +508,13 @@ fn rows(sources: &BootSources) -> Rows {
             );
         }
     }
+    for cron in sources.may_be_overlooked() {
+        if let Some((_, text)) = rows.get_mut(&cron.source()) {
+            let command = owner::wake(&cron.namespace, &cron.name);
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n      if the import does not start: {command}");
+        }
+    }
     add_kept(sources, crons, &mut rows);
     without_disk(sources, rows)
 }

@@ -202,8 +202,7 @@ pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
     .collect()
 }
 
-/// Those of templates that SSP or CDI still creates, changes, or deletes, and the pointers of templates that are gone. The
-/// others depend on the VM templates of SSP's version.
+/// Those of templates that SSP or CDI still creates, changes, or deletes, and those of templates that are gone. The others depend on the VM templates of SSP's version.
 pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let report = &observed.will_be;
     let (Some(changes), true) = (&report.changes, observed.snapshot.has("DataSource")) else {
@@ -213,10 +212,14 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let of_templates: BTreeSet<String> = forecasts
         .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
         .collect();
+    let real = observed.snapshot.of("DataSource");
+    let of_crons = real.filter(|source| owner::cron(source).is_some());
+    let of_crons: BTreeSet<String> = of_crons.map(|source| key(&source)).collect();
     let source = |key: &Foreign, state, from: Option<&Foreign>, to: Option<&Foreign>| {
         let (namespace, name) = parts(key.raw());
-        let is_pointer = state == SourceState::Unwanted && !is_of_bundle(key.raw());
-        let is_expected = of_templates.contains(key.raw()) || is_pointer;
+        let is_told = state == SourceState::Unwanted
+            && (!is_of_bundle(key.raw()) || of_crons.contains(key.raw()));
+        let is_expected = of_templates.contains(key.raw()) || is_told;
         is_expected.then(|| DataSource {
             namespace,
             name,
@@ -228,7 +231,11 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let changes = &changes.data_sources;
     let created = changes.created.iter();
     let created = created.filter_map(|key| source(key, SourceState::NotCreated, None, None));
+    // What goes because its DataImportCron is rejected is still wanted.
+    let crons = report.forecast.iter().flat_map(|it| &it.crons);
+    let managed: BTreeSet<String> = crons.map(Cron::source).collect();
     let deleted = changes.deleted.iter();
+    let deleted = deleted.filter(|key| !managed.contains(key.raw()));
     let deleted = deleted.filter_map(|key| source(key, SourceState::Unwanted, None, None));
     let retargeted = changes.retargeted.iter().filter_map(|it| {
         let (from, to) = (it.from.as_ref(), it.to.as_ref());
@@ -243,6 +250,8 @@ struct Seen {
     since: Option<Foreign>,
     message: Option<Foreign>,
     has_older_disk: bool,
+    /// Whether CDI has not reported anything.
+    is_silent: bool,
 }
 
 impl Seen {
@@ -256,6 +265,7 @@ impl Seen {
             since: None,
             message: message.cloned(),
             has_older_disk: false,
+            is_silent: false,
         }
     }
 
@@ -277,12 +287,11 @@ impl Seen {
             let since = text(Some(running), "/lastTransitionTime");
             let message = text(Some(running), "/message").filter(|it| !it.is_empty());
             return Self {
-                state: State::Failing,
                 since: since.map(Foreign::from),
                 message: message
                     .or(text(Some(running), "/reason"))
                     .map(Foreign::from),
-                has_older_disk: false,
+                ..Self::just(State::Failing)
             };
         }
         let reason = text(progressing, "/reason").unwrap_or_default();
@@ -315,6 +324,7 @@ impl Seen {
             since: text(shown, "/lastTransitionTime").map(Foreign::from),
             message: message.or_else(|| shown.is_none().then(no_report)),
             has_older_disk: false,
+            is_silent: shown.is_none(),
         }
     }
 
@@ -351,6 +361,15 @@ impl Seen {
     }
 
     fn image(self, cron: &Cron) -> GoldenImage {
+        let command = match self.state {
+            State::NotManaged => Some(owner::hand_over(
+                &cron.namespace,
+                &cron.managed_data_source,
+                &cron.name,
+            )),
+            State::Waiting if self.is_silent => Some(owner::wake(&cron.namespace, &cron.name)),
+            _ => None,
+        };
         GoldenImage {
             template: Some(cron.template.clone()),
             architecture: Some(cron.architecture.clone()),
@@ -360,8 +379,7 @@ impl Seen {
             state: self.state,
             since: self.since,
             message: self.message,
-            command: (self.state == State::NotManaged)
-                .then(|| owner::hand_over(&cron.namespace, &cron.managed_data_source, &cron.name)),
+            command,
             has_older_disk: self.has_older_disk,
         }
     }

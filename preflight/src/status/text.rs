@@ -242,7 +242,11 @@ fn golden_images(text: &mut String, status: &Status) {
                 words(image, status)
             );
             if let Some(command) = &image.command {
-                fix(text, command);
+                let when = match image.state {
+                    State::NotManaged => "fix",
+                    _ => "if that does not change",
+                };
+                let _ = writeln!(text, "      {when}: {command}");
             }
         }
     }
@@ -444,7 +448,12 @@ fn not_ready(status: &Status) -> String {
         parts.push(format!("{} {are} outstanding", missing.join(" and ")));
     }
     if status.stopped.is_some() {
-        parts.push("SSP is stopped".to_owned());
+        let is = if status.destroyed.is_some() {
+            "will be"
+        } else {
+            "is"
+        };
+        parts.push(format!("SSP {is} stopped"));
     }
     parts.join(", and ")
 }

@@ -164,7 +164,7 @@ impl BootSources<'_> {
             &self.hyperconverged(&[template()], true, &placed),
             1,
             &[&format!(
-                "! {NAMESPACE}/db: the placement excludes its node worker-amd64-0: it keeps running there without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period; before the change, migrate it, or shut it down"
+                "! {NAMESPACE}/db: the placement excludes its node worker-amd64-0: it keeps running there without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period; before the change, migrate it: it has no VirtualMachine that starts it again"
             )],
         );
     }

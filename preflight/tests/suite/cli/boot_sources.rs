@@ -661,3 +661,46 @@ fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
     let anyway = detail("goes-anyway", &without, &other);
     assert!(anyway.ends_with("; use another boot source"), "{anyway}");
 }
+
+/// SSP creates the new DataImportCron before it deletes the old one, and CDI does not look at it a second time.
+#[rstest]
+#[case::custom("mine", true)]
+#[case::of_ssp("fedora", false)]
+fn the_import_of_a_renamed_template_may_have_to_be_started(
+    #[case] source: &str,
+    #[case] may_wait: bool,
+) {
+    let words = words(
+        &format!("overlooked-{source}"),
+        source,
+        "None",
+        &json!({"/metadata/name": "new-cron"}),
+    );
+    let text = String::from_utf8(run(&words).stdout).unwrap();
+    let command = "\n      if the import does not start: kubectl annotate --overwrite dataimportcron.cdi.kubevirt.io -n kubevirt-os-images new-cron-amd64 hco-preflight=seen\n";
+    assert_eq!(text.contains(command), may_wait, "{text}");
+}
+
+/// The boot sources of SSP's VM templates that have been imported are deleted as any other.
+#[test]
+fn the_status_names_what_ssp_deletes_of_its_own() {
+    let template = template("fedora", "None");
+    let mut objects = made_of(&template, &["amd64", "arm64"]);
+    objects.push(json!({
+        "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+        "metadata": {
+            "name": "rhel9-arm64", "namespace": GOLDEN,
+            "annotations": {"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"},
+        },
+        "spec": {"source": {"pvc": {"name": "rhel9-arm64", "namespace": GOLDEN}}},
+    }));
+    let mut object = hyperconverged(&[template], true);
+    object["spec"]["workloads"] =
+        json!({"nodePlacement": {"nodeSelector": {"kubernetes.io/hostname": "w-1"}}});
+    let words = planned("ssp-deletes", &object, &objects, None);
+    let status = json_of(&words.replacen("plan", "status", 1));
+    let unwanted = status["dataSources"].as_array().unwrap().iter();
+    let unwanted = unwanted.filter(|it| it["state"] == "unwanted");
+    let names: Vec<&str> = unwanted.filter_map(|it| it["name"].as_str()).collect();
+    assert_eq!(names, ["fedora-arm64"], "{status:#}");
+}

@@ -756,9 +756,12 @@ fn the_status_warns_before_sources_are_destroyed(
     let wanted = format!("SSP is about to delete the existing {wanted}");
     // Any other schedule than the one before is a change because of which SSP deletes the DataImportCrons, too.
     let fix = "      fix: restore \"0 */12 * * *\", which the DataImportCron still has\n";
-    for part in [&*wanted, fix, "explain data-import-cron-rejected"] {
+    let result = "are outstanding, and SSP will be stopped\n";
+    for part in [&*wanted, fix, "explain data-import-cron-rejected", result] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    // The template is still there.
+    assert!(!text.contains("good-amd64 is no longer wanted"), "{text}");
 }
 
 /// A DataImportCron that an older CDI accepted.
