@@ -128,7 +128,7 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     for kind in ["PersistentVolumeClaim", "VolumeSnapshot"] {
         for disk in compared.snapshot.of(kind) {
             let key = key(&disk);
-            if is_left(&disk) && !used.contains(&key) {
+            if is_left(&disk) && !used.contains(&key) && !managers.may_use(&key) {
                 let is_needed = is_needed(&disk) || used_until.contains(&key);
                 let is_volume = kind == "PersistentVolumeClaim" && volumes.contains(&key);
                 let kind = if is_volume { "DataVolume" } else { kind };
@@ -143,12 +143,23 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
 /// The DataSources that DataImportCrons manage.
 struct Managers {
     now: BTreeSet<String>,
+    /// Those whose last image is not imported yet: CDI uses any disk that has it.
+    importing: BTreeSet<String>,
     /// After the change, by the DataImportCron.
     after: BTreeMap<String, String>,
 }
 
 impl Managers {
     fn of(compared: &Compared<'_>, after: &Forecast) -> Self {
+        let done = compared.snapshot.of("DataImportCron").filter(is_up_to_date);
+        let done: BTreeSet<String> = done.map(|cron| key(&cron)).collect();
+        let changes = compared.will_be.changes.iter();
+        let recreated = changes
+            .flat_map(|it| &it.crons)
+            .flat_map(|it| &it.recreated);
+        let recreated: BTreeSet<&str> = recreated.map(Foreign::raw).collect();
+        let is_done = |key: &str| done.contains(key) && !recreated.contains(key);
+        let importing = after.crons.iter().filter(|cron| !is_done(&cron.key()));
         let now = compared.snapshot.of("DataImportCron").filter_map(|cron| {
             let managed = cron.pointer("/spec/managedDataSource")?.as_str()?;
             Some(format!("{}/{managed}", namespace(&cron)))
@@ -156,8 +167,16 @@ impl Managers {
         let after = after.crons.iter().map(|cron| (cron.key(), cron.source()));
         Self {
             now: now.collect(),
+            importing: importing.map(Cron::source).collect(),
             after: after.collect(),
         }
+    }
+
+    /// Whether CDI may use a disk that an import for another DataImportCron has left: its name is that of the DataSource and the
+    /// start of the digest.
+    fn may_use(&self, disk: &str) -> bool {
+        let source = disk.rsplit_once('-').map(|(source, _)| source);
+        source.is_some_and(|source| self.importing.contains(source))
     }
 
     /// Whether the DataImportCron of a DataSource manages another one from then on, and CDI does not delete this one.
@@ -166,6 +185,15 @@ impl Managers {
         let managed = cron.and_then(|cron| self.after.get(&cron));
         managed.is_some_and(|managed| *managed != key(source)) && !owner::is_cleaned_up(source)
     }
+}
+
+/// Whether the last image of a DataImportCron is imported.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`.
+fn is_up_to_date(cron: &Value) -> bool {
+    let conditions = cron.pointer("/status/conditions").and_then(Value::as_array);
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|it| it["type"] == "UpToDate" && it["status"] == "True")
 }
 
 /// The section of a plan and of a status.

@@ -3,6 +3,7 @@
 use kubernetes::text::quote;
 use operators::forecast::{Forecast, HandedOver, Stopped};
 use operators::ssp::architecture::Architecture;
+use operators::ssp::data_sources::Key;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
@@ -24,6 +25,9 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
         let (Some(target), Some(false)) = (&source.points_to, source.filled) else {
             continue;
         };
+        if keeps_disk(facts, &Key::new(forecast.golden_namespace, name)) {
+            continue;
+        }
         let next = forecast.source(forecast.golden_namespace, target);
         let is_chain = next.is_some_and(|source| source.points_to.is_some());
         findings.add(Identity::template(template.name), || {
@@ -53,6 +57,17 @@ pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
             }
         });
     }
+}
+
+/// Whether a boot source keeps the disk that it had before the update: CDI deletes none with the retention policy `All`.
+fn keeps_disk(facts: &Facts<'_>, key: &Key) -> bool {
+    let before = facts.old.and_then(|old| old.forecast);
+    let source = before.and_then(|before| before.data_sources.get(key));
+    let was_filled = source.is_some_and(|source| source.filled == Some(true));
+    was_filled
+        && facts
+            .changes
+            .is_some_and(|changes| !changes.lost_image.contains(key))
 }
 
 /// The boot source that has a disk, or one more architecture for the template.

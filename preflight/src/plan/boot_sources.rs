@@ -383,10 +383,17 @@ impl BootSources {
         let key = cron.key();
         let mut created = self.changes.crons.iter().flat_map(|it| &it.created);
         let is_created = created.any(|it| it.raw() == key) && self.replaced_by(cron).is_none();
-        let found = self.earlier_disks.get(&cron.source());
-        found
-            .filter(|_| is_created && cron.never_runs.is_none())
-            .map_or(&[], Vec::as_slice)
+        if is_created && cron.never_runs.is_none() {
+            self.earlier_disks(cron)
+        } else {
+            &[]
+        }
+    }
+
+    /// The disks that imports for the DataSource of a DataImportCron have left.
+    pub(super) fn earlier_disks(&self, cron: &Cron) -> &[Foreign] {
+        let disks = self.earlier_disks.get(&cron.source());
+        disks.map_or(&[], Vec::as_slice)
     }
 
     /// Why CDI does not update the DataSource of a DataImportCron: it has the label of another one, or none. SSP changes the

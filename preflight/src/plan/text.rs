@@ -396,6 +396,9 @@ impl Rows {
             let (namespace, name) = key.split_once('/').unwrap_or(("", key));
             by_namespace.entry(namespace).or_default().push((name, row));
         }
+        for key in self.created.iter().chain(&self.deleted) {
+            by_namespace.entry(namespace_of(key)).or_default();
+        }
         for (namespace, rows) in by_namespace {
             let _ = writeln!(
                 text,
@@ -412,27 +415,30 @@ impl Rows {
                     one_line(name)
                 );
             }
-        }
-        if self.shown.is_empty() && !self.is_empty() {
-            let _ = writeln!(text, "\n{BOLD}boot sources{since}{BOLD:#}");
-        }
-        for (names, what) in [(&self.created, "created"), (&self.deleted, "deleted")] {
-            if !names.is_empty() {
-                let sources = count(names.len(), "DataSource");
-                let _ = writeln!(
-                    text,
-                    "  {DIM}{sources} of SSP's VM templates {} {what}; {} no disk{DIM:#}",
-                    if names.len() == 1 { "is" } else { "are" },
-                    match (names.len() == 1, what) {
-                        (true, "created") => "it has",
-                        (true, _) => "it had",
-                        (false, "created") => "they have",
-                        (false, _) => "they had",
-                    }
-                );
+            for (names, what) in [(&self.created, "created"), (&self.deleted, "deleted")] {
+                let own = names.iter().filter(|key| namespace_of(key) == namespace);
+                let number = own.count();
+                if number > 0 {
+                    let sources = count(number, "DataSource");
+                    let _ = writeln!(
+                        text,
+                        "  {DIM}{sources} of SSP's VM templates {} {what}; {} no disk{DIM:#}",
+                        if number == 1 { "is" } else { "are" },
+                        match (number == 1, what) {
+                            (true, "created") => "it has",
+                            (true, _) => "it had",
+                            (false, "created") => "they have",
+                            (false, _) => "they had",
+                        }
+                    );
+                }
             }
         }
     }
+}
+
+fn namespace_of(key: &str) -> &str {
+    key.split_once('/').map_or("", |(namespace, _)| namespace)
 }
 
 /// What becomes of each DataSource.
@@ -549,8 +555,10 @@ fn add_kept(sources: &BootSources, crons: &CronChanges, rows: &mut BTreeMap<Stri
     }
     for (cron, CronBefore { source, .. }) in sources.waiting() {
         if sources.is_there(source) {
+            let what = waits(sources, cron, source);
             rows.entry(source.clone())
-                .or_insert_with(|| (Sign::Changed, waits(sources, cron, source)));
+                .and_modify(|(_, text)| *text = format!("{text}; {what}"))
+                .or_insert((Sign::Changed, what));
         }
     }
 }
@@ -596,19 +604,19 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
         return (Sign::Never, format!("never imported: {why}"));
     }
     let Some((replaced, _)) = sources.replaced_by(cron) else {
-        let what = format!(
-            "imported{}{}{}",
-            origin(sources, cron),
-            unless_found(sources, cron),
-            deleted_then(sources, cron)
-        );
+        let deleted = deleted_then(sources, cron);
+        let unless = unless_found(sources, cron, !deleted.is_empty());
+        let what = format!("imported{}{deleted}{unless}", origin(sources, cron));
         return (Sign::New, what);
     };
     let replaced = one_line(parts(replaced).1.raw());
-    let disk = if sources.finds_disk(cron) {
-        SAME_IMAGE
-    } else {
-        OTHER_IMAGE
+    let disk = match sources.earlier_disks(cron) {
+        [_, _, ..] if sources.finds_disk(cron) => format!(
+            "CDI uses the one of its disks ({}) that has the image",
+            listed(sources.earlier_disks(cron))
+        ),
+        _ if sources.finds_disk(cron) => SAME_IMAGE.to_owned(),
+        _ => OTHER_IMAGE.to_owned(),
     };
     let what = format!(
         "its DataImportCron {replaced} is replaced by {}; {disk}",
@@ -626,7 +634,8 @@ fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
         .lost_image
         .iter()
         .any(|it| it.raw() == source);
-    let disk = if sources.keeps_disk(&source) && !is_lost {
+    // CDI then gives the disk the label of the new DataImportCron.
+    let disk = if sources.keeps_disk(&source) && !is_lost && sources.finds_disk(cron) {
         ", and its disk stays only until CDI deletes older imports"
     } else {
         ""
@@ -685,8 +694,10 @@ fn rejected(sources: &BootSources, cron: &Cron) -> Row {
     }
     let path = cron.rejected_path.as_ref();
     let path = path.map_or_else(String::new, |path| format!(", {path}"));
+    let is_kept = sources.is_there(&cron.source()) && sources.keeps_disk(&cron.source());
+    let disk = if is_kept { "; its disk stays" } else { "" };
     let what = format!(
-        "not imported: its DataImportCron {} is rejected: {why} (template {}{path})",
+        "not imported: its DataImportCron {} is rejected: {why} (template {}{path}){disk}",
         cron.name, cron.template
     );
     (Sign::Never, what)
@@ -700,7 +711,10 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
     if is_deleted_with_its_disk(sources, key.raw()) && sources.rejected_crons().any(is_said) {
         return None;
     }
-    Some(match sources.pointed_to(key.raw()) {
+    // What it pointed to does not matter any more if it points elsewhere.
+    let pointed_to = sources.pointed_to(key.raw());
+    let pointed_to = pointed_to.filter(|_| !is_retargeted(sources, key));
+    Some(match pointed_to {
         Some(other) if is_deleted(key.raw()) => format!("deleted; it pointed to {other}"),
         None if is_deleted(key.raw()) && sources.keeps_disk(key.raw()) => {
             "deleted; its disk stays".to_owned()
@@ -709,11 +723,7 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
         Some(other) if is_deleted(&format!("{namespace}/{}", other.raw())) => {
             format!("has no disk any more: it still points to {other}, which is deleted")
         }
-        Some(other)
-            if is_of_bundle(key.raw())
-                && sources.has_filled_sibling(key.raw())
-                && !is_retargeted(sources, key) =>
-        {
+        Some(other) if is_of_bundle(key.raw()) && sources.has_filled_sibling(key.raw()) => {
             format!(
                 "has no disk any more: it still points to {other}, because the boot sources of SSP's VM templates point to the control plane's architecture"
             )
@@ -798,16 +808,19 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
     format!(" from {} for {architecture}{label}", image.url)
 }
 
-/// The disks of earlier imports that a new DataImportCron may use.
-fn unless_found(sources: &BootSources, cron: &Cron) -> String {
-    match sources.may_find(cron) {
-        [] => String::new(),
-        [disk] => format!(", unless the disk {disk} of an earlier import has the same image"),
-        disks => format!(
-            ", unless one of the disks of earlier imports ({}) has the same image",
-            listed(disks)
-        ),
-    }
+/// The disks of earlier imports that a new DataImportCron may use, if that deletes some others.
+fn unless_found(sources: &BootSources, cron: &Cron, deletes: bool) -> String {
+    let which = match sources.may_find(cron) {
+        [] => return String::new(),
+        [disk] => format!("the disk {disk} of an earlier import"),
+        disks => format!("one of the disks of earlier imports ({})", listed(disks)),
+    };
+    let less = if deletes {
+        ", and deletes one disk less"
+    } else {
+        ""
+    };
+    format!("; if {which} has the same image, CDI uses it instead{less}")
 }
 
 /// The disks of earlier imports that CDI deletes when a new DataImportCron has imported.
@@ -816,10 +829,6 @@ fn deleted_then(sources: &BootSources, cron: &Cron) -> String {
     let old = sources.old_disks.iter().flatten();
     match old.filter(|it| it.cron == key).count() {
         0 => String::new(),
-        // It keeps one more if that has the image.
-        old if !sources.may_find(cron).is_empty() => {
-            format!("; then CDI deletes up to {}", count(old, "older disk"))
-        }
         old => format!("; then CDI deletes {}", count(old, "older disk")),
     }
 }

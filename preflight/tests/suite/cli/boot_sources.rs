@@ -196,7 +196,7 @@ fn json_of(words: &str) -> Value {
     "mine",
     "All",
     json!({"/metadata/name": "new-cron", "/spec/template/spec/source/registry/url": "docker://registry.example.com/mine:2"}),
-    "! mine-arm64 never updated for new-cron-arm64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-arm64",
+    "! mine-arm64 never updated for new-cron-arm64: it has the label of DataImportCron mine-cron-arm64",
     2,
     2
 )]
@@ -509,7 +509,7 @@ fn the_disk_of_an_earlier_import_may_be_used_again() {
     shows(
         &words,
         &[
-            "+ mine-arm64 imported from docker://registry.example.com/mine:1 for arm64, unless the disk mine-arm64-0123456789ab of an earlier import has the same image; then CDI deletes up to 1 older disk",
+            "+ mine-arm64 imported from docker://registry.example.com/mine:1 for arm64; then CDI deletes 1 older disk; if the disk mine-arm64-0123456789ab of an earlier import has the same image, CDI uses it instead, and deletes one disk less",
             "Both are the most: where the disk of an earlier import has the same image, CDI uses it instead of importing, and deletes one disk less.",
         ],
     );
@@ -542,7 +542,7 @@ fn a_data_source_of_a_removed_template_is_not_taken_over() {
     let takes = edited(&other, &json!({"/spec/managedDataSource": "mine"}));
     let after = hyperconverged(&[takes], true);
     let words = planned("taken", &before, &made, Some(&after));
-    let row = "! mine-amd64 never updated for other-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-amd64";
+    let row = "! mine-amd64 never updated for other-cron-amd64: it has the label of DataImportCron mine-cron-amd64";
     let fix = "fix, when other-cron-amd64 is there: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=other-cron-amd64";
     shows(&words, &[row, fix]);
     let plan = json_of(&words);
@@ -562,7 +562,8 @@ fn a_label_that_is_wrong_already_is_outstanding() {
     made[0]["metadata"]["labels"]["cdi.kubevirt.io/dataImportCron"] = json!("gone");
     let object = hyperconverged(&[template], true);
     let words = planned("wrong-label", &object, &made, None);
-    let row = "! mine-amd64 never updated for mine-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron gone";
+    let row =
+        "! mine-amd64 never updated for mine-cron-amd64: it has the label of DataImportCron gone";
     shows(&words, &[row]);
     assert_eq!(run(&words).status.code(), Some(1));
 }
@@ -703,4 +704,54 @@ fn the_status_names_what_ssp_deletes_of_its_own() {
     let unwanted = unwanted.filter(|it| it["state"] == "unwanted");
     let names: Vec<&str> = unwanted.filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(names, ["fedora-arm64"], "{status:#}");
+}
+
+/// CDI finds a disk by its name, whatever its label is: which one has the image is not known.
+#[test]
+fn a_disk_that_may_be_used_is_not_left_over() {
+    let (old, new) = (template("mine", "All"), template("mine", "All"));
+    let [old, new] = [(old, "mine-2"), (new, "mine-cron")]
+        .map(|(it, name)| edited(&it, &json!({"/metadata/name": name})));
+    let mut made = made_of(&old, &["amd64"]);
+    let label = "cdi.kubevirt.io/dataImportCron";
+    let mut newer = made[2].clone();
+    newer["metadata"]["name"] = json!("mine-amd64-fedcba987654");
+    made.push(newer);
+    // The label that the first name of the template has left.
+    made[0]["metadata"]["labels"][label] = json!("mine-cron-amd64");
+    made[2]["metadata"]["labels"][label] = json!("mine-cron-amd64");
+    let [before, after] = [old, new].map(|it| hyperconverged(&[it], true));
+    let words = planned("used-again", &before, &made, Some(&after));
+    shows(
+        &words,
+        &[
+            "~ mine-amd64 its DataImportCron mine-2-amd64 is replaced by mine-cron-amd64; CDI uses the one of its disks (mine-amd64-0123456789ab, mine-amd64-fedcba987654) that has the image",
+        ],
+    );
+    assert_eq!(json_of(&words)["leftovers"], json!([]));
+}
+
+/// SSP takes the pointer away from its own DataSource.
+#[test]
+fn a_pointer_that_is_taken_away_is_not_there_any_more() {
+    let template = template("fedora", "None");
+    let made = made_of(&template, &["amd64", "arm64"]);
+    let before = hyperconverged(&[template], true);
+    let after = hyperconverged(&[], false);
+    shows(
+        &planned("pointer-gone", &before, &made, Some(&after)),
+        &["- fedora no longer points to fedora-amd64; has no disk any more"],
+    );
+}
+
+/// CDI deletes no disk with the retention policy `All`.
+#[test]
+fn a_disk_stays_although_its_import_is_rejected() {
+    let edits = json!({"/spec/schedule": "0 6 * *"});
+    shows(
+        &words("rejected-all", "mine", "All", &edits),
+        &[
+            "✘ mine-amd64 not imported: its DataImportCron mine-cron-amd64 is rejected: the schedule is not a valid cron expression (template mine-cron, spec.dataImportCronTemplates[0].spec.schedule); its disk stays",
+        ],
+    );
 }
