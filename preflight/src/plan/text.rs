@@ -327,7 +327,7 @@ fn remarks(text: &mut String, plan: &Plan) {
     {
         let _ = writeln!(
             text,
-            "  {YELLOW}!{YELLOW:#} Without the import, new VMs that set no architecture get {default}, whatever the architecture of their image: they may not boot."
+            "  {YELLOW}!{YELLOW:#} Boot sources that are imported without the multi-architecture import have no architecture label: new VMs that are made from them and set no architecture get {default}, whatever the architecture of the image, and may not boot."
         );
     }
     let what = match &plan.completion {
@@ -358,7 +358,7 @@ fn stops(text: &mut String, plan: &Plan) {
         }
         // Those that are listed as deleted go before.
         _ => {
-            "after these changes, and until you fix this, SSP deletes no further DataImportCron, and does not update its VM templates"
+            "after these changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates"
         }
     };
     let what = match stopped.raw() {

@@ -194,9 +194,11 @@ fn stops(text: &mut String, status: &Status, program: &str) {
         }
         Some("data-source") => "A DataSource is rejected: SSP creates no DataImportCron.",
         _ if status.destroyed.is_some() => {
-            "A DataImportCron is rejected: after that, SSP deletes no further DataImportCron."
+            "A DataImportCron is rejected: after that, SSP deletes no DataImportCron that is no longer wanted."
         }
-        _ => "A DataImportCron is rejected: SSP deletes no further DataImportCron.",
+        _ => {
+            "A DataImportCron is rejected: SSP deletes no DataImportCron that is no longer wanted."
+        }
     };
     let _ = writeln!(
         text,
