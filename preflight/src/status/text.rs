@@ -367,7 +367,7 @@ fn machines(text: &mut String, status: &Status) {
 
 fn alerts(text: &mut String, status: &Status, program: &str) {
     let of = |state| status.alerts.iter().filter(move |it| it.state == state);
-    let _ = writeln!(text, "\n{BOLD}alerts{BOLD:#}");
+    let _ = writeln!(text, "\n{BOLD}alerts about golden images{BOLD:#}");
     let mut any = false;
     for alert in of(alerts::State::Firing) {
         any = true;
@@ -387,7 +387,7 @@ fn alerts(text: &mut String, status: &Status, program: &str) {
         );
     }
     if !any {
-        let _ = writeln!(text, "  no alert has a cause now");
+        let _ = writeln!(text, "  none has a cause now");
     }
     let stale = status.alerts.iter().filter(|it| it.stale_if_firing);
     let stale: Vec<&str> = stale.map(|it| it.name).collect();
@@ -447,7 +447,10 @@ fn not_ready(status: &Status) -> String {
     let mut parts = Vec::new();
     let missing = missing(status);
     if !missing.is_empty() {
-        parts.push(format!("{} {are} outstanding", missing.join(" and ")));
+        parts.push(format!(
+            "{} of golden images {are} outstanding",
+            missing.join(" and ")
+        ));
     }
     if status.stopped.is_some() {
         let is = if status.destroyed.is_some() {

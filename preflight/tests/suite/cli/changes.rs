@@ -812,7 +812,7 @@ fn an_import_that_its_data_source_does_not_have_is_not_ready(
     let text = text_of(&words);
     assert!(text.contains(row), "{text}");
     assert!(
-        text.contains("not ready: 1 DataImportCron is outstanding"),
+        text.contains("not ready: 1 DataImportCron of golden images is outstanding"),
         "{text}"
     );
     assert_eq!(run(&words).status.code(), Some(1));
