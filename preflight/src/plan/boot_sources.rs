@@ -275,13 +275,12 @@ impl BootSources {
     /// Whether a DataImportCron imports an image: CDI finds the disk of one that it has imported, unless that is deleted
     /// with the DataImportCron.
     pub(super) fn imports(&self, cron: &Cron) -> bool {
-        let has = |names: &[Foreign], name: &str| names.iter().any(|it| it.raw() == name);
         let key = cron.key();
         self.changes.crons.as_ref().is_some_and(|crons| {
-            has(&crons.created, &key) && !self.finds_disk(cron)
-                || has(&crons.recreated, &key)
+            is_in(&crons.created, &key) && !self.finds_disk(cron)
+                || is_in(&crons.recreated, &key)
                     && (self.imports_again(&key)
-                        || has(&self.changes.empty_meanwhile, &cron.source()))
+                        || is_in(&self.changes.empty_meanwhile, &cron.source()))
         })
     }
 
@@ -331,8 +330,7 @@ impl BootSources {
     /// The deleted DataImportCron whose DataSource a new one takes over with its disk.
     pub(super) fn replaced_by(&self, cron: &Cron) -> Option<(&str, &CronBefore)> {
         let (source, changes) = (cron.source(), &self.changes);
-        let is_gone = |names: &[Foreign]| names.iter().any(|it| it.raw() == source);
-        if is_gone(&changes.empty_meanwhile) || is_gone(&changes.lost_image) {
+        if is_in(&changes.empty_meanwhile, &source) || is_in(&changes.lost_image, &source) {
             return None;
         }
         self.predecessor(cron)
@@ -359,11 +357,7 @@ impl BootSources {
         let created = created.filter_map(|key| self.crons.get(key.raw()));
         created.filter(|cron| {
             let source = cron.source();
-            let is_deleted = self
-                .changes
-                .empty_meanwhile
-                .iter()
-                .any(|it| it.raw() == source);
+            let is_deleted = is_in(&self.changes.empty_meanwhile, &source);
             is_deleted && self.predecessor(cron).is_some() && !self.is_of_ssp(&source)
         })
     }
@@ -401,13 +395,11 @@ impl BootSources {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    pub(super) fn is_not_updated(&self, cron: &Cron) -> Option<String> {
+    pub(super) fn not_updated_because(&self, cron: &Cron) -> Option<String> {
         let source = cron.source();
         let changes = &self.changes;
-        let gone = [&changes.empty_meanwhile, &changes.data_sources.deleted];
-        let is_gone = gone
-            .iter()
-            .any(|names| names.iter().any(|it| it.raw() == source));
+        let is_gone = is_in(&changes.empty_meanwhile, &source)
+            || is_in(&changes.data_sources.deleted, &source);
         let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
         // SSP deletes its pointers, and CDI creates the DataSources anew.
         let is_of_ssp = self.is_of_ssp(&source) || self.pointed_to.contains_key(&source);
@@ -435,7 +427,7 @@ impl BootSources {
         let wanted = self.wanted.iter().filter(|key| is_shown(key));
         let crons = wanted.filter_map(|key| self.crons.get(key));
         crons
-            .filter(|cron| self.is_not_updated(cron).is_some())
+            .filter(|cron| self.not_updated_because(cron).is_some())
             .collect()
     }
 
@@ -583,6 +575,10 @@ pub(crate) fn is_of_bundle(key: &str) -> bool {
     let unsuffixed = name.rsplit_once('-').filter(|(_, suffix)| is_known(suffix));
     let mut names = [Some(name), unsuffixed.map(|(name, _)| name)].into_iter();
     names.any(|name| name.is_some_and(|name| bundle::source(name).is_some()))
+}
+
+pub(super) fn is_in(names: &[Foreign], key: &str) -> bool {
+    names.iter().any(|name| name.raw() == key)
 }
 
 /// Whether a field says which image is imported. The digest does not depend on the platform.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::boot_sources::{BootSources, CronBefore, Crons, is_of_bundle};
+use super::boot_sources::{BootSources, CronBefore, Crons, is_in, is_of_bundle};
 use super::completion::Completion;
 use super::disk::Kind;
 use super::fields::Field;
@@ -468,7 +468,7 @@ fn rows(sources: &BootSources) -> Rows {
         known.collect()
     };
     for (_, cron) in of(&crons.created) {
-        if sources.is_not_updated(cron).is_none() {
+        if sources.not_updated_because(cron).is_none() {
             let (sign, what) = created(sources, cron);
             put(&cron.source(), sign, what);
         }
@@ -479,7 +479,7 @@ fn rows(sources: &BootSources) -> Rows {
     }
     for (key, cron) in of(&crons.recreated) {
         let is_empty = is_in(&changes.empty_meanwhile, &cron.source());
-        if !is_empty && sources.is_not_updated(cron).is_none() {
+        if !is_empty && sources.not_updated_because(cron).is_none() {
             let (sign, what) = recreated(sources, &key, cron);
             put(&cron.source(), sign, what);
         }
@@ -506,7 +506,7 @@ fn rows(sources: &BootSources) -> Rows {
         }
     }
     for cron in sources.not_updating() {
-        if let Some(why) = sources.is_not_updated(cron) {
+        if let Some(why) = sources.not_updated_because(cron) {
             put(
                 &cron.source(),
                 Sign::Disturbed,
@@ -587,10 +587,6 @@ fn retargeted(sources: &BootSources, retarget: &Retarget) -> Option<Row> {
     }
 }
 
-fn is_in(names: &[Foreign], key: &str) -> bool {
-    names.iter().any(|name| name.raw() == key)
-}
-
 fn is_deleted_with_its_disk(sources: &BootSources, key: &str) -> bool {
     let changes = &sources.changes;
     is_in(&changes.lost_image, key)
@@ -628,14 +624,8 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
 /// What becomes of a DataSource that CDI does not update for its DataImportCron, with the command that corrects it.
 fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
     let name = &cron.name;
-    let source = cron.source();
-    let is_lost = sources
-        .changes
-        .lost_image
-        .iter()
-        .any(|it| it.raw() == source);
     // CDI then gives the disk the label of the new DataImportCron.
-    let disk = if sources.keeps_disk(&source) && !is_lost && sources.finds_disk(cron) {
+    let disk = if sources.keeps_disk(&cron.source()) && sources.finds_disk(cron) {
         ", and its disk stays only until CDI deletes older imports"
     } else {
         ""
