@@ -456,8 +456,7 @@ pub(crate) struct Sent {
         value_enum,
         value_name = "HOW",
         conflicts_with = "old",
-        help_heading = "Objects",
-        hide_possible_values = false
+        help_heading = "Objects"
     )]
     pub(crate) as_if: Option<AsIf>,
 }
@@ -481,24 +480,11 @@ pub(crate) struct Check {
     pub(crate) all_contexts: bool,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: Format,
 
     /// The lowest level of a finding that causes exit code 1
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "LEVEL",
-        hide_possible_values = false
-    )]
+    #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
     pub(crate) fail_on: FailOn,
 
     /// Do not print notes
@@ -680,8 +666,7 @@ pub(crate) struct Plan {
         value_enum,
         value_name = "HOW",
         requires = "filename",
-        help_heading = "What will be",
-        hide_possible_values = false
+        help_heading = "What will be"
     )]
     pub(crate) as_if: Option<AsIf>,
 
@@ -707,24 +692,11 @@ pub(crate) struct Plan {
     pub(crate) what_is: WhatIs,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: PlanFormat,
 
     /// What causes exit code 1
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "WHAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     pub(crate) fail_on: PlanFailOn,
 
     /// Exit with code 2 if anything could not be read
@@ -797,14 +769,7 @@ pub(crate) struct Status {
     pub(crate) wait: Option<Duration>,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: StatusFormat,
 
     /// Do not print notes
@@ -855,14 +820,7 @@ pub(crate) struct Explain {
     pub(crate) rule: Option<String>,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: PlainFormat,
 }
 
@@ -928,14 +886,7 @@ pub(crate) struct Images {
     pub(crate) sources_path: Option<PathBuf>,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: PlainFormat,
 
     /// The command with `-f -`, for a hint.
@@ -997,8 +948,7 @@ pub(crate) struct Rbac {
         long = "for",
         value_enum,
         value_name = "COMMAND",
-        conflicts_with = "service_account",
-        hide_possible_values = false
+        conflicts_with = "service_account"
     )]
     pub(crate) command: Option<RbacFor>,
 
