@@ -110,7 +110,7 @@ pub(crate) enum Command {
 }
 
 /// The objects, the nodes, and the policy of a check.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
     /// A manifest in YAML or JSON, a directory of manifests, or - for standard input; can be repeated. With --cluster and
@@ -234,22 +234,12 @@ impl WhatIs {
     /// The policy whose settings are used, as for a check.
     pub(crate) fn subject(&self) -> Subject {
         Subject {
-            filename: Vec::new(),
-            files: Vec::new(),
-            recursive: false,
-            include_ignored: false,
-            exclude: Vec::new(),
-            old: None,
-            nodes: None,
             cluster: self.cluster,
             from: None,
             arch: None,
             connection: self.connection.clone(),
             what_if: None,
             settings: self.settings.clone(),
-            level: Vec::new(),
-            policy: None,
-            allow_context_aware: false,
             no_cache: self.no_cache,
             verified: Verified {
                 images: false,
@@ -261,7 +251,7 @@ impl WhatIs {
 }
 
 /// Options for registries.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Verified {
     /// Look up the architectures of images in their registries: sets `images: verify`. Uses the credentials of docker and
     /// podman
