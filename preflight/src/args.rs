@@ -235,17 +235,10 @@ impl WhatIs {
     pub(crate) fn subject(&self) -> Subject {
         Subject {
             cluster: self.cluster,
-            from: None,
-            arch: None,
             connection: self.connection.clone(),
-            what_if: None,
             settings: self.settings.clone(),
             no_cache: self.no_cache,
-            verified: Verified {
-                images: false,
-                sources_path: None,
-            },
-            piped: String::new(),
+            ..Subject::default()
         }
     }
 }
@@ -393,23 +386,22 @@ fn level(text: &str) -> Result<(String, String), String> {
     Ok((rule.to_owned(), level.to_owned()))
 }
 
-/// MIRRORS: k8s.io/client-go tools/clientcmd/helpers.go, `ParseTimeout`; Go time/format.go, `ParseDuration`.
-fn timeout(text: &str) -> Result<Duration, String> {
-    let wrong = || "use a value such as 30, 30s, 1m30s, or 1h".to_owned();
-    if let Ok(seconds) = text.parse() {
-        return Ok(Duration::from_secs(seconds));
-    }
+/// MIRRORS: k8s.io/client-go tools/clientcmd/helpers.go, `ParseTimeout`.
+fn timeout(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    let time = seconds.or_else(|| go_duration(text));
+    time.ok_or("use a value such as 30, 30s, 1m30s, or 1h")
+}
+
+/// MIRRORS: Go time/format.go, `ParseDuration`. kube's one panics if the time is too long.
+fn go_duration(text: &str) -> Option<Duration> {
+    let is_of_number = |it: char| it.is_ascii_digit() || it == '.';
     let mut all = Duration::ZERO;
     let mut rest = text;
-    while !rest.is_empty() || text.is_empty() {
-        let number = rest.find(|it: char| !(it.is_ascii_digit() || it == '.'));
-        let (number, behind) = rest
-            .split_at_checked(number.unwrap_or(0))
-            .ok_or_else(wrong)?;
-        let unit = behind.find(|it: char| it.is_ascii_digit() || it == '.');
-        let (unit, behind) = behind
-            .split_at_checked(unit.unwrap_or(behind.len()))
-            .ok_or_else(wrong)?;
+    loop {
+        let (number, behind) = rest.split_at(rest.find(|it| !is_of_number(it))?);
+        let end = behind.find(is_of_number).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(end);
         let seconds = match unit {
             "ns" => 1e-9,
             "us" | "µs" | "μs" => 1e-6,
@@ -417,14 +409,15 @@ fn timeout(text: &str) -> Result<Duration, String> {
             "s" => 1.0,
             "m" => 60.0,
             "h" => 3600.0,
-            _ => return Err(wrong()),
+            _ => return None,
         };
-        let number: f64 = number.parse().map_err(|_| wrong())?;
-        let part = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
-        all = all.checked_add(part).ok_or_else(wrong)?;
+        let number: f64 = number.parse().ok()?;
+        all = all.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
+        if behind.is_empty() {
+            return Some(all);
+        }
         rest = behind;
     }
-    Ok(all)
 }
 
 /// How a file is sent to the cluster that has the object already.
