@@ -218,12 +218,3 @@ impl HostCalls for Granted {
         self.host.call(namespace, operation, payload)
     }
 }
-
-impl std::fmt::Debug for Granted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Granted")
-            .field("resources", &self.resources)
-            .field("capabilities", &self.capabilities)
-            .finish_non_exhaustive()
-    }
-}
