@@ -57,7 +57,7 @@ pub use cluster::{Cluster, ClusterError, Connection, Contexts};
 #[cfg(feature = "run")]
 pub use error::HostError;
 pub use failing::Failing;
-pub use grants::{Capabilities, CapabilityError, Granted, Resource};
+pub use grants::{Capabilities, Granted, Resource};
 pub use host_calls::{HostCalls, handler_error};
 #[cfg(feature = "run")]
 pub use module::{context_aware_resources, module_sha256};
