@@ -10,6 +10,7 @@ mod host;
 use std::time::{Duration, Instant};
 
 use kube::Client;
+use kube::api::ListParams;
 use manifest::Fields;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ pub use error::ClusterError;
 
 use crate::node_list::reduction::Reduction;
 use crate::node_list::{Labels, NodeList};
-use api::{Asked, Selectors};
+use api::Asked;
 use connection::{Account, Target};
 
 /// A connection to the API server of a kubeconfig.
@@ -118,7 +119,7 @@ impl Cluster {
     /// If they cannot be read.
     pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
         let asked = Asked::new("list", "nodes");
-        let nodes = self.list("/api/v1/nodes", &asked, &Selectors::default(), |item| {
+        let nodes = self.list("/api/v1/nodes", &asked, ListParams::default(), |item| {
             let node = Reduction::Judged(labels).of(item, 1);
             node.map_err(ClusterError::Nodes)
         })?;
@@ -160,7 +161,7 @@ impl Cluster {
             Some(group) => Asked::new("list", &format!("{resource}.{group}")),
             None => Asked::new("list", resource),
         };
-        let objects = self.list(path, &asked, &Selectors::default(), |item| {
+        let objects = self.list(path, &asked, ListParams::default(), |item| {
             let object = asked.read(item)?;
             Ok(of(&object))
         });
@@ -226,7 +227,7 @@ impl Cluster {
         };
         let path = format!("/apis/{api_version}{namespace}/{resource}");
         let asked = Asked::of("list", resource, api_version);
-        self.list(&path, &asked, &Selectors::default(), |item| {
+        self.list(&path, &asked, ListParams::default(), |item| {
             asked.read(item)
         })
     }

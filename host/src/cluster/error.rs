@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
 
+use super::api::Asked;
 use crate::node_list::NodeListError;
 
 /// Why a cluster cannot be read.
@@ -62,15 +63,13 @@ pub enum ClusterError {
     },
     /// No answer in the time that the user gives it.
     #[error(
-        "the API server {server} did not complete the request to {verb} {resource} within {limit}{reached}; check that the context is correct and that the cluster is running, or raise the limit with {option}"
+        "the API server {server} did not complete the request to {asked} within {limit}{reached}; check that the context is correct and that the cluster is running, or raise the limit with {option}"
     )]
     TimedOut {
         /// Its address.
         server: String,
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// How long that may take.
         limit: String,
         /// The option that sets it.
@@ -79,16 +78,14 @@ pub enum ClusterError {
         reached: String,
     },
     /// 429, 503 or 504, until the time was up.
-    #[error("the API server {server} {state} to {verb} {resource}: it returned {answer}; {advice}")]
+    #[error("the API server {server} {state} to {asked}: it returned {answer}; {advice}")]
     Busy {
         /// Its address.
         server: String,
         /// How it is.
         state: &'static str,
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// The HTTP status, the message of the API server, and how often it was asked.
         answer: String,
         /// What to do.
@@ -96,15 +93,13 @@ pub enum ClusterError {
     },
     /// A list that does not end, or an answer that is too long.
     #[error(
-        "the API server {server} does not complete the request to {verb} {resource}: the response is too long{reached}; check that the context is correct"
+        "the API server {server} does not complete the request to {asked}: the response is too long{reached}; check that the context is correct"
     )]
     Endless {
         /// Its address.
         server: String,
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// What of a list was read, as the end of a clause.
         reached: String,
     },
@@ -120,13 +115,13 @@ pub enum ClusterError {
     },
     /// 403.
     #[error(
-        "you are not allowed to {verb} {resource}: {message}; request a role with the verb `{verb}` on `{resource}`, or use another account"
+        "you are not allowed to {asked}: {message}; request a role with the verb `{}` on `{}`, or use another account",
+        asked.verb,
+        asked.resource
     )]
     Forbidden {
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// The message of the API server.
         message: String,
     },
@@ -144,12 +139,10 @@ pub enum ClusterError {
         served: String,
     },
     /// Another status.
-    #[error("the API server returned {code} for {verb} {resource}: {message}")]
+    #[error("the API server returned {code} for {asked}: {message}")]
     Refused {
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// The HTTP status.
         code: u16,
         /// The message of the API server.
@@ -157,28 +150,24 @@ pub enum ClusterError {
     },
     /// The answer is invalid.
     #[error(
-        "the response of the API server to {verb} {resource} cannot be read: look for a proxy or a login page in between"
+        "the response of the API server to {asked} cannot be read: look for a proxy or a login page in between"
     )]
     Answer {
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// Why.
         #[source]
         source: serde_json::Error,
     },
     /// The answer is not what was asked for.
     #[error(
-        "the response of {server} to {verb} {resource} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
+        "the response of {server} to {asked} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
     )]
     Foreign {
         /// The address.
         server: String,
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// Why.
         why: String,
     },
