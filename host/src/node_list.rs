@@ -14,7 +14,7 @@ use manifest::{Encoding, Fields, Limited, ManifestError, is_utf16_without_mark};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-pub use counts::{Counts, CountsError};
+pub use counts::Counts;
 pub use reduction::Labels;
 
 use crate::host_calls::{HostCalls, handler_error, not_found};

@@ -46,7 +46,7 @@ impl FromStr for WhatIf {
             let counts: Counts = part
                 .replacen("=-", "=", 1)
                 .parse()
-                .map_err(|error: host::CountsError| one_line(&error.to_string()))?;
+                .map_err(|error: String| one_line(&error))?;
             for (architecture, number) in counts.0 {
                 let is_same = |known: &Part| {
                     known.is_control_plane == is_control_plane && known.architecture == architecture
