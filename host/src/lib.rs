@@ -61,7 +61,7 @@ pub use grants::{Capabilities, Granted, Resource};
 pub use host_calls::{HostCalls, handler_error};
 #[cfg(feature = "run")]
 pub use module::{context_aware_resources, module_sha256};
-pub use node_list::{CanI, Counts, Labels, NodeList, NodeListError};
+pub use node_list::{Counts, Labels, NodeList, NodeListError};
 pub use objects::Objects;
 #[cfg(feature = "run")]
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};

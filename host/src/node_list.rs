@@ -19,10 +19,10 @@ pub use reduction::Labels;
 
 use crate::host_calls::{HostCalls, handler_error, not_found};
 use crate::mask;
-use crate::request::{Request, ResourceAttributes};
+use crate::request::Request;
 use reduction::Reduction;
 
-/// Nodes as `kubectl get nodes -o yaml` or `-o json` writes them, answered as a cluster would.
+/// Nodes as `kubectl get nodes -o yaml` or `-o json` writes them, answered as a cluster would. Everybody may read them.
 ///
 /// A reduced list holds of each node what the policy of this project reads: name, labels, and architecture.
 ///
@@ -32,7 +32,6 @@ use reduction::Reduction;
 #[derive(Debug)]
 pub struct NodeList {
     items: Vec<Box<RawValue>>,
-    can_i: CanI,
     /// The answer to the last list call: a policy asks with one mask only, and a program judges many objects.
     last: Mutex<Option<Answered>>,
 }
@@ -41,18 +40,6 @@ pub struct NodeList {
 struct Answered {
     masks: Option<BTreeSet<String>>,
     list: Arc<Vec<u8>>,
-}
-
-/// The answers to `kubernetes/can_i`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum CanI {
-    /// Everybody may do everything.
-    #[default]
-    Everything,
-    /// Everybody may do these: verb and resource, as in `list`, `nodes`.
-    Only(BTreeSet<(String, String)>),
-    /// That cannot be known; the error's text.
-    Unknown(String),
 }
 
 /// Why a file is not a list of nodes.
@@ -129,13 +116,12 @@ impl NodeList {
     pub fn joined_by(&self, counts: &BTreeMap<String, usize>) -> Self {
         let mut items = self.items.clone();
         items.extend(raw_nodes(counts, "joined-"));
-        Self::of(items).with_can_i(self.can_i.clone())
+        Self::of(items)
     }
 
     pub(crate) fn of(items: Vec<Box<RawValue>>) -> Self {
         Self {
             items,
-            can_i: CanI::default(),
             last: Mutex::new(None),
         }
     }
@@ -149,12 +135,6 @@ impl NodeList {
     /// The nodes, with what is kept of each.
     pub fn to_objects(&self) -> Vec<Value> {
         self.objects().map(Value::Object).collect()
-    }
-
-    /// Sets the answers to `can_i`.
-    #[must_use]
-    pub fn with_can_i(self, can_i: CanI) -> Self {
-        Self { can_i, ..self }
     }
 
     /// The same, as JSON.
@@ -242,10 +222,7 @@ impl NodeList {
                     None => Err(not_found(&api_version, &kind, &name, namespace.as_deref())),
                 }
             }
-            Request::KubernetesCanI { request, .. } => {
-                let allowed = self.can_i.allows(&request.resource_attributes)?;
-                Ok(json!({ "allowed": allowed }).to_string().into_bytes())
-            }
+            Request::KubernetesCanI { .. } => Ok(json!({"allowed": true}).to_string().into_bytes()),
             Request::OciManifest { image }
             | Request::OciManifestDigest { image }
             | Request::OciManifestAndConfig { image } => Err(format!(
@@ -254,18 +231,6 @@ impl NodeList {
             Request::DNSLookupHost { host } => Err(format!(
                 "the host `{host}` cannot be looked up: only nodes are available"
             )),
-        }
-    }
-}
-
-impl CanI {
-    fn allows(&self, wanted: &ResourceAttributes) -> Result<bool, String> {
-        match self {
-            Self::Everything => Ok(true),
-            Self::Only(allowed) => {
-                Ok(allowed.contains(&(wanted.verb.clone(), wanted.resource.clone())))
-            }
-            Self::Unknown(error) => Err(error.clone()),
         }
     }
 }
