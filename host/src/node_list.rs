@@ -6,11 +6,11 @@ mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use manifest::{Encoding, Fields, Limited, ManifestError, is_utf16_without_mark};
+use manifest::{Encoding, Fields, Limited, ManifestError, decoded, is_utf16_without_mark};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
@@ -21,6 +21,7 @@ use crate::host_calls::{HostCalls, handler_error, not_found};
 use crate::mask;
 use crate::request::Request;
 use reduction::Reduction;
+use stream::Stopped;
 
 /// Nodes as `kubectl get nodes -o yaml` or `-o json` writes them, answered as a cluster would. Everybody may read them.
 ///
@@ -62,7 +63,7 @@ pub enum NodeListError {
     Json(#[source] serde_json::Error),
     /// It is not YAML.
     #[error("the node list is not valid YAML")]
-    Yaml(#[source] ManifestError),
+    Yaml(#[from] ManifestError),
     /// It is something else.
     #[error("the node list contains {0}; create it with `kubectl get nodes -o yaml`")]
     Kind(String),
@@ -259,61 +260,48 @@ fn raw_nodes(counts: &BTreeMap<String, usize>, prefix: &str) -> Vec<Box<RawValue
 }
 
 fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
-    let unreadable = |source| NodeListError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    let file = File::open(path).map_err(unreadable)?;
-    let mut reader = BufReader::with_capacity(1 << 16, Limited::new(file));
-    if has_to_be_decoded(reader.fill_buf().map_err(unreadable)?) {
-        let mut text = Vec::new();
-        reader.read_to_end(&mut text).map_err(unreadable)?;
-        return read_text(&text, reduction);
-    }
-    if reader.fill_buf().map_err(unreadable)?.starts_with(MARK) {
-        reader.consume(MARK.len());
-    }
-    if is_json(reader.fill_buf().map_err(unreadable)?) {
-        let mut text = Vec::new();
-        reader.read_to_end(&mut text).map_err(unreadable)?;
-        return of_json(&text, reduction).map(NodeList::of);
-    }
-    match stream::nodes(reader, reduction) {
-        Ok(nodes) => Ok(NodeList::of(nodes)),
-        Err(stream::Stopped::List(error)) => Err(error),
-        Err(stream::Stopped::File(source)) => Err(unreadable(source)),
-    }
+    let file = File::open(path).map(|file| BufReader::with_capacity(1 << 16, Limited::new(file)));
+    let nodes = file.map_err(Stopped::File);
+    let nodes = nodes.and_then(|file| read(file, reduction));
+    nodes.map_err(|stopped| match stopped {
+        Stopped::List(error) => error,
+        Stopped::File(source) => NodeListError::Unreadable {
+            path: path.to_owned(),
+            source,
+        },
+    })
 }
 
 fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
-    let decoded = if has_to_be_decoded(text) {
-        Some(manifest::decoded(text).map_err(NodeListError::Yaml)?)
-    } else {
-        None
-    };
-    let text = decoded.as_ref().map_or(text, |text| text.as_bytes());
-    let text = text.strip_prefix(MARK).unwrap_or(text);
-    if is_json(text) {
-        return of_json(text, reduction).map(NodeList::of);
-    }
-    match stream::nodes(text, reduction) {
-        Ok(nodes) => Ok(NodeList::of(nodes)),
-        Err(stream::Stopped::List(error)) => Err(error),
-        Err(stream::Stopped::File(_)) => Err(NodeListError::Empty),
-    }
+    read(text, reduction).map_err(|stopped| match stopped {
+        Stopped::List(error) => error,
+        // What is in memory does not break off.
+        Stopped::File(_) => NodeListError::Empty,
+    })
 }
 
-/// Whether a text is not in UTF-8, as its first bytes say.
-fn has_to_be_decoded(text: &[u8]) -> bool {
-    Encoding::of(text) != Encoding::Utf8 || is_utf16_without_mark(text)
+fn read(mut text: impl BufRead, reduction: Reduction<'_>) -> Result<NodeList, Stopped> {
+    let start = text.fill_buf()?;
+    if Encoding::of(start) != Encoding::Utf8 || is_utf16_without_mark(start) {
+        let mut bytes = Vec::new();
+        text.read_to_end(&mut bytes)?;
+        return read(decoded(&bytes)?.as_bytes(), reduction);
+    }
+    if start.starts_with(MARK) {
+        text.consume(MARK.len());
+    }
+    let nodes = if text.fill_buf()?.trim_ascii_start().starts_with(b"{") {
+        let mut bytes = Vec::new();
+        text.read_to_end(&mut bytes)?;
+        of_json(&bytes, reduction)?
+    } else {
+        stream::nodes(text, reduction)?
+    };
+    Ok(NodeList::of(nodes))
 }
 
 /// What some editors of Windows put before UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
-
-fn is_json(text: &[u8]) -> bool {
-    text.trim_ascii_start().first() == Some(&b'{')
-}
 
 fn of_json(text: &[u8], reduction: Reduction<'_>) -> Result<Vec<Box<RawValue>>, NodeListError> {
     let list: Fields<'_> = serde_json::from_slice(text).map_err(NodeListError::Json)?;

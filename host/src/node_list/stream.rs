@@ -14,22 +14,19 @@ use super::reduction::Reduction;
 use super::{NodeListError, single};
 
 /// Why there are no nodes.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Stopped {
     /// The list is wrong.
-    List(NodeListError),
+    #[error(transparent)]
+    List(#[from] NodeListError),
     /// The file broke off.
-    File(io::Error),
-}
-
-impl From<NodeListError> for Stopped {
-    fn from(error: NodeListError) -> Self {
-        Self::List(error)
-    }
+    #[error(transparent)]
+    File(#[from] io::Error),
 }
 
 impl From<ManifestError> for Stopped {
     fn from(error: ManifestError) -> Self {
-        Self::List(NodeListError::Yaml(error))
+        Self::List(error.into())
     }
 }
 
