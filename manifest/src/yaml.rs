@@ -7,7 +7,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 
 use crate::error::{DEPTH, ManifestError};
-use crate::place::{Form, Place};
+use crate::place::{Below, Form, Place};
 use crate::scalar;
 
 /// What aliases may add to a document, in bytes: some times of what an API server takes of an object.
@@ -333,24 +333,18 @@ impl Open {
         let Self {
             line, text, form, ..
         } = self;
-        let (value, place) = match self.inside {
+        let (value, below) = match self.inside {
             Inside::Map {
                 map,
-                places,
+                places: fields,
                 merged,
                 ..
-            } => (
-                Value::Object(map),
-                Place::of_fields(line, text, form, places, merged),
-            ),
-            Inside::List { list, places } => (
-                Value::Array(list),
-                Place::of_items(line, text, form, places),
-            ),
+            } => (Value::Object(map), Below::Fields { fields, merged }),
+            Inside::List { list, places } => (Value::Array(list), Below::Items(places)),
         };
         let node = Node {
             value,
-            place,
+            place: Place::new(line, text, form, below),
             depth: self.depth + 1,
             size: self.size + NODE,
             is_alias: false,
