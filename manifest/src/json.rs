@@ -54,11 +54,8 @@ fn wrong(error: &serde_json::Error, lines: usize) -> ManifestError {
     let what = text
         .rsplit_once(" at line ")
         .map_or(&*text, |(what, _)| what);
-    ManifestError {
-        line: lines + error.line().max(1),
-        column: error.column().max(1),
-        what: format!("this is not valid JSON: {what}"),
-    }
+    let (line, column) = (lines + error.line().max(1), error.column().max(1));
+    ManifestError::new(line, column, format!("this is not valid JSON: {what}"))
 }
 
 /// The whole text: a part of it knows by its address where it is.

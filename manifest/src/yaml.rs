@@ -38,11 +38,8 @@ pub(crate) fn documents(
 
 /// The error of the parser, in a text that begins behind so many lines of its file.
 pub fn wrong(error: &ScanError, lines: usize) -> ManifestError {
-    ManifestError {
-        line: lines + error.marker().line(),
-        column: error.marker().col() + 1,
-        what: error.info().to_owned(),
-    }
+    let at = error.marker();
+    ManifestError::new(lines + at.line(), at.col() + 1, error.info())
 }
 
 /// Where the characters of a text begin: the parser counts characters.
@@ -137,11 +134,7 @@ impl Reader {
         let mark = &span.start;
         let bytes = self.bytes.of(span);
         let line = self.lines + mark.line();
-        let wrong = |what: String| ManifestError {
-            line,
-            column: mark.col() + 1,
-            what,
-        };
+        let wrong = |what: String| ManifestError::new(line, mark.col() + 1, what);
         let node = match event {
             Event::MappingStart(anchor, _) => {
                 let map = Inside::Map {
@@ -239,8 +232,8 @@ impl Reader {
         let line = self.lines + span.start.line();
         let column = span.start.col() + 1;
         if self.expects_key() {
-            let what = "a field name is a map or a list; it must be a string".to_owned();
-            return Err(ManifestError { line, column, what });
+            let what = "a field name is a map or a list; it must be a string";
+            return Err(ManifestError::new(line, column, what));
         }
         if self.open.len() > DEPTH {
             return Err(ManifestError::too_deep(line, column));

@@ -170,12 +170,10 @@ impl<R: BufRead> Characters<R> {
         self.number += 1;
         let stopped = match self.text.read_line(&mut self.line) {
             Ok(length) => return length > 0,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => ManifestError {
-                line: self.number,
-                column: 1,
-                what: "the text is not valid UTF-8; save the file as UTF-8".to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let what = "the text is not valid UTF-8; save the file as UTF-8";
+                ManifestError::new(self.number, 1, what).into()
             }
-            .into(),
             Err(error) => Stopped::File(error),
         };
         *self.broken.borrow_mut() = Some(stopped);
