@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use host::Counts;
 
-use crate::files::{Pattern, Walk};
+use crate::files::Walk;
 use crate::foreign::{one_line, shell_word};
 use crate::mirrors::Mirror;
 use crate::what_if::WhatIf;
@@ -25,17 +25,22 @@ use crate::what_if::WhatIf;
     propagate_version = false,
     max_term_width = 110
 )]
-struct Words {
+pub(crate) struct Args {
+    /// The name with which the program was called.
+    #[arg(skip)]
+    pub(crate) name: String,
+
     /// When to use color
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    color: Color,
+    pub(crate) color: Color,
 
     /// Print the version, the SHA-256 digest of the module without its custom sections, and the number of rules
     #[arg(long, short = 'V')]
     version: bool,
 
+    /// What to do; nothing with --version.
     #[command(subcommand)]
-    command: Option<Command>,
+    pub(crate) command: Option<Command>,
 }
 
 const EXAMPLES: &str = "\
@@ -55,17 +60,6 @@ Exit codes:
   0  everything would be accepted; `fix`: nothing to fix
   1  something would be denied; `fix`: changes are shown but not written, or a problem remains
   2  something could not be checked: an unreadable file, unreadable nodes, invalid settings, invalid usage";
-
-/// The parsed command line.
-#[derive(Debug)]
-pub(crate) struct Args {
-    /// The name with which the program was called.
-    pub(crate) name: String,
-    /// When to use color.
-    pub(crate) color: Color,
-    /// What to do.
-    pub(crate) command: Command,
-}
 
 /// When to use color.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -104,9 +98,6 @@ pub(crate) enum Command {
     Rbac(Rbac),
     /// Print the completion script for a shell
     Completions(Completions),
-    /// What `--version` asks for.
-    #[command(skip)]
-    Version,
 }
 
 /// The objects, the nodes, and the policy of a check.
@@ -122,18 +113,8 @@ pub(crate) struct Subject {
     #[arg(value_name = "FILE", help_heading = "Objects")]
     files: Vec<PathBuf>,
 
-    /// Also read subdirectories, except what .gitignore names
-    #[arg(long, short = 'R', help_heading = "Objects")]
-    recursive: bool,
-
-    /// With -R, also read what .gitignore names
-    #[arg(long, requires = "recursive", help_heading = "Objects")]
-    include_ignored: bool,
-
-    /// Skip files and directories whose path, as it is printed, matches this pattern, for example 'charts/*' or '*.tmpl.yaml';
-    /// can be repeated
-    #[arg(long, value_name = "GLOB", help_heading = "Objects")]
-    exclude: Vec<Pattern>,
+    #[command(flatten)]
+    pub(crate) walk: Walk,
 
     /// A manifest with the old objects: the objects are checked as updates, which are not denied because of existing
     /// problems
@@ -187,23 +168,6 @@ pub(crate) struct Subject {
 
     #[command(flatten)]
     pub(crate) verified: Verified,
-
-    /// The command with `-f -`, for a hint.
-    #[arg(skip)]
-    pub(crate) piped: String,
-}
-
-impl Subject {
-    /// Which files of a directory are read.
-    pub(crate) fn walk(&self) -> Walk {
-        Walk {
-            recursive: self.recursive,
-            include_ignored: self.include_ignored,
-            exclude: self.exclude.clone(),
-            is_flat: false,
-            piped: self.piped.clone(),
-        }
-    }
 }
 
 /// Where `plan` and `status` read what there is, and with which policy.
@@ -843,17 +807,8 @@ pub(crate) struct Images {
     #[arg(long, value_name = "PATH")]
     pub(crate) from: Option<PathBuf>,
 
-    /// Also read subdirectories, except what .gitignore names
-    #[arg(long, short = 'R')]
-    recursive: bool,
-
-    /// With -R, also read what .gitignore names
-    #[arg(long, requires = "recursive")]
-    include_ignored: bool,
-
-    /// Skip files and directories whose path, as it is printed, matches this pattern; can be repeated
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<Pattern>,
+    #[command(flatten)]
+    pub(crate) walk: Walk,
 
     /// Look up images of FROM at TO first, for example quay.io/containerdisks=mirror.example.com/disks; can be repeated
     #[arg(long, value_name = "FROM=TO")]
@@ -871,23 +826,6 @@ pub(crate) struct Images {
     /// The format of the output
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: PlainFormat,
-
-    /// The command with `-f -`, for a hint.
-    #[arg(skip)]
-    pub(crate) piped: String,
-}
-
-impl Images {
-    /// Which files of a directory are read.
-    pub(crate) fn walk(&self) -> Walk {
-        Walk {
-            recursive: self.recursive,
-            include_ignored: self.include_ignored,
-            exclude: self.exclude.clone(),
-            is_flat: false,
-            piped: self.piped.clone(),
-        }
-    }
 }
 
 const IMAGES: &str = "\
@@ -982,38 +920,30 @@ impl Args {
             ));
         }
         let matches = command.try_get_matches_from_mut(words)?;
-        let words =
-            Words::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        let mut command_read = words.command;
+        let args = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
+        let mut args = args?;
         let piped = piped(&name, &command, &matches);
-        match &mut command_read {
+        match &mut args.command {
+            _ if args.version => args.command = None,
             Some(
                 Command::Check(Check { subject, .. })
                 | Command::Fix(Fix { subject, .. })
                 | Command::Record(Record { subject, .. }),
             ) => {
                 subject.filename.append(&mut subject.files);
-                subject.piped = piped;
+                subject.walk.piped = piped;
             }
             Some(Command::Plan(plan)) => plan.piped = piped,
-            Some(Command::Images(images)) => images.piped = piped,
-            _ => {}
-        }
-        let command = match (words.version, command_read) {
-            (true, _) => Command::Version,
-            (false, Some(command)) => command,
-            (false, None) => {
+            Some(Command::Images(images)) => images.walk.piped = piped,
+            Some(_) => {}
+            None => {
                 return Err(command.error(
                     clap::error::ErrorKind::MissingSubcommand,
                     format!("a command is missing, for example `{name} check`; `{name} --help` lists all commands"),
                 ));
             }
-        };
-        Ok(Self {
-            name,
-            color: words.color,
-            command,
-        })
+        }
+        Ok(Self { name, ..args })
     }
 
     /// The command as clap knows it, for completions.
@@ -1072,7 +1002,7 @@ fn piped(name: &str, command: &clap::Command, matches: &ArgMatches) -> String {
 }
 
 fn command_of(name: &str) -> clap::Command {
-    let words = Words::command();
+    let words = <Args as CommandFactory>::command();
     let commands: Vec<String> = words
         .get_subcommands()
         .filter(|it| it.get_name() != "check")
@@ -1089,6 +1019,10 @@ fn command_of(name: &str) -> clap::Command {
     });
     words
         .mut_subcommand("fix", |fix| fix.mut_arg("old", |it| it.hide(true)))
+        // They all are of one kind.
+        .mut_subcommand("images", |images| {
+            images.mut_args(|it| it.help_heading(None))
+        })
         .mut_subcommand("rbac", |rbac| {
             rbac.mut_arg("namespace", |it| {
                 it.help("The namespace of the service account")

@@ -14,8 +14,7 @@ use anyhow::{Context, Result, bail};
 use manifest::{Encoding, Limited, Object, decoded, each_in_json, is_utf16_without_mark, objects};
 use serde_json::Value;
 
-pub(crate) use self::tree::Pattern;
-use self::tree::{Skipped, Tree};
+use self::tree::{Pattern, Skipped, Tree};
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
 use crate::foreign::{chain, one_line, shell_word};
@@ -382,17 +381,27 @@ fn chart(file: &Path) -> String {
 }
 
 /// Which files of a directory are read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Walk {
-    /// Those of subdirectories as well.
+    /// Also read subdirectories, except what .gitignore names
+    #[arg(long, short = 'R', help_heading = "Objects")]
     pub(crate) recursive: bool,
-    /// With subdirectories, also those that `.gitignore` names.
+
+    /// With -R, also read what .gitignore names
+    #[arg(long, requires = "recursive", help_heading = "Objects")]
     pub(crate) include_ignored: bool,
-    /// None whose path, or that of a directory around it, matches one of these. Files that the user names, too.
+
+    /// Skip files and directories whose path, as it is printed, matches this pattern, for example 'charts/*' or '*.tmpl.yaml';
+    /// can be repeated
+    #[arg(long, value_name = "GLOB", help_heading = "Objects")]
     pub(crate) exclude: Vec<Pattern>,
+
     /// Whether the command has no option for subdirectories.
+    #[arg(skip)]
     pub(crate) is_flat: bool,
+
     /// The command with `-f -`, for a hint.
+    #[arg(skip)]
     pub(crate) piped: String,
 }
 

@@ -62,7 +62,7 @@ struct Place {
 pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let named = args.filename.iter().chain(&args.from).chain(&args.mirrors);
     files::check_stdin(named)?;
-    files::check_directories(&args.filename, &args.walk())?;
+    files::check_directories(&args.filename, &args.walk)?;
     let mirrors = Mirrors::read(&args.mirror, &args.mirrors)?;
     let registries = registries::new(args.sources_path.as_deref())?;
     let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
@@ -162,12 +162,12 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
 
 /// The manifests of `-f` and of `--from`.
 fn read(args: &args::Images) -> Files {
-    let mut files = files::read(&args.filename, args.walk());
+    let mut files = files::read(&args.filename, args.walk.clone());
     if let Some(path) = &args.from {
         let everything = Walk {
             recursive: true,
             include_ignored: true,
-            piped: args.piped.clone(),
+            piped: args.walk.piped.clone(),
             ..Walk::default()
         };
         let from = files::read(std::slice::from_ref(path), everything);

@@ -68,7 +68,7 @@ impl<'s> Objects<'s> {
             notes: skipped,
             failures,
             ..
-        } = files::read_with(&subject.filename, subject.walk(), wanted(purpose));
+        } = files::read_with(&subject.filename, subject.walk.clone(), wanted(purpose));
         if found.is_empty() && !subject.filename.is_empty() {
             return Err(if failures.is_empty() {
                 Unread::Nothing(nothing(&subject.filename, &skipped, purpose))
@@ -101,7 +101,7 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     let walk = Walk {
         // What is excluded can be the old objects beside the new ones.
         exclude: Vec::new(),
-        ..subject.walk()
+        ..subject.walk.clone()
     };
     let read = files::read_with(&[path.to_owned()], walk, wanted(purpose));
     if let Some(failure) = read.failures.first() {
@@ -167,7 +167,7 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
             "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
         );
     }
-    files::check_directories(&subject.filename, &subject.walk())?;
+    files::check_directories(&subject.filename, &subject.walk)?;
     if subject.filename.is_empty() && subject.old.is_some() {
         bail!("--old requires a file with the new version of the object: add -f FILE");
     }
