@@ -83,7 +83,7 @@ pub(crate) struct Files {
     pub(crate) beside: Vec<(Place, InFile)>,
     wanted: Wanted,
     /// What was skipped.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Notes,
     /// How many documents were skipped, by kind.
     others: BTreeMap<String, usize>,
     /// What could not be read.
@@ -128,7 +128,7 @@ pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files 
         files.file(&file, root, &mut tree);
     }
     files.failures.append(&mut tree.failures);
-    files.notes.append(&mut tree.notes);
+    files.notes.append(std::mem::take(&mut tree.notes));
     files.note_skipped(&tree.skipped);
     // A VirtualMachine depends on the objects beside it.
     if wanted.virtual_machines
@@ -245,13 +245,9 @@ impl Files {
         {
             let directory = shell_word(&one_line(&directory.name));
             let piped = &tree.walk.piped;
-            let note = format!(
+            return self.notes.push(&format!(
                 "skipped the kustomization {directory} and its patches; for what it builds, run `kubectl kustomize {directory} | {piped}`"
-            );
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-            return;
+            ));
         }
         match objects(&text) {
             Ok(objects) => {
@@ -294,7 +290,7 @@ impl Files {
     /// A line that counts what was skipped in directories.
     fn note_skipped(&mut self, skipped: &Skipped) {
         if let Some(skipped) = skipped.in_words() {
-            self.notes.push(format!("skipped {skipped}"));
+            self.notes.push(&format!("skipped {skipped}"));
         }
     }
 
@@ -304,10 +300,9 @@ impl Files {
         let is_machine = self.wanted.virtual_machines && identity.is_virtual_machine();
         if identity.is_hyperconverged() || is_machine {
             if written.object.is_merged {
-                let note = format!(
+                self.notes.push(&format!(
                     "{file}:{line}: the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing"
-                );
-                self.notes.push(one_line(&note));
+                ));
             }
             let file = file.to_owned();
             let place = Place { file, line };
@@ -327,15 +322,15 @@ impl Files {
             // That may be a mistake.
             "HyperConverged" => {
                 let group = &identity.api_version;
-                let note = format!("{file}:{line}: skipped a HyperConverged of `{group}`");
-                return self.notes.push(one_line(&note));
+                return self.notes.push(&format!(
+                    "{file}:{line}: skipped a HyperConverged of `{group}`"
+                ));
             }
             // It becomes objects when the cluster evaluates it.
             "ConfigurationPolicy" if has_raw_templates(&written.object.value) => {
-                let note = format!(
+                return self.notes.push(&format!(
                     "{file}:{line}: skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"
-                );
-                return self.notes.push(one_line(&note));
+                ));
             }
             "" => "without a kind".to_owned(),
             kind => kind.to_owned(),
@@ -364,8 +359,9 @@ impl Files {
             shown.push(format!("and {}", count(more, "other kind")));
         }
         let documents = count(all, "document");
-        let note = format!("skipped {documents} of other kinds: {}", shown.join(", "));
-        self.notes.push(one_line(&note));
+        let shown = shown.join(", ");
+        self.notes
+            .push(&format!("skipped {documents} of other kinds: {shown}"));
     }
 }
 

@@ -85,9 +85,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         }
     }
     let files = read(args);
-    for note in &files.notes {
-        terminal.note(note);
-    }
+    terminal.notes(&files.notes);
     failures.extend(files.failures.iter().map(ToString::to_string));
     for found in &files.found {
         let object = &found.written.object;
@@ -179,7 +177,7 @@ fn read(args: &args::Images) -> Files {
                 files.found.push(found);
             }
         }
-        files.notes.extend(from.notes);
+        files.notes.append(from.notes);
         files.failures.extend(from.failures);
     }
     files

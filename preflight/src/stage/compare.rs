@@ -457,9 +457,7 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Documents)> {
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }
-    for note in &files.notes {
-        notes.push(note);
-    }
+    notes.append(files.notes);
     let mut found = files.found.into_iter();
     match (found.next(), found.next()) {
         (None, _) => {

@@ -77,9 +77,7 @@ impl<'s> Objects<'s> {
             }
             .into());
         }
-        for note in &skipped {
-            notes.push(note);
-        }
+        notes.append(skipped);
         let old = subject.old.as_deref();
         let beside = beside.into_iter();
         Ok(Self {
@@ -129,7 +127,7 @@ pub(crate) enum Unread {
 }
 
 /// Without objects nothing is accepted, except with `--allow-empty`.
-fn nothing(files: &[PathBuf], notes: &[String], purpose: Purpose) -> Failure {
+fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> Failure {
     let files: Vec<String> = files
         .iter()
         .map(|file| file.display().to_string())
@@ -139,7 +137,7 @@ fn nothing(files: &[PathBuf], notes: &[String], purpose: Purpose) -> Failure {
         judged(purpose),
         one_line(&files.join(", "))
     );
-    for note in notes {
+    for note in notes.iter() {
         what.push_str("\n  ");
         what.push_str(note);
     }
