@@ -11,7 +11,7 @@ use crate::foreign::{self, one_line};
 use crate::mirrors::Mirrors;
 use crate::registries;
 use crate::templates;
-use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_raw};
+use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
 use anyhow::{Result, bail};
 use engine::{
     Availability, Contents, Image, ImageKind, Unimportable, is_architecture, why_unimportable,
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     match args.output {
         PlainFormat::Text if rows.is_empty() => {}
         PlainFormat::Text => terminal.print(&text(&rows))?,
-        PlainFormat::Json => print_raw(foreign::json(in_json(&rows)?).as_bytes())?,
+        PlainFormat::Json => print_json(&in_json(&rows))?,
     }
     Ok(if failures.is_empty() {
         Exit::Accepted
@@ -394,7 +394,7 @@ struct JsonRow<'r> {
     error: Option<&'r str>,
 }
 
-fn in_json(rows: &[Row]) -> Result<String> {
+fn in_json(rows: &[Row]) -> BTreeMap<&'static str, Vec<JsonRow<'_>>> {
     let rows = rows.iter().map(|row| {
         let architectures = row.architectures();
         let value = architectures.as_ref().map(annotation);
@@ -408,6 +408,5 @@ fn in_json(rows: &[Row]) -> Result<String> {
             error: row.contents.as_ref().err().map(String::as_str),
         }
     });
-    let images = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
-    Ok(serde_json::to_string_pretty(&images)? + "\n")
+    BTreeMap::from([("images", rows.collect())])
 }
