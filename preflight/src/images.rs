@@ -105,11 +105,13 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
                     template.url,
                     why_unimportable(why)
                 ))),
-                None if template.is_stream => {
-                    streams.insert(one_line(&format!("`{}`", template.name)));
-                }
                 None => {
-                    unread.insert(one_line(&format!("`{}`", template.name)));
+                    let without = if template.is_stream {
+                        &mut streams
+                    } else {
+                        &mut unread
+                    };
+                    without.insert(one_line(&format!("`{}`", template.name)));
                 }
             }
         }
@@ -189,26 +191,19 @@ fn look_up(
     mirrors: &Mirrors,
     registries: &Registries,
 ) -> Vec<Row> {
-    let mut places: Vec<_> = asked
-        .iter()
-        .map(|(image, _)| mirrors.of(image).into_iter())
-        .collect();
-    let mut rows: Vec<Row> = asked
-        .into_iter()
-        .map(|(image, templates)| Row {
+    const NOWHERE: &str = "no mirror to look it up in: the mirrorSourcePolicy of its source is NeverContactSource, and no usable mirror is listed for it";
+    let asked = asked.into_iter().map(|(image, templates)| {
+        let places = mirrors.of(&image);
+        let why = if places.is_empty() { NOWHERE } else { "" };
+        let row = Row {
             image,
             templates,
             mirror: None,
-            contents: Err(String::new()),
-        })
-        .collect();
-    for (row, _) in rows
-        .iter_mut()
-        .zip(&places)
-        .filter(|(_, at)| at.as_slice().is_empty())
-    {
-        row.contents = Err("no mirror to look it up in: the mirrorSourcePolicy of its source is NeverContactSource, and no usable mirror is listed for it".to_owned());
-    }
+            contents: Err(why.to_owned()),
+        };
+        (row, places.into_iter())
+    });
+    let (mut rows, mut places): (Vec<Row>, Vec<_>) = asked.unzip();
     loop {
         let next = rows.iter_mut().zip(&mut places);
         let next = next.filter(|(row, _)| row.contents.is_err());
