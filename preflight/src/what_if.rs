@@ -126,25 +126,25 @@ impl WhatIf {
 
 impl Part {
     fn made_up(&self) -> Vec<Value> {
-        let counts = [(self.architecture.clone(), self.number)];
-        let mut nodes = NodeList::of_objects(&[])
-            .joined_by(&counts.into())
-            .to_objects();
-        if self.is_control_plane {
-            for (index, node) in nodes.iter_mut().enumerate() {
-                *node = json!({
-                    "metadata": {
-                        "name": format!("joined-control-plane-{}-{index}", self.architecture),
-                        "labels": {
-                            "kubernetes.io/arch": self.architecture,
-                            "node-role.kubernetes.io/control-plane": "",
-                        },
-                    },
-                    "status": {"nodeInfo": {"architecture": self.architecture}},
-                });
-            }
+        let architecture = &self.architecture;
+        if !self.is_control_plane {
+            let counts = [(architecture.clone(), self.number)];
+            let nodes = NodeList::of_objects(&[]).joined_by(&counts.into());
+            return nodes.to_objects();
         }
-        nodes
+        let node = |index| {
+            json!({
+                "metadata": {
+                    "name": format!("joined-control-plane-{architecture}-{index}"),
+                    "labels": {
+                        "kubernetes.io/arch": architecture,
+                        "node-role.kubernetes.io/control-plane": "",
+                    },
+                },
+                "status": {"nodeInfo": {"architecture": architecture}},
+            })
+        };
+        (0..self.number).map(node).collect()
     }
 
     fn matches(&self, node: &Value) -> bool {
