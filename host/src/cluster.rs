@@ -305,10 +305,10 @@ impl Cluster {
             return Ok(());
         }
         let served: Vec<&str> = versions.iter().map(|served| &*served.version).collect();
-        Err(ClusterError::VersionNotServed {
-            api_version: api_version.to_owned(),
-            served: served.join(", "),
-        })
+        Err(ClusterError::Other(format!(
+            "the cluster does not serve {api_version}; it serves {}",
+            served.join(", ")
+        )))
     }
 
     /// Whether somebody may do something with a resource of the whole cluster: a service account as

@@ -267,15 +267,9 @@ impl Cluster {
                 let Ok(answer) = answer else {
                     return Err(match last {
                         Some(failed) => {
-                            self.busy(&failed, tries, deadline.advice(), asked, reached)
+                            self.busy(&failed, tries, &deadline.advice(), asked, reached)
                         }
-                        None => ClusterError::TimedOut {
-                            server: self.server.clone(),
-                            asked: asked.clone(),
-                            limit: deadline.time.clone(),
-                            option: deadline.option,
-                            reached: reached.to_string(),
-                        },
+                        None => self.timed_out(asked, deadline, reached),
                     });
                 };
                 let failed = match answer? {
@@ -295,7 +289,7 @@ impl Cluster {
                     (false, _) => Some(deadline.advice()),
                 };
                 if let Some(advice) = advice {
-                    return Err(self.busy(&failed, tries, advice, asked, reached));
+                    return Err(self.busy(&failed, tries, &advice, asked, reached));
                 }
                 tokio::time::sleep(pause).await;
                 last = Some(failed);
@@ -323,7 +317,7 @@ impl Cluster {
                 Some(to) => format!("it redirects to {to}"),
                 None => format!("it has the status {status}"),
             };
-            return Err(self.foreign(asked, why));
+            return Err(self.foreign(asked, &why));
         }
         let mut body = response.into_body();
         let mut bytes = Vec::new();
@@ -365,7 +359,7 @@ impl Cluster {
             }
             (false, Some(what)) => {
                 let why = format!("{what} with the status {}", failed.code);
-                return Err(self.foreign(asked, why));
+                return Err(self.foreign(asked, &why));
             }
         })
     }
@@ -375,12 +369,10 @@ impl Cluster {
         let Failed { code, message, .. } = failed;
         match code {
             401 => {
-                let (rejected, advice) = self.account.rejected();
-                ClusterError::Unauthorized {
-                    server: self.server.clone(),
-                    rejected,
-                    advice,
-                }
+                let (server, (rejected, advice)) = (&self.server, self.account.rejected());
+                ClusterError::Other(format!(
+                    "the API server {server} rejects {rejected} (status 401); {advice}"
+                ))
             }
             403 => ClusterError::Forbidden { asked, message },
             code => ClusterError::Refused {
@@ -391,16 +383,23 @@ impl Cluster {
         }
     }
 
+    fn timed_out(&self, asked: &Asked, deadline: &Deadline, reached: &Reached) -> ClusterError {
+        let (server, Deadline { time, option, .. }) = (&self.server, deadline);
+        ClusterError::Silence(format!(
+            "the API server {server} did not complete the request to {asked} within {time}{reached}; check that the context is correct and that the cluster is running, or raise the limit with {option}"
+        ))
+    }
+
     /// A server that stays busy.
     fn busy(
         &self,
         failed: &Failed,
         tries: u32,
-        advice: String,
+        advice: &str,
         asked: &Asked,
         reached: &Reached,
     ) -> ClusterError {
-        let Failed { code, message, .. } = failed;
+        let (server, Failed { code, message, .. }) = (&self.server, failed);
         let state = match code {
             429 => "is too busy",
             _ => "is not available",
@@ -413,41 +412,36 @@ impl Cluster {
             "" => String::new(),
             message => format!(" ({message})"),
         };
-        ClusterError::Busy {
-            server: self.server.clone(),
-            asked: asked.clone(),
-            state,
-            answer: format!("{code}{message} in {tries}{reached}"),
-            advice,
-        }
+        ClusterError::Silence(format!(
+            "the API server {server} {state} to {asked}: it returned {code}{message} in {tries}{reached}; {advice}"
+        ))
     }
 
     /// An answer that is not what was asked for: of a proxy, for example.
-    pub(super) fn foreign(&self, asked: &Asked, why: impl Into<String>) -> ClusterError {
-        ClusterError::Foreign {
-            server: self.server.clone(),
-            asked: asked.clone(),
-            why: why.into(),
-        }
+    pub(super) fn foreign(&self, asked: &Asked, why: &str) -> ClusterError {
+        let server = &self.server;
+        ClusterError::Other(format!(
+            "the response of {server} to {asked} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
+        ))
     }
 
     fn endless(&self, asked: &Asked, reached: &Reached) -> ClusterError {
-        ClusterError::Endless {
-            server: self.server.clone(),
-            asked: asked.clone(),
-            reached: reached.to_string(),
-        }
+        let server = &self.server;
+        ClusterError::Other(format!(
+            "the API server {server} does not complete the request to {asked}: the response is too long{reached}; check that the context is correct"
+        ))
     }
 
     fn unreached(&self, error: Error) -> ClusterError {
-        match error {
-            Error::Auth(error) => ClusterError::of_login(&error, self.command.as_deref()),
-            error => ClusterError::Unreachable {
-                server: self.server.clone(),
-                // The outer ones only say that a request failed.
-                cause: anyhow::Error::new(error).root_cause().to_string(),
-            },
+        if let Error::Auth(error) = error {
+            return ClusterError::of_login(&error, self.command.as_deref());
         }
+        let (server, error) = (&self.server, anyhow::Error::new(error));
+        // The outer causes only say that a request failed.
+        let cause = error.root_cause();
+        ClusterError::Silence(format!(
+            "the API server {server} cannot be reached: {cause}; check that the context is correct and that the cluster is running"
+        ))
     }
 }
 

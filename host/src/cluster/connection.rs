@@ -117,35 +117,26 @@ impl Connection {
     pub fn contexts(&self) -> Result<Contexts, ClusterError> {
         let listed = std::env::var_os("KUBECONFIG");
         let kubeconfig = self.kubeconfig(listed, std::env::home_dir())?;
-        let Some(mut kubeconfig) = kubeconfig else {
+        let Some(kubeconfig) = kubeconfig else {
             return Err(missing(&[PathBuf::from("~/.kube/config")]));
         };
         let current = kubeconfig.current_context.unwrap_or_default();
         let mut contexts = Contexts::default();
-        let mut targets: Vec<((String, Option<String>), String)> = Vec::new();
-        let of_each = |named: &NamedContext| {
-            let context = named.context.as_ref();
-            context.map(|it| (it.cluster.clone(), it.user.clone()))
+        let target = |named: &NamedContext| {
+            let context = named.context.as_ref()?;
+            Some((context.cluster.clone(), context.user.clone()))
         };
         // The sort is stable.
         let mut order: Vec<&NamedContext> = kubeconfig.contexts.iter().collect();
         order.sort_by_key(|named| named.name != current);
-        for named in order {
-            let Some(target) = of_each(named) else {
-                continue;
-            };
-            if !targets.iter().any(|(known, _)| *known == target) {
-                targets.push((target, named.name.clone()));
-            }
-        }
-        for named in kubeconfig.contexts.drain(..) {
-            let target = of_each(&named);
-            let known = targets.iter().find(|(it, _)| Some(it) == target.as_ref());
-            match known {
-                Some((_, name)) if *name != named.name => {
-                    contexts.same.push((named.name, name.clone()));
+        for named in &kubeconfig.contexts {
+            let is_same = |it: &&&NamedContext| it.context.is_some() && target(it) == target(named);
+            let name = named.name.clone();
+            match order.iter().find(is_same) {
+                Some(first) if first.name != name => {
+                    contexts.same.push((name, first.name.clone()));
                 }
-                _ => contexts.names.push(named.name),
+                _ => contexts.names.push(name),
             }
         }
         Ok(contexts)
@@ -173,7 +164,9 @@ impl Connection {
             let current = kubeconfig.current_context.clone();
             let name = self.context.clone().or(current);
             let name = name.filter(|name| !name.is_empty());
-            let name = name.ok_or(ClusterError::NoCurrentContext)?;
+            let name = name.ok_or_else(|| {
+                ClusterError::Other("the kubeconfig has no current context; choose one with `kubectl config use-context`".to_owned())
+            })?;
             has_proxy = names_proxy(&kubeconfig, &name);
             let mut contexts = kubeconfig.contexts.iter();
             let context_of = contexts.find(|it| it.name == name);
@@ -188,7 +181,9 @@ impl Connection {
             if let Some(user) = user
                 && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
             {
-                return Err(ClusterError::NoUser(user.clone()));
+                return Err(ClusterError::Other(format!(
+                    "user \"{user}\" does not exist in the kubeconfig"
+                )));
             }
             let options = KubeConfigOptions {
                 context: Some(name.clone()),
