@@ -22,7 +22,6 @@
 
 #![forbid(unsafe_code)]
 
-mod beside;
 #[cfg(feature = "run")]
 mod cache;
 #[cfg(all(feature = "run", unix))]
@@ -49,7 +48,6 @@ mod request;
 mod session;
 mod timely;
 
-pub use beside::Beside;
 #[cfg(feature = "run")]
 pub use cache::{CacheError, cache_directory, private};
 #[cfg(feature = "run")]
