@@ -113,10 +113,6 @@ impl Cluster {
     }
 
     /// The nodes, reduced to what the policy of this project reads.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
     pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
         let asked = Asked::new("list", "nodes");
         let nodes = self.list("/api/v1/nodes", &asked, ListParams::default(), |item| {
@@ -128,10 +124,6 @@ impl Cluster {
 
     /// The `HyperConverged` objects of a namespace or of all, in the version that `kubectl` would show if the policy
     /// reads that one, else in one that it reads.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read, or the cluster serves none.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let api_version = self.served()?;
         let mut all = self.objects(&api_version, PLURAL, namespace)?;
@@ -145,10 +137,6 @@ impl Cluster {
 
     /// What is made of the objects of a resource, in all namespaces; none if the cluster does not serve it. The path is
     /// that of the API server, for example `/apis/kubevirt.io/v1/virtualmachines`.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
     pub fn all<T>(
         &self,
         path: &str,
@@ -172,10 +160,6 @@ impl Cluster {
     }
 
     /// Whether Kubewarden is installed. Every user may do that.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be asked.
     pub fn has_kubewarden(&self) -> Result<bool, ClusterError> {
         let asked = Asked::new("get", &format!("/apis/{KUBEWARDEN}"));
         let group = self.get("/apis", KUBEWARDEN, &asked)?;
@@ -183,10 +167,6 @@ impl Cluster {
     }
 
     /// The `ClusterAdmissionPolicies` of Kubewarden, or the `AdmissionPolicies` of a namespace.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
     pub fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let resource = match namespace {
             None => "clusteradmissionpolicies",
@@ -197,10 +177,6 @@ impl Cluster {
 
     /// The `ClusterAdmissionPolicyGroups` of Kubewarden, or the `AdmissionPolicyGroups` of a namespace; none if the
     /// cluster does not serve them.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
     pub fn policy_groups(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let resource = match namespace {
             None => "clusteradmissionpolicygroups",
@@ -258,10 +234,6 @@ impl Cluster {
     }
 
     /// One `HyperConverged`, in the version that is named; none if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read.
     pub fn hyperconverged(
         &self,
         api_version: &str,
@@ -283,10 +255,6 @@ impl Cluster {
     }
 
     /// One `VirtualMachine`; none if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read.
     pub fn virtual_machine(
         &self,
         namespace: &str,
@@ -314,10 +282,6 @@ impl Cluster {
     /// Whether somebody may do something with a resource of the whole cluster: a service account as
     /// `namespace/name`, or whoever the kubeconfig logs in. A resource of a group is named as `kubectl` does:
     /// `subjectaccessreviews.authorization.k8s.io`.
-    ///
-    /// # Errors
-    ///
-    /// If that cannot be asked.
     pub fn may(
         &self,
         service_account: Option<&str>,

@@ -71,38 +71,22 @@ pub enum NodeListError {
 
 impl NodeList {
     /// Reads JSON or YAML from a file, and keeps everything.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or is no list of nodes.
     pub fn from_file(path: &Path) -> Result<Self, NodeListError> {
         read_file(path, Reduction::Everything)
     }
 
     /// Reads JSON or YAML, and keeps everything: a `List` or `NodeList`, or a single `Node`.
-    ///
-    /// # Errors
-    ///
-    /// If it is no list of nodes.
     pub fn from_text(text: &[u8]) -> Result<Self, NodeListError> {
         read_text(text, Reduction::Everything)
     }
 
     /// Reads JSON or YAML from a file, and keeps what the policy of this project reads; YAML is never held
     /// whole.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or is no list of nodes.
     pub fn reduced_from_file(path: &Path, labels: &Labels) -> Result<Self, NodeListError> {
         read_file(path, Reduction::Judged(labels))
     }
 
     /// Reads JSON or YAML, and keeps what the policy of this project reads.
-    ///
-    /// # Errors
-    ///
-    /// If it is no list of nodes.
     pub fn reduced_from_text(text: &[u8], labels: &Labels) -> Result<Self, NodeListError> {
         read_text(text, Reduction::Judged(labels))
     }
