@@ -102,6 +102,7 @@ pub(crate) enum Command {
 
 /// The objects, the nodes, and the policy of a check.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
     /// A manifest in YAML or JSON, a directory of manifests, or - for standard input; can be repeated. With --cluster and
     /// without this flag, the HyperConverged objects in the cluster
@@ -165,8 +166,19 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Policy")]
     pub(crate) no_cache: bool,
 
-    #[command(flatten)]
-    pub(crate) verified: Verified,
+    /// Look up the architectures of images in their registries: sets `images: verify`. Uses the credentials of docker and
+    /// podman
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) images: bool,
+
+    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "images",
+        help_heading = "Policy"
+    )]
+    pub(crate) sources_path: Option<PathBuf>,
 }
 
 /// Where `plan` and `status` read what there is, and with which policy.
@@ -204,24 +216,6 @@ impl WhatIs {
             ..Subject::default()
         }
     }
-}
-
-/// Options for registries.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Verified {
-    /// Look up the architectures of images in their registries: sets `images: verify`. Uses the credentials of docker and
-    /// podman
-    #[arg(long, help_heading = "Policy")]
-    pub(crate) images: bool,
-
-    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "images",
-        help_heading = "Policy"
-    )]
-    pub(crate) sources_path: Option<PathBuf>,
 }
 
 const CONNECTION: &str = "Cluster";

@@ -328,7 +328,7 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
     if changes_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
-        && !args.subject.verified.images
+        && !args.subject.images
     {
         UNKNOWN
     } else {
