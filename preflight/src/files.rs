@@ -41,8 +41,6 @@ pub(crate) struct Source {
 /// An object of a file that is judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
-    /// Where it is.
-    pub(crate) place: Place,
     /// What it is.
     pub(crate) identity: Identity,
     pub(crate) written: InFile,
@@ -53,6 +51,14 @@ pub(crate) struct Found {
 pub(crate) struct InFile {
     pub(crate) source: Arc<Source>,
     pub(crate) object: Arc<Object>,
+}
+
+impl InFile {
+    /// Where it is.
+    pub(crate) fn place(&self) -> Place {
+        let (file, line) = (self.source.name(), self.object.line);
+        Place { file, line }
+    }
 }
 
 impl Source {
@@ -80,7 +86,7 @@ pub(crate) struct Files {
     /// The HyperConvergeds, and the VirtualMachines if they were asked for.
     pub(crate) found: Vec<Found>,
     /// The objects of other kinds that were asked for.
-    pub(crate) beside: Vec<(Place, InFile)>,
+    pub(crate) beside: Vec<InFile>,
     wanted: Wanted,
     /// What was skipped.
     pub(crate) notes: Notes,
@@ -104,21 +110,7 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
 ///
 /// In a directory, a file that is not a manifest and does not name a HyperConverged is skipped: a repository also has
 /// templates of Helm, and configuration of other programs.
-pub(crate) fn read(paths: &[PathBuf], walk: Walk) -> Files {
-    read_with(paths, walk, Wanted::default())
-}
-
-/// Which objects of files are read, beside the HyperConvergeds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wanted {
-    /// To be judged as well.
-    pub(crate) virtual_machines: bool,
-    /// These kinds, if there is something to judge that depends on them.
-    pub(crate) beside: &'static [&'static str],
-}
-
-/// Reads files and directories, and more than the HyperConvergeds of them.
-pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
+pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     let mut files = Files {
         wanted,
         ..Files::default()
@@ -137,12 +129,21 @@ pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files 
             .iter()
             .any(|it| it.identity.is_virtual_machine())
     {
-        for (_, written) in std::mem::take(&mut files.beside) {
+        for written in std::mem::take(&mut files.beside) {
             files.count(Identity::of(&written.object.value).kind);
         }
     }
     files.note_others();
     files
+}
+
+/// Which objects of files are read, beside the HyperConvergeds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// To be judged as well.
+    pub(crate) virtual_machines: bool,
+    /// These kinds, if there is something to judge that depends on them.
+    pub(crate) beside: &'static [&'static str],
 }
 
 /// Hands over each object of a file, or of a directory and everything below it, when it is read: a must-gather is larger
@@ -304,19 +305,10 @@ impl Files {
                     "{file}:{line}: the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing"
                 ));
             }
-            let file = file.to_owned();
-            let place = Place { file, line };
-            self.found.push(Found {
-                place,
-                identity,
-                written,
-            });
-            return;
+            return self.found.push(Found { identity, written });
         }
         if self.wanted.beside.contains(&&*identity.kind) {
-            let file = file.to_owned();
-            self.beside.push((Place { file, line }, written));
-            return;
+            return self.beside.push(written);
         }
         let kind = match identity.kind.as_str() {
             // That may be a mistake.

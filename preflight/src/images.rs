@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::files::{self, Files, Walk};
+use crate::files::{self, Files, Walk, Wanted};
 use crate::foreign::{self, one_line};
 use crate::mirrors::Mirrors;
 use crate::registries;
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         for template in templates(&object.value) {
             let place = Place {
                 name: template.name.to_owned(),
-                file: found.place.file.clone(),
+                file: found.written.source.name(),
                 line: object.line_of(&template.path),
             };
             match template.image {
@@ -162,7 +162,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
 
 /// The manifests of `-f` and of `--from`.
 fn read(args: &args::Images) -> Files {
-    let mut files = files::read(&args.filename, args.walk.clone());
+    let mut files = files::read(&args.filename, args.walk.clone(), Wanted::default());
     if let Some(path) = &args.from {
         let everything = Walk {
             recursive: true,
@@ -170,7 +170,7 @@ fn read(args: &args::Images) -> Files {
             piped: args.walk.piped.clone(),
             ..Walk::default()
         };
-        let from = files::read(std::slice::from_ref(path), everything);
+        let from = files::read(std::slice::from_ref(path), everything, Wanted::default());
         // A snapshot has an object in each version, and a must-gather can have a file twice.
         let mut seen: Vec<Identity> = Vec::new();
         for found in from.found {

@@ -217,11 +217,8 @@ impl<'c> Old<'c> {
         namespace: Option<&str>,
         notes: &mut Notes,
     ) -> Result<Question, NoQuestion> {
-        let Found {
-            place,
-            identity,
-            written,
-        } = found;
+        let Found { identity, written } = found;
+        let place = written.place();
         let failure = |what| {
             let failure = Failure::in_file(&place.file, Some(place.line), what);
             Err(NoQuestion::Failure(failure))

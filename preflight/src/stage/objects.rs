@@ -68,7 +68,7 @@ impl<'s> Objects<'s> {
             notes: skipped,
             failures,
             ..
-        } = files::read_with(&subject.filename, subject.walk.clone(), wanted(purpose));
+        } = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
         if found.is_empty() && !subject.filename.is_empty() {
             return Err(if failures.is_empty() {
                 Unread::Nothing(nothing(&subject.filename, &skipped, purpose))
@@ -87,9 +87,7 @@ impl<'s> Objects<'s> {
             old: old
                 .map(|path| self::old(subject, purpose, path))
                 .transpose()?,
-            beside: beside
-                .map(|(_, written)| written.object.value.clone())
-                .collect(),
+            beside: beside.map(|written| written.object.value.clone()).collect(),
             failures,
         })
     }
@@ -101,7 +99,7 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
         exclude: Vec::new(),
         ..subject.walk.clone()
     };
-    let read = files::read_with(&[path.to_owned()], walk, wanted(purpose));
+    let read = files::read(&[path.to_owned()], walk, wanted(purpose));
     if let Some(failure) = read.failures.first() {
         bail!("--old {failure}");
     }
