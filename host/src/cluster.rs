@@ -22,7 +22,7 @@ pub use error::ClusterError;
 use crate::node_list::reduction::Reduction;
 use crate::node_list::{Labels, NodeList};
 use api::Asked;
-use connection::{Account, Target};
+use connection::Target;
 
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
@@ -31,7 +31,8 @@ pub struct Cluster {
     client: Client,
     server: String,
     context: Option<String>,
-    account: Account,
+    /// What is rejected if the server does not accept who asks, and what to do.
+    rejected: String,
     /// What logs in, if it is a command of the kubeconfig.
     command: Option<String>,
     /// `--request-timeout`; zero for no limit.
@@ -69,7 +70,7 @@ impl Cluster {
         let Target {
             config,
             context,
-            account,
+            rejected,
         } = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
         let command = config.auth_info.exec.as_ref();
@@ -85,7 +86,7 @@ impl Cluster {
             client,
             server,
             context,
-            account,
+            rejected,
             command,
             timeout: connection.request_timeout,
             until: connection.until,

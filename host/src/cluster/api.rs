@@ -369,10 +369,10 @@ impl Cluster {
         let Failed { code, message, .. } = failed;
         match code {
             401 => {
-                let (server, (rejected, advice)) = (&self.server, self.account.rejected());
-                ClusterError::Other(format!(
-                    "the API server {server} rejects {rejected} (status 401); {advice}"
-                ))
+                let Self {
+                    server, rejected, ..
+                } = self;
+                ClusterError::Other(format!("the API server {server} rejects {rejected}"))
             }
             403 => ClusterError::Forbidden { asked, message },
             code => ClusterError::Refused {

@@ -55,48 +55,8 @@ pub(super) struct Target {
     pub(super) config: Config,
     /// The name of the context; none for the account of the pod that this runs in.
     pub(super) context: Option<String>,
-    pub(super) account: Account,
-}
-
-/// Who asks.
-pub(super) enum Account {
-    /// The user of a context.
-    User(String, String),
-    /// The context has no user.
-    NoUser(String),
-    /// `--token`.
-    Token,
-    /// That of the pod that this runs in.
-    Pod,
-    Nobody,
-}
-
-impl Account {
-    /// What the API server rejects, and what to do.
-    pub(super) fn rejected(&self) -> (String, String) {
-        const NOTHING: &str = "requests without credentials";
-        match self {
-            Self::User(user, context) => (
-                format!("the credentials of the user `{user}` of the context `{context}`"),
-                "log in again, or choose another context with --context".to_owned(),
-            ),
-            Self::NoUser(context) => (
-                NOTHING.to_owned(),
-                format!(
-                    "the context `{context}` has no user: log in, or choose another context with --context"
-                ),
-            ),
-            Self::Token => (
-                "the token of --token".to_owned(),
-                "get a new token".to_owned(),
-            ),
-            Self::Pod => (
-                "the token of this Pod's service account".to_owned(),
-                "check that the service account exists".to_owned(),
-            ),
-            Self::Nobody => (NOTHING.to_owned(), "use --token or a kubeconfig".to_owned()),
-        }
-    }
+    /// What is rejected if the server does not accept who asks, and what to do.
+    pub(super) rejected: String,
 }
 
 /// Where a kubeconfig is if no flag names it.
@@ -154,7 +114,7 @@ impl Connection {
 
     async fn config_in(&self, environment: Environment<'_>) -> Result<Target, ClusterError> {
         let Environment { listed, home, pod } = environment;
-        let (mut config, context, mut account, has_proxy): (Config, _, Account, bool);
+        let (mut config, context, mut rejected, has_proxy): (Config, _, String, bool);
         let kubeconfig = match self.kubeconfig(listed, home) {
             // The address is enough.
             Err(ClusterError::NoKubeconfig(_)) if self.is_only_an_address() => None,
@@ -167,15 +127,19 @@ impl Connection {
             let name = name.ok_or_else(|| {
                 ClusterError::Other("the kubeconfig has no current context; choose one with `kubectl config use-context`".to_owned())
             })?;
-            has_proxy = names_proxy(&kubeconfig, &name);
+            has_proxy = own_proxy(&kubeconfig, &name).is_some_and(|proxy| !proxy.is_empty());
             let mut contexts = kubeconfig.contexts.iter();
             let context_of = contexts.find(|it| it.name == name);
             let user_of = context_of.and_then(|it| it.context.as_ref()?.user.as_ref());
             let user = self.user.as_ref().or(user_of);
             let user = user.filter(|user| !user.is_empty());
-            account = match user {
-                Some(user) => Account::User(user.clone(), name.clone()),
-                None => Account::NoUser(name.clone()),
+            rejected = match user {
+                Some(user) => format!(
+                    "the credentials of the user `{user}` of the context `{name}` (status 401); log in again, or choose another context with --context"
+                ),
+                None => format!(
+                    "requests without credentials (status 401); the context `{name}` has no user: log in, or choose another context with --context"
+                ),
             };
             // kube asks without credentials then.
             if let Some(user) = user
@@ -195,12 +159,15 @@ impl Connection {
             context = Some(name);
         } else if self.is_only_an_address() {
             config = Config::new(Uri::default());
-            (context, account, has_proxy) = (None, Account::Nobody, false);
+            (context, has_proxy) = (None, false);
+            rejected =
+                "requests without credentials (status 401); use --token or a kubeconfig".to_owned();
         } else {
             let nowhere =
                 "`~/.kube/config` does not exist, and the command does not run in a Pod".to_owned();
             config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
-            (context, account, has_proxy) = (None, Account::Pod, false);
+            (context, has_proxy) = (None, false);
+            rejected = "the token of this Pod's service account (status 401); check that the service account exists".to_owned();
         }
         if let Some(server) = &self.server {
             let url = server.parse();
@@ -219,16 +186,14 @@ impl Connection {
             (auth.username, auth.password) = (None, None);
             (auth.exec, auth.auth_provider, auth.token_file) = (None, None, None);
             auth.token = Some(token.clone().into());
-            account = Account::Token;
+            "the token of --token (status 401); get a new token".clone_into(&mut rejected);
         }
         // kube takes the proxy of the environment for every server.
         if !has_proxy {
             let proxy = proxy_of_environment(&config.cluster_url);
             let proxy = proxy.map(|proxy| proxy.parse()).transpose();
-            config.proxy_url = proxy.map_err(|error| {
-                let error = KubeconfigError::ParseProxyUrl(error);
-                ClusterError::of_kubeconfig(error)
-            })?;
+            let proxy = proxy.map_err(KubeconfigError::ParseProxyUrl);
+            config.proxy_url = proxy.map_err(ClusterError::of_kubeconfig)?;
         }
         // A request is sent again here, where it has a deadline for all tries.
         config.default_retry = false;
@@ -248,7 +213,7 @@ impl Connection {
         Ok(Target {
             config,
             context,
-            account,
+            rejected,
         })
     }
 
@@ -330,17 +295,14 @@ fn missing(paths: &[PathBuf]) -> ClusterError {
     ClusterError::NoKubeconfig(format!("{} does not exist", paths.join(", ")))
 }
 
-/// Whether the cluster of a context has a proxy of its own, which comes before that of the environment.
-fn names_proxy(kubeconfig: &Kubeconfig, context: &str) -> bool {
+/// The proxy of a context's cluster, which comes before that of the environment.
+fn own_proxy<'k>(kubeconfig: &'k Kubeconfig, context: &str) -> Option<&'k String> {
     let mut contexts = kubeconfig.contexts.iter();
-    let context = contexts.find(|named| named.name == context);
-    let Some(context) = context.and_then(|named| named.context.as_ref()) else {
-        return false;
-    };
+    let context = contexts.find(|named| named.name == context)?;
+    let cluster = &context.context.as_ref()?.cluster;
     let mut clusters = kubeconfig.clusters.iter();
-    let cluster = clusters.find(|named| named.name == context.cluster);
-    let proxy = cluster.and_then(|named| named.cluster.as_ref()?.proxy_url.as_ref());
-    proxy.is_some_and(|proxy| !proxy.is_empty())
+    let cluster = clusters.find(|named| named.name == *cluster)?;
+    cluster.cluster.as_ref()?.proxy_url.as_ref()
 }
 
 fn proxy_of_environment(server: &Uri) -> Option<String> {
