@@ -29,8 +29,6 @@ mod captured;
 #[cfg(feature = "run")]
 mod cluster;
 #[cfg(feature = "run")]
-mod embedded;
-#[cfg(feature = "run")]
 mod error;
 mod failing;
 mod grants;

@@ -18,10 +18,12 @@ use wasmtime_provider::{
 use crate::cache;
 #[cfg(unix)]
 use crate::captured::captured;
-use crate::embedded::MODULE;
 use crate::error::HostError;
 use crate::failing::Failing;
 use crate::host_calls::HostCalls;
+
+/// The module of the policy, built by `build.rs` from the sources in this workspace.
+static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.wasm"));
 
 /// How a module is run.
 #[derive(Debug, Clone)]
