@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use manifest::{Encoding, Fields, Limited, ManifestError, decoded, is_utf16_without_mark};
 use serde_json::value::{RawValue, to_raw_value};
@@ -34,14 +34,10 @@ use stream::Stopped;
 pub struct NodeList {
     items: Vec<Box<RawValue>>,
     /// The answer to the last list call: a policy asks with one mask only, and a program judges many objects.
-    last: Mutex<Option<Answered>>,
+    last: Mutex<Option<(Masks, Vec<u8>)>>,
 }
 
-#[derive(Debug)]
-struct Answered {
-    masks: Option<BTreeSet<String>>,
-    list: Arc<Vec<u8>>,
-}
+type Masks = Option<BTreeSet<String>>;
 
 /// Why a file is not a list of nodes.
 #[derive(Debug, thiserror::Error)]
@@ -143,17 +139,15 @@ impl NodeList {
             .filter_map(|item| serde_json::from_str(item.get()).ok())
     }
 
-    fn list(&self, masks: Option<BTreeSet<String>>) -> Arc<Vec<u8>> {
+    fn list(&self, masks: Masks) -> Vec<u8> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answered) = last.as_ref().filter(|answered| answered.masks == masks) {
-            return Arc::clone(&answered.list);
+        if let Some((known, list)) = &*last
+            && *known == masks
+        {
+            return list.clone();
         }
         let list = mask::list("v1", "Node", masks.as_ref(), self.objects());
-        let list = Arc::new(list);
-        *last = Some(Answered {
-            masks,
-            list: Arc::clone(&list),
-        });
+        *last = Some((masks, list.clone()));
         list
     }
 
@@ -176,7 +170,7 @@ impl NodeList {
                         ));
                     }
                 }
-                Ok(self.list(field_masks).to_vec())
+                Ok(self.list(field_masks))
             }
             Request::KubernetesListResourceNamespace {
                 api_version, kind, ..
