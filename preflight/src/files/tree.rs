@@ -153,22 +153,21 @@ impl Tree {
                 continue;
             }
             let path = entry.path();
-            if (path.is_dir() || is_manifest(&path)) && self.is_excluded(&path) {
+            let is_directory = path.is_dir();
+            if !(is_directory || is_manifest(&path)) || self.is_excluded(&path) {
                 continue;
             }
-            let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
-            if path.is_dir() {
+            if is_directory {
+                let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
                 self.subdirectory(&path, is_link, root);
-            } else if is_manifest(&path) && path.exists() && !path.is_file() {
+            } else if path.exists() && !path.is_file() {
                 // Reading a pipe would wait for somebody who writes to it.
                 self.skipped
                     .add("that is not a regular file", "that are not regular files");
-            } else if is_manifest(&path) {
-                if self.is_ignored(&path, false) {
-                    self.skip_ignored();
-                } else {
-                    self.file(&path, Some(root));
-                }
+            } else if self.is_ignored(&path, false) {
+                self.skip_ignored();
+            } else {
+                self.file(&path, Some(root));
             }
         }
     }
