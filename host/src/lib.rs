@@ -47,7 +47,7 @@ mod session;
 mod timely;
 
 #[cfg(feature = "run")]
-pub use cache::{CacheError, cache_directory, private};
+pub use cache::{cache_directory, private};
 #[cfg(feature = "run")]
 pub use cluster::{Cluster, ClusterError, Connection, Contexts};
 #[cfg(feature = "run")]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use host::{
-    CacheError, Capabilities, Evaluation, Granted, HostCalls, HostError, Options, Policy, Resource,
+    Capabilities, Evaluation, Granted, HostCalls, HostError, Options, Policy, Resource,
     cache_directory, context_aware_resources, module_sha256, private,
 };
 use manifest::Limited;
@@ -23,7 +23,7 @@ pub(crate) struct Module {
     /// What it wants to read of a cluster.
     asks_for: Vec<Resource>,
     /// Why the compiled module is not cached for the next run.
-    pub(crate) uncached: Option<CacheError>,
+    pub(crate) uncached: Option<String>,
 }
 
 impl Module {
