@@ -143,13 +143,9 @@ impl Cluster {
         path: &str,
         mut of: impl FnMut(&Value) -> Option<T>,
     ) -> Result<Vec<T>, ClusterError> {
-        let mut parts = path.trim_start_matches("/apis/").split('/');
-        let (group, resource) = (parts.next(), path.rsplit('/').next());
-        let resource = resource.unwrap_or_default();
-        let asked = match group.filter(|_| path.starts_with("/apis/")) {
-            Some(group) => Asked::new("list", &format!("{resource}.{group}")),
-            None => Asked::new("list", resource),
-        };
+        let (parent, resource) = path.rsplit_once('/').unwrap_or_default();
+        let api_version = parent.strip_prefix("/apis/").unwrap_or("v1");
+        let asked = Asked::of("list", resource, api_version);
         let objects = self.list(path, &asked, ListParams::default(), |item| {
             let object = asked.read(item)?;
             Ok(of(&object))

@@ -78,8 +78,10 @@ impl Asked {
 
     /// A resource with its group, as `kubectl` names it.
     pub(super) fn of(verb: &'static str, resource: &str, api_version: &str) -> Self {
-        let group = api_version.split('/').next().unwrap_or_default();
-        Self::new(verb, &format!("{resource}.{group}"))
+        match api_version.split_once('/') {
+            Some((group, _)) => Self::new(verb, &format!("{resource}.{group}")),
+            None => Self::new(verb, resource),
+        }
     }
 
     pub(super) fn read<'t, T: Deserialize<'t>>(&self, text: &'t str) -> Result<T, ClusterError> {

@@ -15,8 +15,7 @@ struct Resource {
     /// The path up to the version.
     path: String,
     plural: String,
-    /// As grants name it.
-    granted: String,
+    api_version: String,
     is_namespaced: bool,
 }
 
@@ -119,7 +118,7 @@ impl Cluster {
         name: &str,
     ) -> Result<Map<String, Value>, String> {
         let resource = self.resource(api_version, kind)?;
-        let asked = Asked::new("get", &resource.granted);
+        let asked = resource.asked("get");
         let path = match namespace {
             None if resource.is_namespaced => {
                 return Err(format!(
@@ -140,7 +139,7 @@ impl Cluster {
         params: ListParams,
     ) -> Result<impl Iterator<Item = Map<String, Value>> + use<>, String> {
         let path = resource.path_in(namespace)?;
-        let asked = Asked::new("list", &resource.granted);
+        let asked = resource.asked("list");
         let items = self.list(&path, &asked, params, |item| asked.read(item))?;
         Ok(items.into_iter())
     }
@@ -149,10 +148,10 @@ impl Cluster {
     /// `build_kube_resource`.
     fn resource(&self, api_version: &str, kind: &str) -> Result<Resource, String> {
         let unknown = || format!("Cannot find resource {api_version}/{kind}");
-        let (parent, group, version) = match api_version.split_once('/') {
-            None if api_version == "v1" => ("/api".to_owned(), "", "v1"),
+        let (parent, version) = match api_version.split_once('/') {
+            None if api_version == "v1" => ("/api".to_owned(), "v1"),
             Some((group, version)) if is_name(group) && is_name(version) => {
-                (format!("/apis/{group}"), group, version)
+                (format!("/apis/{group}"), version)
             }
             _ => {
                 return Err(format!(
@@ -174,17 +173,18 @@ impl Cluster {
             .ok_or_else(unknown)?;
         Ok(Resource {
             path,
-            granted: match group {
-                "" => plural.clone(),
-                group => format!("{plural}.{group}"),
-            },
             plural,
+            api_version: api_version.to_owned(),
             is_namespaced: namespaced,
         })
     }
 }
 
 impl Resource {
+    fn asked(&self, verb: &'static str) -> Asked {
+        Asked::of(verb, &self.plural, &self.api_version)
+    }
+
     /// The path of its objects, in all namespaces or in one.
     fn path_in(&self, namespace: Option<&str>) -> Result<String, String> {
         let Self { path, plural, .. } = self;
