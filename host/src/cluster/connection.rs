@@ -229,18 +229,15 @@ impl Connection {
         listed: Option<OsString>,
         home: Option<PathBuf>,
     ) -> Result<Option<Kubeconfig>, ClusterError> {
-        if let Some(path) = &self.kubeconfig {
-            return match read(path)? {
-                Some(kubeconfig) => Ok(Some(kubeconfig)),
-                None => Err(missing(std::slice::from_ref(path))),
-            };
-        }
-        let listed: Vec<PathBuf> = std::env::split_paths(&listed.unwrap_or_default())
-            .filter(|path| !path.as_os_str().is_empty())
-            .collect();
-        let is_listed = !listed.is_empty();
-        let paths = if is_listed {
-            listed
+        let named = match &self.kubeconfig {
+            Some(path) => vec![path.clone()],
+            None => std::env::split_paths(&listed.unwrap_or_default())
+                .filter(|path| !path.as_os_str().is_empty())
+                .collect(),
+        };
+        let is_named = !named.is_empty();
+        let paths = if is_named {
+            named
         } else {
             let home = home.into_iter();
             home.map(|home| home.join(".kube/config")).collect()
@@ -254,7 +251,7 @@ impl Connection {
                 Some(first) => first.merge(next).map_err(ClusterError::of_kubeconfig)?,
             });
         }
-        if merged.is_none() && (is_listed || self.context.is_some()) {
+        if merged.is_none() && (is_named || self.context.is_some()) {
             return Err(missing(&paths));
         }
         Ok(merged)
