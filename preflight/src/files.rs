@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use manifest::{Encoding, Limited, Object, decoded, each_in_json, is_utf16_without_mark, objects};
 use serde_json::Value;
 
-use self::tree::{Pattern, Skipped, Tree};
+use self::tree::{Pattern, Tree};
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
 use crate::foreign::{chain, one_line, shell_word};
@@ -121,7 +121,9 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     }
     files.failures.append(&mut tree.failures);
     files.notes.append(std::mem::take(&mut tree.notes));
-    files.note_skipped(&tree.skipped);
+    if let Some(skipped) = tree.skipped.in_words() {
+        files.notes.push(&format!("skipped {skipped}"));
+    }
     // A VirtualMachine depends on the objects beside it.
     if wanted.virtual_machines
         && !files
@@ -285,13 +287,6 @@ impl Files {
                 self.failures
                     .push(Failure::in_file(&file, Some(error.line), what));
             }
-        }
-    }
-
-    /// A line that counts what was skipped in directories.
-    fn note_skipped(&mut self, skipped: &Skipped) {
-        if let Some(skipped) = skipped.in_words() {
-            self.notes.push(&format!("skipped {skipped}"));
         }
     }
 
