@@ -1,5 +1,6 @@
 //! Mirrors of registries, as the nodes of OpenShift are configured with them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -183,12 +184,8 @@ impl Mirrors {
         if !is_closed {
             places.push(image.clone());
         }
-        let mut seen = Vec::new();
-        places.retain(|place| {
-            let is_new = !seen.contains(place);
-            seen.push(place.clone());
-            is_new
-        });
+        let mut seen = BTreeSet::new();
+        places.retain(|place| seen.insert(place.clone()));
         places
     }
 }
