@@ -94,21 +94,15 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     }
     drop(progress);
     terminal.table(&text);
+    if missing.is_empty() {
+        return Ok(Exit::Accepted);
+    }
     for grant in &missing {
         terminal.note(&format!("{}; apply the manifest", grant.missing(account)));
     }
-    let manifests = missing.iter();
-    let manifests: Vec<String> = manifests
-        .map(|grant| grant.manifest(namespace, name))
-        .collect();
-    if !manifests.is_empty() {
-        terminal.print(&manifests.join("---\n"))?;
-    }
-    Ok(if missing.is_empty() {
-        Exit::Accepted
-    } else {
-        Exit::Denied
-    })
+    let manifests = missing.iter().map(|grant| grant.manifest(namespace, name));
+    terminal.print(&manifests.collect::<Vec<_>>().join("---\n"))?;
+    Ok(Exit::Denied)
 }
 
 /// What a command reads beside the kinds of [`Kind`]: the nodes, the HyperConverged, the policies for their settings, and the
