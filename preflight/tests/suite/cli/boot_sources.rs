@@ -657,6 +657,13 @@ fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
         change.ends_with("; let it finish before the change, or use another boot source"),
         "{change}"
     );
+    let mut again = with.clone();
+    again["spec"]["dataImportCronTemplates"][0]["spec"]["schedule"] = json!("0 6 * * *");
+    let again = detail("comes-back", &with, &again);
+    assert!(
+        again.ends_with("; let it finish before the change, or delete its DataVolume after the import, and KubeVirt creates the DataVolume again"),
+        "{again}"
+    );
     let mut other = without.clone();
     other["spec"]["enableCommonBootImageImport"] = json!(true);
     let anyway = detail("goes-anyway", &without, &other);
@@ -751,7 +758,7 @@ fn a_disk_stays_although_its_import_is_rejected() {
     shows(
         &words("rejected-all", "mine", "All", &edits),
         &[
-            "✘ mine-amd64 not imported: its DataImportCron mine-cron-amd64 is rejected: the schedule is not a valid cron expression (template mine-cron, spec.dataImportCronTemplates[0].spec.schedule); its disk stays",
+            "✘ mine-amd64 not imported: its DataImportCron mine-cron-amd64 is rejected: the schedule is not a valid cron expression (template mine-cron, spec.dataImportCronTemplates[0].spec.schedule); its disk stays, and is not updated any more",
         ],
     );
 }
