@@ -317,6 +317,12 @@ fn boot_sources(text: &mut String, plan: &Plan) {
 
 /// What to know about all boot sources.
 fn remarks(text: &mut String, plan: &Plan) {
+    for namespace in &plan.changes.new_namespaces {
+        let _ = writeln!(
+            text,
+            "  {YELLOW}!{YELLOW:#} The namespace {namespace} has to exist before the change: HCO and SSP do not create it, and without it SSP stops."
+        );
+    }
     let is_on = |import: &Option<Foreign>| import.as_ref().map(Foreign::raw) == Some("enabled");
     let Change { before, after } = &plan.multi_arch_import;
     let default = plan.default_architecture.after.as_ref();

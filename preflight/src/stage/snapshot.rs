@@ -662,7 +662,7 @@ fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> L
 }
 
 /// The namespaces of golden images.
-const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
+pub(crate) const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
 
 /// The namespace of what a file of a must-gather has: `namespaces/NAMESPACE/core/persistentvolumeclaims.yaml`.
 fn gathered_namespace(file: &Path) -> Option<&str> {

@@ -577,6 +577,23 @@ fn a_leftover_that_a_pointer_names_says_so() {
     let [before, after] = [template, moved].map(|it| hyperconverged(&[it], true));
     let words = planned("moved-namespace", &before, &made, Some(&after));
     let plan = json_of(&words);
+    // Nobody creates the namespace.
+    shows(
+        &words,
+        &[
+            "! The namespace my-images has to exist before the change: HCO and SSP do not create it, and without it SSP stops.",
+        ],
+    );
+    assert_eq!(plan["newNamespaces"], json!(["my-images"]));
+    let other = &json!({"/metadata/name": "other", "/metadata/namespace": "my-images"});
+    let there: Vec<Value> = made.iter().map(|it| edited(it, other)).collect();
+    let words = planned(
+        "there-namespace",
+        &before,
+        &[made, there].concat(),
+        Some(&after),
+    );
+    assert_eq!(json_of(&words)["newNamespaces"], json!([]));
     let left = plan["leftovers"].as_array().unwrap().iter();
     let mut left = left.filter(|it| it["kind"] == "DataSource");
     let left = left.next().unwrap();

@@ -753,7 +753,8 @@ fn the_status_warns_before_sources_are_destroyed(
     let ready = text_of(&words(&[]));
     assert!(!ready.contains("undo the change"), "{ready}");
     let text = text_of(&words(&[("0 */12 * * *", "0 */12 * *")]));
-    let wanted = format!("SSP is about to delete 2 DataImportCrons that it cannot create again{wanted}");
+    let wanted =
+        format!("SSP is about to delete 2 DataImportCrons that it cannot create again{wanted}");
     // Any other schedule than the one before is a change because of which SSP deletes the DataImportCrons, too.
     let fix = "      fix: restore \"0 */12 * * *\", which the DataImportCron still has\n";
     let result = "are outstanding, and SSP will be stopped\n";
