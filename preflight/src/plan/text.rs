@@ -333,7 +333,7 @@ fn remarks(text: &mut String, plan: &Plan) {
     {
         let _ = writeln!(
             text,
-            "  {YELLOW}!{YELLOW:#} Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them and set no architecture get {default}, or what an older label says, and may not boot."
+            "  {YELLOW}!{YELLOW:#} Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
         );
     }
     let what = match &plan.completion {
