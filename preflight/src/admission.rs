@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::field;
 use crate::foreign::one_line;
 
 /// The type and the name of a manifest; empty where they are missing.
@@ -22,8 +23,8 @@ impl Identity {
     /// Reads it out of an object.
     pub(crate) fn of(object: &Value) -> Self {
         let text = |pointer: &str| {
-            let text = object.pointer(pointer).and_then(Value::as_str);
-            text.map(str::to_owned).filter(|text| !text.is_empty())
+            let text = field::text(object, pointer).filter(|text| !text.is_empty());
+            text.map(str::to_owned)
         };
         Self {
             api_version: text("/apiVersion").unwrap_or_default(),

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::field::{condition, text};
 use crate::foreign::{Foreign, one_line, shell_word};
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
@@ -161,7 +162,7 @@ impl Managers {
         let is_done = |key: &str| done.contains(key) && !recreated.contains(key);
         let importing = after.crons.iter().filter(|cron| !is_done(&cron.key()));
         let now = compared.snapshot.of("DataImportCron").filter_map(|cron| {
-            let managed = cron.pointer("/spec/managedDataSource")?.as_str()?;
+            let managed = text(&cron, "/spec/managedDataSource")?;
             Some(format!("{}/{managed}", namespace(&cron)))
         });
         let after = after.crons.iter().map(|cron| (cron.key(), cron.source()));
@@ -191,9 +192,7 @@ impl Managers {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`.
 fn is_up_to_date(cron: &Value) -> bool {
-    let conditions = cron.pointer("/status/conditions").and_then(Value::as_array);
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|it| it["type"] == "UpToDate" && it["status"] == "True")
+    condition(cron, "UpToDate").is_some_and(|it| it["status"] == "True")
 }
 
 /// The section of a plan and of a status.
@@ -252,21 +251,19 @@ fn users(compared: &Compared<'_>) -> BTreeMap<String, BTreeSet<String>> {
         }
     }
     for volume in compared.snapshot.of("DataVolume") {
-        let phase = volume.pointer("/status/phase").and_then(Value::as_str);
-        if phase != Some("Succeeded") && owner::machine(&volume).is_none() {
-            let own = volume.pointer("/metadata/namespace");
-            if let Some(source) = source(&volume, own.and_then(Value::as_str)) {
-                add(source, "DataVolume", &volume);
-            }
+        let is_made = text(&volume, "/status/phase") == Some("Succeeded");
+        if !is_made
+            && owner::machine(&volume).is_none()
+            && let Some(source) = source(&volume, text(&volume, "/metadata/namespace"))
+        {
+            add(source, "DataVolume", &volume);
         }
     }
     // What names a pointer is made from what that points to.
     for source in compared.snapshot.of("DataSource") {
-        let other = source.pointer("/spec/source/dataSource/name");
-        if let (Some(own), Some(other)) = (
-            users.get(&key(&source)).cloned(),
-            other.and_then(Value::as_str),
-        ) {
+        let own = users.get(&key(&source)).cloned();
+        let other = text(&source, "/spec/source/dataSource/name");
+        if let (Some(own), Some(other)) = (own, other) {
             let other = format!("{}/{other}", namespace(&source));
             users.entry(other).or_default().extend(own);
         }

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
+use crate::field::architecture;
 use crate::foreign::{self, Foreign};
 use crate::leftovers::{self, Leftover};
 use crate::no_forecast::NoForecast;
@@ -406,8 +407,7 @@ fn others_could_leave(compared: &Compared<'_>) -> bool {
         let labels = labels.into_iter().flatten().map(|(label, _)| label);
         let roles = labels.filter(|it| it.starts_with("node-role.kubernetes.io/"));
         let roles: BTreeSet<String> = roles.cloned().collect();
-        let architecture = node.pointer("/status/nodeInfo/architecture").cloned();
-        (architecture, roles)
+        (architecture(node).map(str::to_owned), roles)
     };
     let leaves = |node: &&Value| compared.leaving.iter().any(|it| it == name(node));
     let mut leaving = compared.nodes_before.iter().filter(leaves).map(kind);

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::disk::{Kind, OldDisk};
+use crate::field::text;
 use crate::foreign::Foreign;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
@@ -204,8 +205,8 @@ impl BootSources {
                 snapshot
                     .of("DataSource")
                     .filter_map(|source| {
-                        let other = source.pointer("/spec/source/dataSource/name")?;
-                        Some((key(&source), Foreign::from(other.as_str()?)))
+                        let other = text(&source, "/spec/source/dataSource/name")?;
+                        Some((key(&source), Foreign::from(other)))
                     })
                     .collect()
             } else {
@@ -593,8 +594,7 @@ fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String
     let snapshot = &compared.snapshot;
     if snapshot.has("DataImportCron") {
         let crons = snapshot.of("DataImportCron").map(|cron| {
-            let managed = cron.pointer("/spec/managedDataSource");
-            let managed = managed.and_then(Value::as_str).unwrap_or_default();
+            let managed = text(&cron, "/spec/managedDataSource").unwrap_or_default();
             let before = CronBefore {
                 source: format!("{}/{managed}", namespace(&cron)),
                 origin: origin(&cron),
@@ -695,15 +695,14 @@ fn earlier_disks(compared: &Compared<'_>) -> BTreeMap<String, Vec<Foreign>> {
 pub(crate) fn disks(source: &Value) -> impl Iterator<Item = String> {
     ["pvc", "snapshot"].into_iter().filter_map(|kind| {
         let disk = source.pointer(&format!("/spec/source/{kind}"))?;
-        let text = |field| disk.get(field).and_then(Value::as_str);
-        let namespace = text("namespace").unwrap_or(namespace(source));
-        Some(format!("{namespace}/{}", text("name")?))
+        let namespace = text(disk, "/namespace").unwrap_or(namespace(source));
+        Some(format!("{namespace}/{}", text(disk, "/name")?))
     })
 }
 
 /// The retention policy of a DataImportCron or a template.
 fn retention(cron: &Value) -> Option<&str> {
-    cron.pointer("/spec/retentionPolicy")?.as_str()
+    text(cron, "/spec/retentionPolicy")
 }
 
 /// The source of the image of a DataImportCron or a template. The digest does not depend on the platform.
@@ -726,7 +725,7 @@ pub(super) fn templates(object: &Value) -> BTreeMap<&str, &Value> {
     let of_spec = templates::of_spec(object).map(|(_, template)| template);
     let all = templates::of_status(object).chain(of_spec);
     let named = all.filter_map(|template| {
-        let name = template.pointer("/metadata/name")?.as_str()?;
+        let name = text(template, "/metadata/name")?;
         template.pointer("/spec").map(|_| (name, template))
     });
     named.collect()
@@ -737,7 +736,7 @@ fn images(object: &Value) -> BTreeMap<String, Image> {
         .into_iter()
         .filter_map(|(name, template)| {
             let registry = template.pointer("/spec/template/spec/source/registry")?;
-            let text = |pointer| Some(Foreign::from(registry.pointer(pointer)?.as_str()?));
+            let text = |pointer| text(registry, pointer).map(Foreign::from);
             let image = Image {
                 url: text("/url")?,
                 platform: text("/platform/architecture"),

@@ -5,6 +5,7 @@ use operators::hco::version::HcoVersion;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::field::text;
 use crate::report::Report;
 use crate::stage::Compared;
 
@@ -56,7 +57,7 @@ pub(super) fn changed(compared: &Compared<'_>) -> Option<Field> {
 
 /// The path of the feature gate: a field of v1beta1, an entry of v1's list.
 fn gate(gates: &Value) -> Option<String> {
-    let is_gate = |gate: &Value| gate.get("name").and_then(Value::as_str) == Some(GATE);
+    let is_gate = |gate: &Value| text(gate, "/name") == Some(GATE);
     match gates {
         Value::Array(gates) => {
             let index = gates.iter().position(is_gate)?;

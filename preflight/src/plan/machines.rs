@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::alike::Alike;
+use crate::field::{architecture, items, text};
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
 use crate::owner;
@@ -103,8 +104,7 @@ impl Going {
             let why = "has no disk until the import is done";
             gone(Effect::DiskSourceReplaced, why)
         } else {
-            let own = object.pointer("/spec/template/spec/architecture");
-            let own = own.and_then(Value::as_str).filter(|own| !own.is_empty())?;
+            let own = own_architecture(object)?;
             let (target, architecture) = self.moved.get(source)?;
             if architecture.raw() == own {
                 return None;
@@ -148,14 +148,14 @@ fn moved(compared: &Compared<'_>, changes: &Changes) -> BTreeMap<String, (Foreig
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus.
 pub(crate) fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) -> Option<bool> {
-    match machine.pointer("/status/printableStatus")?.as_str()? {
+    match text(machine, "/status/printableStatus")? {
         "" | "Unknown" => None,
         "Running" | "Migrating" | "Paused" => Some(true),
         "Provisioning" | "WaitingForVolumeBinding" | "DataVolumeError" | "ErrorPvcNotFound" => {
             Some(false)
         }
         _ => {
-            let uid = machine.pointer("/metadata/uid")?.as_str()?;
+            let uid = text(machine, "/metadata/uid")?;
             Some(!unfinished?.contains(uid))
         }
     }
@@ -216,21 +216,22 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
 
 /// The DataSources that the disks of a virtual machine are made from.
 pub(crate) fn sources(machine: &Value) -> Vec<String> {
-    let own = machine
-        .pointer("/metadata/namespace")
-        .and_then(Value::as_str);
-    let disks = machine.pointer("/spec/dataVolumeTemplates");
-    let disks = disks.and_then(Value::as_array).into_iter().flatten();
+    let own = text(machine, "/metadata/namespace");
+    let disks = items(machine, "/spec/dataVolumeTemplates");
     disks.filter_map(|disk| source(disk, own)).collect()
 }
 
 /// The DataSource that a disk is made from.
 pub(crate) fn source(disk: &Value, own: Option<&str>) -> Option<String> {
     let source = disk.pointer("/spec/sourceRef")?;
-    let text = |field: &str| source.get(field).and_then(Value::as_str);
-    let namespace = text("namespace").filter(|it| !it.is_empty()).or(own)?;
-    let name = text("name").filter(|_| text("kind") == Some("DataSource"))?;
-    Some(format!("{namespace}/{name}"))
+    let namespace = text(source, "/namespace").filter(|it| !it.is_empty());
+    let (namespace, name) = (namespace.or(own)?, text(source, "/name")?);
+    (text(source, "/kind") == Some("DataSource")).then(|| format!("{namespace}/{name}"))
+}
+
+/// The architecture that a virtual machine sets itself.
+fn own_architecture(machine: &Value) -> Option<&str> {
+    text(machine, "/spec/template/spec/architecture").filter(|own| !own.is_empty())
 }
 
 /// The architectures that no workload node has any more.
@@ -383,10 +384,8 @@ impl Architectures {
 
     /// The architecture of the nodes on which a virtual machine starts after the change, if it sets none itself.
     fn chosen(&self, machine: &Value) -> Option<String> {
-        let own = machine.pointer("/spec/template/spec/architecture");
-        let own = own.and_then(Value::as_str).filter(|own| !own.is_empty());
         // Most set one, and need not be read.
-        if own.is_some() {
+        if own_architecture(machine).is_some() {
             return None;
         }
         let read = read(machine)?;
@@ -423,8 +422,7 @@ fn read(machine: &Value) -> Option<VirtualMachine> {
 
 /// When a virtual machine cannot start: at its next start, which a running one has not reached.
 fn once_stopped(machine: &Value) -> &'static str {
-    let status = machine.pointer("/status/printableStatus");
-    match status.and_then(Value::as_str) {
+    match text(machine, "/status/printableStatus") {
         Some("Stopped" | "Provisioning" | "WaitingForVolumeBinding") => "",
         _ => "once stopped, ",
     }
@@ -435,8 +433,8 @@ fn once_stopped(machine: &Value) -> &'static str {
 fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static str>> {
     let mut by_node: BTreeMap<String, BTreeMap<String, &'static str>> = BTreeMap::new();
     for machine in compared.snapshot.of("VirtualMachine") {
-        let node = machine.pointer("/spec/template/spec/nodeSelector/kubernetes.io~1hostname");
-        if let Some(node) = node.and_then(Value::as_str) {
+        let hostname = "/spec/template/spec/nodeSelector/kubernetes.io~1hostname";
+        if let Some(node) = text(&machine, hostname) {
             let machines = by_node.entry(node.to_owned()).or_default();
             machines.insert(key(&machine), once_stopped(&machine));
         }
@@ -461,17 +459,13 @@ fn runs_on(compared: &Compared<'_>) -> BTreeMap<String, String> {
     all.flatten().collect()
 }
 
-fn architecture(node: &Value) -> Option<&str> {
-    node.pointer("/status/nodeInfo/architecture")?.as_str()
-}
-
 /// The virtual machines that run on a node, by its name.
 fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.snapshot.of("VirtualMachineInstance") {
-        let text = |pointer| instance.pointer(pointer).and_then(Value::as_str);
-        let is_done = matches!(text("/status/phase"), Some("Succeeded" | "Failed"));
-        if let Some(node) = text("/status/nodeName").filter(|_| !is_done) {
+        let phase = text(&instance, "/status/phase");
+        let is_done = matches!(phase, Some("Succeeded" | "Failed"));
+        if let Some(node) = text(&instance, "/status/nodeName").filter(|_| !is_done) {
             let instances = by_node.entry(node.to_owned()).or_default();
             instances.push(key(&instance));
         }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::boot_sources::{BootSources, templates};
 use super::disk::{Kind, OldDisk};
+use crate::field::text;
 use crate::foreign::Foreign;
 use crate::object_name::namespace;
 use crate::owner;
@@ -116,8 +117,7 @@ impl Storage {
 fn release(released: &mut Sum, kind: Kind, disk: &Value, is_uncertain: bool) {
     let size = disk.pointer("/spec/resources/requests/storage");
     let size = size.filter(|_| !is_uncertain).and_then(bytes);
-    let class = disk.pointer("/spec/storageClassName");
-    add(released, kind, class.and_then(Value::as_str), size);
+    add(released, kind, text(disk, "/spec/storageClassName"), size);
 }
 
 fn add(sum: &mut Sum, kind: Kind, class: Option<&str>, size: Option<u128>) {

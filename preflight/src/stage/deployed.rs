@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use self::scope::{Namespaces, Scope};
 use super::live::Live;
 use super::settings::{Settings, Target, without_effect};
+use crate::field::text;
 use crate::foreign::one_line;
 use crate::module::Module;
 use crate::notes::Notes;
@@ -173,8 +174,7 @@ impl<'t> Found<'t> {
 
 /// The version of a policy's module.
 fn tag(policy: &Value) -> &str {
-    let module = policy.pointer("/spec/module").and_then(Value::as_str);
-    let module = module.unwrap_or_default();
+    let module = text(policy, "/spec/module").unwrap_or_default();
     let file = module.rsplit('/').next().unwrap_or_default();
     let version = file.split_once([':', '@']).map(|(_, version)| version);
     version.unwrap_or("latest")

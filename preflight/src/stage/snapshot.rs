@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::admission::Identity;
 use crate::apply::LAST_APPLIED;
+use crate::field::{items, text};
 use crate::files;
 use crate::foreign::{chain, masked, one_line};
 use crate::notes::Notes;
@@ -592,7 +593,7 @@ impl Disks {
     fn of(snapshot: &Snapshot) -> Self {
         let mut names = BTreeSet::new();
         let mut add = |object: &Value, pointer: &str| {
-            let name = object.pointer(pointer).and_then(Value::as_str);
+            let name = text(object, pointer);
             names.extend(name.map(|name| format!("{}/{name}", namespace(object))));
         };
         for cron in snapshot.of("DataImportCron") {
@@ -715,7 +716,7 @@ impl Kind {
         let group = object.pointer("/spec/policies").and_then(Value::as_object);
         match self.name {
             DATA_VOLUME => {
-                let phase = object.pointer("/status/phase").and_then(Value::as_str);
+                let phase = text(object, "/status/phase");
                 let is_to_be_made =
                     object.pointer("/spec/sourceRef").is_some() || owner::machine(object).is_some();
                 object.pointer(CRON).is_some() || is_to_be_made && phase != Some("Succeeded")
@@ -813,12 +814,7 @@ fn remove_names(machine: &mut Value) {
 /// there.
 fn reduce_template(template: &mut Value) {
     let mut machines = Vec::new();
-    for machine in template
-        .get("objects")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
+    for machine in items(template, "/objects") {
         let mut reduced = json!({});
         for pointer in ["/metadata/namespace", "/spec/dataVolumeTemplates"] {
             if let Some(value) = machine.pointer(pointer) {
@@ -841,12 +837,12 @@ fn reduce_template(template: &mut Value) {
         return;
     }
     let machines = Value::Array(machines);
-    let text = machines.to_string();
+    let names = machines.to_string();
     fields.insert("objects".to_owned(), machines);
     if let Some(parameters) = fields.get_mut("parameters").and_then(Value::as_array_mut) {
         parameters.retain_mut(|parameter| {
-            let name = parameter.get("name").and_then(Value::as_str);
-            let is_named = name.is_some_and(|name| text.contains(&format!("${{{name}}}")));
+            let name = text(parameter, "/name");
+            let is_named = name.is_some_and(|name| names.contains(&format!("${{{name}}}")));
             *parameter = json!({"name": parameter.get("name"), "value": parameter.get("value")});
             is_named
         });

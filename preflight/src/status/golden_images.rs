@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::field::{self, condition};
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::owner;
@@ -386,14 +387,7 @@ impl Seen {
 }
 
 fn text<'v>(value: Option<&'v Value>, field: &str) -> Option<&'v str> {
-    value?.pointer(field)?.as_str()
-}
-
-/// A condition of an object.
-fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
-    let conditions = object.pointer("/status/conditions")?.as_array()?;
-    let mut conditions = conditions.iter();
-    conditions.find(|it| it.get("type").and_then(Value::as_str) == Some(kind))
+    field::text(value?, field)
 }
 
 /// The condition of a volume whose importer fails.

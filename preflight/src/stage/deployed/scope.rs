@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::{Expression, Selector, SelectorExt as _};
 use serde_json::{Map, Value};
 
+use crate::field::{items, text};
 use crate::stage::live::Live;
 use crate::stage::settings::Target;
 
@@ -52,8 +53,7 @@ impl<'p> Scope<'p> {
     /// Whether a rule is for a request.
     fn covers(&self, rule: &Value, target: &Target) -> bool {
         let has = |list: &str, wanted: &[&str]| {
-            let list = rule.get(list).and_then(Value::as_array);
-            let mut entries = list.into_iter().flatten().filter_map(Value::as_str);
+            let mut entries = items(rule, list).filter_map(Value::as_str);
             entries.any(|entry| wanted.contains(&entry))
         };
         let (group, version) = target
@@ -63,15 +63,14 @@ impl<'p> Scope<'p> {
         // Otherwise the API server converts the object to the version of the rule.
         let is_exact = self.spec.get("matchPolicy") == Some(&Value::from("Exact"));
         let is_operation = match target.operation {
-            Some(operation) => has("operations", &["*", operation]),
-            None => has("operations", &["*", "CREATE", "UPDATE"]),
+            Some(operation) => has("/operations", &["*", operation]),
+            None => has("/operations", &["*", "CREATE", "UPDATE"]),
         };
-        let scope = rule.get("scope").and_then(Value::as_str);
-        has("apiGroups", &["*", group])
-            && (!is_exact || has("apiVersions", &["*", version]))
-            && has("resources", &["*", "*/*", target.resource])
+        has("/apiGroups", &["*", group])
+            && (!is_exact || has("/apiVersions", &["*", version]))
+            && has("/resources", &["*", "*/*", target.resource])
             && is_operation
-            && scope != Some("Cluster")
+            && text(rule, "/scope") != Some("Cluster")
     }
 
     /// Whether the selector matches a namespace; none if that depends on labels that cannot be read.
@@ -137,10 +136,8 @@ impl<'p> Scope<'p> {
     pub(super) fn not_evaluated(&self) -> Option<&'static str> {
         let selector = self.spec.get("objectSelector").and_then(Value::as_object);
         let has_selector = selector.is_some_and(|it| !it.values().all(is_empty));
-        let conditions = self.spec.get("matchConditions").and_then(Value::as_array);
-        let has_conditions = conditions.into_iter().flatten().any(|it| {
-            it.get("expression").and_then(Value::as_str).map(str::trim) != Some(DEPLOYED_CONDITION)
-        });
+        let has_conditions = items(self.spec, "/matchConditions")
+            .any(|it| text(it, "/expression").map(str::trim) != Some(DEPLOYED_CONDITION));
         match (has_selector, has_conditions) {
             (true, true) => Some("its objectSelector and matchConditions are not evaluated"),
             (true, false) => Some("its objectSelector is not evaluated"),
