@@ -93,17 +93,8 @@ pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) 
     })
 }
 
-/// The payload of the module's `validate` and `report`.
-pub(crate) fn payload(request: &Value, settings: &Value) -> Vec<u8> {
-    payload_beside(request, settings, &json!({}))
-}
-
-/// The same with more beside the request, for `report`.
-pub(crate) fn payload_beside(
-    request: &Value,
-    settings: &Value,
-    beside: &impl Serialize,
-) -> Vec<u8> {
+/// The payload of the module's `validate` and `report`, with more beside the request.
+pub(crate) fn payload(request: &Value, settings: &Value, beside: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
     struct Payload<'p, B> {
         request: &'p Value,

@@ -237,7 +237,7 @@ impl<'s> Compared<'s> {
         if let Some(old) = &question.old {
             let host = Hosts::of(NodeList::of_objects(&is_nodes));
             let alone = Question::live(old.clone());
-            is = Some(prepared.report_beside(&alone, &json!({}), &host)?);
+            is = Some(prepared.report_beside(&alone, old, &json!({}), &host)?);
             if is_asked && !objects.is_empty() {
                 let beside = Beside {
                     hco_version: None,
@@ -247,7 +247,7 @@ impl<'s> Compared<'s> {
                     },
                 };
                 let unchanged = unchanged(old.clone());
-                let report = prepared.report_beside(&unchanged, &beside, &host)?;
+                let report = prepared.report_beside(&unchanged, old, &beside, &host)?;
                 pending = report.changes;
             }
         }
@@ -258,8 +258,12 @@ impl<'s> Compared<'s> {
                 objects: &objects,
             },
         };
-        let mut will_be =
-            prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
+        let mut will_be = prepared.report_beside(
+            question,
+            question.sent(),
+            &beside,
+            &Hosts::of(NodeList::of_objects(&nodes)),
+        )?;
         // Another version can ship others.
         if version.is_none() {
             let objects: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
@@ -432,7 +436,9 @@ impl Compared<'_> {
         };
         let host = Hosts::of(NodeList::of_objects(std::slice::from_ref(node)));
         let question = Question::live(object);
-        let report = self.prepared.report_beside(&question, &json!({}), &host)?;
+        let report = self
+            .prepared
+            .report_beside(&question, question.sent(), &json!({}), &host)?;
         Ok(report
             .nodes
             .is_some_and(|nodes| nodes.values().sum::<usize>() > 0))

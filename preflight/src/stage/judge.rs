@@ -18,7 +18,6 @@ use super::surroundings::{self, Decisive};
 use crate::admission;
 use crate::failure::Failure;
 use crate::foreign::{Foreign, chain};
-use crate::module::Module;
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -102,11 +101,6 @@ impl Prepared<'_> {
         &self.settled.failures
     }
 
-    /// The module.
-    pub(crate) fn module(&self) -> &Module {
-        &self.settled.module
-    }
-
     /// The cluster.
     pub(crate) fn cluster(&self) -> Option<&Cluster> {
         self.settled.cluster.as_deref()
@@ -126,7 +120,7 @@ impl Prepared<'_> {
     fn with_surroundings(mut self, notes: &mut Notes) -> Result<Self> {
         let mut questions = self.questions().iter();
         let has_machines = questions.any(|it| it.identity.is_virtual_machine());
-        if !has_machines || self.module().is_foreign() {
+        if !has_machines || self.settled.module.is_foreign() {
             return Ok(self);
         }
         let live = Live::of(self.cluster(), self.settled.files.as_deref());
@@ -158,14 +152,14 @@ impl Prepared<'_> {
         for (question, settings) in self.pairs() {
             let host = beside(images, self.hosts.all());
             // An error is reported when the images are read.
-            drop(self.report_of(question, question.sent(), settings, host));
+            drop(self.report_of(question, settings, host));
         }
     }
 
     /// The verdicts, with a note on nodes that have no influence on them.
     pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
         // What the module of a user prints goes where the progress is shown.
-        let _progress = (!self.module().is_foreign()).then(|| Progress::start("checking"));
+        let _progress = (!self.settled.module.is_foreign()).then(|| Progress::start("checking"));
         let mut verdicts = Verdicts {
             failures: self.settled.failures.clone(),
             cluster: self.origin(),
@@ -173,7 +167,7 @@ impl Prepared<'_> {
         };
         for (question, settings) in self.pairs() {
             let judged = self
-                .report_of(question, question.sent(), settings, self.host(question))
+                .report_of(question, settings, self.host(question))
                 .map_err(|error| question.failure(chain(&error)))
                 .map(|report| self.judged(question, settings, report));
             match judged {
@@ -234,21 +228,12 @@ impl Prepared<'_> {
 
     /// What the module says of the object that a question is about, in this form of it: by all settings that decide.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
-        self.report_on(question, object, &json!({}), &self.hosts)
+        self.report_beside(question, object, &json!({}), &self.hosts)
             .map_err(|error| question.failure(chain(&error)))
     }
 
-    /// What the module says of an object on these nodes, with more in the payload.
+    /// The same on these nodes, with more in the payload.
     pub(super) fn report_beside(
-        &self,
-        question: &Question,
-        beside: &impl Serialize,
-        hosts: &Hosts,
-    ) -> Result<Report> {
-        self.report_on(question, question.sent(), beside, hosts)
-    }
-
-    fn report_on(
         &self,
         question: &Question,
         object: &Value,
@@ -258,7 +243,7 @@ impl Prepared<'_> {
         let mut report: Option<Report> = None;
         for settings in self.deciding(question) {
             let request = question.request(object);
-            let payload = admission::payload_beside(&request, &settings.value, beside);
+            let payload = admission::payload(&request, &settings.value, beside);
             let next = self.settled.module.judge(&payload, hosts.all())?;
             match &mut report {
                 None => report = Some(next),
@@ -280,14 +265,15 @@ impl Prepared<'_> {
         }
     }
 
-    fn report_of(
+    /// What the module says of the object as it is sent, by these settings.
+    pub(crate) fn report_of(
         &self,
         question: &Question,
-        object: &Value,
         settings: &Settings,
         host: Arc<dyn HostCalls>,
     ) -> Result<Report> {
-        let payload = admission::payload(&question.request(object), &settings.value);
+        let request = question.request(question.sent());
+        let payload = admission::payload(&request, &settings.value, &json!({}));
         self.settled.module.judge(&payload, host)
     }
 
@@ -299,9 +285,8 @@ impl Prepared<'_> {
         };
         let pairs = self.pairs().into_iter();
         let reports = pairs.filter_map(|(question, settings)| {
-            let (object, before) = (question.sent(), Arc::clone(before));
-            let report = self.report_of(question, object, settings, before).ok()?;
-            report.nodes
+            let report = self.report_of(question, settings, Arc::clone(before));
+            report.ok()?.nodes
         });
         let before: Vec<_> = reports.collect();
         let objects = verdicts.objects.iter();
