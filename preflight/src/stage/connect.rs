@@ -34,6 +34,13 @@ pub(crate) struct Connected<'s> {
     pub(super) failures: Vec<Failure>,
 }
 
+impl Connected<'_> {
+    /// Where live objects are read, if they are.
+    pub(super) fn live(&self) -> Option<Live<'_>> {
+        Live::of(self.cluster.as_deref(), self.files.as_deref())
+    }
+}
+
 impl<'s> Objects<'s> {
     /// Connects to the cluster, if one is named, and reads the live objects.
     pub(super) fn connect(self, notes: &mut Notes) -> Result<Connected<'s>> {

@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::images::Images;
-use super::live::Live;
 use super::nodes::{self, Detail, Hosts, beside};
 use super::question::Question;
 use super::settings::Settings;
@@ -40,35 +39,32 @@ impl<'s> Settled<'s> {
         drop(progress);
         let all = self.deployed.iter_mut().chain([&mut self.settings]);
         let all: Vec<&mut Value> = all.map(|settings| &mut settings.value).collect();
-        let images = Images::new(self.subject, all, self.module.is_foreign(), notes)?;
-        let prepared = Prepared {
-            settled: self,
-            hosts,
-            surroundings: None,
-        };
+        let images = Images::new(self.connected.subject, all, self.module.is_foreign(), notes)?;
+        let prepared = Prepared::new(self, hosts);
         prepared.with_images(&images).with_surroundings(notes)
     }
 
     /// The hosts that answer for the nodes. A module of the user's reads from a cluster only what it is granted.
     fn hosts(&self, notes: &mut Notes) -> Result<Hosts> {
+        let connected = &self.connected;
+        let (subject, cluster) = (connected.subject, connected.cluster.as_ref());
         let detail = if self.module.is_foreign() {
             Detail::Everything
         } else {
-            let objects = self.questions.iter().flat_map(Question::objects);
+            let objects = connected.questions.iter().flat_map(Question::objects);
             Detail::Labels(Labels::named_in(objects))
         };
-        let is_guarded = self.cluster.is_some() && self.module.is_foreign();
-        let is_granted = self.subject.allow_context_aware;
+        let is_guarded = cluster.is_some() && self.module.is_foreign();
+        let is_granted = subject.allow_context_aware;
         let reads_nodes = !is_guarded || is_granted && self.module.asks_for_nodes();
-        if !reads_nodes && self.subject.what_if.is_some() {
+        if !reads_nodes && subject.what_if.is_some() {
             notes.push(
                 "--what-if has no effect: the module of --policy is not allowed to read nodes",
             );
         }
-        let supposed = self.subject.what_if.as_ref().filter(|_| reads_nodes);
-        let files = self.files.as_deref();
-        let cluster = self.cluster.as_ref();
-        let hosts = nodes::hosts(self.subject, cluster, files, &detail, supposed)?;
+        let supposed = subject.what_if.as_ref().filter(|_| reads_nodes);
+        let files = connected.files.as_deref();
+        let hosts = nodes::hosts(subject, cluster, files, &detail, supposed)?;
         if !is_guarded {
             return Ok(hosts);
         }
@@ -88,22 +84,20 @@ impl<'s> Prepared<'s> {
             surroundings: None,
         }
     }
-}
 
-impl Prepared<'_> {
     /// The objects to judge.
     pub(crate) fn questions(&self) -> &[Question] {
-        &self.settled.questions
+        &self.settled.connected.questions
     }
 
     /// What could not be read.
     pub(crate) fn failures(&self) -> &[Failure] {
-        &self.settled.failures
+        &self.settled.connected.failures
     }
 
     /// The cluster.
     pub(crate) fn cluster(&self) -> Option<&Cluster> {
-        self.settled.cluster.as_deref()
+        self.settled.connected.cluster.as_deref()
     }
 
     /// Answers in one evaluation: for what a VirtualMachine depends on, or for the nodes and the images.
@@ -123,15 +117,16 @@ impl Prepared<'_> {
         if !has_machines || self.settled.module.is_foreign() {
             return Ok(self);
         }
-        let live = Live::of(self.cluster(), self.settled.files.as_deref());
+        let connected = &self.settled.connected;
+        let live = connected.live();
         let decisive = Decisive::of(self.questions(), live)?;
         let report = decisive
             .question()
             .map(|question| self.report(question, question.sent()));
         let report = report.transpose().map_err(|failure| anyhow!("{failure}"))?;
-        let named = self.settled.subject.connection.namespace.as_deref();
+        let named = connected.subject.connection.namespace.as_deref();
         let namespace = named.unwrap_or(&self.settled.namespace);
-        let beside = (self.settled.beside.as_slice(), namespace);
+        let beside = (connected.beside.as_slice(), namespace);
         let report = report.unwrap_or_default();
         let objects = surroundings::objects(&decisive, &report, beside, live, notes);
         self.surroundings = Some(Arc::new(objects));
@@ -161,7 +156,7 @@ impl Prepared<'_> {
         // What the module of a user prints goes where the progress is shown.
         let _progress = (!self.settled.module.is_foreign()).then(|| Progress::start("checking"));
         let mut verdicts = Verdicts {
-            failures: self.settled.failures.clone(),
+            failures: self.settled.connected.failures.clone(),
             cluster: self.origin(),
             ..Verdicts::default()
         };
@@ -218,7 +213,7 @@ impl Prepared<'_> {
 
     /// Each object with all the settings that it is judged with.
     pub(crate) fn pairs(&self) -> Vec<(&Question, &Settings)> {
-        let questions = self.settled.questions.iter();
+        let questions = self.settled.connected.questions.iter();
         let pairs = questions.flat_map(|question| {
             let settings = self.settings_for(question).into_iter();
             settings.map(move |settings| (question, settings))
@@ -279,7 +274,7 @@ impl Prepared<'_> {
 
     /// The nodes of `--what-if` that are not workload nodes of any object, so that no verdict depends on them.
     fn note_unplaced(&self, verdicts: &Verdicts, notes: &mut Notes) {
-        let supposed = self.settled.subject.what_if.as_ref();
+        let supposed = self.settled.connected.subject.what_if.as_ref();
         let (Some(Counts(supposed)), Some(before)) = (supposed, &self.hosts.before) else {
             return;
         };
