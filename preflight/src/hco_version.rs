@@ -19,16 +19,12 @@ pub(crate) struct ShownVersion {
 }
 
 impl ShownVersion {
-    pub(crate) fn of(
-        version: &Foreign,
-        object: Option<&Value>,
-        given: Option<&str>,
-    ) -> Option<Self> {
+    pub(crate) fn of(version: &Foreign, object: &Value, given: Option<&str>) -> Option<Self> {
         let (number, origin) = version.raw().split_once(' ')?;
         let origin = origin.trim_matches(['(', ')']);
         let written = match origin {
             "given" => given,
-            "status" => object.and_then(operator_version),
+            "status" => operator_version(object),
             _ => None,
         };
         // The version that somebody wrote, where the module has another number for it.

@@ -29,7 +29,7 @@ pub(crate) enum NoForecast {
 
 impl NoForecast {
     /// Nothing if there is a forecast.
-    pub(crate) fn of(report: &Report, object: Option<&Value>, nodes: &[Value]) -> Option<Self> {
+    pub(crate) fn of(report: &Report, object: &Value, nodes: &[Value]) -> Option<Self> {
         if report.forecast.is_some() {
             return None;
         }
@@ -73,13 +73,13 @@ impl NoForecast {
 
 /// Why HCO denies the object as well, whatever the policy says; none if it does not. The rules about what HCO's webhook
 /// denies say so.
-pub(crate) fn denied_by_hco(report: &Report, object: Option<&Value>) -> Vec<String> {
+pub(crate) fn denied_by_hco(report: &Report, object: &Value) -> Vec<String> {
     let denies = |it: &&Finding| it.fact.raw().ends_with(HCO_DENIES);
     let findings = report.findings.iter().filter(denies);
     let mut facts: Vec<String> = findings
         .map(|it| format!("[{}] {}", it.rule, it.fact))
         .collect();
-    facts.extend(object.and_then(unknown_content));
+    facts.extend(unknown_content(object));
     facts
 }
 

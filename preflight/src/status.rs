@@ -300,7 +300,7 @@ fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
     let mut crons = observed.snapshot.of("DataImportCron");
     let cron = crons.find(|cron| is_of_user && key(cron) == name)?;
     let field = format!("/{}", field.replace('.', "/"));
-    let mut templates = templates::of_spec(observed.after()?);
+    let mut templates = templates::of_spec(observed.after());
     let (_, template) = templates.find(|(_, it)| object_name::name(it) == stop.template.raw())?;
     let value = cron.pointer(&field)?;
     let is_plain = value.is_string() || value.is_number();

@@ -47,7 +47,7 @@ const REJECTIONS: [&str; 3] = [
 ];
 
 /// All that stops SSP; of several DataImportCrons with one name, each template.
-pub(crate) fn of(report: &Report, object: Option<&Value>) -> Vec<Stop> {
+pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
     let Some(forecast) = &report.forecast else {
         return Vec::new();
     };
@@ -58,7 +58,7 @@ pub(crate) fn of(report: &Report, object: Option<&Value>) -> Vec<Stop> {
             namespace,
             name,
             template: template.clone(),
-            path: object.and_then(|it| path(it, template.raw(), field)),
+            path: path(object, template.raw(), field),
         }
     };
     let crons = || forecast.crons.iter();

@@ -136,7 +136,7 @@ pub(super) struct RetargetOf {
 /// An object that the operators make boot sources of.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    pub(super) object: Option<&'a Value>,
+    pub(super) object: &'a Value,
     pub(super) report: &'a Report,
     pub(super) forecast: Option<&'a Forecast>,
     changes: Option<&'a Changes>,
@@ -162,7 +162,7 @@ impl<'a> Wanted<'a> {
         Some(Self {
             changes: Some(compared.pending.as_ref()?),
             is_outstanding: true,
-            object: compared.before(),
+            object: compared.before()?,
             report: compared.is.as_ref()?,
             forecast: compared.will_be.forecast_before.as_ref(),
         })
@@ -244,9 +244,9 @@ impl BootSources {
                 .iter()
                 .map(|source| (source.key(), source.architecture_label.clone()))
                 .collect(),
-            origins: wanted.object.map(origins).unwrap_or_default(),
+            origins: origins(wanted.object),
             is_stopped: after.stopped.as_ref().map(Foreign::raw) == Some("data-import-cron"),
-            images: wanted.object.map(images).unwrap_or_default(),
+            images: images(wanted.object),
             architectures: wanted
                 .report
                 .workload_architectures
@@ -606,8 +606,7 @@ fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String
         return crons.collect();
     }
     let reaches_crons = forecast.stopped.as_ref().map(Foreign::raw) != Some("data-source");
-    let object = compared.before().or(compared.after());
-    let templates = object.map(templates).unwrap_or_default();
+    let templates = templates(compared.before().unwrap_or(compared.after()));
     let crons = forecast.crons.iter();
     let crons = crons.filter(|cron| cron.rejected.is_none() && reaches_crons);
     let crons = crons.map(|cron| {

@@ -26,7 +26,7 @@ impl Completion {
     pub(super) fn of(compared: &Compared<'_>, sources: &BootSources) -> Option<Self> {
         let version = compared.will_be.hco_version.as_ref();
         HcoVersion::parse(version?.raw()).filter(|it| it.sets_defaults())?;
-        let all = templates::of_spec(compared.after()?).map(|(_, it)| it);
+        let all = templates::of_spec(compared.after()).map(|(_, it)| it);
         let lacks = |template: &Value, field: &str| {
             let spec = template.get("spec");
             spec.is_some_and(|spec| spec.get(field).is_none_or(Value::is_null))

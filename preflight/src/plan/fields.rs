@@ -36,7 +36,7 @@ pub(super) fn changed(compared: &Compared<'_>) -> Option<Field> {
         Some(HcoVersion::parse(version.raw())?.has_import_field())
     };
     let before = knows_field(compared.is.as_ref()?)?;
-    let object = compared.after()?;
+    let object = compared.after();
     match (before, knows_field(&compared.will_be)?) {
         (false, true) => Some(Field {
             path: gate(object.pointer("/spec/featureGates")?)?,

@@ -98,13 +98,12 @@ struct Specs {
 impl Specs {
     fn of(compared: &Compared<'_>, wanted: Wanted<'_>) -> Self {
         let real = compared.snapshot.of("DataImportCron");
-        let all = wanted.object.map(templates).unwrap_or_default();
         let version = wanted.report.hco_version.as_ref();
         let version = version.and_then(|it| HcoVersion::parse(it.raw()));
         let sets_default = version.is_none_or(HcoVersion::sets_defaults);
         Self {
             real: real.map(|cron| (key(&cron), cron)).collect(),
-            of_templates: all
+            of_templates: templates(wanted.object)
                 .into_iter()
                 .map(|(name, template)| (name.to_owned(), template.clone()))
                 .collect(),

@@ -53,7 +53,7 @@ impl Storage {
         let (Some(all), Some(changes), Some(after)) = (all, changes, &report.forecast) else {
             return Self::default();
         };
-        let templates = compared.after().map(templates).unwrap_or_default();
+        let templates = templates(compared.after());
         let mut requested = Sum::new();
         for cron in &after.crons {
             if !sources.imports(cron) || cron.rejected.is_some() || cron.never_runs.is_some() {

@@ -30,8 +30,7 @@ pub(super) struct Tainted {
 impl Tainted {
     /// Those after the change.
     pub(super) fn of(compared: &Compared<'_>) -> Result<Self> {
-        let placements = compared.after().into_iter().flat_map(placements);
-        let tolerations = placements.flat_map(|it| items(it, "/tolerations"));
+        let tolerations = placements(compared.after()).flat_map(|it| items(it, "/tolerations"));
         let tolerations: Vec<&Value> = tolerations.collect();
         let mut alike = Alike::of(compared);
         let mut tainted = Vec::new();

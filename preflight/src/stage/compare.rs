@@ -60,6 +60,7 @@ pub(crate) struct Compared<'s> {
     pub(crate) is_asked: bool,
     /// The version of HCO that is given.
     version: Option<String>,
+    question: Question,
     prepared: Prepared<'s>,
 }
 
@@ -97,14 +98,7 @@ pub(crate) fn compare<'s>(
         (None, Some(what_if)) => what_if.apply(&is_nodes)?.into(),
         (None, None) => Arc::clone(&is_nodes),
     };
-    let connected = Connected {
-        subject,
-        files: cluster.is_none().then(|| Arc::clone(&snapshot)),
-        cluster,
-        questions: vec![question],
-        beside: Vec::new(),
-        failures: Vec::new(),
-    };
+    let connected = connected(subject, cluster, &snapshot, question);
     let version = args.hco_version.as_deref();
     let compared = Compared::of(connected, snapshot, [is_nodes, nodes], version, notes)?;
     Ok(Compared {
@@ -129,17 +123,28 @@ pub(crate) fn observe<'s>(
     files::check_stdin(named.into_iter().flatten())?;
     reading.check()?;
     let (cluster, snapshot) = reading.read(None, notes)?;
-    let connected = Connected {
-        subject,
-        files: cluster.is_none().then(|| Arc::clone(&snapshot)),
-        cluster,
-        questions: vec![unchanged(reading.only(&snapshot)?)],
-        beside: Vec::new(),
-        failures: Vec::new(),
-    };
+    let question = unchanged(reading.only(&snapshot)?);
+    let connected = connected(subject, cluster, &snapshot, question);
     let nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
     let both = [Arc::clone(&nodes), nodes];
     Compared::of(connected, snapshot, both, None, notes)
+}
+
+/// The only object.
+fn connected<'s>(
+    subject: &'s Subject,
+    cluster: Option<Arc<Cluster>>,
+    snapshot: &Arc<Snapshot>,
+    question: Question,
+) -> Connected<'s> {
+    Connected {
+        subject,
+        files: cluster.is_none().then(|| Arc::clone(snapshot)),
+        cluster,
+        questions: vec![question],
+        beside: Vec::new(),
+        failures: Vec::new(),
+    }
 }
 
 /// Where what is comes from.
@@ -227,15 +232,17 @@ impl<'s> Compared<'s> {
         version: Option<&str>,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let hosts = Hosts::of(NodeList::of_objects(&nodes));
-        let prepared = Prepared::new(connected.settle(notes)?, hosts);
+        let hosts = |nodes: &[Value]| Hosts::of(NodeList::of_objects(nodes));
+        let mut settled = connected.settle(notes)?;
+        let question = settled.connected.questions.pop();
+        let question = question.context("there is no object")?;
+        let prepared = Prepared::new(settled, hosts(&nodes));
         let _progress = Progress::start("comparing");
-        let question = prepared.questions().first().context("there is no object")?;
         let objects = snapshot.before();
         let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
         let (mut is, mut pending) = (None, None);
         if let Some(old) = &question.old {
-            let host = Hosts::of(NodeList::of_objects(&is_nodes));
+            let host = hosts(&is_nodes);
             let alone = Question::live(old.clone());
             is = Some(prepared.report_beside(&alone, old, &json!({}), &host)?);
             if is_asked && !objects.is_empty() {
@@ -258,15 +265,11 @@ impl<'s> Compared<'s> {
                 objects: &objects,
             },
         };
-        let mut will_be = prepared.report_beside(
-            question,
-            question.sent(),
-            &beside,
-            &Hosts::of(NodeList::of_objects(&nodes)),
-        )?;
+        let (sent, host) = (question.sent(), hosts(&nodes));
+        let mut will_be = prepared.report_beside(&question, sent, &beside, &host)?;
         // Another version can ship others.
         if version.is_none() {
-            let objects: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
+            let objects: Vec<&Value> = question.old.iter().chain([sent]).collect();
             let unshipped = Unshipped::of(&objects, &will_be, &snapshot);
             unshipped.leave_out_of(&mut will_be);
             if let Some(pending) = &mut pending {
@@ -287,6 +290,7 @@ impl<'s> Compared<'s> {
             pending,
             is_asked,
             version: version.map(str::to_owned),
+            question,
             prepared,
         };
         let (before, after) = compared.versions();
@@ -343,24 +347,22 @@ fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
 impl Compared<'_> {
     /// The name of the object.
     pub(crate) fn object(&self) -> String {
-        let question = self.prepared.questions().first();
-        question.map_or_else(String::new, |it| it.identity.namespaced_name())
+        self.question.identity.namespaced_name()
     }
 
     /// The object as it will be.
-    pub(crate) fn after(&self) -> Option<&Value> {
-        self.prepared.questions().first().map(Question::sent)
+    pub(crate) fn after(&self) -> &Value {
+        self.question.sent()
     }
 
     /// The object as it is; nothing if there is none yet, or if it stays as it is.
     pub(crate) fn before(&self) -> Option<&Value> {
-        self.prepared.questions().first()?.old.as_ref()
+        self.question.old.as_ref()
     }
 
     /// Whether a file changes the object, so that the cluster's policy judges it.
     pub(crate) fn is_sent(&self) -> bool {
-        let question = self.prepared.questions().first();
-        question.is_some_and(|question| question.place.is_some())
+        self.question.place.is_some()
     }
 
     /// Whether a newer version of HCO is given that does not write the object in its upgrade.
@@ -375,8 +377,8 @@ impl Compared<'_> {
 
     /// Whether a placement tells nodes apart by more than what many have in common.
     pub(crate) fn names_hosts(&self) -> bool {
-        let objects = self.prepared.questions().iter().flat_map(Question::objects);
-        let mut texts = objects.flat_map(placements).map(Value::to_string);
+        let placements = self.question.objects().flat_map(placements);
+        let mut texts = placements.map(Value::to_string);
         texts.any(|text| text.contains("hostname") || text.contains("matchFields"))
     }
 
@@ -396,16 +398,9 @@ impl Compared<'_> {
 
     /// The version of HCO as it is, and as it will be.
     pub(crate) fn versions(&self) -> (Option<ShownVersion>, Option<ShownVersion>) {
-        let question = self.prepared.questions().first();
-        let old = question.and_then(|question| question.old.as_ref());
-        let of = |report: &Report| {
-            let object = old.or(self.after());
-            ShownVersion::of(
-                report.hco_version.as_ref()?,
-                object,
-                self.version.as_deref(),
-            )
-        };
+        let object = self.before().unwrap_or(self.after());
+        let given = self.version.as_deref();
+        let of = |report: &Report| ShownVersion::of(report.hco_version.as_ref()?, object, given);
         (self.is.as_ref().and_then(of), of(&self.will_be))
     }
 
@@ -414,34 +409,29 @@ impl Compared<'_> {
     ///
     /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
     pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> Result<bool> {
-        let Some(question) = self.prepared.questions().first() else {
-            return Ok(false);
-        };
-        let object = match &question.old {
-            Some(old) if !after => old,
-            _ => question.sent(),
-        };
-        Ok(!has_placement(object) || self.hosts_workloads(node, after)?)
+        Ok(!has_placement(self.side(after)) || self.hosts_workloads(node, after)?)
     }
 
     /// Whether nodes are workload nodes, of the object as it is or as it will be. The module says so: of one node at a
     /// time.
     pub(crate) fn hosts_workloads(&self, node: &Value, after: bool) -> Result<bool> {
-        let Some(question) = self.prepared.questions().first() else {
-            return Ok(false);
-        };
-        let object = match &question.old {
-            Some(old) if !after => old.clone(),
-            _ => question.sent().clone(),
-        };
+        let object = self.side(after);
         let host = Hosts::of(NodeList::of_objects(std::slice::from_ref(node)));
-        let question = Question::live(object);
+        let question = Question::live(object.clone());
         let report = self
             .prepared
-            .report_beside(&question, question.sent(), &json!({}), &host)?;
+            .report_beside(&question, object, &json!({}), &host)?;
         Ok(report
             .nodes
             .is_some_and(|nodes| nodes.values().sum::<usize>() > 0))
+    }
+
+    /// The object as it is, or as it will be.
+    fn side(&self, after: bool) -> &Value {
+        match self.before() {
+            Some(before) if !after => before,
+            _ => self.after(),
+        }
     }
 }
 

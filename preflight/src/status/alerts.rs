@@ -39,8 +39,7 @@ pub(super) enum State {
 
 /// All of them.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<Alert> {
-    let none = Value::Null;
-    let object = observed.after().unwrap_or(&none);
+    let object = observed.after();
     vec![
         multi_arch_disabled(observed, object),
         no_annotation(observed, object),

@@ -53,7 +53,7 @@ const STOPS: [(&str, &str); 3] = [
 pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
     let ssps: Vec<Value> = observed.snapshot.of("SSP").collect();
     let ssps = ssps.iter().map(|ssp| ("SSP", ssp));
-    let hyperconverged = observed.after().map(|object| ("HyperConverged", object));
+    let hyperconverged = [("HyperConverged", observed.after())];
     let mut all = Vec::new();
     for (kind, object) in ssps.chain(hyperconverged) {
         for it in items(object, "/status/conditions") {
@@ -105,7 +105,7 @@ fn rejected(observed: &Compared<'_>, message: &str) -> Option<Cause> {
         .as_ref()
         .and_then(|is| stops::finding(is, &cron.template));
     let path = finding.map(|it| it.path.clone());
-    let field = || stops::path(observed.after()?, cron.template.raw(), "");
+    let field = || stops::path(observed.after(), cron.template.raw(), "");
     Some(Cause {
         template: Some(cron.template.clone()),
         path: path.or_else(field),
