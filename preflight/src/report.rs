@@ -11,7 +11,7 @@ use operators::hco::version::HcoVersion;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use crate::foreign::Foreign;
+use crate::foreign::{Foreign, lines};
 
 pub(crate) use self::forecast::{Changes, Cron, CronChanges, DataSource, Forecast, Retarget};
 
@@ -110,6 +110,12 @@ impl Report {
             (false, Some(400 | 500..)) if !self.foreign => Exit::Unjudged,
             (false, _) => Exit::Denied,
         }
+    }
+
+    /// Why the module does not judge the object.
+    pub(crate) fn reason(&self) -> String {
+        let message = self.message.as_deref();
+        lines(message.unwrap_or("the module gives no reason"))
     }
 
     /// Whether KubeVirt reads the labels of DataSources; it does if the version is not known.

@@ -17,7 +17,7 @@ use self::conditions::Condition;
 use self::golden_images::{DataSource, GoldenImage, NotImported, State};
 use crate::args::{self, StatusFormat};
 use crate::exit::Exit;
-use crate::foreign::{self, Foreign};
+use crate::foreign::Foreign;
 use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::object_name::{self, key, parts};
@@ -223,7 +223,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
 impl Status {
     fn of(observed: &Compared<'_>) -> Result<Self> {
         let report = &observed.will_be;
-        let (_, version) = observed.versions();
+        let version = observed.version(report);
         let golden_images = golden_images::of(observed);
         let data_sources = golden_images::data_sources(observed);
         let unknown = unknown(observed);
@@ -312,10 +312,7 @@ fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
 fn unknown(observed: &Compared<'_>) -> Option<String> {
     let report = &observed.will_be;
     if report.exit() == Exit::Unjudged {
-        let message = report.message.as_deref();
-        return Some(foreign::lines(
-            message.unwrap_or("the module gives no reason"),
-        ));
+        return Some(report.reason());
     }
     if let Some(no_forecast) = observed.no_forecast() {
         return Some(no_forecast.why());

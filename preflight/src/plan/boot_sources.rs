@@ -109,7 +109,7 @@ pub(super) struct CronOf {
     pub(super) earlier_disks: Vec<Foreign>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct DataSources {
     pub(super) created: Vec<SourceOf>,
     pub(super) deleted: Vec<SourceOf>,

@@ -293,13 +293,9 @@ impl<'s> Compared<'s> {
             question,
             prepared,
         };
-        let (before, after) = compared.versions();
-        let unknown: BTreeSet<String> = before
-            .into_iter()
-            .chain(after)
-            .filter_map(|it| it.unknown)
-            .collect();
-        for note in unknown {
+        let reports = compared.is.iter().chain([&compared.will_be]);
+        let unknown = reports.filter_map(|it| compared.version(it)?.unknown);
+        for note in unknown.collect::<BTreeSet<_>>() {
             notes.push(&note);
         }
         Ok(compared)
@@ -396,12 +392,11 @@ impl Compared<'_> {
         }
     }
 
-    /// The version of HCO as it is, and as it will be.
-    pub(crate) fn versions(&self) -> (Option<ShownVersion>, Option<ShownVersion>) {
+    /// The version of HCO that the module says: of the object as it is, or as it will be.
+    pub(crate) fn version(&self, report: &Report) -> Option<ShownVersion> {
         let object = self.before().unwrap_or(self.after());
         let given = self.version.as_deref();
-        let of = |report: &Report| ShownVersion::of(report.hco_version.as_ref()?, object, given);
-        (self.is.as_ref().and_then(of), of(&self.will_be))
+        ShownVersion::of(report.hco_version.as_ref()?, object, given)
     }
 
     /// Whether KubeVirt runs virt-handler on a node, by the object as it is or as it will be: without a placement on every
