@@ -45,12 +45,8 @@ pub(super) struct BootSources {
     wanted: BTreeSet<String>,
     /// The names of those that will be rejected.
     rejected: Vec<String>,
-    /// The DataSources of the forecast that never have a disk.
-    pub(super) empty: BTreeSet<String>,
-    /// Those that have one.
-    filled: BTreeSet<String>,
-    /// The architecture labels of the DataSources of the forecast.
-    pub(super) labels: BTreeMap<String, Foreign>,
+    /// The DataSources of the forecast after the change.
+    pub(super) sources: BTreeMap<String, DataSource>,
     /// The sources of the templates' images.
     origins: BTreeMap<String, Value>,
     /// Whether a rejected DataImportCron keeps SSP from deleting others.
@@ -227,22 +223,10 @@ impl BootSources {
                 .filter(|cron| cron.rejected.is_some())
                 .map(Cron::key)
                 .collect(),
-            empty: after
+            sources: after
                 .data_sources
                 .iter()
-                .filter(|source| source.filled == Some(false))
-                .map(DataSource::key)
-                .collect(),
-            filled: after
-                .data_sources
-                .iter()
-                .filter(|source| source.filled == Some(true))
-                .map(DataSource::key)
-                .collect(),
-            labels: after
-                .data_sources
-                .iter()
-                .map(|source| (source.key(), source.architecture_label.clone()))
+                .map(|source| (source.key(), source.clone()))
                 .collect(),
             origins: origins(wanted.object),
             is_stopped: after.stopped.as_ref().map(Foreign::raw) == Some("data-import-cron"),
@@ -489,11 +473,16 @@ impl BootSources {
         is_of_bundle(source)
     }
 
+    /// Whether a DataSource of the forecast will have a disk.
+    pub(super) fn is_filled(&self, source: &str) -> Option<bool> {
+        self.sources.get(source)?.filled
+    }
+
     /// Whether the DataSource of another architecture has a disk.
     pub(super) fn has_filled_sibling(&self, source: &str) -> bool {
         let architectures = self.architectures.iter();
         let mut siblings = architectures.map(|it| format!("{source}-{}", it.raw()));
-        siblings.any(|it| self.filled.contains(&it))
+        siblings.any(|it| self.is_filled(&it) == Some(true))
     }
 
     /// Whether a DataImportCron that is created again imports another image, although its disk stays: CDI finds the disk of

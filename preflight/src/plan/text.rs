@@ -790,7 +790,8 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
         ),
     };
     // SSP labels its DataSource with the default architecture, which the image does not follow.
-    let label = sources.labels.get(&cron.source());
+    let source = sources.sources.get(&cron.source());
+    let label = source.map(|it| &it.architecture_label);
     let label = label.filter(|it| !it.raw().is_empty() && architecture != it.to_string());
     let label = label.map_or_else(String::new, |it| {
         format!("; its label says {it} in any case")
@@ -844,7 +845,7 @@ fn without_disk(sources: &BootSources, shown: BTreeMap<String, Row>) -> Rows {
     for key in changes.created.iter().map(Foreign::raw) {
         let row = match sources.points_to.get(key) {
             _ if rows.shown.contains_key(key) => continue,
-            Some(Some(other)) if sources.empty.contains(key) => (
+            Some(Some(other)) if sources.is_filled(key) == Some(false) => (
                 Sign::Never,
                 format!("points to {other}, which will have no disk"),
             ),
