@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::field::text;
 use crate::foreign::{Foreign, one_line, shell_word};
+use crate::object_name::namespace;
 
 /// The label with the name of the DataImportCron that an object belongs to.
 pub(crate) const CRON: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron";
@@ -33,6 +34,11 @@ pub(crate) fn cron(object: &Value) -> Option<&str> {
     text(object, CRON).filter(|name| !name.is_empty())
 }
 
+/// The same with its namespace: `NAMESPACE/NAME`.
+pub(crate) fn cron_key(object: &Value) -> Option<String> {
+    Some(format!("{}/{}", namespace(object), cron(object)?))
+}
+
 /// The command after which CDI updates a DataSource for a DataImportCron at once. After a deletion, CDI would look only at the
 /// DataImportCron of the old label, and create the DataSource at the next poll of this one.
 ///
@@ -58,7 +64,8 @@ pub(crate) fn wake(namespace: &Foreign, cron: &Foreign) -> String {
     )
 }
 
-fn word(text: &Foreign) -> String {
+/// A name as a word of a command.
+pub(crate) fn word(text: &Foreign) -> String {
     shell_word(&one_line(text.raw()))
 }
 

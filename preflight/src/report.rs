@@ -284,6 +284,23 @@ pub(crate) fn listed(names: &[Foreign]) -> String {
     names.join(", ")
 }
 
+/// The most objects that are named for one reason.
+pub(crate) const NAMED: usize = 20;
+
+/// Some of many names.
+pub(crate) fn some(names: &[Foreign]) -> String {
+    let (shown, more) = names.split_at(names.len().min(NAMED));
+    match more.len() {
+        0 => listed(shown),
+        more => format!("{} and {more} more", listed(shown)),
+    }
+}
+
+/// Whether a name is among others.
+pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
+    names.iter().any(|it| it.raw() == name)
+}
+
 /// `amd64 (3), arm64 (2)`.
 pub(crate) fn counted(nodes: &BTreeMap<Foreign, usize>) -> String {
     let nodes: Vec<String> = nodes

@@ -23,7 +23,7 @@ use crate::notes::Notes;
 use crate::object_name::{self, key, parts};
 use crate::plan::machines::{already_without, excluded};
 use crate::progress::Progress;
-use crate::report::{Cron, Report};
+use crate::report::{Cron, Report, is_in};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::templates;
@@ -123,14 +123,9 @@ impl Destroyed {
     fn of(report: &Report) -> Option<Self> {
         let (forecast, changes) = (report.forecast.as_ref()?, report.changes.as_ref()?);
         let deleted = &changes.crons.as_ref()?.deleted;
-        let is_deleted = |cron: &&Cron| {
-            cron.rejected.is_some() && deleted.iter().any(|it| it.raw() == cron.key())
-        };
+        let is_deleted = |cron: &&Cron| cron.rejected.is_some() && is_in(deleted, &cron.key());
         let crons = || forecast.crons.iter().filter(is_deleted);
-        let lost = |cron: &&Cron| {
-            let mut lost = changes.lost_image.iter();
-            lost.any(|it| it.raw() == cron.source())
-        };
+        let lost = |cron: &&Cron| is_in(&changes.lost_image, &cron.source());
         let (crons, disks) = (crons().count(), crons().filter(lost).count());
         (crons > 0).then_some(Self { crons, disks })
     }

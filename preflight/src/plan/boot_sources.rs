@@ -12,7 +12,7 @@ use crate::field::text;
 use crate::foreign::Foreign;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
-use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report};
+use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is_in};
 use crate::stage::Compared;
 use crate::templates;
 
@@ -567,10 +567,6 @@ pub(crate) fn is_of_bundle(key: &str) -> bool {
     names.any(|name| name.is_some_and(|name| bundle::source(name).is_some()))
 }
 
-pub(super) fn is_in(names: &[Foreign], key: &str) -> bool {
-    names.iter().any(|name| name.raw() == key)
-}
-
 /// Whether a field says which image is imported. The digest does not depend on the platform.
 fn changes_image(field: &Foreign) -> bool {
     let field = field.raw();
@@ -645,10 +641,9 @@ fn owners(
 ) -> BTreeMap<String, Option<String>> {
     let snapshot = &compared.snapshot;
     if snapshot.has("DataSource") {
-        let sources = snapshot.of("DataSource").map(|source| {
-            let owner = owner::cron(&source).map(|cron| format!("{}/{cron}", namespace(&source)));
-            (key(&source), owner)
-        });
+        let sources = snapshot
+            .of("DataSource")
+            .map(|source| (key(&source), owner::cron_key(&source)));
         return sources.collect();
     }
     let crons = crons

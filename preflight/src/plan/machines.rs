@@ -13,7 +13,7 @@ use crate::field::{architecture, items, text};
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
 use crate::owner;
-use crate::report::{Changes, Forecast, Report};
+use crate::report::{Changes, Forecast, Report, is_in};
 use crate::stage::Compared;
 
 /// A virtual machine, and what happens to it.
@@ -497,13 +497,7 @@ pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
     let nodes = named(&compared.nodes);
     let lost = nodes.get(node).and_then(|node| architecture(node));
     let workload = compared.will_be.workload_architectures.as_deref();
-    let has = |lost: &str| {
-        workload
-            .unwrap_or_default()
-            .iter()
-            .any(|it| it.raw() == lost)
-    };
-    let then = match lost.filter(|lost| !has(lost)) {
+    let then = match lost.filter(|lost| !is_in(workload.unwrap_or_default(), lost)) {
         None => ", or shut it down inside the guest".to_owned(),
         Some(lost) => format!(
             ": no workload node is {lost}, so once it is shut down, it does not start, or starts on another architecture than that of its disk"

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::boot_sources::{BootSources, Wanted, disks, templates};
 use super::disk::{Kind, OldDisk};
-use crate::object_name::{key, namespace};
+use crate::object_name::key;
 use crate::owner;
 use crate::report::Cron;
 use crate::stage::Compared;
@@ -35,8 +35,7 @@ pub(super) fn deleted(
     let mut all: BTreeMap<String, BTreeMap<Kind, Vec<Value>>> = BTreeMap::new();
     for (kind, name) in Kind::ALL {
         for disk in snapshot.of(name) {
-            if let Some(cron) = owner::cron(&disk) {
-                let cron = format!("{}/{cron}", namespace(&disk));
+            if let Some(cron) = owner::cron_key(&disk) {
                 let of_cron = all.entry(cron).or_default();
                 of_cron.entry(kind).or_default().push(disk);
             }

@@ -10,7 +10,6 @@ use super::boot_sources::{BootSources, templates};
 use super::disk::{Kind, OldDisk};
 use crate::field::text;
 use crate::foreign::Foreign;
-use crate::object_name::namespace;
 use crate::owner;
 use crate::stage::Compared;
 
@@ -91,9 +90,9 @@ impl Storage {
         let mut released = Sum::new();
         for (kind, name) in Kind::ALL {
             for disk in compared.snapshot.of(name) {
-                let cron = owner::cron(&disk).unwrap_or_default();
-                let cron = format!("{}/{cron}", namespace(&disk));
-                if gone.contains(cron.as_str()) && owner::is_cleaned_up(&disk) {
+                let cron = owner::cron_key(&disk);
+                if cron.is_some_and(|it| gone.contains(it.as_str())) && owner::is_cleaned_up(&disk)
+                {
                     release(&mut released, kind, &disk, false);
                 }
             }

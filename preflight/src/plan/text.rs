@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::boot_sources::{BootSources, CronBefore, Crons, is_in, is_of_bundle};
+use super::boot_sources::{BootSources, CronBefore, Crons, is_of_bundle};
 use super::completion::Completion;
 use super::disk::Kind;
 use super::fields::Field;
@@ -20,7 +20,9 @@ use crate::no_forecast::NoForecast;
 use crate::object_name::parts;
 use crate::owner;
 use crate::prose::count;
-use crate::report::{Cron, CronChanges, LABEL_FIRST, Retarget, counted, listed};
+use crate::report::{
+    Cron, CronChanges, LABEL_FIRST, NAMED, Retarget, counted, is_in, listed, some,
+};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
 /// The heading of what is left over then, and what to know.
@@ -28,9 +30,6 @@ const AFTER: [&str; 2] = [
     "left over after the change",
     "Neither SSP nor CDI will delete these. Delete them after the change, when no VM or DataVolume is still made from them:",
 ];
-
-/// The most virtual machines that are named for one reason.
-const NAMED: usize = 20;
 
 /// What becomes of a DataSource; the worst one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -195,8 +194,7 @@ fn head(text: &mut String, plan: &Plan) {
         );
     }
     if !plan.leaving_nodes.is_empty() {
-        let names: Vec<String> = plan.leaving_nodes.iter().map(Foreign::to_string).collect();
-        let mut names = names.join(", ");
+        let mut names = listed(&plan.leaving_nodes);
         if plan.assumes_leaving_nodes {
             names.push_str(" (assumed: the last by name; use --nodes to choose)");
         }
@@ -237,23 +235,13 @@ fn head(text: &mut String, plan: &Plan) {
     }
 }
 
-/// The first names, and how many more there are.
-fn named(names: &[Foreign]) -> (String, String) {
-    let shown = listed(names.get(..NAMED).unwrap_or(names));
-    let more = match names.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (shown, more)
-}
-
 /// The nodes whose taints the placement does not tolerate, of so many.
 fn tainted(tainted: &Tainted, all: usize) -> String {
     let Tainted {
         names,
         is_control_plane,
     } = tainted;
-    let (shown, more) = named(names);
+    let shown = some(names);
     let role = if *is_control_plane {
         "control plane: "
     } else {
@@ -268,7 +256,7 @@ fn tainted(tainted: &Tainted, all: usize) -> String {
         (format!("{} of {all}", names.len()), "")
     };
     format!(
-        "{number} ({role}{shown}{more}); the placement does not tolerate the taints, so neither virt-handler nor CDI runs there{then}"
+        "{number} ({role}{shown}); the placement does not tolerate the taints, so neither virt-handler nor CDI runs there{then}"
     )
 }
 
@@ -337,9 +325,9 @@ fn remarks(text: &mut String, plan: &Plan) {
         }
         Some(Completion::Later(templates)) => {
             let several = if templates.len() == 1 { "" } else { "s" };
-            let (shown, more) = named(templates);
+            let shown = some(templates);
             format!(
-                "The upgrade does not change the HyperConverged. With its next change, HCO sets retentionPolicy None and importsToKeep 1 where they are not set, in the template{several} {shown}{more}, and SSP creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All."
+                "The upgrade does not change the HyperConverged. With its next change, HCO sets retentionPolicy None and importsToKeep 1 where they are not set, in the template{several} {shown}, and SSP creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All."
             )
         }
     };

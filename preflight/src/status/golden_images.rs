@@ -10,7 +10,7 @@ use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::owner;
 use crate::plan::boot_sources::is_of_bundle;
-use crate::report::{self, Changes, Cron, Report, listed};
+use crate::report::{self, Changes, Cron, Report, is_in, listed};
 use crate::stage::Compared;
 
 /// A template for an architecture, and what has become of it.
@@ -118,7 +118,6 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let are_claims_read = observed.snapshot.has("PersistentVolumeClaim");
     let none = Changes::default();
     let changes = report.changes.as_ref().unwrap_or(&none);
-    let has = |names: &[Foreign], key: &str| names.iter().any(|name| name.raw() == key);
     let empty = changes.empty_meanwhile.as_slice();
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
@@ -131,13 +130,13 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
         let seen = match (real, changes) {
             _ if !is_read => Seen::just(State::Unknown),
             _ if cron.rejected.is_some() => Seen::because(State::Rejected, cron.rejected.as_ref()),
-            (Some(_), Some(changes)) if has(&changes.recreated, &key) => {
+            (Some(_), Some(changes)) if is_in(&changes.recreated, &key) => {
                 let index = changes.recreated.iter().position(|it| it.raw() == key);
                 let fields = index.and_then(|index| changes.changed_fields.get(index));
                 let fields = fields.filter(|fields| !fields.raw().is_empty());
                 let source = cron.source();
                 let fields = match fields {
-                    Some(fields) if has(empty, &source) => Some(Foreign::from(&*format!(
+                    Some(fields) if is_in(empty, &source) => Some(Foreign::from(&*format!(
                         "{fields}; it has no disk meanwhile",
                         fields = fields.raw()
                     ))),
@@ -149,7 +148,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
                 Seen::because(State::NeverImported, cron.never_runs.as_ref())
             }
             (Some(real), _) => Seen::of(real, &volumes).beside(cron, sources.get(&cron.source())),
-            (None, Some(changes)) if reaches_crons && !has(&changes.created, &key) => {
+            (None, Some(changes)) if reaches_crons && !is_in(&changes.created, &key) => {
                 Seen::just(State::ExistingDisk)
             }
             (None, _) if !are_claims_read => {
