@@ -34,25 +34,18 @@ pub(crate) struct Report {
     /// `enabled` or `disabled`.
     pub(crate) multi_arch_import: Option<Foreign>,
     /// By which version of HCO.
-    #[serde(default)]
     pub(crate) hco_version: Option<Foreign>,
     /// The architecture of new VMs that request none.
-    #[serde(default)]
     pub(crate) default_architecture: Option<Foreign>,
     /// What KubeVirt makes of a VirtualMachine.
-    #[serde(default)]
     pub(crate) virtual_machine: Option<Machine>,
     /// The boot sources that the operators will make.
-    #[serde(default)]
     pub(crate) forecast: Option<Forecast>,
     /// Those that they made before.
-    #[serde(default)]
     pub(crate) forecast_before: Option<Forecast>,
     /// What changes in the cluster.
-    #[serde(default)]
     pub(crate) changes: Option<Changes>,
     /// Where VMs boot from each golden image.
-    #[serde(default)]
     pub(crate) templates: Option<Vec<Template>>,
     /// What was found.
     pub(crate) findings: Vec<Finding>,
@@ -226,7 +219,6 @@ pub(crate) struct Finding {
     #[serde(default)]
     pub(crate) remedies: Vec<Remedy>,
     /// Where the field is in the file; nothing for an object of the cluster.
-    #[serde(default)]
     pub(crate) line: Option<usize>,
 }
 
