@@ -250,13 +250,6 @@ impl<'q> Fixed<'q> {
         self.made = 0;
     }
 
-    /// Why the object was not judged, if no finding says so.
-    fn unjudged(&self) -> Option<&str> {
-        let mut findings = self.report.findings.iter();
-        let is_denied = findings.any(|it| it.level == Level::Deny);
-        self.report.message.as_deref().filter(|_| !is_denied)
-    }
-
     /// The file, if the object is in one.
     fn source(&self) -> Option<&'q Arc<Source>> {
         let written = self.question.object.written();
@@ -528,7 +521,7 @@ fn print_patches(
         changes |= patch.is_ok() && !is_empty;
         let line = match (format, &patch) {
             (FixFormat::JsonPatch, patch) => {
-                let unjudged = object.as_ref().ok().and_then(Fixed::unjudged);
+                let unjudged = object.as_ref().ok().and_then(|it| it.report.unexplained());
                 let patch = match (patch, unjudged) {
                     // An empty patch would mean that there is nothing to fix.
                     (Ok(_), Some(why)) if is_empty => Err(why),

@@ -105,6 +105,12 @@ impl Report {
         }
     }
 
+    /// The message, if no finding has it.
+    pub(crate) fn unexplained(&self) -> Option<&str> {
+        let is_denied = self.findings.iter().any(|it| it.level == Level::Deny);
+        self.message.as_deref().filter(|_| !is_denied)
+    }
+
     /// Why the module does not judge the object.
     pub(crate) fn reason(&self) -> String {
         let message = self.message.as_deref();
