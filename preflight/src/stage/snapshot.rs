@@ -26,7 +26,7 @@ pub(crate) struct Kind {
     pub(crate) api_version: &'static str,
     /// Where the API server lists them.
     path: &'static str,
-    /// Which commands read it.
+    /// Which commands read it, beside `snapshot`.
     readers: &'static [Reader],
     /// The fields that are read, beside the name and the namespace.
     fields: &'static [&'static str],
@@ -41,19 +41,6 @@ pub(crate) enum Reader {
     /// Also `fix` and `record`.
     Check,
 }
-
-const BOTH: &[Reader] = &[Reader::Plan, Reader::Status, Reader::Snapshot];
-const OF_PLAN: &[Reader] = &[Reader::Plan, Reader::Snapshot];
-const OF_CHECK_AND_PLAN: &[Reader] = &[Reader::Check, Reader::Plan, Reader::Snapshot];
-const OF_STATUS: &[Reader] = &[Reader::Status, Reader::Snapshot];
-
-const OF_CHECK: &[Reader] = &[Reader::Check, Reader::Snapshot];
-const OF_ALL: &[Reader] = &[
-    Reader::Check,
-    Reader::Plan,
-    Reader::Status,
-    Reader::Snapshot,
-];
 
 const CONDITIONS: &str = "/status/conditions";
 /// What selects the requests of a policy, and what its verdicts depend on.
@@ -76,7 +63,7 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/dataimportcrons",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &[
             CRON,
             CLEAN_UP,
@@ -92,7 +79,7 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "DataSource",
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/datasources",
-        readers: OF_ALL,
+        readers: &[Reader::Check, Reader::Plan, Reader::Status],
         fields: &[
             CRON,
             CLEAN_UP,
@@ -106,7 +93,7 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "PersistentVolumeClaim",
         api_version: "v1",
         path: "/api/v1/persistentvolumeclaims",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &[
             CRON,
             CLEAN_UP,
@@ -118,14 +105,14 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "VolumeSnapshot",
         api_version: "snapshot.storage.k8s.io/v1",
         path: "/apis/snapshot.storage.k8s.io/v1/volumesnapshots",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &[CRON, CLEAN_UP],
     },
     Kind {
         name: "VirtualMachine",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachines",
-        readers: OF_CHECK_AND_PLAN,
+        readers: &[Reader::Check, Reader::Plan],
         fields: &[
             "/metadata/uid",
             APPLIED,
@@ -143,14 +130,14 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "VirtualMachineInstance",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachineinstances",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &["/spec/architecture", "/status/nodeName", "/status/phase"],
     },
     Kind {
         name: DATA_VOLUME,
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/datavolumes",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &[
             CRON,
             CREATED_BY,
@@ -165,14 +152,14 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: TEMPLATE,
         api_version: "template.openshift.io/v1",
         path: "/apis/template.openshift.io/v1/templates",
-        readers: OF_PLAN,
+        readers: &[Reader::Plan],
         fields: &[OWNER, DEPRECATED, "/objects", "/parameters"],
     },
     Kind {
         name: "KubeVirt",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/kubevirts",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: &[
             "/spec/configuration/developerConfiguration/featureGates",
             "/status/defaultArchitecture",
@@ -183,42 +170,42 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "SSP",
         api_version: "ssp.kubevirt.io/v1beta3",
         path: "/apis/ssp.kubevirt.io/v1beta3/ssps",
-        readers: OF_STATUS,
+        readers: &[Reader::Status],
         fields: &["/status/phase", CONDITIONS],
     },
     Kind {
         name: "ClusterAdmissionPolicy",
         api_version: "policies.kubewarden.io/v1",
         path: "/apis/policies.kubewarden.io/v1/clusteradmissionpolicies",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: POLICY,
     },
     Kind {
         name: "AdmissionPolicy",
         api_version: "policies.kubewarden.io/v1",
         path: "/apis/policies.kubewarden.io/v1/admissionpolicies",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: POLICY,
     },
     Kind {
         name: "ClusterAdmissionPolicyGroup",
         api_version: "policies.kubewarden.io/v1",
         path: "/apis/policies.kubewarden.io/v1/clusteradmissionpolicygroups",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: &["/spec/policies"],
     },
     Kind {
         name: "AdmissionPolicyGroup",
         api_version: "policies.kubewarden.io/v1",
         path: "/apis/policies.kubewarden.io/v1/admissionpolicygroups",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: &["/spec/policies"],
     },
     Kind {
         name: NAMESPACE,
         api_version: "v1",
         path: "/api/v1/namespaces",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: &["/metadata/labels"],
     },
 ];
@@ -410,11 +397,7 @@ impl Snapshot {
             snapshot.objects.remove("PersistentVolumeClaim");
         }
         let disks = Disks::of(&snapshot);
-        for kind in Kind::read_by(reader).filter(|kind| DISKS.contains(&kind.name)) {
-            if let Some(objects) = snapshot.objects.get_mut(kind.name) {
-                objects.retain(|text| kind.keeps(&of_text(text), Some(&disks)));
-            }
-        }
+        snapshot.retain(&disks);
         let labels = labels(reader, snapshot.hyperconvergeds.iter().chain(object));
         if !nodes.is_empty() {
             let list = format!(r#"{{"kind":"NodeList","items":[{}]}}"#, nodes.join(","));
@@ -573,9 +556,14 @@ impl Snapshot {
         }
         let mut disks = Disks::of(self);
         disks.namespaces = BTreeSet::new();
-        for kind in KINDS.iter().filter(|kind| DISKS.contains(&kind.name)) {
-            if let Some(objects) = self.objects.get_mut(kind.name) {
-                objects.retain(|text| kind.keeps(&of_text(text), Some(&disks)));
+        self.retain(&disks);
+    }
+
+    /// Keeps these disks alone.
+    fn retain(&mut self, disks: &Disks) {
+        for kind in DISKS {
+            if let Some(objects) = self.objects.get_mut(kind) {
+                objects.retain(|text| disks.has(&of_text(text)));
             }
         }
     }
@@ -693,7 +681,7 @@ impl Kind {
     pub(crate) fn read_by(reader: Reader) -> impl Iterator<Item = &'static Self> {
         KINDS
             .iter()
-            .filter(move |kind| kind.readers.contains(&reader))
+            .filter(move |kind| reader == Reader::Snapshot || kind.readers.contains(&reader))
     }
 
     /// The objects of a kind in a cluster.
@@ -760,15 +748,10 @@ impl Kind {
     }
 
     fn reduced(&self, object: &Value) -> Value {
-        let mut reduced = json!({"apiVersion": self.api_version, "kind": self.name});
-        for pointer in ["/metadata/name", "/metadata/namespace"]
-            .iter()
-            .chain(self.fields)
-        {
-            if let Some(value) = object.pointer(pointer) {
-                put(&mut reduced, pointer, value.clone());
-            }
-        }
+        let fields = ["/metadata/name", "/metadata/namespace"];
+        let mut reduced = only(object, fields.iter().chain(self.fields));
+        reduced["apiVersion"] = json!(self.api_version);
+        reduced["kind"] = json!(self.name);
         if self.name == "VirtualMachine" {
             self.reduce_machine(&mut reduced);
         } else {
@@ -784,17 +767,22 @@ impl Kind {
     }
 }
 
+/// These fields of an object.
+fn only<'p>(object: &Value, pointers: impl IntoIterator<Item = &'p &'p str>) -> Value {
+    let mut reduced = json!({});
+    for pointer in pointers {
+        if let Some(value) = object.pointer(pointer) {
+            put(&mut reduced, pointer, value.clone());
+        }
+    }
+    reduced
+}
+
 /// Keeps these fields of each item of a list.
 fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
     let items = object.pointer_mut(list).and_then(Value::as_array_mut);
     for item in items.into_iter().flatten() {
-        let mut reduced = json!({});
-        for pointer in pointers {
-            if let Some(value) = item.pointer(pointer) {
-                put(&mut reduced, pointer, value.clone());
-            }
-        }
-        *item = reduced;
+        *item = only(item, pointers);
     }
 }
 
@@ -815,12 +803,8 @@ fn remove_names(machine: &mut Value) {
 fn reduce_template(template: &mut Value) {
     let mut machines = Vec::new();
     for machine in items(template, "/objects") {
-        let mut reduced = json!({});
-        for pointer in ["/metadata/namespace", "/spec/dataVolumeTemplates"] {
-            if let Some(value) = machine.pointer(pointer) {
-                put(&mut reduced, pointer, value.clone());
-            }
-        }
+        let fields = ["/metadata/namespace", "/spec/dataVolumeTemplates"];
+        let mut reduced = only(machine, &fields);
         reduce_items(
             &mut reduced,
             "/spec/dataVolumeTemplates",
@@ -888,23 +872,21 @@ pub(super) fn named_namespace(cluster: &Cluster, name: &str) -> Option<Value> {
 
 /// A HyperConverged without what is not read.
 pub(crate) fn hyperconverged(object: &Value) -> Value {
-    let mut reduced = json!({});
-    for pointer in [
-        "/apiVersion",
-        "/kind",
-        "/metadata/name",
-        "/metadata/namespace",
-        "/metadata/uid",
-        "/metadata/generation",
-        "/metadata/annotations",
-        "/metadata/deletionTimestamp",
-        "/spec",
-        "/status",
-    ] {
-        if let Some(value) = object.pointer(pointer) {
-            put(&mut reduced, pointer, value.clone());
-        }
-    }
+    let mut reduced = only(
+        object,
+        &[
+            "/apiVersion",
+            "/kind",
+            "/metadata/name",
+            "/metadata/namespace",
+            "/metadata/uid",
+            "/metadata/generation",
+            "/metadata/annotations",
+            "/metadata/deletionTimestamp",
+            "/spec",
+            "/status",
+        ],
+    );
     let annotations = reduced.pointer_mut("/metadata/annotations");
     if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
         annotations.retain(|name, _| READ.contains(&name.as_str()));
