@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use host::{Cluster, ClusterError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::snapshot::{Kind, Snapshot, named_namespace};
 use crate::admission::Identity;
@@ -160,26 +160,20 @@ impl<'l> Live<'l> {
         })
     }
 
-    /// The policies of all namespaces, or of one.
-    pub(super) fn policies(self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        match (self, namespace) {
-            (Self::Cluster(cluster), _) => cluster.policies(namespace),
-            (Self::Files(snapshot), None) => Ok(snapshot.of("ClusterAdmissionPolicy").collect()),
-            (Self::Files(snapshot), Some(own)) => {
-                Ok(in_namespace(snapshot, "AdmissionPolicy", own))
-            }
-        }
-    }
-
-    /// The policy groups of all namespaces, or of one.
-    pub(super) fn policy_groups(self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        match (self, namespace) {
-            (Self::Cluster(cluster), _) => cluster.policy_groups(namespace),
-            (Self::Files(snapshot), None) => {
-                Ok(snapshot.of("ClusterAdmissionPolicyGroup").collect())
-            }
-            (Self::Files(snapshot), Some(own)) => {
-                Ok(in_namespace(snapshot, "AdmissionPolicyGroup", own))
+    /// The policies of a kind, or the groups of them: those of all namespaces, or of one.
+    pub(super) fn policies(
+        self,
+        kind: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Value>, ClusterError> {
+        match self {
+            Self::Cluster(cluster) if kind.ends_with("Group") => cluster.policy_groups(namespace),
+            Self::Cluster(cluster) => cluster.policies(namespace),
+            Self::Files(snapshot) => {
+                let all = snapshot.of(kind);
+                let is_own =
+                    |it: &Value| namespace.is_none_or(|own| own == object_name::namespace(it));
+                Ok(all.filter(is_own).collect())
             }
         }
     }
@@ -194,18 +188,11 @@ impl<'l> Live<'l> {
             }
         };
         let labels = object.pointer("/metadata/labels");
-        let none = Map::new();
-        let labels = labels.and_then(Value::as_object).unwrap_or(&none);
-        let texts = labels.iter().map(|(key, value)| {
+        let labels = labels.and_then(Value::as_object).into_iter().flatten();
+        let texts = labels.map(|(key, value)| {
             let value = value.as_str().unwrap_or_default();
             (key.clone(), value.to_owned())
         });
         Some(texts.collect())
     }
-}
-
-fn in_namespace(snapshot: &Snapshot, kind: &str, namespace: &str) -> Vec<Value> {
-    let all = snapshot.of(kind);
-    all.filter(|it| object_name::namespace(it) == namespace)
-        .collect()
 }
