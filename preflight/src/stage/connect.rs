@@ -15,7 +15,7 @@ use super::snapshot::{Reader, Snapshot, not_listed};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{self, Subject};
-use crate::failure::Failure;
+use crate::failure::{Failure, Place};
 use crate::files::Found;
 use crate::foreign::{self, chain, one_line};
 use crate::notes::Notes;
@@ -86,11 +86,14 @@ impl<'s> Objects<'s> {
             let old = Old::of(subject, old, purpose, live);
             let mut questions = Vec::new();
             for found in found {
+                let Place { file, line } = found.place.clone();
                 match old.question(found, namespace, notes) {
                     Ok(question) => questions.push(question),
-                    Err(NoQuestion::Failure(failure)) => failures.push(failure),
                     // The other objects would wait as long.
-                    Err(NoQuestion::Silence(error)) => return Err(error),
+                    Err(error) if is_silence(&error) => return Err(error),
+                    Err(error) => {
+                        failures.push(Failure::in_file(&file, Some(line), chain(&error)));
+                    }
                 }
             }
             questions
@@ -190,13 +193,6 @@ pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
     Some(object)
 }
 
-/// Why there is no question about an object of a file.
-enum NoQuestion {
-    Failure(Failure),
-    /// The cluster does not answer.
-    Silence(anyhow::Error),
-}
-
 /// Where the old objects come from.
 enum Old<'c> {
     Nowhere,
@@ -223,27 +219,19 @@ impl<'c> Old<'c> {
         found: Found,
         namespace: Option<&str>,
         notes: &mut Notes,
-    ) -> Result<Question, NoQuestion> {
+    ) -> Result<Question> {
         let Found {
             place,
             identity,
             written,
         } = found;
-        let failure = |what| {
-            let failure = Failure::in_file(&place.file, Some(place.line), what);
-            Err(NoQuestion::Failure(failure))
-        };
         if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
             && wanted != own
         {
             let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
-            return failure(one_line(&what));
+            bail!(one_line(&what));
         }
-        let (against, old) = match self.before(&identity, namespace) {
-            Ok(before) => before,
-            Err(error) if is_silence(&error) => return Err(NoQuestion::Silence(error)),
-            Err(error) => return failure(chain(&error)),
-        };
+        let (against, old) = self.before(&identity, namespace)?;
         let there = match (self, &against) {
             (Self::File(path, _), Against::Nothing) => Some(format!(
                 "{} has no object with this name",
