@@ -74,12 +74,9 @@ pub(super) struct Going {
 }
 
 impl Going {
-    pub(super) fn of(compared: &Compared<'_>) -> Self {
+    pub(super) fn of(compared: &Compared<'_>, changes: Option<&Changes>) -> Self {
         let none = Changes::default();
-        Self::by(compared, compared.will_be.changes.as_ref().unwrap_or(&none))
-    }
-
-    fn by(compared: &Compared<'_>, changes: &Changes) -> Self {
+        let changes = changes.unwrap_or(&none);
         let keys = |names: &[Foreign]| names.iter().map(|it| it.raw().to_owned()).collect();
         Self {
             deleted: keys(&changes.data_sources.deleted),
@@ -171,18 +168,16 @@ pub(crate) fn unfinished(compared: &Compared<'_>) -> Option<BTreeSet<String>> {
 
 /// Those whose disks are made from a boot source that goes.
 fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
-    let going = Going::of(compared);
+    let going = Going::of(compared, compared.will_be.changes.as_ref());
+    let pending = Going::of(compared, compared.pending.as_ref());
     let unfinished = unfinished(compared);
-    let unfinished = unfinished.as_ref();
-    let none = Changes::default();
-    let pending = Going::by(compared, compared.pending.as_ref().unwrap_or(&none));
     for machine in compared.snapshot.of("VirtualMachine") {
         for source in sources(&machine) {
             let Some(loss) = going.effect(&source, &machine) else {
                 continue;
             };
             let Loss { effect, why, .. } = loss;
-            let (effect, detail) = match has_disks(&machine, unfinished) {
+            let (effect, detail) = match has_disks(&machine, unfinished.as_ref()) {
                 Some(true) if loss.is_moved => continue,
                 Some(true) => (
                     Effect::DiskStays,
@@ -272,9 +267,8 @@ impl Admission {
             },
         };
         let is = side(is, before, BTreeMap::clone(&sources));
-        let none = Changes::default();
-        let changes = will_be.changes.as_ref().unwrap_or(&none);
-        for deleted in &changes.data_sources.deleted {
+        let changes = will_be.changes.iter();
+        for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
             sources.remove(deleted.raw());
         }
         sources.extend(forecast_sources(will_be.forecast.as_ref()));
@@ -642,54 +636,47 @@ fn orphans(
         let idle = pinned
             .iter()
             .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
-        let Some(will_be) = after.get(&*node) else {
-            for instance in &instances {
-                let detail = format!(
-                    "its node {node} leaves, and it ends with the node; {}",
-                    ways_out.of_machine(
-                        instance,
-                        is,
-                        pinned.contains_key(instance),
-                        "the cluster has"
-                    )
-                );
-                add(machines, instance, Effect::Orphaned, &detail);
+        let [what, goes, unless] = if let Some(will_be) = after.get(&*node) {
+            let [is_managed, will_be_managed] = handlers.on(is, will_be)?;
+            if will_be_managed {
+                continue;
             }
-            for (machine, once_stopped) in idle {
-                let detail = format!(
-                    "its nodeSelector requires the node {node}, which leaves: {once_stopped}it cannot start"
-                );
-                add(machines, machine, Effect::NoNode, &detail);
+            if !is_managed {
+                for instance in &instances {
+                    let already = already_without(compared, &node);
+                    let detail =
+                        format!("the placement already excludes its node {node}: {already}");
+                    add(machines, instance, Effect::AlreadyOrphaned, &detail);
+                }
+                continue;
             }
-            continue;
+            [
+                &format!(
+                    "the placement excludes its node {node}: it keeps running there {WITHOUT}"
+                ),
+                "which the placement excludes",
+                "the placement includes",
+            ]
+        } else {
+            [
+                &format!("its node {node} leaves, and it ends with the node"),
+                "which leaves",
+                "the cluster has",
+            ]
         };
-        let [is_managed, will_be_managed] = handlers.on(is, will_be)?;
-        if will_be_managed {
-            continue;
-        }
-        if !is_managed {
-            for instance in &instances {
-                let already = already_without(compared, &node);
-                let detail = format!("the placement already excludes its node {node}: {already}");
-                add(machines, instance, Effect::AlreadyOrphaned, &detail);
-            }
-            continue;
-        }
         for instance in &instances {
-            let detail = format!(
-                "the placement excludes its node {node}: it keeps running there {WITHOUT}; {}",
-                ways_out.of_machine(
-                    instance,
-                    is,
-                    pinned.contains_key(instance),
-                    "the placement includes"
-                )
+            let is_pinned = pinned.contains_key(instance);
+            let way_out = ways_out.of_machine(instance, is, is_pinned, unless);
+            add(
+                machines,
+                instance,
+                Effect::Orphaned,
+                &format!("{what}; {way_out}"),
             );
-            add(machines, instance, Effect::Orphaned, &detail);
         }
         for (machine, once_stopped) in idle {
             let detail = format!(
-                "its nodeSelector requires the node {node}, which the placement excludes: {once_stopped}it cannot start"
+                "its nodeSelector requires the node {node}, {goes}: {once_stopped}it cannot start"
             );
             add(machines, machine, Effect::NoNode, &detail);
         }

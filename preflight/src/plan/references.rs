@@ -29,7 +29,7 @@ pub(super) struct Reference {
 
 /// Those that are affected: of the cluster, then in the order of the files.
 pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
-    let going = Going::of(compared);
+    let going = Going::of(compared, compared.will_be.changes.as_ref());
     let mut affected = BTreeSet::new();
     let mut add = |object: &Value, place: Option<&Place>, effect, detail: &str| {
         let (namespace, name) = parts(&key(object));
