@@ -135,9 +135,6 @@ fn denial(text: &mut String, plan: &Plan, denied: &str) {
     let _ = writeln!(text, "  {fix} prints how to fix it.\n\n{what}");
 }
 
-/// The row of the default architecture.
-const DEFAULT: &str = "default architecture of new VMs";
-
 fn head(text: &mut String, plan: &Plan) {
     let state = |import: &Option<Foreign>| {
         import.as_ref().map(|import| match import.raw() {
@@ -145,30 +142,20 @@ fn head(text: &mut String, plan: &Plan) {
             _ => "off".to_owned(),
         })
     };
-    let shown = |value: &Option<Foreign>| value.as_ref().map(Foreign::to_string);
-    let nodes = |nodes: &BTreeMap<Foreign, usize>| (!nodes.is_empty()).then(|| counted(nodes));
-    let row = |text: &mut String, what: &str, before: Option<String>, after: Option<String>| {
+    let shown = |values: Change<Option<String>>| {
         let none = || "none".to_owned();
-        let value = match (before, after) {
-            (None, None) => none(),
-            (before, after) if before == after => after.unwrap_or_else(none),
-            (before, after) => format!(
-                "{} → {}",
-                before.unwrap_or_else(none),
-                after.unwrap_or_else(none)
-            ),
-        };
+        let Change { before, after } = values.map(|it| it.clone().unwrap_or_else(none));
+        changed(before, after)
+    };
+    let nodes = |nodes: &BTreeMap<Foreign, usize>| (!nodes.is_empty()).then(|| counted(nodes));
+    let mut row = |what: &str, value: &str| {
         let _ = writeln!(text, "{what:<36}{value}");
     };
-    let Change { before, after } = &plan.multi_arch_import;
     row(
-        text,
         "multi-architecture import",
-        state(before),
-        state(after),
+        &shown(plan.multi_arch_import.map(state)),
     );
-    let Change { before, after } = &plan.hco_version_shown;
-    row(text, "HCO", before.clone(), after.clone());
+    row("HCO", &shown(plan.hco_version_shown.map(Option::clone)));
     if let Some(Field { path, to, .. }) = &plan.field {
         let (what, value) = match to {
             Some(to) => (
@@ -180,35 +167,31 @@ fn head(text: &mut String, plan: &Plan) {
                 format!("{path}: this version of HCO does not have it"),
             ),
         };
-        row(text, what, Some(value.clone()), Some(value));
+        row(what, &value);
     }
-    let Change { before, after } = &plan.nodes;
-    row(text, "workload nodes", nodes(before), nodes(after));
+    row("workload nodes", &shown(plan.nodes.map(nodes)));
     if !plan.tainted_nodes.names.is_empty() {
-        let what = tainted(&plan.tainted_nodes, after.values().sum());
-        row(
-            text,
-            "tainted workload nodes",
-            Some(what.clone()),
-            Some(what),
-        );
+        let what = tainted(&plan.tainted_nodes, plan.nodes.after.values().sum());
+        row("tainted workload nodes", &what);
     }
     if !plan.leaving_nodes.is_empty() {
         let mut names = listed(&plan.leaving_nodes);
         if plan.assumes_leaving_nodes {
             names.push_str(" (assumed: the last by name; use --nodes to choose)");
         }
-        row(text, "nodes that leave", Some(names.clone()), Some(names));
+        row("nodes that leave", &names);
     }
     let Change { before, after } = &plan.control_plane;
     if before != after {
-        let some = |names: &[Foreign]| (!names.is_empty()).then(|| listed(names));
-        row(text, "control plane", some(before), some(after));
+        let some = |names: &Vec<Foreign>| (!names.is_empty()).then(|| listed(names));
+        row("control plane", &shown(plan.control_plane.map(some)));
     }
-    let Change { before, after } = &plan.default_architecture;
     let none = "KubeVirt's own default: HCO sets none";
-    let architecture = |value| shown(value).unwrap_or_else(|| none.to_owned());
-    let (before, mut after) = (architecture(before), architecture(after));
+    let architecture = |it: &Option<Foreign>| match it {
+        Some(it) => it.to_string(),
+        None => none.to_owned(),
+    };
+    let Change { before, mut after } = plan.default_architecture.map(architecture);
     let (is_kept, is_same) = (plan.keeps_default && after != none, before == after);
     let remarks = [
         is_kept.then_some("KubeVirt keeps it: HCO sets none"),
@@ -218,20 +201,27 @@ fn head(text: &mut String, plan: &Plan) {
     if !remarks.is_empty() {
         let _ = write!(after, " ({})", remarks.join("; "));
     }
-    let before = if is_kept || is_same {
-        after.clone()
+    let value = if is_kept || is_same {
+        after
     } else {
-        before
+        changed(before, after)
     };
-    row(text, DEFAULT, Some(before), Some(after));
+    row("default architecture of new VMs", &value);
     let Change { before, after } = &plan.vm_templates;
     if before != after && !before.is_empty() && !after.is_empty() {
         row(
-            text,
             "SSP's VM templates",
-            Some(listed(before)),
-            Some(listed(after)),
+            &changed(listed(before), listed(after)),
         );
+    }
+}
+
+/// A value before and after, or the one that stays.
+fn changed(before: String, after: String) -> String {
+    if before == after {
+        after
+    } else {
+        format!("{before} → {after}")
     }
 }
 
