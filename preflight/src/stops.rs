@@ -61,6 +61,7 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
             path: path(object, template.raw(), field),
         }
     };
+    let of_cron = |cron: &Cron, field| stop("DataImportCron", &cron.key(), &cron.template, field);
     let crons = || forecast.crons.iter();
     match forecast.stopped.as_ref().map(Foreign::raw) {
         Some("data-source") => {
@@ -75,22 +76,14 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
             let rejected = crons().filter(|cron| cron.rejected.is_some());
             let stops = rejected.map(|cron| Stop {
                 path: cron.rejected_path.clone(),
-                ..stop("DataImportCron", &cron.key(), &cron.template, "")
+                ..of_cron(cron, "")
             });
             stops.collect()
         }
         Some("same-name") => {
             let is_shared = |cron: &&Cron| crons().filter(|it| it.key() == cron.key()).count() > 1;
             let shared = crons().filter(is_shared);
-            let stops = shared.map(|cron| {
-                stop(
-                    "DataImportCron",
-                    &cron.key(),
-                    &cron.template,
-                    ".metadata.name",
-                )
-            });
-            stops.collect()
+            shared.map(|cron| of_cron(cron, ".metadata.name")).collect()
         }
         _ => Vec::new(),
     }

@@ -289,11 +289,9 @@ impl BootSources {
 
     /// The fields because of which a DataImportCron is deleted and created again.
     pub(super) fn changed_fields(&self, key: &str) -> impl Iterator<Item = Foreign> {
-        let fields = self.changes.crons.as_ref().and_then(|crons| {
-            let index = crons.recreated.iter().position(|it| it.raw() == key)?;
-            crons.changed_fields.get(index)
-        });
-        let fields = fields.into_iter().flat_map(|it| it.raw().split(", "));
+        let crons = self.changes.crons.as_ref();
+        let fields = crons.and_then(|crons| crons.changed_fields(key));
+        let fields = fields.into_iter().flat_map(|it| it.split(", "));
         fields.map(Foreign::from)
     }
 

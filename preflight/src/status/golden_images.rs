@@ -131,17 +131,13 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             _ if !is_read => Seen::just(State::Unknown),
             _ if cron.rejected.is_some() => Seen::because(State::Rejected, cron.rejected.as_ref()),
             (Some(_), Some(changes)) if is_in(&changes.recreated, &key) => {
-                let index = changes.recreated.iter().position(|it| it.raw() == key);
-                let fields = index.and_then(|index| changes.changed_fields.get(index));
-                let fields = fields.filter(|fields| !fields.raw().is_empty());
-                let source = cron.source();
-                let fields = match fields {
-                    Some(fields) if is_in(empty, &source) => Some(Foreign::from(&*format!(
-                        "{fields}; it has no disk meanwhile",
-                        fields = fields.raw()
-                    ))),
-                    fields => fields.cloned(),
+                let fields = changes.changed_fields(&key).filter(|it| !it.is_empty());
+                let meanwhile = if is_in(empty, &cron.source()) {
+                    "; it has no disk meanwhile"
+                } else {
+                    ""
                 };
+                let fields = fields.map(|it| Foreign::from(&*format!("{it}{meanwhile}")));
                 Seen::because(State::Outdated, fields.as_ref())
             }
             (Some(_), _) if cron.never_runs.is_some() => {
