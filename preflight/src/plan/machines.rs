@@ -439,18 +439,14 @@ fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static
 /// The architectures of the nodes that virtual machines run on.
 fn runs_on(compared: &Compared<'_>) -> BTreeMap<String, String> {
     let nodes = named(&compared.nodes_before);
-    let of_node = |node: &String| Some(architecture(nodes.get(&**node)?)?.to_owned());
-    let all = running(compared)
-        .into_iter()
-        .filter_map(|(node, machines)| {
-            let architecture = of_node(&node)?;
-            Some(
-                machines
-                    .into_iter()
-                    .map(move |machine| (machine, architecture.clone())),
-            )
-        });
-    all.flatten().collect()
+    let mut runs_on = BTreeMap::new();
+    for (node, machines) in running(compared) {
+        if let Some(architecture) = nodes.get(&*node).and_then(|node| architecture(node)) {
+            let machines = machines.into_iter();
+            runs_on.extend(machines.map(|machine| (machine, architecture.to_owned())));
+        }
+    }
+    runs_on
 }
 
 /// The virtual machines that run on a node, by its name.
@@ -502,46 +498,17 @@ pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
 
 /// The virtual machines that run on nodes that the placement already excludes, by node.
 pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<String>>> {
-    let mut by_node = running(compared);
     let nodes = named(&compared.nodes);
-    let mut handlers = Handlers::of(compared);
-    let mut managed = BTreeSet::new();
-    for name in by_node.keys() {
-        let is_managed = match nodes.get(&**name) {
-            Some(node) => handlers.on(node, node)?[1],
-            None => true,
-        };
-        if is_managed {
-            managed.insert(name.clone());
+    let mut alike = Alike::of(compared);
+    let mut excluded = BTreeMap::new();
+    for (name, machines) in running(compared) {
+        if let Some(node) = nodes.get(&*name)
+            && !alike.get(&[node], || compared.has_virt_handler(node, true))?
+        {
+            excluded.insert(name, machines);
         }
     }
-    by_node.retain(|name, _| !managed.contains(name));
-    Ok(by_node)
-}
-
-/// Whether virt-handler is on nodes, before and after.
-struct Handlers<'c, 's> {
-    compared: &'c Compared<'s>,
-    alike: Alike<[bool; 2]>,
-}
-
-impl<'c, 's> Handlers<'c, 's> {
-    fn of(compared: &'c Compared<'s>) -> Self {
-        Self {
-            compared,
-            alike: Alike::of(compared),
-        }
-    }
-
-    fn on(&mut self, is: &Value, will_be: &Value) -> Result<[bool; 2]> {
-        let compared = self.compared;
-        self.alike.get(&[is, will_be], || {
-            Ok([
-                compared.has_virt_handler(is, false)?,
-                compared.has_virt_handler(will_be, true)?,
-            ])
-        })
-    }
+    Ok(excluded)
 }
 
 /// What to do with virtual machines before virt-handler leaves their nodes.
@@ -625,7 +592,7 @@ fn orphans(
     }
     let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
     let none = BTreeMap::new();
-    let mut handlers = Handlers::of(compared);
+    let mut alike = Alike::of(compared);
     for (node, instances) in by_node {
         let Some(is) = before.get(&*node) else {
             continue;
@@ -637,7 +604,12 @@ fn orphans(
             .iter()
             .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
         let [what, goes, unless] = if let Some(will_be) = after.get(&*node) {
-            let [is_managed, will_be_managed] = handlers.on(is, will_be)?;
+            let [is_managed, will_be_managed] = alike.get(&[is, will_be], || {
+                Ok([
+                    compared.has_virt_handler(is, false)?,
+                    compared.has_virt_handler(will_be, true)?,
+                ])
+            })?;
             if will_be_managed {
                 continue;
             }
