@@ -75,25 +75,17 @@ impl<'p> Scope<'p> {
 
     /// Whether the selector matches a namespace; none if that depends on labels that cannot be read.
     fn matches(&self, namespace: &str, namespaces: &mut Namespaces<'_>) -> Option<bool> {
-        let requirements = self.requirements();
-        let is_name = |it: &Expression| key_of(it) == NAME;
-        let needs_labels = !requirements.iter().all(is_name);
-        let own = BTreeMap::from([(NAME.to_owned(), namespace.to_owned())]);
-        let labels = if needs_labels {
-            namespaces.labels(namespace)
-        } else {
-            Some(&own)
-        };
-        let known = requirements
-            .iter()
-            .filter(|it| labels.is_some() || is_name(it));
-        if !known
-            .into_iter()
-            .all(|it| it.matches(labels.unwrap_or(&own)))
-        {
+        let requirements = self.requirements().into_iter();
+        let (of_name, others): (Vec<_>, Vec<_>) = requirements.partition(|it| key_of(it) == NAME);
+        let name = BTreeMap::from([(NAME.to_owned(), namespace.to_owned())]);
+        if !of_name.iter().all(|it| it.matches(&name)) {
             return Some(false);
         }
-        labels.map(|_| true)
+        if others.is_empty() {
+            return Some(true);
+        }
+        let labels = namespaces.labels(namespace)?;
+        Some(others.iter().all(|it| it.matches(labels)))
     }
 
     /// Whether it is only assumed that the selector matches.
