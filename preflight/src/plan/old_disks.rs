@@ -88,24 +88,21 @@ fn beyond(
 }
 
 /// What DataImportCrons and templates say about older imports.
-struct Specs {
+struct Specs<'a> {
     real: BTreeMap<String, Value>,
-    of_templates: BTreeMap<String, Value>,
+    of_templates: BTreeMap<&'a str, &'a Value>,
     default: usize,
 }
 
-impl Specs {
-    fn of(compared: &Compared<'_>, wanted: Wanted<'_>) -> Self {
+impl<'a> Specs<'a> {
+    fn of(compared: &Compared<'_>, wanted: Wanted<'a>) -> Self {
         let real = compared.snapshot.of("DataImportCron");
         let version = wanted.report.hco_version.as_ref();
         let version = version.and_then(|it| HcoVersion::parse(it.raw()));
         let sets_default = version.is_none_or(HcoVersion::sets_defaults);
         Self {
             real: real.map(|cron| (key(&cron), cron)).collect(),
-            of_templates: templates(wanted.object)
-                .into_iter()
-                .map(|(name, template)| (name.to_owned(), template.clone()))
-                .collect(),
+            of_templates: templates(wanted.object),
             default: if sets_default {
                 HCO_DEFAULT
             } else {
@@ -117,7 +114,7 @@ impl Specs {
     /// How many imports CDI keeps; nothing if it deletes none.
     fn keep(&self, sources: &BootSources, cron: &Cron) -> Option<usize> {
         let key = cron.key();
-        let template = self.of_templates.get(cron.template.raw());
+        let template = self.of_templates.get(cron.template.raw()).copied();
         let is_same = |field: &str| !sources.changed_fields(&key).any(|it| it.raw() == field);
         let real = |field: &str| self.real.get(&key).filter(|_| is_same(field));
         let value = |field: &str| {
