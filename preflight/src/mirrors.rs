@@ -9,6 +9,7 @@ use manifest::objects;
 use serde_json::Value;
 
 use crate::admission::Identity;
+use crate::field::{items, text};
 use crate::files;
 use crate::foreign::one_line;
 
@@ -134,10 +135,6 @@ impl Mirrors {
 
     /// Whether it is an object with mirrors.
     fn read_object(&mut self, object: &Value) -> bool {
-        let text = |value: &Value, field: &str| {
-            let text = value.get(field).and_then(Value::as_str);
-            text.unwrap_or_default().to_owned()
-        };
         let Identity {
             api_version, kind, ..
         } = Identity::of(object);
@@ -148,14 +145,12 @@ impl Mirrors {
         let Some((_, _, list, which)) = known else {
             return false;
         };
-        let entries = object.pointer(list).and_then(Value::as_array);
-        for entry in entries.into_iter().flatten() {
-            let source = part(&text(entry, "source"));
-            let mirrors = entry.get("mirrors").and_then(Value::as_array);
-            let mirrors = mirrors.into_iter().flatten().filter_map(Value::as_str);
+        for entry in items(object, list) {
+            let source = part(text(entry, "/source").unwrap_or_default());
+            let mirrors = items(entry, "/mirrors").filter_map(Value::as_str);
             self.mirrors
                 .extend(mirrors.map(|mirror| Mirror::new(&source, mirror, *which)));
-            if text(entry, "mirrorSourcePolicy") == "NeverContactSource" {
+            if text(entry, "/mirrorSourcePolicy") == Some("NeverContactSource") {
                 self.only_mirrored.push((source, *which));
             }
         }

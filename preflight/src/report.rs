@@ -117,11 +117,15 @@ impl Report {
         lines(message.unwrap_or("the module gives no reason"))
     }
 
+    /// The version of HCO.
+    pub(crate) fn version(&self) -> Option<HcoVersion> {
+        HcoVersion::parse(self.hco_version.as_ref()?.raw())
+    }
+
     /// Whether KubeVirt reads the labels of DataSources; it does if the version is not known.
     pub(crate) fn reads_data_source_labels(&self) -> bool {
-        let version = self.hco_version.as_ref();
-        let version = version.and_then(|it| HcoVersion::parse(it.raw()));
-        version.is_none_or(HcoVersion::reads_data_source_labels)
+        self.version()
+            .is_none_or(HcoVersion::reads_data_source_labels)
     }
 
     /// Whether VMs boot from a golden image is unknown if its image could not be read.

@@ -1,7 +1,6 @@
 //! What becomes of the fields of the object under another version of HCO.
 
 use operators::hco::import::GATE;
-use operators::hco::version::HcoVersion;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,10 +30,7 @@ pub(super) enum FieldEffect {
 /// MIRRORS: hyperconverged-cluster-operator api/v1beta1/conversion.go, convertMultiArchV1beta1FGToV1;
 /// controllers/handlers/golden-images/golden_images.go, `IsMultiArchEnabled`.
 pub(super) fn changed(compared: &Compared<'_>) -> Option<Field> {
-    let knows_field = |report: &Report| {
-        let version = report.hco_version.as_ref()?;
-        Some(HcoVersion::parse(version.raw())?.has_import_field())
-    };
+    let knows_field = |report: &Report| Some(report.version()?.has_import_field());
     let before = knows_field(compared.is.as_ref()?)?;
     let object = compared.after();
     match (before, knows_field(&compared.will_be)?) {

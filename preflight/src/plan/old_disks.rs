@@ -97,8 +97,7 @@ struct Specs<'a> {
 impl<'a> Specs<'a> {
     fn of(compared: &Compared<'_>, wanted: Wanted<'a>) -> Self {
         let real = compared.snapshot.of("DataImportCron");
-        let version = wanted.report.hco_version.as_ref();
-        let version = version.and_then(|it| HcoVersion::parse(it.raw()));
+        let version = wanted.report.version();
         let sets_default = version.is_none_or(HcoVersion::sets_defaults);
         Self {
             real: real.map(|cron| (key(&cron), cron)).collect(),
