@@ -15,6 +15,11 @@ pub(crate) fn namespace(object: &Value) -> &str {
     text(object, "/metadata/namespace").unwrap_or_default()
 }
 
+/// Whether an object is in a namespace, if only those of one are wanted.
+pub(crate) fn is_in(wanted: Option<&str>, object: &Value) -> bool {
+    wanted.is_none_or(|wanted| wanted == namespace(object))
+}
+
 /// `NAMESPACE/NAME` of an object.
 pub(crate) fn key(object: &Value) -> String {
     format!("{}/{}", namespace(object), name(object))

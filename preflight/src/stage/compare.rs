@@ -31,7 +31,7 @@ use crate::foreign::{self, one_line};
 use crate::hco_version::ShownVersion;
 use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
-use crate::object_name::{name, namespace};
+use crate::object_name::{is_in, name};
 use crate::progress::Progress;
 use crate::report::{Changes, Report};
 use crate::verdict::Against;
@@ -202,7 +202,7 @@ impl Reading<'_> {
         let unknown = self.unknown();
         let own = self.what_is.connection.namespace.as_deref();
         let all = snapshot.hyperconvergeds.iter();
-        let wanted = all.filter(|it| own.is_none_or(|own| own == namespace(it)));
+        let wanted = all.filter(|it| is_in(own, it));
         match wanted.collect::<Vec<_>>().as_slice() {
             [one] => Ok((*one).clone()),
             [] if self.reader == Reader::Plan => {
@@ -363,9 +363,8 @@ impl Compared<'_> {
 
     /// Whether a newer version of HCO is given that does not write the object in its upgrade.
     pub(crate) fn is_upgraded_unwritten(&self) -> bool {
-        let version = |report: &Report| HcoVersion::parse(report.hco_version.as_ref()?.raw());
-        let before = self.is.as_ref().and_then(version);
-        let after = version(&self.will_be);
+        let before = self.is.as_ref().and_then(Report::version);
+        let after = self.will_be.version();
         before.zip(after).is_some_and(|(before, after)| {
             before < after && !before.is_written_in_the_upgrade_to(after)
         })
@@ -466,13 +465,9 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Documents)> {
 /// An object that stays as it is.
 fn unchanged(live: Value) -> Question {
     Question {
-        place: None,
-        identity: Identity::of(&live),
         against: Against::Live,
         old: Some(live.clone()),
-        object: Written::InCluster(live),
-        sent: None,
-        live: None,
+        ..Question::live(live)
     }
 }
 

@@ -10,7 +10,7 @@ use super::snapshot::{Kind, Snapshot, named_namespace};
 use crate::admission::Identity;
 use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
-use crate::object_name;
+use crate::object_name::{self, is_in};
 
 /// Where live objects are read.
 #[derive(Clone, Copy)]
@@ -55,9 +55,7 @@ impl<'l> Live<'l> {
             Self::Cluster(cluster) => cluster.hyperconvergeds(namespace),
             Self::Files(snapshot) => {
                 let all = snapshot.hyperconvergeds.iter();
-                let own =
-                    all.filter(|it| namespace.is_none_or(|own| own == object_name::namespace(it)));
-                Ok(own.cloned().collect())
+                Ok(all.filter(|it| is_in(namespace, it)).cloned().collect())
             }
         }
     }
@@ -97,25 +95,20 @@ impl<'l> Live<'l> {
 
     /// The objects of a kind; none if they were not read. A note says why they cannot be read.
     pub(super) fn all(self, kind: &str, notes: &mut Notes) -> Option<Vec<Value>> {
-        match self {
+        let why = match self {
             Self::Cluster(cluster) => match Kind::list_of(cluster, kind) {
-                Ok(objects) => Some(objects),
-                Err(error) => {
-                    notes.push(&format!(
-                        "virtual machines are checked without each {kind} of the cluster: {}",
-                        chain(&error.into())
-                    ));
-                    None
-                }
+                Ok(objects) => return Some(objects),
+                Err(error) => chain(&error.into()),
             },
-            Self::Files(snapshot) if snapshot.has(kind) => Some(snapshot.of(kind).collect()),
-            Self::Files(_) => {
-                notes.push(&format!(
-                    "virtual machines are checked without each {kind} of the cluster: --from has none"
-                ));
-                None
+            Self::Files(snapshot) if snapshot.has(kind) => {
+                return Some(snapshot.of(kind).collect());
             }
-        }
+            Self::Files(_) => "--from has none".to_owned(),
+        };
+        notes.push(&format!(
+            "virtual machines are checked without each {kind} of the cluster: {why}"
+        ));
+        None
     }
 
     /// The HyperConverged that a manifest is about, in its version; none if it is not there.
@@ -169,12 +162,10 @@ impl<'l> Live<'l> {
         match self {
             Self::Cluster(cluster) if kind.ends_with("Group") => cluster.policy_groups(namespace),
             Self::Cluster(cluster) => cluster.policies(namespace),
-            Self::Files(snapshot) => {
-                let all = snapshot.of(kind);
-                let is_own =
-                    |it: &Value| namespace.is_none_or(|own| own == object_name::namespace(it));
-                Ok(all.filter(is_own).collect())
-            }
+            Self::Files(snapshot) => Ok(snapshot
+                .of(kind)
+                .filter(|it| is_in(namespace, it))
+                .collect()),
         }
     }
 

@@ -34,14 +34,6 @@ pub(crate) struct Target {
 }
 
 impl Settings {
-    /// The settings that the user named, or the defaults.
-    pub(crate) fn of_user(value: Value) -> Self {
-        Self {
-            value,
-            ..Self::default()
-        }
-    }
-
     /// Whether the cluster acts on a denial.
     pub(crate) fn protects(&self) -> bool {
         let mode = self.policy.as_ref().map(|policy| policy.mode);

@@ -86,7 +86,10 @@ impl<'s> Connected<'s> {
         Ok(Settled {
             connected: self,
             module,
-            settings: Settings::of_user(own.settings.clone()),
+            settings: Settings {
+                value: own.settings.clone(),
+                ..Settings::default()
+            },
             deployed,
             namespace,
         })
