@@ -23,11 +23,10 @@ pub(super) struct BootSources {
     pub(super) crons: BTreeMap<String, Cron>,
     /// Those that are there before, by their names.
     crons_before: BTreeMap<String, CronBefore>,
-    sources_before: BTreeSet<String>,
+    /// The DataSources that are there before, and what they point to; those of the forecast if they were not read.
+    sources_before: BTreeMap<String, Option<Foreign>>,
     /// The DataSources that a DataSource of the forecast points to.
     pub(super) points_to: BTreeMap<String, Option<Foreign>>,
-    /// Those that a DataSource points to before; of the forecast if DataSources were not read.
-    pointed_to: BTreeMap<String, Foreign>,
     /// The PersistentVolumeClaims that are there.
     claims: BTreeSet<String>,
     /// The DataSources with a disk that CDI does not delete with their DataImportCron.
@@ -172,7 +171,7 @@ impl BootSources {
         let before = compared.will_be.forecast_before.as_ref().unwrap_or(&none);
         let after = wanted.forecast.unwrap_or(&none);
         let snapshot = &compared.snapshot;
-        let real = |kind| snapshot.of(kind).map(|it| key(&it)).collect();
+        let pointer = |source: &DataSource| (source.key(), source.points_to.clone());
         let crons_before = crons_before(compared, before);
         let crons = before.crons.iter().chain(&after.crons);
         let sources = before.data_sources.iter().chain(&after.data_sources);
@@ -188,29 +187,23 @@ impl BootSources {
                 of_ssp.map(|it| key(&it)).collect()
             }),
             sources_before: if snapshot.has("DataSource") {
-                real("DataSource")
+                let sources = snapshot.of("DataSource").map(|source| {
+                    let other = text(&source, "/spec/source/dataSource/name");
+                    (key(&source), other.map(Foreign::from))
+                });
+                sources.collect()
             } else {
                 // Those of the bundle belong to the templates of one side, and are there on both.
-                sources.clone().map(DataSource::key).collect()
+                let others = after.data_sources.iter().map(|it| (it.key(), None));
+                others
+                    .chain(before.data_sources.iter().map(pointer))
+                    .collect()
             },
-            points_to: sources
-                .map(|source| (source.key(), source.points_to.clone()))
+            points_to: sources.map(pointer).collect(),
+            claims: snapshot
+                .of("PersistentVolumeClaim")
+                .map(|it| key(&it))
                 .collect(),
-            claims: real("PersistentVolumeClaim"),
-            pointed_to: if snapshot.has("DataSource") {
-                snapshot
-                    .of("DataSource")
-                    .filter_map(|source| {
-                        let other = text(&source, "/spec/source/dataSource/name")?;
-                        Some((key(&source), Foreign::from(other)))
-                    })
-                    .collect()
-            } else {
-                let pointers = before.data_sources.iter();
-                pointers
-                    .filter_map(|source| Some((source.key(), source.points_to.clone()?)))
-                    .collect()
-            },
             // An object that is refused changes nothing.
             changes: wanted.changes.cloned().unwrap_or_else(|| Changes {
                 crons: Some(CronChanges::default()),
@@ -302,12 +295,12 @@ impl BootSources {
 
     /// Whether a DataSource is there before.
     pub(super) fn is_there(&self, key: &str) -> bool {
-        self.sources_before.contains(key)
+        self.sources_before.contains_key(key)
     }
 
     /// The DataSource that one points to before.
     pub(super) fn pointed_to(&self, key: &str) -> Option<&Foreign> {
-        self.pointed_to.get(key)
+        self.sources_before.get(key)?.as_ref()
     }
 
     /// The deleted DataImportCron whose DataSource a new one takes over with its disk.
@@ -385,7 +378,7 @@ impl BootSources {
             || is_in(&changes.data_sources.deleted, &source);
         let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
         // SSP deletes its pointers, and CDI creates the DataSources anew.
-        let is_of_ssp = self.is_of_ssp(&source) || self.pointed_to.contains_key(&source);
+        let is_of_ssp = self.is_of_ssp(&source) || self.pointed_to(&source).is_some();
         if is_gone || !is_imported || is_of_ssp {
             return None;
         }
@@ -523,7 +516,7 @@ impl BootSources {
         let gone: BTreeSet<&str> = gone.map(Foreign::raw).collect();
         let unchanged = self
             .sources_before
-            .iter()
+            .keys()
             .filter(|key| !gone.contains(key.as_str()));
         let all = |names: &[Foreign]| names.iter().map(|name| self.source(name.raw())).collect();
         DataSources {
