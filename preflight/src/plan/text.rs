@@ -145,7 +145,7 @@ fn head(text: &mut String, plan: &Plan) {
     let shown = |values: Change<Option<String>>| {
         let none = || "none".to_owned();
         let Change { before, after } = values.map(|it| it.clone().unwrap_or_else(none));
-        changed(before, after)
+        changed(&before, &after)
     };
     let nodes = |nodes: &BTreeMap<Foreign, usize>| (!nodes.is_empty()).then(|| counted(nodes));
     let mut row = |what: &str, value: &str| {
@@ -204,22 +204,22 @@ fn head(text: &mut String, plan: &Plan) {
     let value = if is_kept || is_same {
         after
     } else {
-        changed(before, after)
+        changed(&before, &after)
     };
     row("default architecture of new VMs", &value);
     let Change { before, after } = &plan.vm_templates;
     if before != after && !before.is_empty() && !after.is_empty() {
         row(
             "SSP's VM templates",
-            &changed(listed(before), listed(after)),
+            &changed(&listed(before), &listed(after)),
         );
     }
 }
 
 /// A value before and after, or the one that stays.
-fn changed(before: String, after: String) -> String {
+fn changed(before: &str, after: &str) -> String {
     if before == after {
-        after
+        after.to_owned()
     } else {
         format!("{before} → {after}")
     }

@@ -71,7 +71,7 @@ impl<'t> Found<'t> {
         };
         for object in &policies {
             if object.get("spec").is_some_and(is_ours) {
-                self.add(object, Policy::of(object, kind, namespace), notes)?;
+                self.add(object, &Policy::of(object, kind, namespace), notes)?;
             }
         }
         // A group has a verdict of its own: an expression over its members, most of which can be other modules.
@@ -105,7 +105,7 @@ impl<'t> Found<'t> {
         }
     }
 
-    fn add(&mut self, object: &Value, policy: Policy, notes: &mut Notes) -> Result<()> {
+    fn add(&mut self, object: &Value, policy: &Policy, notes: &mut Notes) -> Result<()> {
         let scope = Scope::of(object);
         let mut excluded = BTreeSet::new();
         let mut applies = false;

@@ -750,8 +750,8 @@ impl Kind {
     fn reduced(&self, object: &Value) -> Value {
         let fields = ["/metadata/name", "/metadata/namespace"];
         let mut reduced = only(object, fields.iter().chain(self.fields));
-        reduced["apiVersion"] = json!(self.api_version);
-        reduced["kind"] = json!(self.name);
+        put(&mut reduced, "/apiVersion", json!(self.api_version));
+        put(&mut reduced, "/kind", json!(self.name));
         if self.name == "VirtualMachine" {
             self.reduce_machine(&mut reduced);
         } else {
