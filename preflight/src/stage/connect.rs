@@ -1,6 +1,6 @@
 //! The second step: the cluster, and what the objects are there.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -83,7 +83,11 @@ impl<'s> Objects<'s> {
             }
             of_cluster(live, namespace)?
         } else {
-            let old = Old::of(subject, old, purpose, live);
+            let old = match (&subject.old, old, live) {
+                (Some(path), Some(found), _) => Old::File(path, found),
+                (_, _, Some(live)) => Old::Live(live, purpose),
+                (_, _, None) => Old::Nowhere,
+            };
             let mut questions = Vec::new();
             for found in found {
                 let Place { file, line } = found.place.clone();
@@ -196,24 +200,11 @@ pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
 /// Where the old objects come from.
 enum Old<'c> {
     Nowhere,
-    File(PathBuf, Vec<Found>),
+    File(&'c Path, Vec<Found>),
     Live(Live<'c>, Purpose),
 }
 
-impl<'c> Old<'c> {
-    fn of(
-        subject: &Subject,
-        old: Option<Vec<Found>>,
-        purpose: Purpose,
-        live: Option<Live<'c>>,
-    ) -> Self {
-        match (&subject.old, old, live) {
-            (Some(path), Some(found), _) => Self::File(path.clone(), found),
-            (_, _, Some(live)) => Self::Live(live, purpose),
-            (_, _, None) => Self::Nowhere,
-        }
-    }
-
+impl Old<'_> {
     fn question(
         &self,
         found: Found,
