@@ -464,6 +464,12 @@ impl BootSources {
         is_of_bundle(source)
     }
 
+    /// How many disks of older imports of a DataImportCron CDI deletes; nothing if the disks were not read.
+    pub(super) fn old_disks_of(&self, cron: &str) -> Option<usize> {
+        let old = self.old_disks.as_ref()?.iter();
+        Some(old.filter(|it| it.cron == cron).count())
+    }
+
     /// Whether a DataSource of the forecast will have a disk.
     pub(super) fn is_filled(&self, source: &str) -> Option<bool> {
         self.sources.get(source)?.filled

@@ -463,19 +463,6 @@ fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     by_node
 }
 
-/// The virtual machines that set no architecture, with the one that KubeVirt gives them after the change.
-///
-/// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`: with every update, so also when
-/// somebody stops them.
-fn chosen(
-    compared: &Compared<'_>,
-    architectures: Option<&Architectures>,
-) -> BTreeMap<String, String> {
-    let machines = compared.snapshot.of("VirtualMachine");
-    let chosen = machines.filter_map(|it| Some((key(&it), architectures?.chosen(&it)?)));
-    chosen.collect()
-}
-
 /// What KubeVirt cannot do with a virtual machine then.
 ///
 /// MIRRORS: kubevirt pkg/virt-launcher/monitor.go, `refresh`: virt-launcher waits for virt-handler to shut the guest down, and
@@ -513,6 +500,10 @@ pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<S
 
 /// What to do with virtual machines before virt-handler leaves their nodes.
 struct WaysOut {
+    /// The virtual machines that set no architecture, with the one that KubeVirt gives them after the change.
+    ///
+    /// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`: with every update, so
+    /// also when somebody stops them.
     chosen: BTreeMap<String, String>,
     /// The virtual machines that have a VirtualMachine, if those were read.
     owned: Option<BTreeSet<String>>,
@@ -525,9 +516,11 @@ struct WaysOut {
 impl WaysOut {
     fn of(compared: &Compared<'_>, architectures: Option<&Architectures>) -> Self {
         let snapshot = &compared.snapshot;
-        let owned = || snapshot.of("VirtualMachine").map(|it| key(&it)).collect();
+        let machines = || snapshot.of("VirtualMachine");
+        let owned = || machines().map(|it| key(&it)).collect();
+        let chosen = |it: Value| Some((key(&it), architectures?.chosen(&it)?));
         Self {
-            chosen: chosen(compared, architectures),
+            chosen: machines().filter_map(chosen).collect(),
             owned: snapshot.has("VirtualMachine").then(owned),
             gone: gone(compared),
             advised: BTreeSet::new(),
@@ -567,7 +560,8 @@ impl WaysOut {
                 )
             }
             (Some(architecture), None) => {
-                let article = article(architecture);
+                let is_vowel = architecture.starts_with('a');
+                let article = if is_vowel { "an" } else { "a" };
                 format!(
                     "before the change, shut it down; it cannot start again unless {unless} {article} {architecture} node"
                 )
@@ -654,14 +648,6 @@ fn orphans(
         }
     }
     Ok(ways_out.advised)
-}
-
-fn article(architecture: &str) -> &'static str {
-    if architecture.starts_with('a') {
-        "an"
-    } else {
-        "a"
-    }
 }
 
 fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {

@@ -329,22 +329,19 @@ fn stops(text: &mut String, plan: &Plan) {
     let Some(stopped) = &plan.stopped else {
         return;
     };
-    let consequence = match stopped.raw() {
-        "same-name" => "SSP deletes and creates them in turn, without end",
+    let what = match stopped.raw() {
+        "same-name" => {
+            "Several DataImportCrons have the same name: SSP deletes and creates them in turn, without end"
+        }
         "data-source" => {
-            "until you fix this, SSP creates no DataImportCron, and does not update its VM templates"
+            "A DataSource is rejected: until you fix this, SSP creates no DataImportCron, and does not update its VM templates"
         }
         // Those that are listed as deleted go before.
         _ => {
-            "after these changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates"
+            "A DataImportCron is rejected: after these changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates"
         }
     };
-    let what = match stopped.raw() {
-        "same-name" => "Several DataImportCrons have the same name",
-        "data-source" => "A DataSource is rejected",
-        _ => "A DataImportCron is rejected",
-    };
-    let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}: {consequence}");
+    let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}");
     for stop in &plan.stopped_by {
         let _ = writeln!(text, "    {stop}");
     }
@@ -735,8 +732,7 @@ fn kept_disk(sources: &BootSources, key: &str) -> String {
         (SAME_IMAGE, "")
     };
     let changes = |field: &str| sources.changed_fields(key).any(|it| it.raw() == field);
-    let old = sources.old_disks.as_ref();
-    match old.map(|old| old.iter().filter(|it| it.cron == key).count()) {
+    match sources.old_disks_of(key) {
         Some(0) => disk.to_owned(),
         Some(old) => format!("{disk}; {when}CDI deletes {}", count(old, "older disk")),
         None if changes("importsToKeep") => {
@@ -794,11 +790,9 @@ fn unless_found(sources: &BootSources, cron: &Cron, deletes: bool) -> String {
 
 /// The disks of earlier imports that CDI deletes when a new DataImportCron has imported.
 fn deleted_then(sources: &BootSources, cron: &Cron) -> String {
-    let key = cron.key();
-    let old = sources.old_disks.iter().flatten();
-    match old.filter(|it| it.cron == key).count() {
-        0 => String::new(),
-        old => format!("; then CDI deletes {}", count(old, "older disk")),
+    match sources.old_disks_of(&cron.key()) {
+        None | Some(0) => String::new(),
+        Some(old) => format!("; then CDI deletes {}", count(old, "older disk")),
     }
 }
 
