@@ -133,21 +133,18 @@ impl<'s> Prepared<'s> {
         Ok(self)
     }
 
-    /// Reads the images that are needed.
+    /// Reads the images that are needed: evaluates everything, and drops the reports.
     fn with_images(self, images: &Images) -> Self {
-        images.read_ahead(|images| self.evaluate_with(images));
+        images.read_ahead(|images| {
+            for (question, settings) in self.pairs() {
+                let host = beside(images, self.hosts.all());
+                // An error is reported when the images are read.
+                drop(self.report_of(question, settings, host));
+            }
+        });
         Self {
             hosts: self.hosts.with_images(&images.host),
             ..self
-        }
-    }
-
-    /// Evaluates everything with a host that answers for images, and drops the reports.
-    fn evaluate_with(&self, images: &Arc<dyn HostCalls>) {
-        for (question, settings) in self.pairs() {
-            let host = beside(images, self.hosts.all());
-            // An error is reported when the images are read.
-            drop(self.report_of(question, settings, host));
         }
     }
 
@@ -157,7 +154,10 @@ impl<'s> Prepared<'s> {
         let _progress = (!self.settled.module.is_foreign()).then(|| Progress::start("checking"));
         let mut verdicts = Verdicts {
             failures: self.settled.connected.failures.clone(),
-            cluster: self.origin(),
+            cluster: self.cluster().map(|cluster| Origin {
+                context: cluster.context().map(Foreign::from),
+                server: Some(Foreign::from(cluster.server())),
+            }),
             ..Verdicts::default()
         };
         for (question, settings) in self.pairs() {
@@ -172,14 +172,6 @@ impl<'s> Prepared<'s> {
         }
         self.note_unplaced(&verdicts, notes);
         verdicts
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        let cluster = self.cluster()?;
-        Some(Origin {
-            context: cluster.context().map(Foreign::from),
-            server: Some(Foreign::from(cluster.server())),
-        })
     }
 
     fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {
