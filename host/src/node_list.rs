@@ -29,7 +29,7 @@ use reduction::Reduction;
 /// DIVERGES: the host hands over the whole metadata whatever the mask says. Of a large cluster that is a
 /// hundred megabytes four times over, in the file, the list, the host and the guest; and nothing that this
 /// project's module decides comes from it. For another module use a list that is not reduced.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct NodeList {
     items: Vec<Box<RawValue>>,
     can_i: CanI,

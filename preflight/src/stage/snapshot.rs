@@ -246,6 +246,7 @@ const READ: [&str; 5] = [
 ];
 
 /// The objects of a cluster, reduced to what is read of them. Each is kept as text: there can be many thousands.
+#[derive(Default)]
 pub(crate) struct Snapshot {
     pub(crate) nodes: NodeList,
     pub(crate) hyperconvergeds: Vec<Value>,
@@ -289,8 +290,7 @@ impl Snapshot {
                 Reader::Plan | Reader::Status | Reader::Check => Vec::new(),
             },
             hyperconvergeds: live.iter().map(hyperconverged).collect(),
-            objects: BTreeMap::new(),
-            unread: Vec::new(),
+            ..Self::default()
         };
         let mut silence: Option<String> = None;
         for kind in Kind::read_by(reader) {
@@ -344,13 +344,7 @@ impl Snapshot {
         reader: Reader,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let mut snapshot = Self {
-            nodes: NodeList::of_objects(&[]),
-            hyperconvergeds: Vec::new(),
-            converted: Vec::new(),
-            objects: BTreeMap::new(),
-            unread: Vec::new(),
-        };
+        let mut snapshot = Self::default();
         let mut nodes: Vec<String> = Vec::new();
         // A must-gather can have an object twice.
         let mut seen = BTreeSet::new();
