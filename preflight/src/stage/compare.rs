@@ -92,15 +92,13 @@ pub(crate) fn compare<'s>(
         }
         None => unchanged(reading.only(&snapshot)?),
     };
-    let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
-    let nodes: Arc<[Value]> = match (&args.nodes, &args.what_if) {
-        (Some(path), _) => nodes_of(path, &question)?.into(),
-        (None, Some(what_if)) => what_if.apply(&is_nodes)?.into(),
-        (None, None) => Arc::clone(&is_nodes),
+    let nodes = match (&args.nodes, &args.what_if) {
+        (Some(path), _) => Some(nodes_of(path, &question)?),
+        (None, Some(what_if)) => Some(what_if.apply(&snapshot.nodes.to_objects())?),
+        (None, None) => None,
     };
-    let connected = connected(subject, cluster, &snapshot, question);
-    let version = args.hco_version.as_deref();
-    let compared = Compared::of(connected, snapshot, [is_nodes, nodes], version, notes)?;
+    let asked = (nodes, args.hco_version.as_deref());
+    let compared = Compared::of(subject, cluster, snapshot, question, asked, notes)?;
     Ok(Compared {
         documents,
         ..compared
@@ -124,27 +122,7 @@ pub(crate) fn observe<'s>(
     reading.check()?;
     let (cluster, snapshot) = reading.read(None, notes)?;
     let question = unchanged(reading.only(&snapshot)?);
-    let connected = connected(subject, cluster, &snapshot, question);
-    let nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
-    let both = [Arc::clone(&nodes), nodes];
-    Compared::of(connected, snapshot, both, None, notes)
-}
-
-/// The only object.
-fn connected<'s>(
-    subject: &'s Subject,
-    cluster: Option<Arc<Cluster>>,
-    snapshot: &Arc<Snapshot>,
-    question: Question,
-) -> Connected<'s> {
-    Connected {
-        subject,
-        files: cluster.is_none().then(|| Arc::clone(snapshot)),
-        cluster,
-        questions: vec![question],
-        beside: Vec::new(),
-        failures: Vec::new(),
-    }
+    Compared::of(subject, cluster, snapshot, question, (None, None), notes)
 }
 
 /// Where what is comes from.
@@ -225,13 +203,25 @@ impl Reading<'_> {
 }
 
 impl<'s> Compared<'s> {
+    /// With other nodes and another version of HCO, if they are asked.
     fn of(
-        connected: Connected<'s>,
+        subject: &'s Subject,
+        cluster: Option<Arc<Cluster>>,
         snapshot: Arc<Snapshot>,
-        [is_nodes, nodes]: [Arc<[Value]>; 2],
-        version: Option<&str>,
+        question: Question,
+        (nodes, version): (Option<Vec<Value>>, Option<&str>),
         notes: &mut Notes,
     ) -> Result<Self> {
+        let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
+        let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
+        let connected = Connected {
+            subject,
+            files: cluster.is_none().then(|| Arc::clone(&snapshot)),
+            cluster,
+            questions: vec![question],
+            beside: Vec::new(),
+            failures: Vec::new(),
+        };
         let hosts = |nodes: &[Value]| Hosts::of(NodeList::of_objects(nodes));
         let mut settled = connected.settle(notes)?;
         let question = settled.connected.questions.pop();
