@@ -24,15 +24,9 @@ pub(crate) struct Stop {
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kind,
-            namespace,
-            name,
-            template,
-            path,
-        } = self;
-        write!(f, "{kind} {namespace}/{name}: template {template}")?;
-        match path {
+        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)?;
+        write!(f, ": template {}", self.template)?;
+        match &self.path {
             Some(path) => write!(f, ", {path}"),
             None => Ok(()),
         }

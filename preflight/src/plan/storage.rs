@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::boot_sources::{BootSources, templates};
-use super::disk::{Kind, OldDisk};
+use super::disk::Kind;
 use crate::field::text;
 use crate::foreign::Foreign;
 use crate::owner;
@@ -97,14 +97,8 @@ impl Storage {
                 }
             }
         }
-        for OldDisk {
-            kind,
-            disk,
-            is_uncertain,
-            ..
-        } in sources.old_disks.iter().flatten()
-        {
-            release(&mut released, *kind, disk, *is_uncertain);
+        for old in sources.old_disks.iter().flatten() {
+            release(&mut released, old.kind, &old.disk, old.is_uncertain);
         }
         Self {
             requested: listed(requested),

@@ -11,7 +11,7 @@ use super::disk::Kind;
 use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
-use super::storage::{Disks, Storage, readable};
+use super::storage::{Disks, readable};
 use super::taints::Tainted;
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
@@ -227,12 +227,9 @@ fn changed(before: &str, after: &str) -> String {
 
 /// The nodes whose taints the placement does not tolerate, of so many.
 fn tainted(tainted: &Tainted, all: usize) -> String {
-    let Tainted {
-        names,
-        is_control_plane,
-    } = tainted;
+    let names = &tainted.names;
     let shown = some(names);
-    let role = if *is_control_plane {
+    let role = if tainted.is_control_plane {
         "control plane: "
     } else {
         ""
@@ -915,10 +912,7 @@ fn references(text: &mut String, references: &[Reference]) {
 }
 
 fn storage(text: &mut String, plan: &Plan) {
-    let Storage {
-        requested,
-        released,
-    } = &plan.storage;
+    let (requested, released) = (&plan.storage.requested, &plan.storage.released);
     let line = |disks: &Disks, what: &str| {
         let class = disks.storage_class.as_ref();
         let class = match disks.kind {

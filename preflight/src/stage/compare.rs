@@ -136,18 +136,13 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Rejects a command line that does not say what there is, before anything is read.
     fn check(&self) -> Result<()> {
-        let WhatIs {
-            cluster,
-            from,
-            connection,
-            ..
-        } = self.what_is;
+        let (cluster, from) = (self.what_is.cluster, &self.what_is.from);
         if !cluster && from.is_none() {
             bail!(
                 "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `hco-preflight snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
             );
         }
-        check_connection(connection, *cluster, from.is_some())
+        check_connection(&self.what_is.connection, cluster, from.is_some())
     }
 
     /// What is, and the cluster if it was read from one. Of the nodes, it reads the labels that matter to this object, too.
@@ -156,10 +151,8 @@ impl Reading<'_> {
         object: Option<&Value>,
         notes: &mut Notes,
     ) -> Result<(Option<Arc<Cluster>>, Arc<Snapshot>)> {
-        let WhatIs {
-            from, connection, ..
-        } = self.what_is;
-        let (cluster, snapshot) = if let Some(path) = from {
+        let connection = &self.what_is.connection;
+        let (cluster, snapshot) = if let Some(path) = &self.what_is.from {
             let snapshot = Snapshot::of_files(path, object, self.reader, notes)?;
             (None, snapshot)
         } else {
@@ -463,26 +456,21 @@ fn unchanged(live: Value) -> Question {
 
 /// An object as a file changes it.
 fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
-    let Found {
-        place,
-        identity,
-        written,
-    } = found;
     if live.is_none() {
         notes.push(&format!(
             "{}:{}: planned as a new object: there is no HyperConverged with its name",
-            place.file, place.line
+            found.place.file, found.place.line
         ));
     }
     let how = args.as_if.unwrap_or_default();
     Question {
-        place: Some(place),
+        place: Some(found.place),
         against: live.as_ref().map_or(Against::Nothing, |_| Against::Live),
         sent: live
             .as_ref()
-            .map(|live| apply::sent(how, live, &written.object.value)),
-        identity,
-        object: Written::InFile(written),
+            .map(|live| apply::sent(how, live, &found.written.object.value)),
+        identity: found.identity,
+        object: Written::InFile(found.written),
         old: live,
         live: None,
     }

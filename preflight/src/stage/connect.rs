@@ -58,14 +58,7 @@ impl<'s> Objects<'s> {
         cluster: Option<Arc<Cluster>>,
         notes: &mut Notes,
     ) -> Result<Connected<'s>> {
-        let Self {
-            subject,
-            purpose,
-            found,
-            old,
-            beside,
-            mut failures,
-        } = self;
+        let (subject, purpose, mut failures) = (self.subject, self.purpose, self.failures);
         let files = match &subject.from {
             Some(path) => Some(Arc::new(Snapshot::of_files(
                 path,
@@ -83,13 +76,13 @@ impl<'s> Objects<'s> {
             }
             of_cluster(live, namespace)?
         } else {
-            let old = match (&subject.old, old, live) {
+            let old = match (&subject.old, self.old, live) {
                 (Some(path), Some(found), _) => Old::File(path, found),
                 (_, _, Some(live)) => Old::Live(live, purpose),
                 (_, _, None) => Old::Nowhere,
             };
             let mut questions = Vec::new();
-            for found in found {
+            for found in self.found {
                 let Place { file, line } = found.place.clone();
                 match old.question(found, namespace, notes) {
                     Ok(question) => questions.push(question),
@@ -107,7 +100,7 @@ impl<'s> Objects<'s> {
             cluster,
             files,
             questions,
-            beside,
+            beside: self.beside,
             failures,
         })
     }
@@ -211,50 +204,44 @@ impl Old<'_> {
         namespace: Option<&str>,
         notes: &mut Notes,
     ) -> Result<Question> {
-        let Found {
-            place,
-            identity,
-            written,
-        } = found;
+        let (identity, object) = (&found.identity, &found.written.object.value);
         if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
             && wanted != own
         {
             let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
             bail!(one_line(&what));
         }
-        let (against, old) = self.before(&identity, namespace)?;
+        let (against, old) = self.before(identity, namespace)?;
         let there = match (self, &against) {
             (Self::File(path, _), Against::Nothing) => Some(format!(
                 "{} has no object with this name",
                 foreign::path(path)
             )),
-            (Self::Live(live, _), Against::Nothing) if live.has_kind_of(&identity) => {
-                Some(format!(
-                    "{} has no {} {}/{} yet",
-                    live.name(),
-                    one_line(&identity.kind),
-                    identity
-                        .namespace
-                        .as_deref()
-                        .or(namespace)
-                        .unwrap_or(live.namespace()),
-                    identity.name.as_deref().unwrap_or_default()
-                ))
-            }
+            (Self::Live(live, _), Against::Nothing) if live.has_kind_of(identity) => Some(format!(
+                "{} has no {} {}/{} yet",
+                live.name(),
+                one_line(&identity.kind),
+                identity
+                    .namespace
+                    .as_deref()
+                    .or(namespace)
+                    .unwrap_or(live.namespace()),
+                identity.name.as_deref().unwrap_or_default()
+            )),
             _ => None,
         };
         if let Some(there) = there {
-            let (file, line) = (&place.file, place.line);
+            let Place { file, line } = &found.place;
             let note = format!("{file}:{line}: checked as a new object: {there}");
             notes.push(&note);
         }
         let sent = match (self, &old) {
             (Self::Live(_, purpose), Some(live)) => {
-                Some(apply::sent(purpose.as_if(), live, &written.object.value))
+                Some(apply::sent(purpose.as_if(), live, object))
             }
             (Self::Live(live, _), None) if identity.is_virtual_machine() => {
                 let namespace = namespace.unwrap_or(live.namespace());
-                in_namespace(&written.object.value, namespace)
+                in_namespace(object, namespace)
             }
             _ => None,
         };
@@ -264,10 +251,10 @@ impl Old<'_> {
             _ => (old, None),
         };
         Ok(Question {
-            place: Some(place),
-            identity,
+            place: Some(found.place),
+            identity: found.identity,
             against,
-            object: Written::InFile(written),
+            object: Written::InFile(found.written),
             sent,
             old,
             live,

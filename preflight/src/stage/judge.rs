@@ -242,10 +242,8 @@ impl<'s> Prepared<'s> {
 
     /// Lets the module report everything as it is: no policy repairs it first.
     pub(crate) fn without_repairs(&mut self) {
-        let Settled {
-            deployed, settings, ..
-        } = &mut self.settled;
-        for settings in deployed.iter_mut().chain([settings]) {
+        let settled = &mut self.settled;
+        for settings in settled.deployed.iter_mut().chain([&mut settled.settings]) {
             if let Some(settings) = settings.value.as_object_mut() {
                 settings.remove("repair");
             }

@@ -89,17 +89,12 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
     let mut messages: Vec<&Foreign> = Vec::new();
     let mut shown: Vec<&Cause> = Vec::new();
     for (condition, words) in by_message {
-        let Condition {
-            kind,
-            namespace,
-            name,
-            ..
-        } = condition;
+        let (kind, since) = (condition.kind, since(condition.since.as_ref()));
+        let (namespace, name) = (&condition.namespace, &condition.name);
         let words = words.join(" and ");
         let _ = writeln!(
             text,
-            "  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{}",
-            since(condition.since.as_ref())
+            "  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{since}"
         );
         if let Some(message) = &condition.message {
             // The HyperConverged repeats the message of SSP.

@@ -33,19 +33,16 @@ impl<'p> Scope<'p> {
         target: &Target,
         namespaces: &mut Namespaces<'_>,
     ) -> Option<String> {
-        let Target {
-            namespace,
-            api_version,
-            resource,
-            operation,
-        } = target;
         let rules = self.spec.get("rules").and_then(Value::as_array);
         if rules.is_some_and(|rules| !rules.iter().any(|rule| self.covers(rule, target))) {
-            let requests = operation.unwrap_or("CREATE and UPDATE");
             return Some(format!(
-                "its rules do not include {requests} requests for {resource} of {api_version}"
+                "its rules do not include {} requests for {} of {}",
+                target.operation.unwrap_or("CREATE and UPDATE"),
+                target.resource,
+                target.api_version
             ));
         }
+        let namespace = &target.namespace;
         (self.matches(namespace, namespaces) == Some(false))
             .then(|| format!("its namespaceSelector does not match the namespace `{namespace}`"))
     }
