@@ -16,7 +16,7 @@ use crate::field::{items, text};
 use crate::files;
 use crate::foreign::{chain, masked, one_line};
 use crate::notes::Notes;
-use crate::object_name::{key, namespace};
+use crate::object_name::{key, name, namespace};
 use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, DEPRECATED, OWNER};
 use crate::policy;
 
@@ -831,18 +831,9 @@ fn reduce_template(template: &mut Value) {
 fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
     let mut converted = Vec::new();
     for object in hyperconvergeds {
-        let Identity {
-            api_version,
-            namespace: Some(namespace),
-            name: Some(name),
-            ..
-        } = Identity::of(object)
-        else {
-            continue;
-        };
         for version in ["hco.kubevirt.io/v1", "hco.kubevirt.io/v1beta1"] {
-            if version != api_version {
-                let other = cluster.hyperconverged(version, &namespace, &name);
+            if text(object, "/apiVersion") != Some(version) {
+                let other = cluster.hyperconverged(version, namespace(object), name(object));
                 converted.extend(other.ok().flatten().as_ref().map(hyperconverged));
             }
         }
