@@ -898,9 +898,7 @@ fn references(text: &mut String, references: &[Reference]) {
             let _ = writeln!(text, "\n{BOLD}{heading}{BOLD:#}");
         }
         for reference in references {
-            let Reference {
-                kind, name, detail, ..
-            } = reference;
+            let (kind, name, detail) = (&reference.kind, &reference.name, &reference.detail);
             let _ = write!(text, "  {YELLOW}!{YELLOW:#} ");
             let _ = match (&reference.file, reference.line) {
                 (Some(file), Some(line)) => write!(text, "{file}:{line}: {kind} {name}"),

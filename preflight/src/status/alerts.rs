@@ -39,12 +39,11 @@ pub(super) enum State {
 
 /// All of them.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<Alert> {
-    let object = observed.after();
     vec![
-        multi_arch_disabled(observed, object),
-        no_annotation(observed, object),
-        no_supported_architecture(observed, object),
-        unhealthy(object),
+        multi_arch_disabled(observed),
+        no_annotation(observed),
+        no_supported_architecture(observed),
+        unhealthy(observed.after()),
         ssp(observed),
         outdated(observed),
     ]
@@ -52,7 +51,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<Alert> {
 
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
 /// `getMultiArchBootImagesStatusCallback`: read anew each time, and for several workload architectures alone.
-fn multi_arch_disabled(observed: &Compared<'_>, object: &Value) -> Alert {
+fn multi_arch_disabled(observed: &Compared<'_>) -> Alert {
     const NAME: &str = "HCOMultiArchGoldenImagesDisabled";
     let report = &observed.will_be;
     let (Some(nodes), Some(is_on)) = (&report.nodes, is_on(observed)) else {
@@ -60,9 +59,9 @@ fn multi_arch_disabled(observed: &Compared<'_>, object: &Value) -> Alert {
         return alert(NAME, State::Unknown, "0s", why);
     };
     let several = nodes.len() > 1;
-    let (state, why) = if several && !is_on && !is_listed(observed, object) {
+    let (state, why) = if several && !is_on && !is_listed(observed) {
         (State::Unknown, NOT_LISTED)
-    } else if several && !is_on && templates::of_status(object).next().is_some() {
+    } else if several && !is_on && templates::of_status(observed.after()).next().is_some() {
         let why = "the workload nodes have several architectures, and the multi-architecture import is off";
         (State::Firing, why)
     } else if !several {
@@ -77,11 +76,11 @@ fn multi_arch_disabled(observed: &Compared<'_>, object: &Value) -> Alert {
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `CheckDataImportCronTemplates`: its values are never reset, so the alert outlives the import and its template.
-fn no_annotation(observed: &Compared<'_>, object: &Value) -> Alert {
-    let without = templates::of_status(object).filter(|it| original(it).is_empty());
+fn no_annotation(observed: &Compared<'_>) -> Alert {
+    let without = templates::of_status(observed.after()).filter(|it| original(it).is_empty());
     of_templates(
         "HCOGoldenImageWithNoArchitectureAnnotation",
-        (observed, object),
+        observed,
         without,
         [
             "there are no templates without an architectures annotation",
@@ -90,14 +89,14 @@ fn no_annotation(observed: &Compared<'_>, object: &Value) -> Alert {
     )
 }
 
-fn no_supported_architecture(observed: &Compared<'_>, object: &Value) -> Alert {
-    let unsupported = templates::of_status(object).filter(|it| {
+fn no_supported_architecture(observed: &Compared<'_>) -> Alert {
+    let unsupported = templates::of_status(observed.after()).filter(|it| {
         let deployed = condition(it, "Deployed");
         !original(it).is_empty() && deployed.is_some_and(|it| it["status"] == "False")
     });
     of_templates(
         "HCOGoldenImageWithNoSupportedArchitecture",
-        (observed, object),
+        observed,
         unsupported,
         [
             "there are no templates whose annotation lists no architecture of the workload nodes",
@@ -108,7 +107,7 @@ fn no_supported_architecture(observed: &Compared<'_>, object: &Value) -> Alert {
 
 fn of_templates<'o>(
     alert: &'static str,
-    (observed, object): (&Compared<'_>, &Value),
+    observed: &Compared<'_>,
     templates: impl Iterator<Item = &'o Value>,
     [without, what]: [&str; 2],
 ) -> Alert {
@@ -125,9 +124,7 @@ fn of_templates<'o>(
             State::Quiet,
             format!("the multi-architecture import is off. {KEPT}."),
         ),
-        (Some(true), true) if !is_listed(observed, object) => {
-            (State::Unknown, NOT_LISTED.to_owned())
-        }
+        (Some(true), true) if !is_listed(observed) => (State::Unknown, NOT_LISTED.to_owned()),
         (Some(true), true) => (State::Quiet, format!("{without}. {KEPT}.")),
         (Some(true), false) => (
             State::Firing,
@@ -251,9 +248,11 @@ const NOT_LISTED: &str = "HCO has not listed its templates yet";
 
 /// Whether HCO has listed the templates that the object has now. Templates of the spec that are disabled are not listed, and
 /// common ones are not in the spec.
-fn is_listed(observed: &Compared<'_>, object: &Value) -> bool {
-    let in_spec: Vec<&Value> = templates::of_spec(object).map(|(_, it)| it).collect();
-    let listed: Vec<&Value> = templates::of_status(object).collect();
+fn is_listed(observed: &Compared<'_>) -> bool {
+    let in_spec: Vec<&Value> = templates::of_spec(observed.after())
+        .map(|(_, it)| it)
+        .collect();
+    let listed: Vec<&Value> = templates::of_status(observed.after()).collect();
     let has = |all: &[&Value], wanted: &Value| all.iter().any(|it| name(it) == name(wanted));
     let is_disabled = |it: &&&Value| {
         let annotations = it.pointer("/metadata/annotations");
