@@ -30,7 +30,7 @@ use stream::Stopped;
 /// DIVERGES: the host hands over the whole metadata whatever the mask says. Of a large cluster that is a
 /// hundred megabytes four times over, in the file, the list, the host and the guest; and nothing that this
 /// project's module decides comes from it. For another module use a list that is not reduced.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct NodeList {
     items: Vec<Box<RawValue>>,
     /// The answer to the last list call: a policy asks with one mask only, and a program judges many objects.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::field;
 use crate::foreign::one_line;
 
 /// The type and the name of a manifest; empty where they are missing.
@@ -22,8 +23,8 @@ impl Identity {
     /// Reads it out of an object.
     pub(crate) fn of(object: &Value) -> Self {
         let text = |pointer: &str| {
-            let text = object.pointer(pointer).and_then(Value::as_str);
-            text.map(str::to_owned).filter(|text| !text.is_empty())
+            let text = field::text(object, pointer).filter(|text| !text.is_empty());
+            text.map(str::to_owned)
         };
         Self {
             api_version: text("/apiVersion").unwrap_or_default(),
@@ -92,17 +93,8 @@ pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) 
     })
 }
 
-/// The payload of the module's `validate` and `report`.
-pub(crate) fn payload(request: &Value, settings: &Value) -> Vec<u8> {
-    payload_beside(request, settings, &json!({}))
-}
-
-/// The same with more beside the request, for `report`.
-pub(crate) fn payload_beside(
-    request: &Value,
-    settings: &Value,
-    beside: &impl Serialize,
-) -> Vec<u8> {
+/// The payload of the module's `validate` and `report`, with more beside the request.
+pub(crate) fn payload(request: &Value, settings: &Value, beside: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
     struct Payload<'p, B> {
         request: &'p Value,

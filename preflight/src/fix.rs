@@ -2,10 +2,10 @@
 
 mod patches;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -118,23 +118,17 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
 
 /// The questions without those about a file that is named twice, or by a symbolic link as well.
 fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
-    let mut sources: Vec<&Arc<Source>> = Vec::new();
-    let mut paths = BTreeSet::new();
-    let mut once = Vec::new();
-    for question in questions {
+    let mut sources: BTreeMap<PathBuf, Arc<Source>> = BTreeMap::new();
+    let is_once = |question: &&Question| {
         let Some(InFile { source, .. }) = question.object.written() else {
-            once.push(question);
-            continue;
+            return true;
         };
         let path = std::fs::canonicalize(&source.path);
-        if paths.insert(path.unwrap_or_else(|_| source.path.clone())) {
-            sources.push(source);
-        }
-        if sources.iter().any(|known| Arc::ptr_eq(known, source)) {
-            once.push(question);
-        }
-    }
-    once
+        let path = path.unwrap_or_else(|_| source.path.clone());
+        let first = sources.entry(path).or_insert_with(|| Arc::clone(source));
+        Arc::ptr_eq(first, source)
+    };
+    questions.iter().filter(is_once).collect()
 }
 
 /// An object after its remedies.
@@ -250,13 +244,6 @@ impl<'q> Fixed<'q> {
         self.made = 0;
     }
 
-    /// Why the object was not judged, if no finding says so.
-    fn unjudged(&self) -> Option<&str> {
-        let mut findings = self.report.findings.iter();
-        let is_denied = findings.any(|it| it.level == Level::Deny);
-        self.report.message.as_deref().filter(|_| !is_denied)
-    }
-
     /// The file, if the object is in one.
     fn source(&self) -> Option<&'q Arc<Source>> {
         let written = self.question.object.written();
@@ -330,13 +317,11 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
     } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
         && !args.subject.images
     {
-        UNKNOWN
+        "the architectures of the image are unknown, because it was not looked up; --images looks it up"
     } else {
         "check that this change is correct"
     }
 }
-
-const UNKNOWN: &str = "the architectures of the image are unknown, because it was not looked up; --images looks it up";
 
 /// The remedy that a preference means.
 fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
@@ -528,7 +513,7 @@ fn print_patches(
         changes |= patch.is_ok() && !is_empty;
         let line = match (format, &patch) {
             (FixFormat::JsonPatch, patch) => {
-                let unjudged = object.as_ref().ok().and_then(Fixed::unjudged);
+                let unjudged = object.as_ref().ok().and_then(|it| it.report.unexplained());
                 let patch = match (patch, unjudged) {
                     // An empty patch would mean that there is nothing to fix.
                     (Ok(_), Some(why)) if is_empty => Err(why),

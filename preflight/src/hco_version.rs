@@ -3,6 +3,7 @@
 use operators::hco::version::Standing;
 use serde_json::Value;
 
+use crate::field::{items, text};
 use crate::foreign::{Foreign, one_line};
 
 /// A version of HCO.
@@ -18,16 +19,12 @@ pub(crate) struct ShownVersion {
 }
 
 impl ShownVersion {
-    pub(crate) fn of(
-        version: &Foreign,
-        object: Option<&Value>,
-        given: Option<&str>,
-    ) -> Option<Self> {
+    pub(crate) fn of(version: &Foreign, object: &Value, given: Option<&str>) -> Option<Self> {
         let (number, origin) = version.raw().split_once(' ')?;
         let origin = origin.trim_matches(['(', ')']);
         let written = match origin {
             "given" => given,
-            "status" => object.and_then(operator_version),
+            "status" => operator_version(object),
             _ => None,
         };
         // The version that somebody wrote, where the module has another number for it.
@@ -76,7 +73,7 @@ impl ShownVersion {
 
 /// The version in the status of a HyperConverged.
 fn operator_version(object: &Value) -> Option<&str> {
-    let mut versions = object.pointer("/status/versions")?.as_array()?.iter();
-    let operator = versions.find(|it| it.get("name").and_then(Value::as_str) == Some("operator"));
-    operator?.get("version")?.as_str()
+    let mut versions = items(object, "/status/versions");
+    let operator = versions.find(|it| text(it, "/name") == Some("operator"));
+    text(operator?, "/version")
 }

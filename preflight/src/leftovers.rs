@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::foreign::{Foreign, one_line, shell_word};
+use crate::field::{condition, text};
+use crate::foreign::Foreign;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
 use crate::plan::boot_sources::disks;
 use crate::plan::machines::{has_disks, source, sources, unfinished};
-use crate::report::{Cron, DataSource, Forecast};
+use crate::report::{Cron, DataSource, Forecast, is_in};
 use crate::stage::Compared;
 use crate::terminal::BOLD;
 
@@ -55,36 +56,30 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     let none = Forecast::default();
     let before = report.forecast_before.as_ref().unwrap_or(&none);
     let real = compared.snapshot.of("DataImportCron").map(|it| key(&it));
-    let deleted: BTreeSet<&str> = crons.deleted.iter().map(Foreign::raw).collect();
     let kept = real
         .chain(before.crons.iter().map(Cron::key))
-        .filter(|key| !deleted.contains(key.as_str()));
+        .filter(|key| !is_in(&crons.deleted, key));
     let there: BTreeSet<String> = kept.chain(after.crons.iter().map(Cron::key)).collect();
     let sources = &changes.data_sources;
     let retargeted = sources.retargeted.iter().map(|it| it.name.raw());
-    let deleted: BTreeSet<&str> = sources.deleted.iter().map(Foreign::raw).collect();
     // SSP removes the disk from its own DataSources when a template is removed.
-    let emptied = changes.lost_image.iter().map(Foreign::raw);
-    let changed: BTreeSet<&str> = retargeted
-        .chain(deleted.iter().copied())
-        .chain(emptied)
-        .collect();
-    let gone: BTreeSet<&str> = crons.deleted.iter().map(Foreign::raw).collect();
-    let sources = after.data_sources.iter().map(DataSource::key);
-    let wanted: BTreeSet<String> = sources.collect();
+    let emptied = sources.deleted.iter().chain(&changes.lost_image);
+    let changed = retargeted.chain(emptied.map(Foreign::raw));
+    let changed: BTreeSet<&str> = changed.collect();
+    let wanted = after.data_sources.iter().map(DataSource::key);
+    let wanted: BTreeSet<String> = wanted.collect();
     let is_left = |object: &Value| {
-        let cron = owner::cron(object).map(|cron| format!("{}/{cron}", namespace(object)));
+        let cron = owner::cron_key(object);
         cron.is_some_and(|cron| !there.contains(&cron)) && !owner::is_cleaned_up(object)
     };
     let managers = Managers::of(compared, after);
     let is_needed = |object: &Value| {
-        let cron = owner::cron(object).map(|cron| format!("{}/{cron}", namespace(object)));
-        cron.is_some_and(|cron| gone.contains(cron.as_str()))
+        let cron = owner::cron_key(object);
+        cron.is_some_and(|cron| is_in(&crons.deleted, &cron))
     };
     let pointers = pointers(after);
     let users = users(compared);
-    let none_uses = BTreeSet::new();
-    let users_of = |source: &str| users.get(source).unwrap_or(&none_uses).clone();
+    let users_of = |source: &str| users.get(source).cloned().unwrap_or_default();
     // By the disk that a DataSource names.
     let mut users_of_disks: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in compared.snapshot.of("DataSource") {
@@ -98,11 +93,10 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     let (mut used, mut used_until) = (BTreeSet::new(), BTreeSet::new());
     for source in compared.snapshot.of("DataSource") {
         let key = key(&source);
-        let is_deleted = deleted.contains(key.as_str());
         let is_left = (is_left(&source) || managers.leave(&source))
             && !owner::is_of_ssp(&source)
             && !wanted.contains(&key)
-            && !is_deleted;
+            && !is_in(&sources.deleted, &key);
         if is_left {
             let mut users = users_of(&key);
             users.extend(pointers.get(&key).cloned().unwrap_or_default());
@@ -132,7 +126,7 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
                 let is_needed = is_needed(&disk) || used_until.contains(&key);
                 let is_volume = kind == "PersistentVolumeClaim" && volumes.contains(&key);
                 let kind = if is_volume { "DataVolume" } else { kind };
-                let users = users_of_disks.get(&key).unwrap_or(&none_uses).clone();
+                let users = users_of_disks.get(&key).cloned().unwrap_or_default();
                 left.push(leftover(kind, &key, is_needed, users));
             }
         }
@@ -161,7 +155,7 @@ impl Managers {
         let is_done = |key: &str| done.contains(key) && !recreated.contains(key);
         let importing = after.crons.iter().filter(|cron| !is_done(&cron.key()));
         let now = compared.snapshot.of("DataImportCron").filter_map(|cron| {
-            let managed = cron.pointer("/spec/managedDataSource")?.as_str()?;
+            let managed = text(&cron, "/spec/managedDataSource")?;
             Some(format!("{}/{managed}", namespace(&cron)))
         });
         let after = after.crons.iter().map(|cron| (cron.key(), cron.source()));
@@ -181,8 +175,7 @@ impl Managers {
 
     /// Whether the DataImportCron of a DataSource manages another one from then on, and CDI does not delete this one.
     fn leave(&self, source: &Value) -> bool {
-        let cron = owner::cron(source).map(|cron| format!("{}/{cron}", namespace(source)));
-        let managed = cron.and_then(|cron| self.after.get(&cron));
+        let managed = owner::cron_key(source).and_then(|cron| self.after.get(&cron));
         managed.is_some_and(|managed| *managed != key(source)) && !owner::is_cleaned_up(source)
     }
 }
@@ -191,9 +184,7 @@ impl Managers {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`.
 fn is_up_to_date(cron: &Value) -> bool {
-    let conditions = cron.pointer("/status/conditions").and_then(Value::as_array);
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|it| it["type"] == "UpToDate" && it["status"] == "True")
+    condition(cron, "UpToDate").is_some_and(|it| it["status"] == "True")
 }
 
 /// The section of a plan and of a status.
@@ -226,8 +217,7 @@ pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]
 fn pointers(forecast: &Forecast) -> BTreeMap<String, BTreeSet<String>> {
     let mut pointers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in &forecast.data_sources {
-        if let Some(other) = &source.points_to {
-            let other = format!("{}/{}", source.namespace.raw(), other.raw());
+        if let Some(other) = source.target() {
             let pointer = format!("DataSource {}/{}", source.namespace, source.name);
             pointers.entry(other).or_default().insert(pointer);
         }
@@ -252,21 +242,19 @@ fn users(compared: &Compared<'_>) -> BTreeMap<String, BTreeSet<String>> {
         }
     }
     for volume in compared.snapshot.of("DataVolume") {
-        let phase = volume.pointer("/status/phase").and_then(Value::as_str);
-        if phase != Some("Succeeded") && owner::machine(&volume).is_none() {
-            let own = volume.pointer("/metadata/namespace");
-            if let Some(source) = source(&volume, own.and_then(Value::as_str)) {
-                add(source, "DataVolume", &volume);
-            }
+        let is_made = text(&volume, "/status/phase") == Some("Succeeded");
+        if !is_made
+            && owner::machine(&volume).is_none()
+            && let Some(source) = source(&volume, text(&volume, "/metadata/namespace"))
+        {
+            add(source, "DataVolume", &volume);
         }
     }
     // What names a pointer is made from what that points to.
     for source in compared.snapshot.of("DataSource") {
-        let other = source.pointer("/spec/source/dataSource/name");
-        if let (Some(own), Some(other)) = (
-            users.get(&key(&source)).cloned(),
-            other.and_then(Value::as_str),
-        ) {
+        let own = users.get(&key(&source)).cloned();
+        let other = text(&source, "/spec/source/dataSource/name");
+        if let (Some(own), Some(other)) = (own, other) {
             let other = format!("{}/{other}", namespace(&source));
             users.entry(other).or_default().extend(own);
         }
@@ -282,11 +270,10 @@ fn leftover(kind: &'static str, key: &str, is_needed: bool, users: BTreeSet<Stri
         "VolumeSnapshot" => "volumesnapshot.snapshot.storage.k8s.io",
         _ => "persistentvolumeclaim",
     };
-    let word = |text: &Foreign| shell_word(&one_line(text.raw()));
     let command = format!(
         "kubectl delete {resource} -n {} {}",
-        word(&namespace),
-        word(&name)
+        owner::word(&namespace),
+        owner::word(&name)
     );
     Leftover {
         kind,

@@ -13,6 +13,7 @@ mod entry;
 mod exit;
 mod explain;
 mod failure;
+mod field;
 mod files;
 mod fix;
 mod foreign;

@@ -10,6 +10,7 @@ use manifest::objects;
 use serde_json::Value;
 
 use crate::admission::Identity;
+use crate::field::{items, text};
 use crate::files;
 use crate::foreign::one_line;
 
@@ -127,10 +128,6 @@ impl Mirrors {
 
     /// Whether it is an object with mirrors.
     fn read_object(&mut self, object: &Value) -> bool {
-        let text = |value: &Value, field: &str| {
-            let text = value.get(field).and_then(Value::as_str);
-            text.unwrap_or_default().to_owned()
-        };
         let Identity {
             api_version, kind, ..
         } = Identity::of(object);
@@ -141,15 +138,13 @@ impl Mirrors {
         let Some((_, _, list, which)) = known else {
             return false;
         };
-        let entries = object.pointer(list).and_then(Value::as_array);
-        for entry in entries.into_iter().flatten() {
-            let to = entry.get("mirrors").and_then(Value::as_array);
-            let to = to.into_iter().flatten().filter_map(Value::as_str);
+        for entry in items(object, list) {
+            let to = items(entry, "/mirrors").filter_map(Value::as_str);
             let mirror = Mirror {
-                from: part(&text(entry, "source")),
+                from: part(text(entry, "/source").unwrap_or_default()),
                 to: to.map(part).collect(),
                 which: *which,
-                is_closed: text(entry, "mirrorSourcePolicy") == "NeverContactSource",
+                is_closed: text(entry, "/mirrorSourcePolicy") == Some("NeverContactSource"),
             };
             // Otherwise, the entry says nothing about its source.
             if !mirror.to.is_empty() || mirror.is_closed {

@@ -4,6 +4,7 @@ use engine::{HCO_CRASHES, HCO_DENIES, HCO_FAILS};
 use operators::ssp::architecture::is_known;
 use serde_json::Value;
 
+use crate::field::{architecture, text};
 use crate::foreign::Foreign;
 use crate::object_name::name;
 use crate::report::{Finding, Report, listed};
@@ -28,7 +29,7 @@ pub(crate) enum NoForecast {
 
 impl NoForecast {
     /// Nothing if there is a forecast.
-    pub(crate) fn of(report: &Report, object: Option<&Value>, nodes: &[Value]) -> Option<Self> {
+    pub(crate) fn of(report: &Report, object: &Value, nodes: &[Value]) -> Option<Self> {
         if report.forecast.is_some() {
             return None;
         }
@@ -72,22 +73,20 @@ impl NoForecast {
 
 /// Why HCO denies the object as well, whatever the policy says; none if it does not. The rules about what HCO's webhook
 /// denies say so.
-pub(crate) fn denied_by_hco(report: &Report, object: Option<&Value>) -> Vec<String> {
+pub(crate) fn denied_by_hco(report: &Report, object: &Value) -> Vec<String> {
     let denies = |it: &&Finding| it.fact.raw().ends_with(HCO_DENIES);
     let findings = report.findings.iter().filter(denies);
     let mut facts: Vec<String> = findings
         .map(|it| format!("[{}] {}", it.rule, it.fact))
         .collect();
-    facts.extend(object.and_then(unknown_content));
+    facts.extend(unknown_content(object));
     facts
 }
 
 /// A template with a content type that the schemas of HCO and SSP do not have.
 fn unknown_content(object: &Value) -> Option<String> {
     let (template, content) = templates::of_spec(object).find_map(|(_, template)| {
-        let content = template
-            .pointer("/spec/template/spec/contentType")?
-            .as_str()?;
+        let content = text(template, "/spec/template/spec/contentType")?;
         let is_known = ["", "kubevirt", "archive"].contains(&content);
         (!is_known).then(|| (Foreign::from(name(template)), Foreign::from(content)))
     })?;
@@ -106,10 +105,7 @@ fn rejected_by_ssp(report: &Report, nodes: &[Value]) -> Option<String> {
     }
     all.retain(|it| !is_known(it.raw()));
     if let Some(unknown) = all.first() {
-        let reports = |node: &&Value| {
-            let architecture = node.pointer("/status/nodeInfo/architecture");
-            architecture.and_then(Value::as_str) == Some(unknown.raw())
-        };
+        let reports = |node: &&Value| architecture(node) == Some(unknown.raw());
         let names = nodes
             .iter()
             .filter(reports)

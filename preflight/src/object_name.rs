@@ -2,18 +2,22 @@
 
 use serde_json::Value;
 
+use crate::field::text;
 use crate::foreign::Foreign;
 
 /// The name of an object; empty if it is missing.
 pub(crate) fn name(object: &Value) -> &str {
-    let name = object.pointer("/metadata/name");
-    name.and_then(Value::as_str).unwrap_or_default()
+    text(object, "/metadata/name").unwrap_or_default()
 }
 
 /// The namespace of an object; empty if it is missing.
 pub(crate) fn namespace(object: &Value) -> &str {
-    let namespace = object.pointer("/metadata/namespace");
-    namespace.and_then(Value::as_str).unwrap_or_default()
+    text(object, "/metadata/namespace").unwrap_or_default()
+}
+
+/// Whether an object is in a namespace, if only those of one are wanted.
+pub(crate) fn is_in(wanted: Option<&str>, object: &Value) -> bool {
+    wanted.is_none_or(|wanted| wanted == namespace(object))
 }
 
 /// `NAMESPACE/NAME` of an object.

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use crate::field::text;
 use crate::foreign::{Foreign, one_line, shell_word};
+use crate::object_name::namespace;
 
 /// The label with the name of the DataImportCron that an object belongs to.
 pub(crate) const CRON: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron";
@@ -24,13 +26,17 @@ pub(crate) const CREATED_BY: &str = "/metadata/labels/kubevirt.io~1created-by";
 
 /// The UID of the virtual machine that a `DataVolume` belongs to.
 pub(crate) fn machine(volume: &Value) -> Option<&str> {
-    volume.pointer(CREATED_BY)?.as_str()
+    text(volume, CREATED_BY)
 }
 
 /// The name of the DataImportCron that an object belongs to.
 pub(crate) fn cron(object: &Value) -> Option<&str> {
-    let name = object.pointer(CRON).and_then(Value::as_str);
-    name.filter(|name| !name.is_empty())
+    text(object, CRON).filter(|name| !name.is_empty())
+}
+
+/// The same with its namespace: `NAMESPACE/NAME`.
+pub(crate) fn cron_key(object: &Value) -> Option<String> {
+    Some(format!("{}/{}", namespace(object), cron(object)?))
 }
 
 /// The command after which CDI updates a DataSource for a DataImportCron at once. After a deletion, CDI would look only at the
@@ -58,18 +64,19 @@ pub(crate) fn wake(namespace: &Foreign, cron: &Foreign) -> String {
     )
 }
 
-fn word(text: &Foreign) -> String {
+/// A name as a word of a command.
+pub(crate) fn word(text: &Foreign) -> String {
     shell_word(&one_line(text.raw()))
 }
 
 /// Whether CDI deletes an object with its DataImportCron.
 pub(crate) fn is_cleaned_up(object: &Value) -> bool {
-    object.pointer(CLEAN_UP).and_then(Value::as_str) == Some("true")
+    text(object, CLEAN_UP) == Some("true")
 }
 
 /// Whether SSP created an object.
 pub(crate) fn is_of_ssp(object: &Value) -> bool {
-    object.pointer(OWNER).and_then(Value::as_str) == Some(SSP)
+    text(object, OWNER) == Some(SSP)
 }
 
 /// Whether SSP writes a VM template anew or deletes it, so that it always names a DataSource of SSP. An older one stays as
@@ -78,6 +85,5 @@ pub(crate) fn is_of_ssp(object: &Value) -> bool {
 /// MIRRORS: ssp-operator internal/operands/common-templates/reconcile.go, reconcileTemplatesFuncs,
 /// deprecateOrDeleteOldTemplates; internal/common/owner.go, `CheckOwnerAnnotation`.
 pub(crate) fn is_template_of_ssp(template: &Value) -> bool {
-    let deprecated = template.pointer(DEPRECATED).and_then(Value::as_str);
-    is_of_ssp(template) && deprecated != Some("true")
+    is_of_ssp(template) && text(template, DEPRECATED) != Some("true")
 }

@@ -21,7 +21,8 @@ use serde_json::Value;
 
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
-use crate::foreign::{self, Foreign};
+use crate::field::architecture;
+use crate::foreign::Foreign;
 use crate::leftovers::{self, Leftover};
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
@@ -40,7 +41,7 @@ use self::storage::Storage;
 use self::taints::Tainted;
 
 /// A plan. Its JSON is a contract: docs/plan.md.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(
     clippy::struct_excessive_bools,
@@ -118,7 +119,7 @@ pub(crate) struct Plan {
 }
 
 /// What becomes of boot sources.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Changed {
     crons: Option<Crons>,
@@ -151,7 +152,7 @@ impl Changed {
 }
 
 /// A value before and after.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Change<T> {
     before: T,
     after: T,
@@ -187,157 +188,88 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     })
 }
 
+impl<T> Change<T> {
+    fn map<U>(&self, of: impl Fn(&T) -> U) -> Change<U> {
+        Change {
+            before: of(&self.before),
+            after: of(&self.after),
+        }
+    }
+}
+
 impl Plan {
     fn of(compared: &Compared<'_>) -> Result<Self> {
         let report = &compared.will_be;
         if report.exit() == Exit::Unjudged {
-            bail!(
-                "no plan can be made: {}",
-                foreign::lines(
-                    report
-                        .message
-                        .as_deref()
-                        .unwrap_or("the module gives no reason")
-                )
-            );
+            bail!("no plan can be made: {}", report.reason());
         }
-        let is = compared.is.as_ref();
-        let before = |of: fn(&Report) -> &Option<Foreign>| is.and_then(|is| of(is).clone());
-        let change = |of: fn(&Report) -> &Option<Foreign>| Change {
-            before: before(of),
-            after: of(report).clone(),
+        let none = Report::default();
+        let is = compared.is.as_ref().unwrap_or(&none);
+        let by_hco = compared.denied_by_hco();
+        let is_stored = by_hco.is_empty();
+        let reports = Change {
+            before: is,
+            after: if is_stored { report } else { is },
         };
-        let nodes = |report: Option<&Report>| report.and_then(|it| it.nodes.clone());
-        let control_plane = |report: Option<&Report>| {
-            let architectures = report.and_then(|it| it.control_plane_architectures.clone());
-            architectures.unwrap_or_default()
-        };
-        let default = before(|report| &report.default_architecture);
-        let denied_by_hco = compared.denied_by_hco();
-        if !denied_by_hco.is_empty() {
-            return Ok(Self::nothing(compared, &denied_by_hco));
-        }
-        let (before_version, version) = compared.versions();
+        let versions = reports.map(|it| compared.version(it));
         let boot_sources = |wanted| {
             let mut sources = BootSources::of(compared, wanted);
             sources.old_disks = old_disks::deleted(compared, &sources, wanted);
             sources
         };
         let sources = boot_sources(Wanted::after(compared));
-        let pending_sources = Wanted::before(compared).map(boot_sources);
-        Ok(Self {
+        // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without one in the spec, the
+        // status keeps its own. HCO before 1.18 removes it from the spec.
+        let default = |it: &&Report| {
+            let own = it.default_architecture.as_ref();
+            own.or(is.default_architecture.as_ref()).cloned()
+        };
+        let unchanged = Self {
             object: compared.object(),
             is_sent: compared.is_sent(),
             is_asked: compared.is_asked,
-            completion: Completion::of(compared, &sources),
-            leftovers: leftovers::of(compared),
-            denied: denied(compared, &[]),
-            denied_by_hco: false,
+            denied: denied(compared, &by_hco),
+            denied_by_hco: !is_stored,
             denied_by_policy: !report.allowed,
-            multi_arch_import: change(|report| &report.multi_arch_import),
-            // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without one in the spec, the
-            // status keeps its own. HCO before 1.18 removes it from the spec.
-            default_architecture: Change {
-                before: default.clone(),
-                after: report.default_architecture.clone().or(default),
-            },
+            multi_arch_import: reports.map(|it| it.multi_arch_import.clone()),
+            default_architecture: reports.map(default),
+            hco_version: versions.map(|it| Some(it.as_ref()?.number.clone())),
+            hco_version_origin: versions.map(|it| Some(it.as_ref()?.origin.clone())),
+            hco_version_shown: versions.map(|it| Some(it.as_ref()?.text.clone())),
+            control_plane: reports
+                .map(|it| it.control_plane_architectures.clone().unwrap_or_default()),
+            nodes: reports.map(|it| it.nodes.clone().unwrap_or_default()),
+            changes: Changed::of(&sources),
+            storage: Storage::none(),
+            unread: compared.snapshot.unread.clone(),
+            sources,
+            ..Self::default()
+        };
+        // The object stays as it is, and so does everything else.
+        if !is_stored {
+            return Ok(unchanged);
+        }
+        let pending_sources = Wanted::before(compared).map(boot_sources);
+        let leaving = compared.leaving.iter();
+        Ok(Self {
+            completion: Completion::of(compared, &unchanged.sources),
+            leftovers: leftovers::of(compared),
             keeps_default: report.default_architecture.is_none(),
-            hco_version: Change {
-                before: before_version.as_ref().map(|it| it.number.clone()),
-                after: version.as_ref().map(|it| it.number.clone()),
-            },
-            hco_version_origin: Change {
-                before: before_version.as_ref().map(|it| it.origin.clone()),
-                after: version.as_ref().map(|it| it.origin.clone()),
-            },
-            hco_version_shown: Change {
-                before: before_version.map(|it| it.text),
-                after: version.map(|it| it.text),
-            },
             field: fields::changed(compared),
-            control_plane: Change {
-                before: control_plane(is),
-                after: control_plane(Some(report)),
-            },
-            nodes: Change {
-                before: nodes(is).unwrap_or_default(),
-                after: nodes(Some(report)).unwrap_or_default(),
-            },
             tainted_nodes: Tainted::of(compared)?,
-            vm_templates: Change {
-                before: is.map(vm_templates).unwrap_or_default(),
-                after: vm_templates(report),
-            },
-            leaving_nodes: compared
-                .leaving
-                .iter()
-                .map(|it| Foreign::from(&**it))
-                .collect(),
-            assumes_leaving_nodes: false,
+            vm_templates: reports.map(|it| vm_templates(it)),
+            leaving_nodes: leaving.map(|it| Foreign::from(&**it)).collect(),
             reads_labels: report.reads_data_source_labels(),
             stopped: report.forecast.as_ref().and_then(|it| it.stopped.clone()),
             stopped_by: stops::of(report, compared.after()),
-            changes: Changed::of(&sources),
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared)?,
             references: references::affected(compared),
-            storage: Storage::of(compared, &sources),
-            unread: compared.snapshot.unread.clone(),
+            storage: Storage::of(compared, &unchanged.sources),
             no_forecast: compared.no_forecast(),
-            sources,
             pending_sources,
+            ..unchanged
         })
-    }
-
-    /// The plan of an object that HCO denies: it stays as it is, and so does everything else.
-    fn nothing(compared: &Compared<'_>, facts: &[String]) -> Self {
-        fn same<T: Clone>(value: T) -> Change<T> {
-            Change {
-                before: value.clone(),
-                after: value,
-            }
-        }
-        let is = compared.is.as_ref();
-        let value = |of: fn(&Report) -> &Option<Foreign>| is.and_then(|is| of(is).clone());
-        let nodes = is.and_then(|is| is.nodes.clone());
-        let control_plane = is.and_then(|is| is.control_plane_architectures.clone());
-        let (version, _) = compared.versions();
-        let sources = BootSources::of(compared, Wanted::after(compared));
-        Self {
-            object: compared.object(),
-            is_sent: true,
-            is_asked: true,
-            completion: None,
-            denied: denied(compared, facts),
-            denied_by_hco: true,
-            denied_by_policy: !compared.will_be.allowed,
-            multi_arch_import: same(value(|report| &report.multi_arch_import)),
-            default_architecture: same(value(|report| &report.default_architecture)),
-            keeps_default: false,
-            hco_version: same(version.as_ref().map(|it| it.number.clone())),
-            hco_version_origin: same(version.as_ref().map(|it| it.origin.clone())),
-            hco_version_shown: same(version.map(|it| it.text)),
-            field: None,
-            control_plane: same(control_plane.unwrap_or_default()),
-            nodes: same(nodes.unwrap_or_default()),
-            tainted_nodes: Tainted::default(),
-            vm_templates: same(Vec::new()),
-            leaving_nodes: Vec::new(),
-            assumes_leaving_nodes: false,
-            reads_labels: is.is_some_and(Report::reads_data_source_labels),
-            stopped: None,
-            stopped_by: Vec::new(),
-            changes: Changed::of(&sources),
-            pending: None,
-            virtual_machines: Vec::new(),
-            references: Vec::new(),
-            leftovers: Vec::new(),
-            storage: Storage::none(),
-            unread: compared.snapshot.unread.clone(),
-            no_forecast: None,
-            sources,
-            pending_sources: None,
-        }
     }
 
     /// Whether something is lost or disturbed, or the object is denied.
@@ -409,8 +341,7 @@ fn others_could_leave(compared: &Compared<'_>) -> bool {
         let labels = labels.into_iter().flatten().map(|(label, _)| label);
         let roles = labels.filter(|it| it.starts_with("node-role.kubernetes.io/"));
         let roles: BTreeSet<String> = roles.cloned().collect();
-        let architecture = node.pointer("/status/nodeInfo/architecture").cloned();
-        (architecture, roles)
+        (architecture(node).map(str::to_owned), roles)
     };
     let leaves = |node: &&Value| compared.leaving.iter().any(|it| it == name(node));
     let mut leaving = compared.nodes_before.iter().filter(leaves).map(kind);

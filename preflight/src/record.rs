@@ -7,9 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use host::{HostCalls, Record};
+use host::Record;
 
-use crate::admission;
 use crate::args;
 use crate::exit::Exit;
 use crate::foreign::{self, shell_word};
@@ -47,9 +46,7 @@ pub(crate) fn run(args: &args::Record, terminal: &Terminal) -> Result<Exit> {
         write(&settings_file, &settings.value.to_string())?;
         let request = question.request(question.sent());
         let record = Arc::new(Record::new(prepared.host(question)));
-        let payload = admission::payload(&request, &settings.value);
-        let host: Arc<dyn HostCalls> = Arc::clone(&record) as _;
-        prepared.module().judge(&payload, host)?;
+        prepared.report_of(question, settings, Arc::clone(&record) as _)?;
         let request_file = to.join(format!("request{number}.json"));
         write(&request_file, &format!("{request:#}\n"))?;
         let session_file = to.join(format!("session{number}.yml"));

@@ -11,7 +11,7 @@ use operators::hco::version::HcoVersion;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use crate::foreign::Foreign;
+use crate::foreign::{Foreign, lines};
 
 pub(crate) use self::forecast::{Changes, Cron, CronChanges, DataSource, Forecast, Retarget};
 
@@ -34,25 +34,18 @@ pub(crate) struct Report {
     /// `enabled` or `disabled`.
     pub(crate) multi_arch_import: Option<Foreign>,
     /// By which version of HCO.
-    #[serde(default)]
     pub(crate) hco_version: Option<Foreign>,
     /// The architecture of new VMs that request none.
-    #[serde(default)]
     pub(crate) default_architecture: Option<Foreign>,
     /// What KubeVirt makes of a VirtualMachine.
-    #[serde(default)]
     pub(crate) virtual_machine: Option<Machine>,
     /// The boot sources that the operators will make.
-    #[serde(default)]
     pub(crate) forecast: Option<Forecast>,
     /// Those that they made before.
-    #[serde(default)]
     pub(crate) forecast_before: Option<Forecast>,
     /// What changes in the cluster.
-    #[serde(default)]
     pub(crate) changes: Option<Changes>,
     /// Where VMs boot from each golden image.
-    #[serde(default)]
     pub(crate) templates: Option<Vec<Template>>,
     /// What was found.
     pub(crate) findings: Vec<Finding>,
@@ -112,11 +105,27 @@ impl Report {
         }
     }
 
+    /// The message, if no finding has it.
+    pub(crate) fn unexplained(&self) -> Option<&str> {
+        let is_denied = self.findings.iter().any(|it| it.level == Level::Deny);
+        self.message.as_deref().filter(|_| !is_denied)
+    }
+
+    /// Why the module does not judge the object.
+    pub(crate) fn reason(&self) -> String {
+        let message = self.message.as_deref();
+        lines(message.unwrap_or("the module gives no reason"))
+    }
+
+    /// The version of HCO.
+    pub(crate) fn version(&self) -> Option<HcoVersion> {
+        HcoVersion::parse(self.hco_version.as_ref()?.raw())
+    }
+
     /// Whether KubeVirt reads the labels of DataSources; it does if the version is not known.
     pub(crate) fn reads_data_source_labels(&self) -> bool {
-        let version = self.hco_version.as_ref();
-        let version = version.and_then(|it| HcoVersion::parse(it.raw()));
-        version.is_none_or(HcoVersion::reads_data_source_labels)
+        self.version()
+            .is_none_or(HcoVersion::reads_data_source_labels)
     }
 
     /// Whether VMs boot from a golden image is unknown if its image could not be read.
@@ -220,7 +229,6 @@ pub(crate) struct Finding {
     #[serde(default)]
     pub(crate) remedies: Vec<Remedy>,
     /// Where the field is in the file; nothing for an object of the cluster.
-    #[serde(default)]
     pub(crate) line: Option<usize>,
 }
 
@@ -276,6 +284,23 @@ impl Level {
 pub(crate) fn listed(names: &[Foreign]) -> String {
     let names: Vec<String> = names.iter().map(Foreign::to_string).collect();
     names.join(", ")
+}
+
+/// The most objects that are named for one reason.
+pub(crate) const NAMED: usize = 20;
+
+/// Some of many names.
+pub(crate) fn some(names: &[Foreign]) -> String {
+    let (shown, more) = names.split_at(names.len().min(NAMED));
+    match more.len() {
+        0 => listed(shown),
+        more => format!("{} and {more} more", listed(shown)),
+    }
+}
+
+/// Whether a name is among others.
+pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
+    names.iter().any(|it| it.raw() == name)
 }
 
 /// `amd64 (3), arm64 (2)`.

@@ -17,13 +17,13 @@ use self::conditions::Condition;
 use self::golden_images::{DataSource, GoldenImage, NotImported, State};
 use crate::args::{self, StatusFormat};
 use crate::exit::Exit;
-use crate::foreign::{self, Foreign};
+use crate::foreign::Foreign;
 use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::object_name::{self, key, parts};
 use crate::plan::machines::{already_without, excluded};
 use crate::progress::Progress;
-use crate::report::{Cron, Report};
+use crate::report::{Cron, Report, is_in};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::templates;
@@ -123,14 +123,9 @@ impl Destroyed {
     fn of(report: &Report) -> Option<Self> {
         let (forecast, changes) = (report.forecast.as_ref()?, report.changes.as_ref()?);
         let deleted = &changes.crons.as_ref()?.deleted;
-        let is_deleted = |cron: &&Cron| {
-            cron.rejected.is_some() && deleted.iter().any(|it| it.raw() == cron.key())
-        };
+        let is_deleted = |cron: &&Cron| cron.rejected.is_some() && is_in(deleted, &cron.key());
         let crons = || forecast.crons.iter().filter(is_deleted);
-        let lost = |cron: &&Cron| {
-            let mut lost = changes.lost_image.iter();
-            lost.any(|it| it.raw() == cron.source())
-        };
+        let lost = |cron: &&Cron| is_in(&changes.lost_image, &cron.source());
         let (crons, disks) = (crons().count(), crons().filter(lost).count());
         (crons > 0).then_some(Self { crons, disks })
     }
@@ -223,7 +218,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
 impl Status {
     fn of(observed: &Compared<'_>) -> Result<Self> {
         let report = &observed.will_be;
-        let (_, version) = observed.versions();
+        let version = observed.version(report);
         let golden_images = golden_images::of(observed);
         let data_sources = golden_images::data_sources(observed);
         let unknown = unknown(observed);
@@ -300,7 +295,7 @@ fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
     let mut crons = observed.snapshot.of("DataImportCron");
     let cron = crons.find(|cron| is_of_user && key(cron) == name)?;
     let field = format!("/{}", field.replace('.', "/"));
-    let mut templates = templates::of_spec(observed.after()?);
+    let mut templates = templates::of_spec(observed.after());
     let (_, template) = templates.find(|(_, it)| object_name::name(it) == stop.template.raw())?;
     let value = cron.pointer(&field)?;
     let is_plain = value.is_string() || value.is_number();
@@ -312,10 +307,7 @@ fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
 fn unknown(observed: &Compared<'_>) -> Option<String> {
     let report = &observed.will_be;
     if report.exit() == Exit::Unjudged {
-        let message = report.message.as_deref();
-        return Some(foreign::lines(
-            message.unwrap_or("the module gives no reason"),
-        ));
+        return Some(report.reason());
     }
     if let Some(no_forecast) = observed.no_forecast() {
         return Some(no_forecast.why());

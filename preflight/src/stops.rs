@@ -24,15 +24,9 @@ pub(crate) struct Stop {
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kind,
-            namespace,
-            name,
-            template,
-            path,
-        } = self;
-        write!(f, "{kind} {namespace}/{name}: template {template}")?;
-        match path {
+        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)?;
+        write!(f, ": template {}", self.template)?;
+        match &self.path {
             Some(path) => write!(f, ", {path}"),
             None => Ok(()),
         }
@@ -47,7 +41,7 @@ const REJECTIONS: [&str; 3] = [
 ];
 
 /// All that stops SSP; of several DataImportCrons with one name, each template.
-pub(crate) fn of(report: &Report, object: Option<&Value>) -> Vec<Stop> {
+pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
     let Some(forecast) = &report.forecast else {
         return Vec::new();
     };
@@ -58,9 +52,10 @@ pub(crate) fn of(report: &Report, object: Option<&Value>) -> Vec<Stop> {
             namespace,
             name,
             template: template.clone(),
-            path: object.and_then(|it| path(it, template.raw(), field)),
+            path: path(object, template.raw(), field),
         }
     };
+    let of_cron = |cron: &Cron, field| stop("DataImportCron", &cron.key(), &cron.template, field);
     let crons = || forecast.crons.iter();
     match forecast.stopped.as_ref().map(Foreign::raw) {
         Some("data-source") => {
@@ -75,22 +70,14 @@ pub(crate) fn of(report: &Report, object: Option<&Value>) -> Vec<Stop> {
             let rejected = crons().filter(|cron| cron.rejected.is_some());
             let stops = rejected.map(|cron| Stop {
                 path: cron.rejected_path.clone(),
-                ..stop("DataImportCron", &cron.key(), &cron.template, "")
+                ..of_cron(cron, "")
             });
             stops.collect()
         }
         Some("same-name") => {
             let is_shared = |cron: &&Cron| crons().filter(|it| it.key() == cron.key()).count() > 1;
             let shared = crons().filter(is_shared);
-            let stops = shared.map(|cron| {
-                stop(
-                    "DataImportCron",
-                    &cron.key(),
-                    &cron.template,
-                    ".metadata.name",
-                )
-            });
-            stops.collect()
+            shared.map(|cron| of_cron(cron, ".metadata.name")).collect()
         }
         _ => Vec::new(),
     }

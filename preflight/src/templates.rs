@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::field::items;
+
 /// Where the spec has them.
 const FIELDS: [&str; 2] = [
     "workloadSources.dataImportCronTemplates",
@@ -11,15 +13,12 @@ const FIELDS: [&str; 2] = [
 /// Those of the spec, each with its path.
 pub(crate) fn of_spec(object: &Value) -> impl Iterator<Item = (String, &Value)> {
     FIELDS.iter().flat_map(|field| {
-        let list = object.pointer(&format!("/spec/{}", field.replace('.', "/")));
-        let templates = list.and_then(Value::as_array).into_iter().flatten();
-        let templates = templates.enumerate();
+        let templates = items(object, &format!("/spec/{}", field.replace('.', "/"))).enumerate();
         templates.map(move |(index, template)| (format!("spec.{field}[{index}]"), template))
     })
 }
 
 /// The golden images, as HCO lists them.
 pub(crate) fn of_status(object: &Value) -> impl Iterator<Item = &Value> {
-    let templates = object.pointer("/status/dataImportCronTemplates");
-    templates.and_then(Value::as_array).into_iter().flatten()
+    items(object, "/status/dataImportCronTemplates")
 }

@@ -136,8 +136,7 @@ impl Judged {
 
     /// The message of the module, if no finding has it.
     pub(crate) fn message(&self) -> Option<&str> {
-        let has_problems = self.of(Level::Deny).next().is_some();
-        self.report.message.as_deref().filter(|_| !has_problems)
+        self.report.unexplained()
     }
 }
 

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use host::{Counts, NodeList};
 use serde_json::{Value, json};
 
+use crate::field::architecture;
 use crate::foreign::one_line;
 use crate::object_name::name;
 use crate::prose::count;
@@ -148,13 +149,11 @@ impl Part {
     }
 
     fn matches(&self, node: &Value) -> bool {
-        let architecture = node.pointer("/status/nodeInfo/architecture");
         let labels = node.pointer("/metadata/labels");
         let has = |label: &str| labels.is_some_and(|labels| labels.get(label).is_some());
         let is_control_plane =
             has("node-role.kubernetes.io/control-plane") || has("node-role.kubernetes.io/master");
-        architecture.and_then(Value::as_str) == Some(&self.architecture)
-            && is_control_plane == self.is_control_plane
+        architecture(node) == Some(&self.architecture) && is_control_plane == self.is_control_plane
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Destination<'c> {
 }
 
 /// What `-o json-patch` prints for an object.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Record<'l> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -207,14 +207,10 @@ pub(super) fn line(
 /// That a file could not be read, as a line of JSON.
 pub(super) fn failed(failure: &Failure) -> Result<String> {
     json_line(&Record {
-        context: None,
         file: failure.file.as_deref(),
         line: failure.line,
-        api_version: None,
-        namespace: None,
-        name: None,
-        patch: None,
         error: Some(&failure.what),
+        ..Record::default()
     })
 }
 

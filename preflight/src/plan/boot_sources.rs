@@ -8,10 +8,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::disk::{Kind, OldDisk};
+use crate::field::text;
 use crate::foreign::Foreign;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
-use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report};
+use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is_in};
 use crate::stage::{Compared, GOLDEN};
 use crate::templates;
 
@@ -22,11 +23,10 @@ pub(super) struct BootSources {
     pub(super) crons: BTreeMap<String, Cron>,
     /// Those that are there before, by their names.
     crons_before: BTreeMap<String, CronBefore>,
-    sources_before: BTreeSet<String>,
+    /// The DataSources that are there before, and what they point to; those of the forecast if they were not read.
+    sources_before: BTreeMap<String, Option<Foreign>>,
     /// The DataSources that a DataSource of the forecast points to.
     pub(super) points_to: BTreeMap<String, Option<Foreign>>,
-    /// Those that a DataSource points to before; of the forecast if DataSources were not read.
-    pointed_to: BTreeMap<String, Foreign>,
     /// The PersistentVolumeClaims that are there.
     claims: BTreeSet<String>,
     /// The DataSources with a disk that CDI does not delete with their DataImportCron.
@@ -44,12 +44,8 @@ pub(super) struct BootSources {
     wanted: BTreeSet<String>,
     /// The names of those that will be rejected.
     rejected: Vec<String>,
-    /// The DataSources of the forecast that never have a disk.
-    pub(super) empty: BTreeSet<String>,
-    /// Those that have one.
-    filled: BTreeSet<String>,
-    /// The architecture labels of the DataSources of the forecast.
-    pub(super) labels: BTreeMap<String, Foreign>,
+    /// The DataSources of the forecast after the change.
+    pub(super) sources: BTreeMap<String, DataSource>,
     /// The sources of the templates' images.
     origins: BTreeMap<String, Value>,
     /// Whether a rejected DataImportCron keeps SSP from deleting others.
@@ -108,7 +104,7 @@ pub(super) struct CronOf {
     pub(super) earlier_disks: Vec<Foreign>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct DataSources {
     pub(super) created: Vec<SourceOf>,
     pub(super) deleted: Vec<SourceOf>,
@@ -135,7 +131,7 @@ pub(super) struct RetargetOf {
 /// An object that the operators make boot sources of.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    pub(super) object: Option<&'a Value>,
+    pub(super) object: &'a Value,
     pub(super) report: &'a Report,
     pub(super) forecast: Option<&'a Forecast>,
     changes: Option<&'a Changes>,
@@ -161,7 +157,7 @@ impl<'a> Wanted<'a> {
         Some(Self {
             changes: Some(compared.pending.as_ref()?),
             is_outstanding: true,
-            object: compared.before(),
+            object: compared.before()?,
             report: compared.is.as_ref()?,
             forecast: compared.will_be.forecast_before.as_ref(),
         })
@@ -175,7 +171,7 @@ impl BootSources {
         let before = compared.will_be.forecast_before.as_ref().unwrap_or(&none);
         let after = wanted.forecast.unwrap_or(&none);
         let snapshot = &compared.snapshot;
-        let real = |kind| snapshot.of(kind).map(|it| key(&it)).collect();
+        let pointer = |source: &DataSource| (source.key(), source.points_to.clone());
         let crons_before = crons_before(compared, before);
         let crons = before.crons.iter().chain(&after.crons);
         let sources = before.data_sources.iter().chain(&after.data_sources);
@@ -191,29 +187,23 @@ impl BootSources {
                 of_ssp.map(|it| key(&it)).collect()
             }),
             sources_before: if snapshot.has("DataSource") {
-                real("DataSource")
+                let sources = snapshot.of("DataSource").map(|source| {
+                    let other = text(&source, "/spec/source/dataSource/name");
+                    (key(&source), other.map(Foreign::from))
+                });
+                sources.collect()
             } else {
                 // Those of the bundle belong to the templates of one side, and are there on both.
-                sources.clone().map(DataSource::key).collect()
+                let others = after.data_sources.iter().map(|it| (it.key(), None));
+                others
+                    .chain(before.data_sources.iter().map(pointer))
+                    .collect()
             },
-            points_to: sources
-                .map(|source| (source.key(), source.points_to.clone()))
+            points_to: sources.map(pointer).collect(),
+            claims: snapshot
+                .of("PersistentVolumeClaim")
+                .map(|it| key(&it))
                 .collect(),
-            claims: real("PersistentVolumeClaim"),
-            pointed_to: if snapshot.has("DataSource") {
-                snapshot
-                    .of("DataSource")
-                    .filter_map(|source| {
-                        let other = source.pointer("/spec/source/dataSource/name")?;
-                        Some((key(&source), Foreign::from(other.as_str()?)))
-                    })
-                    .collect()
-            } else {
-                let pointers = before.data_sources.iter();
-                pointers
-                    .filter_map(|source| Some((source.key(), source.points_to.clone()?)))
-                    .collect()
-            },
             // An object that is refused changes nothing.
             changes: wanted.changes.cloned().unwrap_or_else(|| Changes {
                 crons: Some(CronChanges::default()),
@@ -226,26 +216,14 @@ impl BootSources {
                 .filter(|cron| cron.rejected.is_some())
                 .map(Cron::key)
                 .collect(),
-            empty: after
+            sources: after
                 .data_sources
                 .iter()
-                .filter(|source| source.filled == Some(false))
-                .map(DataSource::key)
+                .map(|source| (source.key(), source.clone()))
                 .collect(),
-            filled: after
-                .data_sources
-                .iter()
-                .filter(|source| source.filled == Some(true))
-                .map(DataSource::key)
-                .collect(),
-            labels: after
-                .data_sources
-                .iter()
-                .map(|source| (source.key(), source.architecture_label.clone()))
-                .collect(),
-            origins: wanted.object.map(origins).unwrap_or_default(),
+            origins: origins(wanted.object),
             is_stopped: after.stopped.as_ref().map(Foreign::raw) == Some("data-import-cron"),
-            images: wanted.object.map(images).unwrap_or_default(),
+            images: images(wanted.object),
             architectures: wanted
                 .report
                 .workload_architectures
@@ -304,11 +282,9 @@ impl BootSources {
 
     /// The fields because of which a DataImportCron is deleted and created again.
     pub(super) fn changed_fields(&self, key: &str) -> impl Iterator<Item = Foreign> {
-        let fields = self.changes.crons.as_ref().and_then(|crons| {
-            let index = crons.recreated.iter().position(|it| it.raw() == key)?;
-            crons.changed_fields.get(index)
-        });
-        let fields = fields.into_iter().flat_map(|it| it.raw().split(", "));
+        let crons = self.changes.crons.as_ref();
+        let fields = crons.and_then(|crons| crons.changed_fields(key));
+        let fields = fields.into_iter().flat_map(|it| it.split(", "));
         fields.map(Foreign::from)
     }
 
@@ -319,7 +295,7 @@ impl BootSources {
 
     /// Whether a DataSource is there before.
     pub(super) fn is_there(&self, key: &str) -> bool {
-        self.sources_before.contains(key)
+        self.sources_before.contains_key(key)
     }
 
     /// The namespaces of new DataImportCrons that have no boot source yet.
@@ -330,7 +306,7 @@ impl BootSources {
             key.split_once('/')
                 .map(|(namespace, _)| namespace.to_owned())
         };
-        let there = self.sources_before.iter().chain(&self.claims);
+        let there = self.sources_before.keys().chain(&self.claims);
         let there: BTreeSet<String> = there.filter_map(|key| of(key)).collect();
         let created = self.changes.crons.iter().flat_map(|it| &it.created);
         let created: BTreeSet<String> = created.filter_map(|key| of(key.raw())).collect();
@@ -341,7 +317,7 @@ impl BootSources {
 
     /// The DataSource that one points to before.
     pub(super) fn pointed_to(&self, key: &str) -> Option<&Foreign> {
-        self.pointed_to.get(key)
+        self.sources_before.get(key)?.as_ref()
     }
 
     /// The deleted DataImportCron whose DataSource a new one takes over with its disk.
@@ -419,7 +395,7 @@ impl BootSources {
             || is_in(&changes.data_sources.deleted, &source);
         let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
         // SSP deletes its pointers, and CDI creates the DataSources anew.
-        let is_of_ssp = self.is_of_ssp(&source) || self.pointed_to.contains_key(&source);
+        let is_of_ssp = self.is_of_ssp(&source) || self.pointed_to(&source).is_some();
         if is_gone || !is_imported || is_of_ssp {
             return None;
         }
@@ -505,11 +481,22 @@ impl BootSources {
         is_of_bundle(source)
     }
 
+    /// How many disks of older imports of a DataImportCron CDI deletes; nothing if the disks were not read.
+    pub(super) fn old_disks_of(&self, cron: &str) -> Option<usize> {
+        let old = self.old_disks.as_ref()?.iter();
+        Some(old.filter(|it| it.cron == cron).count())
+    }
+
+    /// Whether a DataSource of the forecast will have a disk.
+    pub(super) fn is_filled(&self, source: &str) -> Option<bool> {
+        self.sources.get(source)?.filled
+    }
+
     /// Whether the DataSource of another architecture has a disk.
     pub(super) fn has_filled_sibling(&self, source: &str) -> bool {
         let architectures = self.architectures.iter();
         let mut siblings = architectures.map(|it| format!("{source}-{}", it.raw()));
-        siblings.any(|it| self.filled.contains(&it))
+        siblings.any(|it| self.is_filled(&it) == Some(true))
     }
 
     /// Whether a DataImportCron that is created again imports another image, although its disk stays: CDI finds the disk of
@@ -552,7 +539,7 @@ impl BootSources {
         let gone: BTreeSet<&str> = gone.map(Foreign::raw).collect();
         let unchanged = self
             .sources_before
-            .iter()
+            .keys()
             .filter(|key| !gone.contains(key.as_str()));
         let all = |names: &[Foreign]| names.iter().map(|name| self.source(name.raw())).collect();
         DataSources {
@@ -594,10 +581,6 @@ pub(crate) fn is_of_bundle(key: &str) -> bool {
     names.any(|name| name.is_some_and(|name| bundle::source(name).is_some()))
 }
 
-pub(super) fn is_in(names: &[Foreign], key: &str) -> bool {
-    names.iter().any(|name| name.raw() == key)
-}
-
 /// Whether a field says which image is imported. The digest does not depend on the platform.
 fn changes_image(field: &Foreign) -> bool {
     let field = field.raw();
@@ -610,8 +593,7 @@ fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String
     let snapshot = &compared.snapshot;
     if snapshot.has("DataImportCron") {
         let crons = snapshot.of("DataImportCron").map(|cron| {
-            let managed = cron.pointer("/spec/managedDataSource");
-            let managed = managed.and_then(Value::as_str).unwrap_or_default();
+            let managed = text(&cron, "/spec/managedDataSource").unwrap_or_default();
             let before = CronBefore {
                 source: format!("{}/{managed}", namespace(&cron)),
                 origin: origin(&cron),
@@ -623,8 +605,7 @@ fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String
         return crons.collect();
     }
     let reaches_crons = forecast.stopped.as_ref().map(Foreign::raw) != Some("data-source");
-    let object = compared.before().or(compared.after());
-    let templates = object.map(templates).unwrap_or_default();
+    let templates = templates(compared.before().unwrap_or(compared.after()));
     let crons = forecast.crons.iter();
     let crons = crons.filter(|cron| cron.rejected.is_none() && reaches_crons);
     let crons = crons.map(|cron| {
@@ -674,10 +655,9 @@ fn owners(
 ) -> BTreeMap<String, Option<String>> {
     let snapshot = &compared.snapshot;
     if snapshot.has("DataSource") {
-        let sources = snapshot.of("DataSource").map(|source| {
-            let owner = owner::cron(&source).map(|cron| format!("{}/{cron}", namespace(&source)));
-            (key(&source), owner)
-        });
+        let sources = snapshot
+            .of("DataSource")
+            .map(|source| (key(&source), owner::cron_key(&source)));
         return sources.collect();
     }
     let crons = crons
@@ -712,15 +692,14 @@ fn earlier_disks(compared: &Compared<'_>) -> BTreeMap<String, Vec<Foreign>> {
 pub(crate) fn disks(source: &Value) -> impl Iterator<Item = String> {
     ["pvc", "snapshot"].into_iter().filter_map(|kind| {
         let disk = source.pointer(&format!("/spec/source/{kind}"))?;
-        let text = |field| disk.get(field).and_then(Value::as_str);
-        let namespace = text("namespace").unwrap_or(namespace(source));
-        Some(format!("{namespace}/{}", text("name")?))
+        let namespace = text(disk, "/namespace").unwrap_or(namespace(source));
+        Some(format!("{namespace}/{}", text(disk, "/name")?))
     })
 }
 
 /// The retention policy of a DataImportCron or a template.
 fn retention(cron: &Value) -> Option<&str> {
-    cron.pointer("/spec/retentionPolicy")?.as_str()
+    text(cron, "/spec/retentionPolicy")
 }
 
 /// The source of the image of a DataImportCron or a template. The digest does not depend on the platform.
@@ -743,7 +722,7 @@ pub(super) fn templates(object: &Value) -> BTreeMap<&str, &Value> {
     let of_spec = templates::of_spec(object).map(|(_, template)| template);
     let all = templates::of_status(object).chain(of_spec);
     let named = all.filter_map(|template| {
-        let name = template.pointer("/metadata/name")?.as_str()?;
+        let name = text(template, "/metadata/name")?;
         template.pointer("/spec").map(|_| (name, template))
     });
     named.collect()
@@ -754,7 +733,7 @@ fn images(object: &Value) -> BTreeMap<String, Image> {
         .into_iter()
         .filter_map(|(name, template)| {
             let registry = template.pointer("/spec/template/spec/source/registry")?;
-            let text = |pointer| Some(Foreign::from(registry.pointer(pointer)?.as_str()?));
+            let text = |pointer| text(registry, pointer).map(Foreign::from);
             let image = Image {
                 url: text("/url")?,
                 platform: text("/platform/architecture"),

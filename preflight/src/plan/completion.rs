@@ -1,6 +1,5 @@
 //! What HCO 1.18 and later sets in templates that leave it out: `retentionPolicy: None` and `importsToKeep: 1`.
 
-use operators::hco::version::HcoVersion;
 use serde_json::Value;
 
 use super::boot_sources::BootSources;
@@ -24,9 +23,9 @@ pub(super) enum Completion {
 impl Completion {
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, getDICTPatches.
     pub(super) fn of(compared: &Compared<'_>, sources: &BootSources) -> Option<Self> {
-        let version = compared.will_be.hco_version.as_ref();
-        HcoVersion::parse(version?.raw()).filter(|it| it.sets_defaults())?;
-        let all = templates::of_spec(compared.after()?).map(|(_, it)| it);
+        let version = compared.will_be.version();
+        version.filter(|it| it.sets_defaults())?;
+        let all = templates::of_spec(compared.after()).map(|(_, it)| it);
         let lacks = |template: &Value, field: &str| {
             let spec = template.get("spec");
             spec.is_some_and(|spec| spec.get(field).is_none_or(Value::is_null))

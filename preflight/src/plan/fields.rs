@@ -1,10 +1,10 @@
 //! What becomes of the fields of the object under another version of HCO.
 
 use operators::hco::import::GATE;
-use operators::hco::version::HcoVersion;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::field::text;
 use crate::report::Report;
 use crate::stage::Compared;
 
@@ -30,12 +30,9 @@ pub(super) enum FieldEffect {
 /// MIRRORS: hyperconverged-cluster-operator api/v1beta1/conversion.go, convertMultiArchV1beta1FGToV1;
 /// controllers/handlers/golden-images/golden_images.go, `IsMultiArchEnabled`.
 pub(super) fn changed(compared: &Compared<'_>) -> Option<Field> {
-    let knows_field = |report: &Report| {
-        let version = report.hco_version.as_ref()?;
-        Some(HcoVersion::parse(version.raw())?.has_import_field())
-    };
+    let knows_field = |report: &Report| Some(report.version()?.has_import_field());
     let before = knows_field(compared.is.as_ref()?)?;
-    let object = compared.after()?;
+    let object = compared.after();
     match (before, knows_field(&compared.will_be)?) {
         (false, true) => Some(Field {
             path: gate(object.pointer("/spec/featureGates")?)?,
@@ -56,7 +53,7 @@ pub(super) fn changed(compared: &Compared<'_>) -> Option<Field> {
 
 /// The path of the feature gate: a field of v1beta1, an entry of v1's list.
 fn gate(gates: &Value) -> Option<String> {
-    let is_gate = |gate: &Value| gate.get("name").and_then(Value::as_str) == Some(GATE);
+    let is_gate = |gate: &Value| text(gate, "/name") == Some(GATE);
     match gates {
         Value::Array(gates) => {
             let index = gates.iter().position(is_gate)?;

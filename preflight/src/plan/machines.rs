@@ -9,10 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::alike::Alike;
+use crate::field::{architecture, items, text};
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
 use crate::owner;
-use crate::report::{Changes, Forecast, Report};
+use crate::report::{Changes, Forecast, Report, is_in};
 use crate::stage::Compared;
 
 /// A virtual machine, and what happens to it.
@@ -73,12 +74,9 @@ pub(super) struct Going {
 }
 
 impl Going {
-    pub(super) fn of(compared: &Compared<'_>) -> Self {
+    pub(super) fn of(compared: &Compared<'_>, changes: Option<&Changes>) -> Self {
         let none = Changes::default();
-        Self::by(compared, compared.will_be.changes.as_ref().unwrap_or(&none))
-    }
-
-    fn by(compared: &Compared<'_>, changes: &Changes) -> Self {
+        let changes = changes.unwrap_or(&none);
         let keys = |names: &[Foreign]| names.iter().map(|it| it.raw().to_owned()).collect();
         Self {
             deleted: keys(&changes.data_sources.deleted),
@@ -107,8 +105,7 @@ impl Going {
                 ..gone(Effect::DiskSourceReplaced, why)
             }
         } else {
-            let own = object.pointer("/spec/template/spec/architecture");
-            let own = own.and_then(Value::as_str).filter(|own| !own.is_empty())?;
+            let own = own_architecture(object)?;
             let (target, architecture) = self.moved.get(source)?;
             if architecture.raw() == own {
                 return None;
@@ -163,14 +160,14 @@ fn moved(compared: &Compared<'_>, changes: &Changes) -> BTreeMap<String, (Foreig
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus.
 pub(crate) fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) -> Option<bool> {
-    match machine.pointer("/status/printableStatus")?.as_str()? {
+    match text(machine, "/status/printableStatus")? {
         "" | "Unknown" => None,
         "Running" | "Migrating" | "Paused" => Some(true),
         "Provisioning" | "WaitingForVolumeBinding" | "DataVolumeError" | "ErrorPvcNotFound" => {
             Some(false)
         }
         _ => {
-            let uid = machine.pointer("/metadata/uid")?.as_str()?;
+            let uid = text(machine, "/metadata/uid")?;
             Some(!unfinished?.contains(uid))
         }
     }
@@ -186,18 +183,16 @@ pub(crate) fn unfinished(compared: &Compared<'_>) -> Option<BTreeSet<String>> {
 
 /// Those whose disks are made from a boot source that goes.
 fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
-    let going = Going::of(compared);
+    let going = Going::of(compared, compared.will_be.changes.as_ref());
+    let pending = Going::of(compared, compared.pending.as_ref());
     let unfinished = unfinished(compared);
-    let unfinished = unfinished.as_ref();
-    let none = Changes::default();
-    let pending = Going::by(compared, compared.pending.as_ref().unwrap_or(&none));
     for machine in compared.snapshot.of("VirtualMachine") {
         for source in sources(&machine) {
             let Some(loss) = going.effect(&source, &machine) else {
                 continue;
             };
             let (effect, why) = (loss.effect, &loss.why);
-            let (effect, detail) = match has_disks(&machine, unfinished) {
+            let (effect, detail) = match has_disks(&machine, unfinished.as_ref()) {
                 Some(true) if loss.is_moved => continue,
                 Some(true) => (
                     Effect::DiskStays,
@@ -235,21 +230,22 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
 
 /// The DataSources that the disks of a virtual machine are made from.
 pub(crate) fn sources(machine: &Value) -> Vec<String> {
-    let own = machine
-        .pointer("/metadata/namespace")
-        .and_then(Value::as_str);
-    let disks = machine.pointer("/spec/dataVolumeTemplates");
-    let disks = disks.and_then(Value::as_array).into_iter().flatten();
+    let own = text(machine, "/metadata/namespace");
+    let disks = items(machine, "/spec/dataVolumeTemplates");
     disks.filter_map(|disk| source(disk, own)).collect()
 }
 
 /// The DataSource that a disk is made from.
 pub(crate) fn source(disk: &Value, own: Option<&str>) -> Option<String> {
     let source = disk.pointer("/spec/sourceRef")?;
-    let text = |field: &str| source.get(field).and_then(Value::as_str);
-    let namespace = text("namespace").filter(|it| !it.is_empty()).or(own)?;
-    let name = text("name").filter(|_| text("kind") == Some("DataSource"))?;
-    Some(format!("{namespace}/{name}"))
+    let namespace = text(source, "/namespace").filter(|it| !it.is_empty());
+    let (namespace, name) = (namespace.or(own)?, text(source, "/name")?);
+    (text(source, "/kind") == Some("DataSource")).then(|| format!("{namespace}/{name}"))
+}
+
+/// The architecture that a virtual machine sets itself.
+fn own_architecture(machine: &Value) -> Option<&str> {
+    text(machine, "/spec/template/spec/architecture").filter(|own| !own.is_empty())
 }
 
 /// The architectures that no workload node has any more.
@@ -290,9 +286,8 @@ impl Admission {
             },
         };
         let is = side(is, before, BTreeMap::clone(&sources));
-        let none = Changes::default();
-        let changes = will_be.changes.as_ref().unwrap_or(&none);
-        for deleted in &changes.data_sources.deleted {
+        let changes = will_be.changes.iter();
+        for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
             sources.remove(deleted.raw());
         }
         sources.extend(forecast_sources(will_be.forecast.as_ref()));
@@ -402,10 +397,8 @@ impl Architectures {
 
     /// The architecture of the nodes on which a virtual machine starts after the change, if it sets none itself.
     fn chosen(&self, machine: &Value) -> Option<String> {
-        let own = machine.pointer("/spec/template/spec/architecture");
-        let own = own.and_then(Value::as_str).filter(|own| !own.is_empty());
         // Most set one, and need not be read.
-        if own.is_some() {
+        if own_architecture(machine).is_some() {
             return None;
         }
         let read = read(machine)?;
@@ -442,8 +435,7 @@ fn read(machine: &Value) -> Option<VirtualMachine> {
 
 /// When a virtual machine cannot start: at its next start, which a running one has not reached.
 fn once_stopped(machine: &Value) -> &'static str {
-    let status = machine.pointer("/status/printableStatus");
-    match status.and_then(Value::as_str) {
+    match text(machine, "/status/printableStatus") {
         Some("Stopped" | "Provisioning" | "WaitingForVolumeBinding") => "",
         _ => "once stopped, ",
     }
@@ -454,8 +446,8 @@ fn once_stopped(machine: &Value) -> &'static str {
 fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static str>> {
     let mut by_node: BTreeMap<String, BTreeMap<String, &'static str>> = BTreeMap::new();
     for machine in compared.snapshot.of("VirtualMachine") {
-        let node = machine.pointer("/spec/template/spec/nodeSelector/kubernetes.io~1hostname");
-        if let Some(node) = node.and_then(Value::as_str) {
+        let hostname = "/spec/template/spec/nodeSelector/kubernetes.io~1hostname";
+        if let Some(node) = text(&machine, hostname) {
             let machines = by_node.entry(node.to_owned()).or_default();
             machines.insert(key(&machine), once_stopped(&machine));
         }
@@ -466,49 +458,28 @@ fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static
 /// The architectures of the nodes that virtual machines run on.
 fn runs_on(compared: &Compared<'_>) -> BTreeMap<String, String> {
     let nodes = named(&compared.nodes_before);
-    let of_node = |node: &String| Some(architecture(nodes.get(&**node)?)?.to_owned());
-    let all = running(compared)
-        .into_iter()
-        .filter_map(|(node, machines)| {
-            let architecture = of_node(&node)?;
-            Some(
-                machines
-                    .into_iter()
-                    .map(move |machine| (machine, architecture.clone())),
-            )
-        });
-    all.flatten().collect()
-}
-
-fn architecture(node: &Value) -> Option<&str> {
-    node.pointer("/status/nodeInfo/architecture")?.as_str()
+    let mut runs_on = BTreeMap::new();
+    for (node, machines) in running(compared) {
+        if let Some(architecture) = nodes.get(&*node).and_then(|node| architecture(node)) {
+            let machines = machines.into_iter();
+            runs_on.extend(machines.map(|machine| (machine, architecture.to_owned())));
+        }
+    }
+    runs_on
 }
 
 /// The virtual machines that run on a node, by its name.
 fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.snapshot.of("VirtualMachineInstance") {
-        let text = |pointer| instance.pointer(pointer).and_then(Value::as_str);
-        let is_done = matches!(text("/status/phase"), Some("Succeeded" | "Failed"));
-        if let Some(node) = text("/status/nodeName").filter(|_| !is_done) {
+        let phase = text(&instance, "/status/phase");
+        let is_done = matches!(phase, Some("Succeeded" | "Failed"));
+        if let Some(node) = text(&instance, "/status/nodeName").filter(|_| !is_done) {
             let instances = by_node.entry(node.to_owned()).or_default();
             instances.push(key(&instance));
         }
     }
     by_node
-}
-
-/// The virtual machines that set no architecture, with the one that KubeVirt gives them after the change.
-///
-/// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`: with every update, so also when
-/// somebody stops them.
-fn chosen(
-    compared: &Compared<'_>,
-    architectures: Option<&Architectures>,
-) -> BTreeMap<String, String> {
-    let machines = compared.snapshot.of("VirtualMachine");
-    let chosen = machines.filter_map(|it| Some((key(&it), architectures?.chosen(&it)?)));
-    chosen.collect()
 }
 
 /// What KubeVirt cannot do with a virtual machine then.
@@ -522,13 +493,7 @@ pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
     let nodes = named(&compared.nodes);
     let lost = nodes.get(node).and_then(|node| architecture(node));
     let workload = compared.will_be.workload_architectures.as_deref();
-    let has = |lost: &str| {
-        workload
-            .unwrap_or_default()
-            .iter()
-            .any(|it| it.raw() == lost)
-    };
-    let then = match lost.filter(|lost| !has(lost)) {
+    let then = match lost.filter(|lost| !is_in(workload.unwrap_or_default(), lost)) {
         None => ", or shut it down inside the guest".to_owned(),
         Some(lost) => format!(
             ": no workload node is {lost}, so once it is shut down, it does not start, or starts on another architecture than that of its disk"
@@ -539,50 +504,25 @@ pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
 
 /// The virtual machines that run on nodes that the placement already excludes, by node.
 pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<String>>> {
-    let mut by_node = running(compared);
     let nodes = named(&compared.nodes);
-    let mut handlers = Handlers::of(compared);
-    let mut managed = BTreeSet::new();
-    for name in by_node.keys() {
-        let is_managed = match nodes.get(&**name) {
-            Some(node) => handlers.on(node, node)?[1],
-            None => true,
-        };
-        if is_managed {
-            managed.insert(name.clone());
+    let mut alike = Alike::of(compared);
+    let mut excluded = BTreeMap::new();
+    for (name, machines) in running(compared) {
+        if let Some(node) = nodes.get(&*name)
+            && !alike.get(&[node], || compared.has_virt_handler(node, true))?
+        {
+            excluded.insert(name, machines);
         }
     }
-    by_node.retain(|name, _| !managed.contains(name));
-    Ok(by_node)
-}
-
-/// Whether virt-handler is on nodes, before and after.
-struct Handlers<'c, 's> {
-    compared: &'c Compared<'s>,
-    alike: Alike<[bool; 2]>,
-}
-
-impl<'c, 's> Handlers<'c, 's> {
-    fn of(compared: &'c Compared<'s>) -> Self {
-        Self {
-            compared,
-            alike: Alike::of(compared),
-        }
-    }
-
-    fn on(&mut self, is: &Value, will_be: &Value) -> Result<[bool; 2]> {
-        let compared = self.compared;
-        self.alike.get(&[is, will_be], || {
-            Ok([
-                compared.has_virt_handler(is, false)?,
-                compared.has_virt_handler(will_be, true)?,
-            ])
-        })
-    }
+    Ok(excluded)
 }
 
 /// What to do with virtual machines before virt-handler leaves their nodes.
 struct WaysOut {
+    /// The virtual machines that set no architecture, with the one that KubeVirt gives them after the change.
+    ///
+    /// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`: with every update, so
+    /// also when somebody stops them.
     chosen: BTreeMap<String, String>,
     /// The virtual machines that have a VirtualMachine, if those were read.
     owned: Option<BTreeSet<String>>,
@@ -595,9 +535,11 @@ struct WaysOut {
 impl WaysOut {
     fn of(compared: &Compared<'_>, architectures: Option<&Architectures>) -> Self {
         let snapshot = &compared.snapshot;
-        let owned = || snapshot.of("VirtualMachine").map(|it| key(&it)).collect();
+        let machines = || snapshot.of("VirtualMachine");
+        let owned = || machines().map(|it| key(&it)).collect();
+        let chosen = |it: Value| Some((key(&it), architectures?.chosen(&it)?));
         Self {
-            chosen: chosen(compared, architectures),
+            chosen: machines().filter_map(chosen).collect(),
             owned: snapshot.has("VirtualMachine").then(owned),
             gone: gone(compared),
             advised: BTreeSet::new(),
@@ -637,7 +579,8 @@ impl WaysOut {
                 )
             }
             (Some(architecture), None) => {
-                let article = article(architecture);
+                let is_vowel = architecture.starts_with('a');
+                let article = if is_vowel { "an" } else { "a" };
                 format!(
                     "before the change, shut it down; it cannot start again unless {unless} {article} {architecture} node"
                 )
@@ -662,7 +605,7 @@ fn orphans(
     }
     let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
     let none = BTreeMap::new();
-    let mut handlers = Handlers::of(compared);
+    let mut alike = Alike::of(compared);
     for (node, instances) in by_node {
         let Some(is) = before.get(&*node) else {
             continue;
@@ -673,67 +616,57 @@ fn orphans(
         let idle = pinned
             .iter()
             .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
-        let Some(will_be) = after.get(&*node) else {
-            for instance in &instances {
-                let detail = format!(
-                    "its node {node} leaves, and it ends with the node; {}",
-                    ways_out.of_machine(
-                        instance,
-                        is,
-                        pinned.contains_key(instance),
-                        "the cluster has"
-                    )
-                );
-                add(machines, instance, Effect::Orphaned, &detail);
+        let [what, goes, unless] = if let Some(will_be) = after.get(&*node) {
+            let [is_managed, will_be_managed] = alike.get(&[is, will_be], || {
+                Ok([
+                    compared.has_virt_handler(is, false)?,
+                    compared.has_virt_handler(will_be, true)?,
+                ])
+            })?;
+            if will_be_managed {
+                continue;
             }
-            for (machine, once_stopped) in idle {
-                let detail = format!(
-                    "its nodeSelector requires the node {node}, which leaves: {once_stopped}it cannot start"
-                );
-                add(machines, machine, Effect::NoNode, &detail);
+            if !is_managed {
+                for instance in &instances {
+                    let already = already_without(compared, &node);
+                    let detail =
+                        format!("the placement already excludes its node {node}: {already}");
+                    add(machines, instance, Effect::AlreadyOrphaned, &detail);
+                }
+                continue;
             }
-            continue;
+            [
+                &format!(
+                    "the placement excludes its node {node}: it keeps running there {WITHOUT}"
+                ),
+                "which the placement excludes",
+                "the placement includes",
+            ]
+        } else {
+            [
+                &format!("its node {node} leaves, and it ends with the node"),
+                "which leaves",
+                "the cluster has",
+            ]
         };
-        let [is_managed, will_be_managed] = handlers.on(is, will_be)?;
-        if will_be_managed {
-            continue;
-        }
-        if !is_managed {
-            for instance in &instances {
-                let already = already_without(compared, &node);
-                let detail = format!("the placement already excludes its node {node}: {already}");
-                add(machines, instance, Effect::AlreadyOrphaned, &detail);
-            }
-            continue;
-        }
         for instance in &instances {
-            let detail = format!(
-                "the placement excludes its node {node}: it keeps running there {WITHOUT}; {}",
-                ways_out.of_machine(
-                    instance,
-                    is,
-                    pinned.contains_key(instance),
-                    "the placement includes"
-                )
+            let is_pinned = pinned.contains_key(instance);
+            let way_out = ways_out.of_machine(instance, is, is_pinned, unless);
+            add(
+                machines,
+                instance,
+                Effect::Orphaned,
+                &format!("{what}; {way_out}"),
             );
-            add(machines, instance, Effect::Orphaned, &detail);
         }
         for (machine, once_stopped) in idle {
             let detail = format!(
-                "its nodeSelector requires the node {node}, which the placement excludes: {once_stopped}it cannot start"
+                "its nodeSelector requires the node {node}, {goes}: {once_stopped}it cannot start"
             );
             add(machines, machine, Effect::NoNode, &detail);
         }
     }
     Ok(ways_out.advised)
-}
-
-fn article(architecture: &str) -> &'static str {
-    if architecture.starts_with('a') {
-        "an"
-    } else {
-        "a"
-    }
 }
 
 fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::boot_sources::{BootSources, Wanted, disks, templates};
 use super::disk::{Kind, OldDisk};
-use crate::object_name::{key, namespace};
+use crate::object_name::key;
 use crate::owner;
 use crate::report::Cron;
 use crate::stage::Compared;
@@ -35,8 +35,7 @@ pub(super) fn deleted(
     let mut all: BTreeMap<String, BTreeMap<Kind, Vec<Value>>> = BTreeMap::new();
     for (kind, name) in Kind::ALL {
         for disk in snapshot.of(name) {
-            if let Some(cron) = owner::cron(&disk) {
-                let cron = format!("{}/{cron}", namespace(&disk));
+            if let Some(cron) = owner::cron_key(&disk) {
                 let of_cron = all.entry(cron).or_default();
                 of_cron.entry(kind).or_default().push(disk);
             }
@@ -89,25 +88,20 @@ fn beyond(
 }
 
 /// What DataImportCrons and templates say about older imports.
-struct Specs {
+struct Specs<'a> {
     real: BTreeMap<String, Value>,
-    of_templates: BTreeMap<String, Value>,
+    of_templates: BTreeMap<&'a str, &'a Value>,
     default: usize,
 }
 
-impl Specs {
-    fn of(compared: &Compared<'_>, wanted: Wanted<'_>) -> Self {
+impl<'a> Specs<'a> {
+    fn of(compared: &Compared<'_>, wanted: Wanted<'a>) -> Self {
         let real = compared.snapshot.of("DataImportCron");
-        let all = wanted.object.map(templates).unwrap_or_default();
-        let version = wanted.report.hco_version.as_ref();
-        let version = version.and_then(|it| HcoVersion::parse(it.raw()));
+        let version = wanted.report.version();
         let sets_default = version.is_none_or(HcoVersion::sets_defaults);
         Self {
             real: real.map(|cron| (key(&cron), cron)).collect(),
-            of_templates: all
-                .into_iter()
-                .map(|(name, template)| (name.to_owned(), template.clone()))
-                .collect(),
+            of_templates: templates(wanted.object),
             default: if sets_default {
                 HCO_DEFAULT
             } else {
@@ -119,7 +113,7 @@ impl Specs {
     /// How many imports CDI keeps; nothing if it deletes none.
     fn keep(&self, sources: &BootSources, cron: &Cron) -> Option<usize> {
         let key = cron.key();
-        let template = self.of_templates.get(cron.template.raw());
+        let template = self.of_templates.get(cron.template.raw()).copied();
         let is_same = |field: &str| !sources.changed_fields(&key).any(|it| it.raw() == field);
         let real = |field: &str| self.real.get(&key).filter(|_| is_same(field));
         let value = |field: &str| {

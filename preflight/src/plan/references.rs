@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::machines::{Architectures, Effect, Going, source, sources};
 use crate::failure::Place;
+use crate::field::{items, text};
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::owner;
@@ -28,15 +29,14 @@ pub(super) struct Reference {
 
 /// Those that are affected: of the cluster, then in the order of the files.
 pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
-    let going = Going::of(compared);
+    let going = Going::of(compared, compared.will_be.changes.as_ref());
     let mut affected = BTreeSet::new();
     let mut add = |object: &Value, place: Option<&Place>, effect, detail: &str| {
-        let kind = object.get("kind").and_then(Value::as_str);
         let (namespace, name) = parts(&key(object));
         affected.insert(Reference {
             file: place.map(|place| Foreign::from(&*place.file)),
             line: place.map(|place| place.line),
-            kind: Foreign::from(kind.unwrap_or_default()),
+            kind: Foreign::from(kind(object)),
             namespace,
             name,
             effect,
@@ -44,14 +44,11 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
         });
     };
     let disks = |object: &Value| {
-        let kind = object.get("kind").and_then(Value::as_str);
-        let effects = named(object, kind.unwrap_or_default())
-            .into_iter()
-            .filter_map(|source| {
-                let loss = going.effect(&source, object)?;
-                let detail = format!("its disk is made from {source}, which {}", loss.why);
-                Some((loss.effect, detail))
-            });
+        let effects = named(object).into_iter().filter_map(|source| {
+            let loss = going.effect(&source, object)?;
+            let detail = format!("its disk is made from {source}, which {}", loss.why);
+            Some((loss.effect, detail))
+        });
         effects.collect::<Vec<_>>()
     };
     for kind in ["DataVolume", "Template"] {
@@ -68,7 +65,7 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
         for (effect, detail) in disks(object) {
             add(object, Some(&place), effect, &detail);
         }
-        let is_machine = object.get("kind").and_then(Value::as_str) == Some("VirtualMachine");
+        let is_machine = kind(object) == "VirtualMachine";
         let architectures = architectures.iter().filter(|_| is_machine);
         for (effect, detail) in architectures.flat_map(|it| it.effects(object, None)) {
             add(object, Some(&place), effect, &detail);
@@ -80,24 +77,24 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
 /// Whether an object names nothing that goes: the disk of a `DataVolume` is made, a virtual machine names it itself, or SSP
 /// writes a VM template anew.
 fn is_elsewhere(object: &Value) -> bool {
-    let phase = object.pointer("/status/phase").and_then(Value::as_str);
-    phase == Some("Succeeded")
+    text(object, "/status/phase") == Some("Succeeded")
         || owner::machine(object).is_some()
         || owner::is_template_of_ssp(object)
 }
 
+fn kind(object: &Value) -> &str {
+    text(object, "/kind").unwrap_or_default()
+}
+
 /// The DataSources that an object names.
-fn named(object: &Value, kind: &str) -> Vec<String> {
-    let own = object.pointer("/metadata/namespace");
-    match kind {
+fn named(object: &Value) -> Vec<String> {
+    let own = text(object, "/metadata/namespace");
+    match kind(object) {
         "VirtualMachine" => sources(object),
-        "DataVolume" => source(object, own.and_then(Value::as_str))
-            .into_iter()
-            .collect(),
+        "DataVolume" => source(object, own).into_iter().collect(),
         _ => {
-            let objects = object.get("objects").and_then(Value::as_array);
-            let objects = objects.into_iter().flatten();
             let parameters = parameters(object);
+            let objects = items(object, "/objects");
             let machines = objects.map(|machine| with_parameters(machine, &parameters));
             machines.flat_map(|machine| sources(&machine)).collect()
         }
@@ -107,11 +104,8 @@ fn named(object: &Value, kind: &str) -> Vec<String> {
 /// The default values of the parameters of a VM template. A longer one is not the name of anything.
 fn parameters(template: &Value) -> BTreeMap<&str, &str> {
     const NAME: usize = 253;
-    let parameters = template.get("parameters").and_then(Value::as_array);
-    let pairs = parameters.into_iter().flatten().filter_map(|parameter| {
-        let field = |name: &str| parameter.get(name).and_then(Value::as_str);
-        Some((field("name")?, field("value")?))
-    });
+    let pairs = items(template, "/parameters")
+        .filter_map(|parameter| Some((text(parameter, "/name")?, text(parameter, "/value")?)));
     pairs.filter(|(_, value)| value.len() <= NAME).collect()
 }
 

@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::boot_sources::{BootSources, templates};
-use super::disk::{Kind, OldDisk};
+use super::disk::Kind;
+use crate::field::text;
 use crate::foreign::Foreign;
-use crate::object_name::namespace;
 use crate::owner;
 use crate::stage::Compared;
 
@@ -52,7 +52,7 @@ impl Storage {
         let (Some(all), Some(changes), Some(after)) = (all, changes, &report.forecast) else {
             return Self::default();
         };
-        let templates = compared.after().map(templates).unwrap_or_default();
+        let templates = templates(compared.after());
         let mut requested = Sum::new();
         for cron in &after.crons {
             if !sources.imports(cron) || cron.rejected.is_some() || cron.never_runs.is_some() {
@@ -90,21 +90,15 @@ impl Storage {
         let mut released = Sum::new();
         for (kind, name) in Kind::ALL {
             for disk in compared.snapshot.of(name) {
-                let cron = owner::cron(&disk).unwrap_or_default();
-                let cron = format!("{}/{cron}", namespace(&disk));
-                if gone.contains(cron.as_str()) && owner::is_cleaned_up(&disk) {
+                let cron = owner::cron_key(&disk);
+                if cron.is_some_and(|it| gone.contains(it.as_str())) && owner::is_cleaned_up(&disk)
+                {
                     release(&mut released, kind, &disk, false);
                 }
             }
         }
-        for OldDisk {
-            kind,
-            disk,
-            is_uncertain,
-            ..
-        } in sources.old_disks.iter().flatten()
-        {
-            release(&mut released, *kind, disk, *is_uncertain);
+        for old in sources.old_disks.iter().flatten() {
+            release(&mut released, old.kind, &old.disk, old.is_uncertain);
         }
         Self {
             requested: listed(requested),
@@ -116,8 +110,7 @@ impl Storage {
 fn release(released: &mut Sum, kind: Kind, disk: &Value, is_uncertain: bool) {
     let size = disk.pointer("/spec/resources/requests/storage");
     let size = size.filter(|_| !is_uncertain).and_then(bytes);
-    let class = disk.pointer("/spec/storageClassName");
-    add(released, kind, class.and_then(Value::as_str), size);
+    add(released, kind, text(disk, "/spec/storageClassName"), size);
 }
 
 fn add(sum: &mut Sum, kind: Kind, class: Option<&str>, size: Option<u128>) {

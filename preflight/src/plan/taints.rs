@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::alike::Alike;
+use crate::field::items;
 use crate::foreign::Foreign;
 use crate::object_name::name;
 use crate::stage::{Compared, placements};
@@ -29,9 +30,8 @@ pub(super) struct Tainted {
 impl Tainted {
     /// Those after the change.
     pub(super) fn of(compared: &Compared<'_>) -> Result<Self> {
-        let placements = compared.after().into_iter().flat_map(placements);
-        let tolerations = placements.filter_map(|it| it.get("tolerations")?.as_array());
-        let tolerations: Vec<&Value> = tolerations.flatten().collect();
+        let tolerations = placements(compared.after()).flat_map(|it| items(it, "/tolerations"));
+        let tolerations: Vec<&Value> = tolerations.collect();
         let mut alike = Alike::of(compared);
         let mut tainted = Vec::new();
         for node in &*compared.nodes {
@@ -62,8 +62,7 @@ impl Tainted {
 ///
 /// MIRRORS: kubevirt pkg/virt-operator/resource/generate/components/deployments.go, `criticalAddonsToleration`.
 fn repels(node: &Value, tolerations: &[&Value]) -> bool {
-    let taints = node.pointer("/spec/taints").and_then(Value::as_array);
-    taints.into_iter().flatten().any(|taint| {
+    items(node, "/spec/taints").any(|taint| {
         let is_hard = matches!(text(taint, "effect"), "NoSchedule" | "NoExecute");
         is_hard
             && !text(taint, "key").starts_with("node.kubernetes.io/")

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::boot_sources::{BootSources, CronBefore, Crons, is_in, is_of_bundle};
+use super::boot_sources::{BootSources, CronBefore, Crons, is_of_bundle};
 use super::completion::Completion;
 use super::disk::Kind;
 use super::fields::Field;
 use super::machines::{Effect, Machine};
 use super::references::Reference;
-use super::storage::{Disks, Storage, readable};
+use super::storage::{Disks, readable};
 use super::taints::Tainted;
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
@@ -20,7 +20,9 @@ use crate::no_forecast::NoForecast;
 use crate::object_name::parts;
 use crate::owner;
 use crate::prose::count;
-use crate::report::{Cron, CronChanges, LABEL_FIRST, Retarget, counted, listed};
+use crate::report::{
+    Cron, CronChanges, LABEL_FIRST, NAMED, Retarget, counted, is_in, listed, some,
+};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
 /// The heading of what is left over then, and what to know.
@@ -28,9 +30,6 @@ const AFTER: [&str; 2] = [
     "left over after the change",
     "Neither SSP nor CDI will delete these. Delete them after the change, when no VM or DataVolume is still made from them:",
 ];
-
-/// The most virtual machines that are named for one reason.
-const NAMED: usize = 20;
 
 /// What becomes of a DataSource; the worst one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,9 +135,6 @@ fn denial(text: &mut String, plan: &Plan, denied: &str) {
     let _ = writeln!(text, "  {fix} prints how to fix it.\n\n{what}");
 }
 
-/// The row of the default architecture.
-const DEFAULT: &str = "default architecture of new VMs";
-
 fn head(text: &mut String, plan: &Plan) {
     let state = |import: &Option<Foreign>| {
         import.as_ref().map(|import| match import.raw() {
@@ -146,30 +142,20 @@ fn head(text: &mut String, plan: &Plan) {
             _ => "off".to_owned(),
         })
     };
-    let shown = |value: &Option<Foreign>| value.as_ref().map(Foreign::to_string);
-    let nodes = |nodes: &BTreeMap<Foreign, usize>| (!nodes.is_empty()).then(|| counted(nodes));
-    let row = |text: &mut String, what: &str, before: Option<String>, after: Option<String>| {
+    let shown = |values: Change<Option<String>>| {
         let none = || "none".to_owned();
-        let value = match (before, after) {
-            (None, None) => none(),
-            (before, after) if before == after => after.unwrap_or_else(none),
-            (before, after) => format!(
-                "{} → {}",
-                before.unwrap_or_else(none),
-                after.unwrap_or_else(none)
-            ),
-        };
+        let Change { before, after } = values.map(|it| it.clone().unwrap_or_else(none));
+        changed(&before, &after)
+    };
+    let nodes = |nodes: &BTreeMap<Foreign, usize>| (!nodes.is_empty()).then(|| counted(nodes));
+    let mut row = |what: &str, value: &str| {
         let _ = writeln!(text, "{what:<36}{value}");
     };
-    let Change { before, after } = &plan.multi_arch_import;
     row(
-        text,
         "multi-architecture import",
-        state(before),
-        state(after),
+        &shown(plan.multi_arch_import.map(state)),
     );
-    let Change { before, after } = &plan.hco_version_shown;
-    row(text, "HCO", before.clone(), after.clone());
+    row("HCO", &shown(plan.hco_version_shown.map(Option::clone)));
     if let Some(Field { path, to, .. }) = &plan.field {
         let (what, value) = match to {
             Some(to) => (
@@ -181,36 +167,31 @@ fn head(text: &mut String, plan: &Plan) {
                 format!("{path}: this version of HCO does not have it"),
             ),
         };
-        row(text, what, Some(value.clone()), Some(value));
+        row(what, &value);
     }
-    let Change { before, after } = &plan.nodes;
-    row(text, "workload nodes", nodes(before), nodes(after));
+    row("workload nodes", &shown(plan.nodes.map(nodes)));
     if !plan.tainted_nodes.names.is_empty() {
-        let what = tainted(&plan.tainted_nodes, after.values().sum());
-        row(
-            text,
-            "tainted workload nodes",
-            Some(what.clone()),
-            Some(what),
-        );
+        let what = tainted(&plan.tainted_nodes, plan.nodes.after.values().sum());
+        row("tainted workload nodes", &what);
     }
     if !plan.leaving_nodes.is_empty() {
-        let names: Vec<String> = plan.leaving_nodes.iter().map(Foreign::to_string).collect();
-        let mut names = names.join(", ");
+        let mut names = listed(&plan.leaving_nodes);
         if plan.assumes_leaving_nodes {
             names.push_str(" (assumed: the last by name; use --nodes to choose)");
         }
-        row(text, "nodes that leave", Some(names.clone()), Some(names));
+        row("nodes that leave", &names);
     }
     let Change { before, after } = &plan.control_plane;
     if before != after {
-        let some = |names: &[Foreign]| (!names.is_empty()).then(|| listed(names));
-        row(text, "control plane", some(before), some(after));
+        let some = |names: &Vec<Foreign>| (!names.is_empty()).then(|| listed(names));
+        row("control plane", &shown(plan.control_plane.map(some)));
     }
-    let Change { before, after } = &plan.default_architecture;
     let none = "KubeVirt's own default: HCO sets none";
-    let architecture = |value| shown(value).unwrap_or_else(|| none.to_owned());
-    let (before, mut after) = (architecture(before), architecture(after));
+    let architecture = |it: &Option<Foreign>| match it {
+        Some(it) => it.to_string(),
+        None => none.to_owned(),
+    };
+    let Change { before, mut after } = plan.default_architecture.map(architecture);
     let (is_kept, is_same) = (plan.keeps_default && after != none, before == after);
     let remarks = [
         is_kept.then_some("KubeVirt keeps it: HCO sets none"),
@@ -220,41 +201,35 @@ fn head(text: &mut String, plan: &Plan) {
     if !remarks.is_empty() {
         let _ = write!(after, " ({})", remarks.join("; "));
     }
-    let before = if is_kept || is_same {
-        after.clone()
+    let value = if is_kept || is_same {
+        after
     } else {
-        before
+        changed(&before, &after)
     };
-    row(text, DEFAULT, Some(before), Some(after));
+    row("default architecture of new VMs", &value);
     let Change { before, after } = &plan.vm_templates;
     if before != after && !before.is_empty() && !after.is_empty() {
         row(
-            text,
             "SSP's VM templates",
-            Some(listed(before)),
-            Some(listed(after)),
+            &changed(&listed(before), &listed(after)),
         );
     }
 }
 
-/// The first names, and how many more there are.
-fn named(names: &[Foreign]) -> (String, String) {
-    let shown = listed(names.get(..NAMED).unwrap_or(names));
-    let more = match names.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (shown, more)
+/// A value before and after, or the one that stays.
+fn changed(before: &str, after: &str) -> String {
+    if before == after {
+        after.to_owned()
+    } else {
+        format!("{before} → {after}")
+    }
 }
 
 /// The nodes whose taints the placement does not tolerate, of so many.
 fn tainted(tainted: &Tainted, all: usize) -> String {
-    let Tainted {
-        names,
-        is_control_plane,
-    } = tainted;
-    let (shown, more) = named(names);
-    let role = if *is_control_plane {
+    let names = &tainted.names;
+    let shown = some(names);
+    let role = if tainted.is_control_plane {
         "control plane: "
     } else {
         ""
@@ -268,7 +243,7 @@ fn tainted(tainted: &Tainted, all: usize) -> String {
         (format!("{} of {all}", names.len()), "")
     };
     format!(
-        "{number} ({role}{shown}{more}); the placement does not tolerate the taints, so neither virt-handler nor CDI runs there{then}"
+        "{number} ({role}{shown}); the placement does not tolerate the taints, so neither virt-handler nor CDI runs there{then}"
     )
 }
 
@@ -343,9 +318,9 @@ fn remarks(text: &mut String, plan: &Plan) {
         }
         Some(Completion::Later(templates)) => {
             let several = if templates.len() == 1 { "" } else { "s" };
-            let (shown, more) = named(templates);
+            let shown = some(templates);
             format!(
-                "The upgrade does not change the HyperConverged. With its next change, HCO sets retentionPolicy None and importsToKeep 1 where they are not set, in the template{several} {shown}{more}, and SSP creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All."
+                "The upgrade does not change the HyperConverged. With its next change, HCO sets retentionPolicy None and importsToKeep 1 where they are not set, in the template{several} {shown}, and SSP creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All."
             )
         }
     };
@@ -357,22 +332,19 @@ fn stops(text: &mut String, plan: &Plan) {
     let Some(stopped) = &plan.stopped else {
         return;
     };
-    let consequence = match stopped.raw() {
-        "same-name" => "SSP deletes and creates them in turn, without end",
+    let what = match stopped.raw() {
+        "same-name" => {
+            "Several DataImportCrons have the same name: SSP deletes and creates them in turn, without end"
+        }
         "data-source" => {
-            "until you fix this, SSP creates no DataImportCron, and does not update its VM templates"
+            "A DataSource is rejected: until you fix this, SSP creates no DataImportCron, and does not update its VM templates"
         }
         // Those that are listed as deleted go before.
         _ => {
-            "after these changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates"
+            "A DataImportCron is rejected: after these changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates"
         }
     };
-    let what = match stopped.raw() {
-        "same-name" => "Several DataImportCrons have the same name",
-        "data-source" => "A DataSource is rejected",
-        _ => "A DataImportCron is rejected",
-    };
-    let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}: {consequence}");
+    let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}");
     for stop in &plan.stopped_by {
         let _ = writeln!(text, "    {stop}");
     }
@@ -767,8 +739,7 @@ fn kept_disk(sources: &BootSources, key: &str) -> String {
         (SAME_IMAGE, "")
     };
     let changes = |field: &str| sources.changed_fields(key).any(|it| it.raw() == field);
-    let old = sources.old_disks.as_ref();
-    match old.map(|old| old.iter().filter(|it| it.cron == key).count()) {
+    match sources.old_disks_of(key) {
         Some(0) => disk.to_owned(),
         Some(old) => format!("{disk}; {when}CDI deletes {}", count(old, "older disk")),
         None if changes("importsToKeep") => {
@@ -800,7 +771,8 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
         ),
     };
     // SSP labels its DataSource with the default architecture, which the image does not follow.
-    let label = sources.labels.get(&cron.source());
+    let source = sources.sources.get(&cron.source());
+    let label = source.map(|it| &it.architecture_label);
     let label = label.filter(|it| !it.raw().is_empty() && architecture != it.to_string());
     let label = label.map_or_else(String::new, |it| {
         format!("; its label says {it} in any case")
@@ -825,11 +797,9 @@ fn unless_found(sources: &BootSources, cron: &Cron, deletes: bool) -> String {
 
 /// The disks of earlier imports that CDI deletes when a new DataImportCron has imported.
 fn deleted_then(sources: &BootSources, cron: &Cron) -> String {
-    let key = cron.key();
-    let old = sources.old_disks.iter().flatten();
-    match old.filter(|it| it.cron == key).count() {
-        0 => String::new(),
-        old => format!("; then CDI deletes {}", count(old, "older disk")),
+    match sources.old_disks_of(&cron.key()) {
+        None | Some(0) => String::new(),
+        Some(old) => format!("; then CDI deletes {}", count(old, "older disk")),
     }
 }
 
@@ -854,7 +824,7 @@ fn without_disk(sources: &BootSources, shown: BTreeMap<String, Row>) -> Rows {
     for key in changes.created.iter().map(Foreign::raw) {
         let row = match sources.points_to.get(key) {
             _ if rows.shown.contains_key(key) => continue,
-            Some(Some(other)) if sources.empty.contains(key) => (
+            Some(Some(other)) if sources.is_filled(key) == Some(false) => (
                 Sign::Never,
                 format!("points to {other}, which will have no disk"),
             ),
@@ -938,9 +908,7 @@ fn references(text: &mut String, references: &[Reference]) {
             let _ = writeln!(text, "\n{BOLD}{heading}{BOLD:#}");
         }
         for reference in references {
-            let Reference {
-                kind, name, detail, ..
-            } = reference;
+            let (kind, name, detail) = (&reference.kind, &reference.name, &reference.detail);
             let _ = write!(text, "  {YELLOW}!{YELLOW:#} ");
             let _ = match (&reference.file, reference.line) {
                 (Some(file), Some(line)) => write!(text, "{file}:{line}: {kind} {name}"),
@@ -952,10 +920,7 @@ fn references(text: &mut String, references: &[Reference]) {
 }
 
 fn storage(text: &mut String, plan: &Plan) {
-    let Storage {
-        requested,
-        released,
-    } = &plan.storage;
+    let (requested, released) = (&plan.storage.requested, &plan.storage.released);
     let line = |disks: &Disks, what: &str| {
         let class = disks.storage_class.as_ref();
         let class = match disks.kind {

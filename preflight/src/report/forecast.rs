@@ -73,7 +73,15 @@ pub(crate) struct CronChanges {
     pub(crate) recreated: Vec<Foreign>,
     /// For each of these, the fields of its spec because of which it is.
     #[serde(default)]
-    pub(crate) changed_fields: Vec<Foreign>,
+    changed_fields: Vec<Foreign>,
+}
+
+impl CronChanges {
+    /// The fields because of which one is deleted and created again, with commas.
+    pub(crate) fn changed_fields(&self, key: &str) -> Option<&str> {
+        let index = self.recreated.iter().position(|it| it.raw() == key)?;
+        self.changed_fields.get(index).map(Foreign::raw)
+    }
 }
 
 /// What becomes of DataSources.
@@ -95,28 +103,28 @@ pub(crate) struct Retarget {
 impl Cron {
     /// `NAMESPACE/NAME`.
     pub(crate) fn key(&self) -> String {
-        format!("{}/{}", self.namespace.raw(), self.name.raw())
+        key(&self.namespace, &self.name)
     }
 
     /// The DataSource that it manages, likewise.
     pub(crate) fn source(&self) -> String {
-        format!(
-            "{}/{}",
-            self.namespace.raw(),
-            self.managed_data_source.raw()
-        )
+        key(&self.namespace, &self.managed_data_source)
     }
 }
 
 impl DataSource {
     /// `NAMESPACE/NAME`.
     pub(crate) fn key(&self) -> String {
-        format!("{}/{}", self.namespace.raw(), self.name.raw())
+        key(&self.namespace, &self.name)
     }
 
     /// The DataSource that it points to, likewise.
     pub(crate) fn target(&self) -> Option<String> {
         let to = self.points_to.as_ref()?;
-        Some(format!("{}/{}", self.namespace.raw(), to.raw()))
+        Some(key(&self.namespace, to))
     }
+}
+
+fn key(namespace: &Foreign, name: &Foreign) -> String {
+    format!("{}/{}", namespace.raw(), name.raw())
 }

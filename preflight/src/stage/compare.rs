@@ -30,7 +30,7 @@ use crate::foreign::{self, one_line};
 use crate::hco_version::ShownVersion;
 use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
-use crate::object_name::{name, namespace};
+use crate::object_name::{is_in, name};
 use crate::progress::Progress;
 use crate::report::{Changes, Report};
 use crate::verdict::Against;
@@ -56,6 +56,7 @@ pub(crate) struct Compared<'s> {
     pub(crate) is_asked: bool,
     /// The version of HCO that is given.
     version: Option<String>,
+    question: Question,
     prepared: Prepared<'s>,
 }
 
@@ -87,22 +88,13 @@ pub(crate) fn compare<'s>(
         }
         None => unchanged(reading.only(&snapshot)?),
     };
-    let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
-    let nodes: Arc<[Value]> = match (&args.nodes, &args.what_if) {
-        (Some(path), _) => nodes_of(path, &question)?.into(),
-        (None, Some(what_if)) => what_if.apply(&is_nodes)?.into(),
-        (None, None) => Arc::clone(&is_nodes),
+    let nodes = match (&args.nodes, &args.what_if) {
+        (Some(path), _) => Some(nodes_of(path, &question)?),
+        (None, Some(what_if)) => Some(what_if.apply(&snapshot.nodes.to_objects())?),
+        (None, None) => None,
     };
-    let connected = Connected {
-        subject,
-        files: cluster.is_none().then(|| Arc::clone(&snapshot)),
-        cluster,
-        questions: vec![question],
-        beside: Vec::new(),
-        failures: Vec::new(),
-    };
-    let version = args.hco_version.as_deref();
-    let compared = Compared::of(connected, snapshot, [is_nodes, nodes], version, notes)?;
+    let asked = (nodes, args.hco_version.as_deref());
+    let compared = Compared::of(subject, cluster, snapshot, question, asked, notes)?;
     Ok(Compared {
         documents,
         ..compared
@@ -125,17 +117,8 @@ pub(crate) fn observe<'s>(
     files::check_stdin(named.into_iter().flatten())?;
     reading.check()?;
     let (cluster, snapshot) = reading.read(None, notes)?;
-    let connected = Connected {
-        subject,
-        files: cluster.is_none().then(|| Arc::clone(&snapshot)),
-        cluster,
-        questions: vec![unchanged(reading.only(&snapshot)?)],
-        beside: Vec::new(),
-        failures: Vec::new(),
-    };
-    let nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
-    let both = [Arc::clone(&nodes), nodes];
-    Compared::of(connected, snapshot, both, None, notes)
+    let question = unchanged(reading.only(&snapshot)?);
+    Compared::of(subject, cluster, snapshot, question, (None, None), notes)
 }
 
 /// Where what is comes from.
@@ -149,18 +132,13 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Rejects a command line that does not say what there is, before anything is read.
     fn check(&self) -> Result<()> {
-        let WhatIs {
-            cluster,
-            from,
-            connection,
-            ..
-        } = self.what_is;
+        let (cluster, from) = (self.what_is.cluster, &self.what_is.from);
         if !cluster && from.is_none() {
             bail!(
                 "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `hco-preflight snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
             );
         }
-        check_connection(connection, *cluster, from.is_some())
+        check_connection(&self.what_is.connection, cluster, from.is_some())
     }
 
     /// What is, and the cluster if it was read from one. Of the nodes, it reads the labels that matter to this object, too.
@@ -169,10 +147,8 @@ impl Reading<'_> {
         object: Option<&Value>,
         notes: &mut Notes,
     ) -> Result<(Option<Arc<Cluster>>, Arc<Snapshot>)> {
-        let WhatIs {
-            from, connection, ..
-        } = self.what_is;
-        let (cluster, snapshot) = if let Some(path) = from {
+        let connection = &self.what_is.connection;
+        let (cluster, snapshot) = if let Some(path) = &self.what_is.from {
             let snapshot = Snapshot::of_files(path, object, self.reader, notes)?;
             (None, snapshot)
         } else {
@@ -193,7 +169,7 @@ impl Reading<'_> {
         let unknown = self.unknown();
         let own = self.what_is.connection.namespace.as_deref();
         let all = snapshot.hyperconvergeds.iter();
-        let wanted = all.filter(|it| own.is_none_or(|own| own == namespace(it)));
+        let wanted = all.filter(|it| is_in(own, it));
         match wanted.collect::<Vec<_>>().as_slice() {
             [one] => Ok((*one).clone()),
             [] if self.reader == Reader::Plan => {
@@ -216,24 +192,38 @@ impl Reading<'_> {
 }
 
 impl<'s> Compared<'s> {
+    /// With other nodes and another version of HCO, if they are asked.
     fn of(
-        connected: Connected<'s>,
+        subject: &'s Subject,
+        cluster: Option<Arc<Cluster>>,
         snapshot: Arc<Snapshot>,
-        [is_nodes, nodes]: [Arc<[Value]>; 2],
-        version: Option<&str>,
+        question: Question,
+        (nodes, version): (Option<Vec<Value>>, Option<&str>),
         notes: &mut Notes,
     ) -> Result<Self> {
-        let hosts = Hosts::of(NodeList::of_objects(&nodes));
-        let prepared = Prepared::new(connected.settle(notes)?, hosts);
+        let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
+        let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
+        let connected = Connected {
+            subject,
+            files: cluster.is_none().then(|| Arc::clone(&snapshot)),
+            cluster,
+            questions: vec![question],
+            beside: Vec::new(),
+            failures: Vec::new(),
+        };
+        let hosts = |nodes: &[Value]| Hosts::of(NodeList::of_objects(nodes));
+        let mut settled = connected.settle(notes)?;
+        let question = settled.connected.questions.pop();
+        let question = question.context("there is no object")?;
+        let prepared = Prepared::new(settled, hosts(&nodes));
         let _progress = Progress::start("comparing");
-        let question = prepared.questions().first().context("there is no object")?;
         let objects = snapshot.before();
         let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
         let (mut is, mut pending) = (None, None);
         if let Some(old) = &question.old {
-            let host = Hosts::of(NodeList::of_objects(&is_nodes));
+            let host = hosts(&is_nodes);
             let alone = Question::live(old.clone());
-            is = Some(prepared.report_beside(&alone, &json!({}), &host)?);
+            is = Some(prepared.report_beside(&alone, old, &json!({}), &host)?);
             if is_asked && !objects.is_empty() {
                 let beside = Beside {
                     hco_version: None,
@@ -243,7 +233,7 @@ impl<'s> Compared<'s> {
                     },
                 };
                 let unchanged = unchanged(old.clone());
-                let report = prepared.report_beside(&unchanged, &beside, &host)?;
+                let report = prepared.report_beside(&unchanged, old, &beside, &host)?;
                 pending = report.changes;
             }
         }
@@ -254,11 +244,11 @@ impl<'s> Compared<'s> {
                 objects: &objects,
             },
         };
-        let mut will_be =
-            prepared.report_beside(question, &beside, &Hosts::of(NodeList::of_objects(&nodes)))?;
+        let (sent, host) = (question.sent(), hosts(&nodes));
+        let mut will_be = prepared.report_beside(&question, sent, &beside, &host)?;
         // Another version can ship others.
         if version.is_none() {
-            let objects: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
+            let objects: Vec<&Value> = question.old.iter().chain([sent]).collect();
             let unshipped = Unshipped::of(&objects, &will_be, &snapshot);
             unshipped.leave_out_of(&mut will_be);
             if let Some(pending) = &mut pending {
@@ -279,15 +269,12 @@ impl<'s> Compared<'s> {
             pending,
             is_asked,
             version: version.map(str::to_owned),
+            question,
             prepared,
         };
-        let (before, after) = compared.versions();
-        let unknown: BTreeSet<String> = before
-            .into_iter()
-            .chain(after)
-            .filter_map(|it| it.unknown)
-            .collect();
-        for note in unknown {
+        let reports = compared.is.iter().chain([&compared.will_be]);
+        let unknown = reports.filter_map(|it| compared.version(it)?.unknown);
+        for note in unknown.collect::<BTreeSet<_>>() {
             notes.push(&note);
         }
         Ok(compared)
@@ -335,31 +322,28 @@ fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
 impl Compared<'_> {
     /// The name of the object.
     pub(crate) fn object(&self) -> String {
-        let question = self.prepared.questions().first();
-        question.map_or_else(String::new, |it| it.identity.namespaced_name())
+        self.question.identity.namespaced_name()
     }
 
     /// The object as it will be.
-    pub(crate) fn after(&self) -> Option<&Value> {
-        self.prepared.questions().first().map(Question::sent)
+    pub(crate) fn after(&self) -> &Value {
+        self.question.sent()
     }
 
     /// The object as it is; nothing if there is none yet, or if it stays as it is.
     pub(crate) fn before(&self) -> Option<&Value> {
-        self.prepared.questions().first()?.old.as_ref()
+        self.question.old.as_ref()
     }
 
     /// Whether a file changes the object, so that the cluster's policy judges it.
     pub(crate) fn is_sent(&self) -> bool {
-        let question = self.prepared.questions().first();
-        question.is_some_and(|question| question.place.is_some())
+        self.question.place.is_some()
     }
 
     /// Whether a newer version of HCO is given that does not write the object in its upgrade.
     pub(crate) fn is_upgraded_unwritten(&self) -> bool {
-        let version = |report: &Report| HcoVersion::parse(report.hco_version.as_ref()?.raw());
-        let before = self.is.as_ref().and_then(version);
-        let after = version(&self.will_be);
+        let before = self.is.as_ref().and_then(Report::version);
+        let after = self.will_be.version();
         before.zip(after).is_some_and(|(before, after)| {
             before < after && !before.is_written_in_the_upgrade_to(after)
         })
@@ -367,8 +351,8 @@ impl Compared<'_> {
 
     /// Whether a placement tells nodes apart by more than what many have in common.
     pub(crate) fn names_hosts(&self) -> bool {
-        let objects = self.prepared.questions().iter().flat_map(Question::objects);
-        let mut texts = objects.flat_map(placements).map(Value::to_string);
+        let placements = self.question.objects().flat_map(placements);
+        let mut texts = placements.map(Value::to_string);
         texts.any(|text| text.contains("hostname") || text.contains("matchFields"))
     }
 
@@ -386,19 +370,11 @@ impl Compared<'_> {
         }
     }
 
-    /// The version of HCO as it is, and as it will be.
-    pub(crate) fn versions(&self) -> (Option<ShownVersion>, Option<ShownVersion>) {
-        let question = self.prepared.questions().first();
-        let old = question.and_then(|question| question.old.as_ref());
-        let of = |report: &Report| {
-            let object = old.or(self.after());
-            ShownVersion::of(
-                report.hco_version.as_ref()?,
-                object,
-                self.version.as_deref(),
-            )
-        };
-        (self.is.as_ref().and_then(of), of(&self.will_be))
+    /// The version of HCO that the module says: of the object as it is, or as it will be.
+    pub(crate) fn version(&self, report: &Report) -> Option<ShownVersion> {
+        let object = self.before().unwrap_or(self.after());
+        let given = self.version.as_deref();
+        ShownVersion::of(report.hco_version.as_ref()?, object, given)
     }
 
     /// Whether KubeVirt runs virt-handler on a node, by the object as it is or as it will be: without a placement on every
@@ -406,32 +382,29 @@ impl Compared<'_> {
     ///
     /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
     pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> Result<bool> {
-        let Some(question) = self.prepared.questions().first() else {
-            return Ok(false);
-        };
-        let object = match &question.old {
-            Some(old) if !after => old,
-            _ => question.sent(),
-        };
-        Ok(!has_placement(object) || self.hosts_workloads(node, after)?)
+        Ok(!has_placement(self.side(after)) || self.hosts_workloads(node, after)?)
     }
 
     /// Whether nodes are workload nodes, of the object as it is or as it will be. The module says so: of one node at a
     /// time.
     pub(crate) fn hosts_workloads(&self, node: &Value, after: bool) -> Result<bool> {
-        let Some(question) = self.prepared.questions().first() else {
-            return Ok(false);
-        };
-        let object = match &question.old {
-            Some(old) if !after => old.clone(),
-            _ => question.sent().clone(),
-        };
+        let object = self.side(after);
         let host = Hosts::of(NodeList::of_objects(std::slice::from_ref(node)));
-        let question = Question::live(object);
-        let report = self.prepared.report_beside(&question, &json!({}), &host)?;
+        let question = Question::live(object.clone());
+        let report = self
+            .prepared
+            .report_beside(&question, object, &json!({}), &host)?;
         Ok(report
             .nodes
             .is_some_and(|nodes| nodes.values().sum::<usize>() > 0))
+    }
+
+    /// The object as it is, or as it will be.
+    fn side(&self, after: bool) -> &Value {
+        match self.before() {
+            Some(before) if !after => before,
+            _ => self.after(),
+        }
     }
 }
 
@@ -469,20 +442,15 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Vec<InFile>)>
 /// An object that stays as it is.
 fn unchanged(live: Value) -> Question {
     Question {
-        place: None,
-        identity: Identity::of(&live),
         against: Against::Live,
         old: Some(live.clone()),
-        object: Written::InCluster(live),
-        sent: None,
-        live: None,
+        ..Question::live(live)
     }
 }
 
 /// An object as a file changes it.
 fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
-    let Found { identity, written } = found;
-    let place = written.place();
+    let place = found.written.place();
     if live.is_none() {
         notes.push(&format!(
             "{}:{}: planned as a new object: there is no HyperConverged with its name",
@@ -495,9 +463,9 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
         against: live.as_ref().map_or(Against::Nothing, |_| Against::Live),
         sent: live
             .as_ref()
-            .map(|live| apply::sent(how, live, &written.object.value)),
-        identity,
-        object: Written::InFile(written),
+            .map(|live| apply::sent(how, live, &found.written.object.value)),
+        identity: found.identity,
+        object: Written::InFile(found.written),
         old: live,
         live: None,
     }

@@ -1,6 +1,6 @@
 //! The second step: the cluster, and what the objects are there.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use super::snapshot::{Reader, Snapshot, not_listed};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{self, Subject};
-use crate::failure::Failure;
+use crate::failure::{Failure, Place};
 use crate::files::Found;
 use crate::foreign::{self, chain, one_line};
 use crate::notes::Notes;
@@ -32,6 +32,13 @@ pub(crate) struct Connected<'s> {
     /// What the VirtualMachines among them depend on.
     pub(super) beside: Vec<Value>,
     pub(super) failures: Vec<Failure>,
+}
+
+impl Connected<'_> {
+    /// Where live objects are read, if they are.
+    pub(super) fn live(&self) -> Option<Live<'_>> {
+        Live::of(self.cluster.as_deref(), self.files.as_deref())
+    }
 }
 
 impl<'s> Objects<'s> {
@@ -51,14 +58,7 @@ impl<'s> Objects<'s> {
         cluster: Option<Arc<Cluster>>,
         notes: &mut Notes,
     ) -> Result<Connected<'s>> {
-        let Self {
-            subject,
-            purpose,
-            found,
-            old,
-            beside,
-            mut failures,
-        } = self;
+        let (subject, purpose, mut failures) = (self.subject, self.purpose, self.failures);
         let files = match &subject.from {
             Some(path) => Some(Arc::new(Snapshot::of_files(
                 path,
@@ -76,14 +76,21 @@ impl<'s> Objects<'s> {
             }
             of_cluster(live, namespace)?
         } else {
-            let old = Old::of(subject, old, purpose, live);
+            let old = match (&subject.old, self.old, live) {
+                (Some(path), Some(found), _) => Old::File(path, found),
+                (_, _, Some(live)) => Old::Live(live, purpose),
+                (_, _, None) => Old::Nowhere,
+            };
             let mut questions = Vec::new();
-            for found in found {
+            for found in self.found {
+                let Place { file, line } = found.written.place();
                 match old.question(found, namespace, notes) {
                     Ok(question) => questions.push(question),
-                    Err(NoQuestion::Failure(failure)) => failures.push(failure),
                     // The other objects would wait as long.
-                    Err(NoQuestion::Silence(error)) => return Err(error),
+                    Err(error) if is_silence(&error) => return Err(error),
+                    Err(error) => {
+                        failures.push(Failure::in_file(&file, Some(line), chain(&error)));
+                    }
                 }
             }
             questions
@@ -93,7 +100,7 @@ impl<'s> Objects<'s> {
             cluster,
             files,
             questions,
-            beside,
+            beside: self.beside,
             failures,
         })
     }
@@ -183,89 +190,58 @@ pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
     Some(object)
 }
 
-/// Why there is no question about an object of a file.
-enum NoQuestion {
-    Failure(Failure),
-    /// The cluster does not answer.
-    Silence(anyhow::Error),
-}
-
 /// Where the old objects come from.
 enum Old<'c> {
     Nowhere,
-    File(PathBuf, Vec<Found>),
+    File(&'c Path, Vec<Found>),
     Live(Live<'c>, Purpose),
 }
 
-impl<'c> Old<'c> {
-    fn of(
-        subject: &Subject,
-        old: Option<Vec<Found>>,
-        purpose: Purpose,
-        live: Option<Live<'c>>,
-    ) -> Self {
-        match (&subject.old, old, live) {
-            (Some(path), Some(found), _) => Self::File(path.clone(), found),
-            (_, _, Some(live)) => Self::Live(live, purpose),
-            (_, _, None) => Self::Nowhere,
-        }
-    }
-
+impl Old<'_> {
     fn question(
         &self,
         found: Found,
         namespace: Option<&str>,
         notes: &mut Notes,
-    ) -> Result<Question, NoQuestion> {
-        let Found { identity, written } = found;
-        let place = written.place();
-        let failure = |what| {
-            let failure = Failure::in_file(&place.file, Some(place.line), what);
-            Err(NoQuestion::Failure(failure))
-        };
+    ) -> Result<Question> {
+        let (identity, object) = (&found.identity, &found.written.object.value);
         if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
             && wanted != own
         {
             let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
-            return failure(one_line(&what));
+            bail!(one_line(&what));
         }
-        let (against, old) = match self.before(&identity, namespace) {
-            Ok(before) => before,
-            Err(error) if is_silence(&error) => return Err(NoQuestion::Silence(error)),
-            Err(error) => return failure(chain(&error)),
-        };
+        let (against, old) = self.before(identity, namespace)?;
         let there = match (self, &against) {
             (Self::File(path, _), Against::Nothing) => Some(format!(
                 "{} has no object with this name",
                 foreign::path(path)
             )),
-            (Self::Live(live, _), Against::Nothing) if live.has_kind_of(&identity) => {
-                Some(format!(
-                    "{} has no {} {}/{} yet",
-                    live.name(),
-                    one_line(&identity.kind),
-                    identity
-                        .namespace
-                        .as_deref()
-                        .or(namespace)
-                        .unwrap_or(live.namespace()),
-                    identity.name.as_deref().unwrap_or_default()
-                ))
-            }
+            (Self::Live(live, _), Against::Nothing) if live.has_kind_of(identity) => Some(format!(
+                "{} has no {} {}/{} yet",
+                live.name(),
+                one_line(&identity.kind),
+                identity
+                    .namespace
+                    .as_deref()
+                    .or(namespace)
+                    .unwrap_or(live.namespace()),
+                identity.name.as_deref().unwrap_or_default()
+            )),
             _ => None,
         };
         if let Some(there) = there {
-            let (file, line) = (&place.file, place.line);
+            let Place { file, line } = found.written.place();
             let note = format!("{file}:{line}: checked as a new object: {there}");
             notes.push(&note);
         }
         let sent = match (self, &old) {
             (Self::Live(_, purpose), Some(live)) => {
-                Some(apply::sent(purpose.as_if(), live, &written.object.value))
+                Some(apply::sent(purpose.as_if(), live, object))
             }
             (Self::Live(live, _), None) if identity.is_virtual_machine() => {
                 let namespace = namespace.unwrap_or(live.namespace());
-                in_namespace(&written.object.value, namespace)
+                in_namespace(object, namespace)
             }
             _ => None,
         };
@@ -275,10 +251,10 @@ impl<'c> Old<'c> {
             _ => (old, None),
         };
         Ok(Question {
-            place: Some(place),
-            identity,
+            place: Some(found.written.place()),
+            identity: found.identity,
             against,
-            object: Written::InFile(written),
+            object: Written::InFile(found.written),
             sent,
             old,
             live,

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use self::scope::{Namespaces, Scope};
 use super::live::Live;
 use super::settings::{Settings, Target, without_effect};
+use crate::field::text;
 use crate::foreign::one_line;
 use crate::module::Module;
 use crate::notes::Notes;
@@ -60,35 +61,57 @@ struct Found<'t> {
 impl<'t> Found<'t> {
     /// Reads the policies of all namespaces, or of one.
     fn read(&mut self, namespace: Option<&'t str>, notes: &mut Notes) -> Result<()> {
-        let policies = match self.live.policies(namespace) {
-            Ok(policies) => policies,
-            Err(error @ ClusterError::Forbidden { .. }) => {
-                notes.push(&format!("policies are ignored: {error}"));
-                self.not_listed.insert(namespace);
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
+        let (kind, kind_of_groups) = match namespace {
+            None => ("ClusterAdmissionPolicy", "ClusterAdmissionPolicyGroup"),
+            Some(_) => ("AdmissionPolicy", "AdmissionPolicyGroup"),
         };
-        for policy in policies
-            .iter()
-            .filter(|policy| policy.get("spec").is_some_and(is_ours))
-        {
-            self.add(policy, namespace, notes)?;
+        let Some(policies) = self.list(kind, "policies", namespace, notes)? else {
+            self.not_listed.insert(namespace);
+            return Ok(());
+        };
+        for object in &policies {
+            if object.get("spec").is_some_and(is_ours) {
+                self.add(object, &Policy::of(object, kind, namespace), notes)?;
+            }
         }
-        groups(self.live, namespace, notes)
+        // A group has a verdict of its own: an expression over its members, most of which can be other modules.
+        let groups = self.list(kind_of_groups, "policy groups", namespace, notes)?;
+        for group in groups.iter().flatten() {
+            let members = group.pointer("/spec/policies").and_then(Value::as_object);
+            if members.is_some_and(|members| members.values().any(is_ours)) {
+                let group = Policy::of(group, kind_of_groups, namespace);
+                notes.push(&format!(
+                    "{group} has a member with the module {ARTIFACT}; it is not evaluated, because the expression of the group determines the verdict"
+                ));
+            }
+        }
+        Ok(())
     }
 
-    fn add(&mut self, object: &Value, namespace: Option<&str>, notes: &mut Notes) -> Result<()> {
-        let kind = match namespace {
-            None => "ClusterAdmissionPolicy",
-            Some(_) => "AdmissionPolicy",
-        };
-        let policy = Policy::of(object, kind, namespace);
+    /// The objects of a kind of Kubewarden; nothing if the user may not list them, which a note says.
+    fn list(
+        &self,
+        kind: &str,
+        what: &str,
+        namespace: Option<&str>,
+        notes: &mut Notes,
+    ) -> Result<Option<Vec<Value>>> {
+        match self.live.policies(kind, namespace) {
+            Err(error @ ClusterError::Forbidden { .. }) => {
+                notes.push(&format!("{what} are ignored: {error}"));
+                Ok(None)
+            }
+            objects => Ok(Some(objects?)),
+        }
+    }
+
+    fn add(&mut self, object: &Value, policy: &Policy, notes: &mut Notes) -> Result<()> {
         let scope = Scope::of(object);
         let mut excluded = BTreeSet::new();
         let mut applies = false;
         for target in self.targets {
-            if namespace.is_some_and(|own| own != target.namespace) {
+            let own = policy.namespace.as_ref();
+            if own.is_some_and(|own| own.raw() != target.namespace) {
                 continue;
             }
             let why = scope.excludes(target, &mut self.namespaces);
@@ -173,8 +196,7 @@ impl<'t> Found<'t> {
 
 /// The version of a policy's module.
 fn tag(policy: &Value) -> &str {
-    let module = policy.pointer("/spec/module").and_then(Value::as_str);
-    let module = module.unwrap_or_default();
+    let module = text(policy, "/spec/module").unwrap_or_default();
     let file = module.rsplit('/').next().unwrap_or_default();
     let version = file.split_once([':', '@']).map(|(_, version)| version);
     version.unwrap_or("latest")
@@ -182,33 +204,6 @@ fn tag(policy: &Value) -> &str {
 
 fn defaults(why: &str) -> String {
     format!("using the default settings: {why}; use --settings to specify other settings")
-}
-
-/// Names the groups with a member that runs this project's module. A group has a verdict of its own: an expression over
-/// its members, most of which can be other modules.
-fn groups(live: Live<'_>, namespace: Option<&str>, notes: &mut Notes) -> Result<()> {
-    let groups = match live.policy_groups(namespace) {
-        Ok(groups) => groups,
-        Err(error @ ClusterError::Forbidden { .. }) => {
-            notes.push(&format!("policy groups are ignored: {error}"));
-            return Ok(());
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let kind = match namespace {
-        None => "ClusterAdmissionPolicyGroup",
-        Some(_) => "AdmissionPolicyGroup",
-    };
-    for group in &groups {
-        let members = group.pointer("/spec/policies").and_then(Value::as_object);
-        if members.is_some_and(|members| members.values().any(is_ours)) {
-            let group = Policy::of(group, kind, namespace);
-            notes.push(&format!(
-                "{group} has a member with the module {ARTIFACT}; it is not evaluated, because the expression of the group determines the verdict"
-            ));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::images::Images;
-use super::live::Live;
 use super::nodes::{self, Detail, Hosts, beside};
 use super::question::Question;
 use super::settings::Settings;
@@ -18,7 +17,6 @@ use super::surroundings::{self, Decisive};
 use crate::admission;
 use crate::failure::Failure;
 use crate::foreign::{Foreign, chain};
-use crate::module::Module;
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -41,35 +39,32 @@ impl<'s> Settled<'s> {
         drop(progress);
         let all = self.deployed.iter_mut().chain([&mut self.settings]);
         let all: Vec<&mut Value> = all.map(|settings| &mut settings.value).collect();
-        let images = Images::new(self.subject, all, self.module.is_foreign(), notes)?;
-        let prepared = Prepared {
-            settled: self,
-            hosts,
-            surroundings: None,
-        };
+        let images = Images::new(self.connected.subject, all, self.module.is_foreign(), notes)?;
+        let prepared = Prepared::new(self, hosts);
         prepared.with_images(&images).with_surroundings(notes)
     }
 
     /// The hosts that answer for the nodes. A module of the user's reads from a cluster only what it is granted.
     fn hosts(&self, notes: &mut Notes) -> Result<Hosts> {
+        let connected = &self.connected;
+        let (subject, cluster) = (connected.subject, connected.cluster.as_ref());
         let detail = if self.module.is_foreign() {
             Detail::Everything
         } else {
-            let objects = self.questions.iter().flat_map(Question::objects);
+            let objects = connected.questions.iter().flat_map(Question::objects);
             Detail::Labels(Labels::named_in(objects))
         };
-        let is_guarded = self.cluster.is_some() && self.module.is_foreign();
-        let is_granted = self.subject.allow_context_aware;
+        let is_guarded = cluster.is_some() && self.module.is_foreign();
+        let is_granted = subject.allow_context_aware;
         let reads_nodes = !is_guarded || is_granted && self.module.asks_for_nodes();
-        if !reads_nodes && self.subject.what_if.is_some() {
+        if !reads_nodes && subject.what_if.is_some() {
             notes.push(
                 "--what-if has no effect: the module of --policy is not allowed to read nodes",
             );
         }
-        let supposed = self.subject.what_if.as_ref().filter(|_| reads_nodes);
-        let files = self.files.as_deref();
-        let cluster = self.cluster.as_ref();
-        let hosts = nodes::hosts(self.subject, cluster, files, &detail, supposed)?;
+        let supposed = subject.what_if.as_ref().filter(|_| reads_nodes);
+        let files = connected.files.as_deref();
+        let hosts = nodes::hosts(subject, cluster, files, &detail, supposed)?;
         if !is_guarded {
             return Ok(hosts);
         }
@@ -89,27 +84,20 @@ impl<'s> Prepared<'s> {
             surroundings: None,
         }
     }
-}
 
-impl Prepared<'_> {
     /// The objects to judge.
     pub(crate) fn questions(&self) -> &[Question] {
-        &self.settled.questions
+        &self.settled.connected.questions
     }
 
     /// What could not be read.
     pub(crate) fn failures(&self) -> &[Failure] {
-        &self.settled.failures
-    }
-
-    /// The module.
-    pub(crate) fn module(&self) -> &Module {
-        &self.settled.module
+        &self.settled.connected.failures
     }
 
     /// The cluster.
     pub(crate) fn cluster(&self) -> Option<&Cluster> {
-        self.settled.cluster.as_deref()
+        self.settled.connected.cluster.as_deref()
     }
 
     /// Answers in one evaluation: for what a VirtualMachine depends on, or for the nodes and the images.
@@ -126,54 +114,55 @@ impl Prepared<'_> {
     fn with_surroundings(mut self, notes: &mut Notes) -> Result<Self> {
         let mut questions = self.questions().iter();
         let has_machines = questions.any(|it| it.identity.is_virtual_machine());
-        if !has_machines || self.module().is_foreign() {
+        if !has_machines || self.settled.module.is_foreign() {
             return Ok(self);
         }
-        let live = Live::of(self.cluster(), self.settled.files.as_deref());
+        let connected = &self.settled.connected;
+        let live = connected.live();
         let decisive = Decisive::of(self.questions(), live)?;
         let report = decisive
             .question()
             .map(|question| self.report(question, question.sent()));
         let report = report.transpose().map_err(|failure| anyhow!("{failure}"))?;
-        let named = self.settled.subject.connection.namespace.as_deref();
+        let named = connected.subject.connection.namespace.as_deref();
         let namespace = named.unwrap_or(&self.settled.namespace);
-        let beside = (self.settled.beside.as_slice(), namespace);
+        let beside = (connected.beside.as_slice(), namespace);
         let report = report.unwrap_or_default();
         let objects = surroundings::objects(&decisive, &report, beside, live, notes);
         self.surroundings = Some(Arc::new(objects));
         Ok(self)
     }
 
-    /// Reads the images that are needed.
+    /// Reads the images that are needed: evaluates everything, and drops the reports.
     fn with_images(self, images: &Images) -> Self {
-        images.read_ahead(|images| self.evaluate_with(images));
+        images.read_ahead(|images| {
+            for (question, settings) in self.pairs() {
+                let host = beside(images, self.hosts.all());
+                // An error is reported when the images are read.
+                drop(self.report_of(question, settings, host));
+            }
+        });
         Self {
             hosts: self.hosts.with_images(&images.host),
             ..self
         }
     }
 
-    /// Evaluates everything with a host that answers for images, and drops the reports.
-    fn evaluate_with(&self, images: &Arc<dyn HostCalls>) {
-        for (question, settings) in self.pairs() {
-            let host = beside(images, self.hosts.all());
-            // An error is reported when the images are read.
-            drop(self.report_of(question, question.sent(), settings, host));
-        }
-    }
-
     /// The verdicts, with a note on nodes that have no influence on them.
     pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
         // What the module of a user prints goes where the progress is shown.
-        let _progress = (!self.module().is_foreign()).then(|| Progress::start("checking"));
+        let _progress = (!self.settled.module.is_foreign()).then(|| Progress::start("checking"));
         let mut verdicts = Verdicts {
-            failures: self.settled.failures.clone(),
-            cluster: self.origin(),
+            failures: self.settled.connected.failures.clone(),
+            cluster: self.cluster().map(|cluster| Origin {
+                context: cluster.context().map(Foreign::from),
+                server: Some(Foreign::from(cluster.server())),
+            }),
             ..Verdicts::default()
         };
         for (question, settings) in self.pairs() {
             let judged = self
-                .report_of(question, question.sent(), settings, self.host(question))
+                .report_of(question, settings, self.host(question))
                 .map_err(|error| question.failure(chain(&error)))
                 .map(|report| self.judged(question, settings, report));
             match judged {
@@ -183,14 +172,6 @@ impl Prepared<'_> {
         }
         self.note_unplaced(&verdicts, notes);
         verdicts
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        let cluster = self.cluster()?;
-        Some(Origin {
-            context: cluster.context().map(Foreign::from),
-            server: Some(Foreign::from(cluster.server())),
-        })
     }
 
     fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {
@@ -224,7 +205,7 @@ impl Prepared<'_> {
 
     /// Each object with all the settings that it is judged with.
     pub(crate) fn pairs(&self) -> Vec<(&Question, &Settings)> {
-        let questions = self.settled.questions.iter();
+        let questions = self.settled.connected.questions.iter();
         let pairs = questions.flat_map(|question| {
             let settings = self.settings_for(question).into_iter();
             settings.map(move |settings| (question, settings))
@@ -234,21 +215,12 @@ impl Prepared<'_> {
 
     /// What the module says of the object that a question is about, in this form of it: by all settings that decide.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
-        self.report_on(question, object, &json!({}), &self.hosts)
+        self.report_beside(question, object, &json!({}), &self.hosts)
             .map_err(|error| question.failure(chain(&error)))
     }
 
-    /// What the module says of an object on these nodes, with more in the payload.
+    /// The same on these nodes, with more in the payload.
     pub(super) fn report_beside(
-        &self,
-        question: &Question,
-        beside: &impl Serialize,
-        hosts: &Hosts,
-    ) -> Result<Report> {
-        self.report_on(question, question.sent(), beside, hosts)
-    }
-
-    fn report_on(
         &self,
         question: &Question,
         object: &Value,
@@ -258,7 +230,7 @@ impl Prepared<'_> {
         let mut report: Option<Report> = None;
         for settings in self.deciding(question) {
             let request = question.request(object);
-            let payload = admission::payload_beside(&request, &settings.value, beside);
+            let payload = admission::payload(&request, &settings.value, beside);
             let next = self.settled.module.judge(&payload, hosts.all())?;
             match &mut report {
                 None => report = Some(next),
@@ -270,38 +242,36 @@ impl Prepared<'_> {
 
     /// Lets the module report everything as it is: no policy repairs it first.
     pub(crate) fn without_repairs(&mut self) {
-        let Settled {
-            deployed, settings, ..
-        } = &mut self.settled;
-        for settings in deployed.iter_mut().chain([settings]) {
+        let settled = &mut self.settled;
+        for settings in settled.deployed.iter_mut().chain([&mut settled.settings]) {
             if let Some(settings) = settings.value.as_object_mut() {
                 settings.remove("repair");
             }
         }
     }
 
-    fn report_of(
+    /// What the module says of the object as it is sent, by these settings.
+    pub(crate) fn report_of(
         &self,
         question: &Question,
-        object: &Value,
         settings: &Settings,
         host: Arc<dyn HostCalls>,
     ) -> Result<Report> {
-        let payload = admission::payload(&question.request(object), &settings.value);
+        let request = question.request(question.sent());
+        let payload = admission::payload(&request, &settings.value, &json!({}));
         self.settled.module.judge(&payload, host)
     }
 
     /// The nodes of `--what-if` that are not workload nodes of any object, so that no verdict depends on them.
     fn note_unplaced(&self, verdicts: &Verdicts, notes: &mut Notes) {
-        let supposed = self.settled.subject.what_if.as_ref();
+        let supposed = self.settled.connected.subject.what_if.as_ref();
         let (Some(Counts(supposed)), Some(before)) = (supposed, &self.hosts.before) else {
             return;
         };
         let pairs = self.pairs().into_iter();
         let reports = pairs.filter_map(|(question, settings)| {
-            let (object, before) = (question.sent(), Arc::clone(before));
-            let report = self.report_of(question, object, settings, before).ok()?;
-            report.nodes
+            let report = self.report_of(question, settings, Arc::clone(before));
+            report.ok()?.nodes
         });
         let before: Vec<_> = reports.collect();
         let objects = verdicts.objects.iter();

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use host::{Cluster, ClusterError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::snapshot::{Kind, Snapshot, named_namespace};
 use crate::admission::Identity;
 use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
-use crate::object_name;
+use crate::object_name::{self, is_in};
 
 /// Where live objects are read.
 #[derive(Clone, Copy)]
@@ -55,9 +55,7 @@ impl<'l> Live<'l> {
             Self::Cluster(cluster) => cluster.hyperconvergeds(namespace),
             Self::Files(snapshot) => {
                 let all = snapshot.hyperconvergeds.iter();
-                let own =
-                    all.filter(|it| namespace.is_none_or(|own| own == object_name::namespace(it)));
-                Ok(own.cloned().collect())
+                Ok(all.filter(|it| is_in(namespace, it)).cloned().collect())
             }
         }
     }
@@ -97,25 +95,20 @@ impl<'l> Live<'l> {
 
     /// The objects of a kind; none if they were not read. A note says why they cannot be read.
     pub(super) fn all(self, kind: &str, notes: &mut Notes) -> Option<Vec<Value>> {
-        match self {
+        let why = match self {
             Self::Cluster(cluster) => match Kind::list_of(cluster, kind) {
-                Ok(objects) => Some(objects),
-                Err(error) => {
-                    notes.push(&format!(
-                        "virtual machines are checked without each {kind} of the cluster: {}",
-                        chain(&error.into())
-                    ));
-                    None
-                }
+                Ok(objects) => return Some(objects),
+                Err(error) => chain(&error.into()),
             },
-            Self::Files(snapshot) if snapshot.has(kind) => Some(snapshot.of(kind).collect()),
-            Self::Files(_) => {
-                notes.push(&format!(
-                    "virtual machines are checked without each {kind} of the cluster: --from has none"
-                ));
-                None
+            Self::Files(snapshot) if snapshot.has(kind) => {
+                return Some(snapshot.of(kind).collect());
             }
-        }
+            Self::Files(_) => "--from has none".to_owned(),
+        };
+        notes.push(&format!(
+            "virtual machines are checked without each {kind} of the cluster: {why}"
+        ));
+        None
     }
 
     /// The HyperConverged that a manifest is about, in its version; none if it is not there.
@@ -160,27 +153,19 @@ impl<'l> Live<'l> {
         })
     }
 
-    /// The policies of all namespaces, or of one.
-    pub(super) fn policies(self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        match (self, namespace) {
-            (Self::Cluster(cluster), _) => cluster.policies(namespace),
-            (Self::Files(snapshot), None) => Ok(snapshot.of("ClusterAdmissionPolicy").collect()),
-            (Self::Files(snapshot), Some(own)) => {
-                Ok(in_namespace(snapshot, "AdmissionPolicy", own))
-            }
-        }
-    }
-
-    /// The policy groups of all namespaces, or of one.
-    pub(super) fn policy_groups(self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        match (self, namespace) {
-            (Self::Cluster(cluster), _) => cluster.policy_groups(namespace),
-            (Self::Files(snapshot), None) => {
-                Ok(snapshot.of("ClusterAdmissionPolicyGroup").collect())
-            }
-            (Self::Files(snapshot), Some(own)) => {
-                Ok(in_namespace(snapshot, "AdmissionPolicyGroup", own))
-            }
+    /// The policies of a kind, or the groups of them: those of all namespaces, or of one.
+    pub(super) fn policies(
+        self,
+        kind: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Value>, ClusterError> {
+        match self {
+            Self::Cluster(cluster) if kind.ends_with("Group") => cluster.policy_groups(namespace),
+            Self::Cluster(cluster) => cluster.policies(namespace),
+            Self::Files(snapshot) => Ok(snapshot
+                .of(kind)
+                .filter(|it| is_in(namespace, it))
+                .collect()),
         }
     }
 
@@ -194,18 +179,11 @@ impl<'l> Live<'l> {
             }
         };
         let labels = object.pointer("/metadata/labels");
-        let none = Map::new();
-        let labels = labels.and_then(Value::as_object).unwrap_or(&none);
-        let texts = labels.iter().map(|(key, value)| {
+        let labels = labels.and_then(Value::as_object).into_iter().flatten();
+        let texts = labels.map(|(key, value)| {
             let value = value.as_str().unwrap_or_default();
             (key.clone(), value.to_owned())
         });
         Some(texts.collect())
     }
-}
-
-fn in_namespace(snapshot: &Snapshot, kind: &str, namespace: &str) -> Vec<Value> {
-    let all = snapshot.of(kind);
-    all.filter(|it| object_name::namespace(it) == namespace)
-        .collect()
 }

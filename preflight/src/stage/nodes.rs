@@ -147,9 +147,8 @@ pub(crate) fn hosts(
         None => (list, None),
     };
     Ok(Hosts {
-        all: Arc::new(all),
-        is_live: false,
         before,
+        ..Hosts::of(all)
     })
 }
 

@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow, bail};
 use manifest::{Object, objects};
 use serde_json::{Value, json};
 
+use crate::field::{items, text};
 use crate::files;
 use crate::foreign::{self, one_line};
 use crate::module::Module;
@@ -33,14 +34,6 @@ pub(crate) struct Target {
 }
 
 impl Settings {
-    /// The settings that the user named, or the defaults.
-    pub(crate) fn of_user(value: Value) -> Self {
-        Self {
-            value,
-            ..Self::default()
-        }
-    }
-
     /// Whether the cluster acts on a denial.
     pub(crate) fn protects(&self) -> bool {
         let mode = self.policy.as_ref().map(|policy| policy.mode);
@@ -110,7 +103,7 @@ pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
         Some(
             "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair",
         )
-    } else if policy.pointer("/spec/mode") == Some(&Value::from("monitor")) {
+    } else if text(policy, "/spec/mode") == Some("monitor") {
         Some(
             "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes",
         )
@@ -122,21 +115,13 @@ pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
 /// The policy among manifests: the only one, or the only one for HyperConvergeds.
 fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
     let is_policy = |document: &&Object| {
-        let kind = document.value.get("kind").and_then(Value::as_str);
+        let kind = text(&document.value, "/kind");
         matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
     };
     let is_ours = |policy: &&Object| {
-        let rules = policy
-            .value
-            .pointer("/spec/rules")
-            .and_then(Value::as_array);
-        let resources = rules
-            .into_iter()
-            .flatten()
-            .filter_map(|rule| rule.get("resources")?.as_array());
-        resources
-            .flatten()
-            .any(|resource| resource == "hyperconvergeds")
+        let rules = items(&policy.value, "/spec/rules");
+        let mut resources = rules.flat_map(|rule| items(rule, "/resources"));
+        resources.any(|resource| resource == "hyperconvergeds")
     };
     let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
     let ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();

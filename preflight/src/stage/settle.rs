@@ -4,31 +4,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use host::Cluster;
 use serde_json::{Value, json};
 
 use super::connect::Connected;
 use super::deployed;
 use super::live::Live;
-use super::question::Question;
 use super::settings::{Settings, validated};
-use super::snapshot::Snapshot;
 use crate::args::Subject;
-use crate::failure::Failure;
 use crate::module::Module;
 use crate::notes::Notes;
 use crate::progress::Progress;
 
 /// The objects, and the settings that they are judged with.
 pub(crate) struct Settled<'s> {
-    pub(super) subject: &'s Subject,
-    pub(super) cluster: Option<Arc<Cluster>>,
-    /// The objects of `--from`, in the place of a cluster.
-    pub(super) files: Option<Arc<Snapshot>>,
-    pub(super) questions: Vec<Question>,
-    /// What the VirtualMachines among them depend on.
-    pub(super) beside: Vec<Value>,
-    pub(super) failures: Vec<Failure>,
+    pub(super) connected: Connected<'s>,
     pub(super) module: Arc<Module>,
     /// Those of the user or the defaults.
     pub(super) settings: Settings,
@@ -78,22 +67,14 @@ impl<'s> Connected<'s> {
 
     /// Lets the module validate the settings of the cluster's policies.
     pub(super) fn settle_with(self, own: &Own, notes: &mut Notes) -> Result<Settled<'s>> {
-        let Self {
-            subject,
-            cluster,
-            files,
-            questions,
-            beside,
-            failures,
-        } = self;
-        let module = Arc::clone(&own.module);
-        let live = Live::of(cluster.as_deref(), files.as_deref());
+        let (subject, module) = (self.subject, Arc::clone(&own.module));
+        let live = self.live();
         let namespace = live.map_or("", Live::namespace).to_owned();
         let mut deployed = match live {
             // The policies of another module have settings of their own.
             Some(live) if subject.settings.is_none() && !module.is_foreign() => {
                 let _progress = Progress::start("reading the policies of the cluster");
-                let targets = questions.iter().map(|it| it.target(&namespace));
+                let targets = self.questions.iter().map(|it| it.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();
                 deployed::settings(live, &targets, &module, notes)?
             }
@@ -103,14 +84,12 @@ impl<'s> Connected<'s> {
             set_levels(&mut settings.value, &subject.level);
         }
         Ok(Settled {
-            subject,
-            cluster,
-            files,
-            questions,
-            beside,
-            failures,
+            connected: self,
             module,
-            settings: Settings::of_user(own.settings.clone()),
+            settings: Settings {
+                value: own.settings.clone(),
+                ..Settings::default()
+            },
             deployed,
             namespace,
         })

@@ -12,10 +12,11 @@ use serde_json::{Map, Value, json};
 
 use crate::admission::Identity;
 use crate::apply::LAST_APPLIED;
+use crate::field::{items, text};
 use crate::files;
 use crate::foreign::{chain, masked, one_line};
 use crate::notes::Notes;
-use crate::object_name::{key, namespace};
+use crate::object_name::{key, name, namespace};
 use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, DEPRECATED, OWNER};
 use crate::policy;
 
@@ -25,7 +26,7 @@ pub(crate) struct Kind {
     pub(crate) api_version: &'static str,
     /// Where the API server lists them.
     path: &'static str,
-    /// Which commands read it.
+    /// Which commands read it, beside `snapshot`.
     readers: &'static [Reader],
     /// The fields that are read, beside the name and the namespace.
     fields: &'static [&'static str],
@@ -40,19 +41,6 @@ pub(crate) enum Reader {
     /// Also `fix` and `record`.
     Check,
 }
-
-const BOTH: &[Reader] = &[Reader::Plan, Reader::Status, Reader::Snapshot];
-const OF_PLAN: &[Reader] = &[Reader::Plan, Reader::Snapshot];
-const OF_CHECK_AND_PLAN: &[Reader] = &[Reader::Check, Reader::Plan, Reader::Snapshot];
-const OF_STATUS: &[Reader] = &[Reader::Status, Reader::Snapshot];
-
-const OF_CHECK: &[Reader] = &[Reader::Check, Reader::Snapshot];
-const OF_ALL: &[Reader] = &[
-    Reader::Check,
-    Reader::Plan,
-    Reader::Status,
-    Reader::Snapshot,
-];
 
 const CONDITIONS: &str = "/status/conditions";
 /// What selects the requests of a policy, and what its verdicts depend on.
@@ -75,7 +63,7 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/dataimportcrons",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &[
             CRON,
             CLEAN_UP,
@@ -91,7 +79,7 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "DataSource",
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/datasources",
-        readers: OF_ALL,
+        readers: &[Reader::Check, Reader::Plan, Reader::Status],
         fields: &[
             CRON,
             CLEAN_UP,
@@ -105,7 +93,7 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "PersistentVolumeClaim",
         api_version: "v1",
         path: "/api/v1/persistentvolumeclaims",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &[
             CRON,
             CLEAN_UP,
@@ -117,14 +105,14 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "VolumeSnapshot",
         api_version: "snapshot.storage.k8s.io/v1",
         path: "/apis/snapshot.storage.k8s.io/v1/volumesnapshots",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &[CRON, CLEAN_UP],
     },
     Kind {
         name: "VirtualMachine",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachines",
-        readers: OF_CHECK_AND_PLAN,
+        readers: &[Reader::Check, Reader::Plan],
         fields: &[
             "/metadata/uid",
             APPLIED,
@@ -142,14 +130,14 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "VirtualMachineInstance",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachineinstances",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &["/spec/architecture", "/status/nodeName", "/status/phase"],
     },
     Kind {
         name: DATA_VOLUME,
         api_version: "cdi.kubevirt.io/v1beta1",
         path: "/apis/cdi.kubevirt.io/v1beta1/datavolumes",
-        readers: BOTH,
+        readers: &[Reader::Plan, Reader::Status],
         fields: &[
             CRON,
             CREATED_BY,
@@ -164,14 +152,14 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: TEMPLATE,
         api_version: "template.openshift.io/v1",
         path: "/apis/template.openshift.io/v1/templates",
-        readers: OF_PLAN,
+        readers: &[Reader::Plan],
         fields: &[OWNER, DEPRECATED, "/objects", "/parameters"],
     },
     Kind {
         name: "KubeVirt",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/kubevirts",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: &[
             "/spec/configuration/developerConfiguration/featureGates",
             "/status/defaultArchitecture",
@@ -182,42 +170,42 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "SSP",
         api_version: "ssp.kubevirt.io/v1beta3",
         path: "/apis/ssp.kubevirt.io/v1beta3/ssps",
-        readers: OF_STATUS,
+        readers: &[Reader::Status],
         fields: &["/status/phase", CONDITIONS],
     },
     Kind {
         name: "ClusterAdmissionPolicy",
         api_version: "policies.kubewarden.io/v1",
         path: "/apis/policies.kubewarden.io/v1/clusteradmissionpolicies",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: POLICY,
     },
     Kind {
         name: "AdmissionPolicy",
         api_version: "policies.kubewarden.io/v1",
         path: "/apis/policies.kubewarden.io/v1/admissionpolicies",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: POLICY,
     },
     Kind {
         name: "ClusterAdmissionPolicyGroup",
         api_version: "policies.kubewarden.io/v1",
         path: "/apis/policies.kubewarden.io/v1/clusteradmissionpolicygroups",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: &["/spec/policies"],
     },
     Kind {
         name: "AdmissionPolicyGroup",
         api_version: "policies.kubewarden.io/v1",
         path: "/apis/policies.kubewarden.io/v1/admissionpolicygroups",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: &["/spec/policies"],
     },
     Kind {
         name: NAMESPACE,
         api_version: "v1",
         path: "/api/v1/namespaces",
-        readers: OF_CHECK,
+        readers: &[Reader::Check],
         fields: &["/metadata/labels"],
     },
 ];
@@ -258,6 +246,7 @@ const READ: [&str; 5] = [
 ];
 
 /// The objects of a cluster, reduced to what is read of them. Each is kept as text: there can be many thousands.
+#[derive(Default)]
 pub(crate) struct Snapshot {
     pub(crate) nodes: NodeList,
     pub(crate) hyperconvergeds: Vec<Value>,
@@ -301,8 +290,7 @@ impl Snapshot {
                 Reader::Plan | Reader::Status | Reader::Check => Vec::new(),
             },
             hyperconvergeds: live.iter().map(hyperconverged).collect(),
-            objects: BTreeMap::new(),
-            unread: Vec::new(),
+            ..Self::default()
         };
         let mut silence: Option<String> = None;
         for kind in Kind::read_by(reader) {
@@ -356,13 +344,7 @@ impl Snapshot {
         reader: Reader,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let mut snapshot = Self {
-            nodes: NodeList::of_objects(&[]),
-            hyperconvergeds: Vec::new(),
-            converted: Vec::new(),
-            objects: BTreeMap::new(),
-            unread: Vec::new(),
-        };
+        let mut snapshot = Self::default();
         let mut nodes: Vec<String> = Vec::new();
         let mut found: BTreeMap<&str, usize> = BTreeMap::new();
         // A must-gather can have an object twice.
@@ -411,11 +393,7 @@ impl Snapshot {
             snapshot.objects.remove("PersistentVolumeClaim");
         }
         let disks = Disks::of(&snapshot);
-        for kind in Kind::read_by(reader).filter(|kind| DISKS.contains(&kind.name)) {
-            if let Some(objects) = snapshot.objects.get_mut(kind.name) {
-                objects.retain(|text| kind.keeps(&of_text(text), Some(&disks)));
-            }
-        }
+        snapshot.retain(&disks);
         let labels = labels(reader, snapshot.hyperconvergeds.iter().chain(object));
         if !nodes.is_empty() {
             let list = format!(r#"{{"kind":"NodeList","items":[{}]}}"#, nodes.join(","));
@@ -580,9 +558,14 @@ impl Snapshot {
         }
         let mut disks = Disks::of(self);
         disks.namespaces = BTreeSet::new();
-        for kind in KINDS.iter().filter(|kind| DISKS.contains(&kind.name)) {
-            if let Some(objects) = self.objects.get_mut(kind.name) {
-                objects.retain(|text| kind.keeps(&of_text(text), Some(&disks)));
+        self.retain(&disks);
+    }
+
+    /// Keeps these disks alone.
+    fn retain(&mut self, disks: &Disks) {
+        for kind in DISKS {
+            if let Some(objects) = self.objects.get_mut(kind) {
+                objects.retain(|text| disks.has(&of_text(text)));
             }
         }
     }
@@ -600,7 +583,7 @@ impl Disks {
     fn of(snapshot: &Snapshot) -> Self {
         let mut names = BTreeSet::new();
         let mut add = |object: &Value, pointer: &str| {
-            let name = object.pointer(pointer).and_then(Value::as_str);
+            let name = text(object, pointer);
             names.extend(name.map(|name| format!("{}/{name}", namespace(object))));
         };
         for cron in snapshot.of("DataImportCron") {
@@ -700,7 +683,7 @@ impl Kind {
     pub(crate) fn read_by(reader: Reader) -> impl Iterator<Item = &'static Self> {
         KINDS
             .iter()
-            .filter(move |kind| kind.readers.contains(&reader))
+            .filter(move |kind| reader == Reader::Snapshot || kind.readers.contains(&reader))
     }
 
     /// The objects of a kind in a cluster.
@@ -723,7 +706,7 @@ impl Kind {
         let group = object.pointer("/spec/policies").and_then(Value::as_object);
         match self.name {
             DATA_VOLUME => {
-                let phase = object.pointer("/status/phase").and_then(Value::as_str);
+                let phase = text(object, "/status/phase");
                 let is_to_be_made =
                     object.pointer("/spec/sourceRef").is_some() || owner::machine(object).is_some();
                 object.pointer(CRON).is_some() || is_to_be_made && phase != Some("Succeeded")
@@ -767,15 +750,10 @@ impl Kind {
     }
 
     fn reduced(&self, object: &Value) -> Value {
-        let mut reduced = json!({"apiVersion": self.api_version, "kind": self.name});
-        for pointer in ["/metadata/name", "/metadata/namespace"]
-            .iter()
-            .chain(self.fields)
-        {
-            if let Some(value) = object.pointer(pointer) {
-                put(&mut reduced, pointer, value.clone());
-            }
-        }
+        let fields = ["/metadata/name", "/metadata/namespace"];
+        let mut reduced = only(object, fields.iter().chain(self.fields));
+        put(&mut reduced, "/apiVersion", json!(self.api_version));
+        put(&mut reduced, "/kind", json!(self.name));
         if self.name == "VirtualMachine" {
             self.reduce_machine(&mut reduced);
         } else {
@@ -791,17 +769,22 @@ impl Kind {
     }
 }
 
+/// These fields of an object.
+fn only<'p>(object: &Value, pointers: impl IntoIterator<Item = &'p &'p str>) -> Value {
+    let mut reduced = json!({});
+    for pointer in pointers {
+        if let Some(value) = object.pointer(pointer) {
+            put(&mut reduced, pointer, value.clone());
+        }
+    }
+    reduced
+}
+
 /// Keeps these fields of each item of a list.
 fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
     let items = object.pointer_mut(list).and_then(Value::as_array_mut);
     for item in items.into_iter().flatten() {
-        let mut reduced = json!({});
-        for pointer in pointers {
-            if let Some(value) = item.pointer(pointer) {
-                put(&mut reduced, pointer, value.clone());
-            }
-        }
-        *item = reduced;
+        *item = only(item, pointers);
     }
 }
 
@@ -821,18 +804,9 @@ fn remove_names(machine: &mut Value) {
 /// there.
 fn reduce_template(template: &mut Value) {
     let mut machines = Vec::new();
-    for machine in template
-        .get("objects")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let mut reduced = json!({});
-        for pointer in ["/metadata/namespace", "/spec/dataVolumeTemplates"] {
-            if let Some(value) = machine.pointer(pointer) {
-                put(&mut reduced, pointer, value.clone());
-            }
-        }
+    for machine in items(template, "/objects") {
+        let fields = ["/metadata/namespace", "/spec/dataVolumeTemplates"];
+        let mut reduced = only(machine, &fields);
         reduce_items(
             &mut reduced,
             "/spec/dataVolumeTemplates",
@@ -849,12 +823,12 @@ fn reduce_template(template: &mut Value) {
         return;
     }
     let machines = Value::Array(machines);
-    let text = machines.to_string();
+    let names = machines.to_string();
     fields.insert("objects".to_owned(), machines);
     if let Some(parameters) = fields.get_mut("parameters").and_then(Value::as_array_mut) {
         parameters.retain_mut(|parameter| {
-            let name = parameter.get("name").and_then(Value::as_str);
-            let is_named = name.is_some_and(|name| text.contains(&format!("${{{name}}}")));
+            let name = text(parameter, "/name");
+            let is_named = name.is_some_and(|name| names.contains(&format!("${{{name}}}")));
             *parameter = json!({"name": parameter.get("name"), "value": parameter.get("value")});
             is_named
         });
@@ -865,18 +839,9 @@ fn reduce_template(template: &mut Value) {
 fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
     let mut converted = Vec::new();
     for object in hyperconvergeds {
-        let Identity {
-            api_version,
-            namespace: Some(namespace),
-            name: Some(name),
-            ..
-        } = Identity::of(object)
-        else {
-            continue;
-        };
         for version in ["hco.kubevirt.io/v1", "hco.kubevirt.io/v1beta1"] {
-            if version != api_version {
-                let other = cluster.hyperconverged(version, &namespace, &name);
+            if text(object, "/apiVersion") != Some(version) {
+                let other = cluster.hyperconverged(version, namespace(object), name(object));
                 converted.extend(other.ok().flatten().as_ref().map(hyperconverged));
             }
         }
@@ -900,23 +865,21 @@ pub(super) fn named_namespace(cluster: &Cluster, name: &str) -> Option<Value> {
 
 /// A HyperConverged without what is not read.
 pub(crate) fn hyperconverged(object: &Value) -> Value {
-    let mut reduced = json!({});
-    for pointer in [
-        "/apiVersion",
-        "/kind",
-        "/metadata/name",
-        "/metadata/namespace",
-        "/metadata/uid",
-        "/metadata/generation",
-        "/metadata/annotations",
-        "/metadata/deletionTimestamp",
-        "/spec",
-        "/status",
-    ] {
-        if let Some(value) = object.pointer(pointer) {
-            put(&mut reduced, pointer, value.clone());
-        }
-    }
+    let mut reduced = only(
+        object,
+        &[
+            "/apiVersion",
+            "/kind",
+            "/metadata/name",
+            "/metadata/namespace",
+            "/metadata/uid",
+            "/metadata/generation",
+            "/metadata/annotations",
+            "/metadata/deletionTimestamp",
+            "/spec",
+            "/status",
+        ],
+    );
     let annotations = reduced.pointer_mut("/metadata/annotations");
     if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
         annotations.retain(|name, _| READ.contains(&name.as_str()));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::connect::in_namespace;
 use super::live::Live;
 use super::question::Question;
-use crate::admission::Identity;
+use crate::field::text;
 use crate::foreign::Foreign;
 use crate::notes::Notes;
 use crate::object_name::key;
@@ -76,16 +76,14 @@ pub(super) fn objects(
     live: Option<Live<'_>>,
     notes: &mut Notes,
 ) -> Objects {
-    let beside = beside.iter().map(|object| {
-        let object = in_namespace(object, namespace).unwrap_or_else(|| object.clone());
-        (Identity::of(&object).kind, object)
-    });
+    let beside = beside
+        .iter()
+        .map(|object| in_namespace(object, namespace).unwrap_or_else(|| object.clone()));
     let (sources, mut kubevirts): (Vec<_>, Vec<_>) =
-        beside.partition(|(kind, _)| kind == "DataSource");
+        beside.partition(|object| text(object, "/kind") == Some("DataSource"));
     if kubevirts.is_empty() {
         let stored = live.and_then(|live| live.all("KubeVirt", notes));
-        let stored = stored.into_iter().flatten();
-        kubevirts.extend(stored.map(|it| ("KubeVirt".to_owned(), it)));
+        kubevirts = stored.unwrap_or_default();
     }
 
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
@@ -97,9 +95,9 @@ pub(super) fn objects(
         let sources = forecast.data_sources.iter();
         known.extend(sources.map(|it| (it.key(), of_forecast(it))));
     }
-    known.extend(sources.into_iter().map(|(_, it)| (key(&it), it)));
+    known.extend(sources.into_iter().map(|it| (key(&it), it)));
     let kubevirt = match kubevirts.as_slice() {
-        [(_, only)] => kubevirt(Some(only), report),
+        [only] => kubevirt(Some(only), report),
         _ => kubevirt(None, report),
     };
     Objects::default()

@@ -4,6 +4,7 @@ use operators::hco::template::ENABLE;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::field::{condition, items, text};
 use crate::foreign::Foreign;
 use crate::object_name::{key, name};
 use crate::stage::Compared;
@@ -38,60 +39,48 @@ pub(super) enum State {
 
 /// All of them.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<Alert> {
-    let none = Value::Null;
-    let object = observed.after().unwrap_or(&none);
     vec![
-        multi_arch_disabled(observed, object),
-        no_annotation(observed, object),
-        no_supported_architecture(observed, object),
-        unhealthy(object),
+        multi_arch_disabled(observed),
+        no_annotation(observed),
+        no_supported_architecture(observed),
+        unhealthy(observed.after()),
         ssp(observed),
         outdated(observed),
     ]
 }
 
-const DISABLED: &str = "HCOMultiArchGoldenImagesDisabled";
-
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
 /// `getMultiArchBootImagesStatusCallback`: read anew each time, and for several workload architectures alone.
-fn multi_arch_disabled(observed: &Compared<'_>, object: &Value) -> Alert {
+fn multi_arch_disabled(observed: &Compared<'_>) -> Alert {
+    const NAME: &str = "HCOMultiArchGoldenImagesDisabled";
     let report = &observed.will_be;
     let (Some(nodes), Some(is_on)) = (&report.nodes, is_on(observed)) else {
-        return Alert {
-            state: State::Unknown,
-            ..alert(
-                DISABLED,
-                false,
-                "0s",
-                "the workload nodes or the import are unknown",
-            )
-        };
+        let why = "the workload nodes or the import are unknown";
+        return alert(NAME, State::Unknown, "0s", why);
     };
     let several = nodes.len() > 1;
-    if several && !is_on && !is_listed(observed, object) {
-        return Alert {
-            state: State::Unknown,
-            ..alert(DISABLED, false, "0s", NOT_LISTED)
-        };
-    }
-    let fires = several && !is_on && templates::of_status(object).next().is_some();
-    let why = if fires {
-        "the workload nodes have several architectures, and the multi-architecture import is off"
+    let (state, why) = if several && !is_on && !is_listed(observed) {
+        (State::Unknown, NOT_LISTED)
+    } else if several && !is_on && templates::of_status(observed.after()).next().is_some() {
+        let why = "the workload nodes have several architectures, and the multi-architecture import is off";
+        (State::Firing, why)
     } else if !several {
-        "the workload nodes have one architecture at most"
+        let why = "the workload nodes have one architecture at most";
+        (State::Quiet, why)
     } else {
-        "the multi-architecture import is on, or there are no golden images"
+        let why = "the multi-architecture import is on, or there are no golden images";
+        (State::Quiet, why)
     };
-    alert(DISABLED, fires, "0s", why)
+    alert(NAME, state, "0s", why)
 }
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `CheckDataImportCronTemplates`: its values are never reset, so the alert outlives the import and its template.
-fn no_annotation(observed: &Compared<'_>, object: &Value) -> Alert {
-    let without = templates::of_status(object).filter(|it| original(it).is_empty());
+fn no_annotation(observed: &Compared<'_>) -> Alert {
+    let without = templates::of_status(observed.after()).filter(|it| original(it).is_empty());
     of_templates(
         "HCOGoldenImageWithNoArchitectureAnnotation",
-        (observed, object),
+        observed,
         without,
         [
             "there are no templates without an architectures annotation",
@@ -100,18 +89,14 @@ fn no_annotation(observed: &Compared<'_>, object: &Value) -> Alert {
     )
 }
 
-fn no_supported_architecture(observed: &Compared<'_>, object: &Value) -> Alert {
-    let unsupported = templates::of_status(object).filter(|it| {
-        let conditions = it.pointer("/status/conditions").and_then(Value::as_array);
-        let is_not_deployed = |it: &Value| {
-            it.get("type") == Some(&Value::from("Deployed"))
-                && it.get("status") == Some(&Value::from("False"))
-        };
-        !original(it).is_empty() && conditions.into_iter().flatten().any(is_not_deployed)
+fn no_supported_architecture(observed: &Compared<'_>) -> Alert {
+    let unsupported = templates::of_status(observed.after()).filter(|it| {
+        let deployed = condition(it, "Deployed");
+        !original(it).is_empty() && deployed.is_some_and(|it| it["status"] == "False")
     });
     of_templates(
         "HCOGoldenImageWithNoSupportedArchitecture",
-        (observed, object),
+        observed,
         unsupported,
         [
             "there are no templates whose annotation lists no architecture of the workload nodes",
@@ -122,14 +107,13 @@ fn no_supported_architecture(observed: &Compared<'_>, object: &Value) -> Alert {
 
 fn of_templates<'o>(
     alert: &'static str,
-    (observed, object): (&Compared<'_>, &Value),
+    observed: &Compared<'_>,
     templates: impl Iterator<Item = &'o Value>,
     [without, what]: [&str; 2],
 ) -> Alert {
     const KEPT: &str = "HCO keeps the last value of each template; replace the hyperconverged-cluster-operator pod to clear it";
     let is_on = is_on(observed);
-    let names = templates.filter_map(|it| it.pointer("/metadata/name")?.as_str());
-    let names = names.map(Foreign::from);
+    let names = templates.filter_map(|it| text(it, "/metadata/name").map(Foreign::from));
     let objects: Vec<Foreign> = names.filter(|_| is_on == Some(true)).collect();
     let (state, why) = match (is_on, objects.is_empty()) {
         (None, _) => (
@@ -140,9 +124,7 @@ fn of_templates<'o>(
             State::Quiet,
             format!("the multi-architecture import is off. {KEPT}."),
         ),
-        (Some(true), true) if !is_listed(observed, object) => {
-            (State::Unknown, NOT_LISTED.to_owned())
-        }
+        (Some(true), true) if !is_listed(observed) => (State::Unknown, NOT_LISTED.to_owned()),
         (Some(true), true) => (State::Quiet, format!("{without}. {KEPT}.")),
         (Some(true), false) => (
             State::Firing,
@@ -152,47 +134,34 @@ fn of_templates<'o>(
         ),
     };
     Alert {
-        name: alert,
-        state,
-        after: "0s",
         objects,
-        why,
         stale_if_firing: state == State::Quiet,
+        ..self::alert(alert, state, "0s", why)
     }
 }
 
 /// MIRRORS: hyperconverged-cluster-operator `controllers/hyperconverged/hyperconverged_controller.go`,
 /// `getSystemHealthStatus`.
 fn unhealthy(object: &Value) -> Alert {
-    let health = object.pointer("/status/systemHealthStatus");
-    let health = health.and_then(Value::as_str);
-    let fires = matches!(health, Some("warning" | "error"));
-    let why = match health {
-        Some(health @ ("warning" | "error")) => match reasons(object) {
-            reasons if reasons.is_empty() => format!("HCO reports `{health}`"),
-            reasons => format!("HCO reports `{health}`: {}", reasons.join(", ")),
-        },
-        Some(_) => "HCO reports no problem".to_owned(),
-        None => "HCO has not reported its health".to_owned(),
+    let (state, why) = match text(object, "/status/systemHealthStatus") {
+        Some(health @ ("warning" | "error")) => {
+            let why = match reasons(object) {
+                reasons if reasons.is_empty() => format!("HCO reports `{health}`"),
+                reasons => format!("HCO reports `{health}`: {}", reasons.join(", ")),
+            };
+            (State::Firing, why)
+        }
+        Some(_) => (State::Quiet, "HCO reports no problem".to_owned()),
+        None => (State::Unknown, "HCO has not reported its health".to_owned()),
     };
-    let known = alert("HCOOperatorConditionsUnhealthy", fires, "10m", &why);
-    Alert {
-        state: if health.is_none() {
-            State::Unknown
-        } else {
-            known.state
-        },
-        ..known
-    }
+    alert("HCOOperatorConditionsUnhealthy", state, "10m", why)
 }
 
 /// The reasons of the conditions because of which HCO is not healthy.
 fn reasons(object: &Value) -> Vec<String> {
-    let conditions = object.pointer("/status/conditions");
-    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
     let mut reasons = Vec::new();
-    for condition in conditions {
-        let text = |field: &str| condition.get(field).and_then(Value::as_str);
+    for condition in items(object, "/status/conditions") {
+        let text = |field: &str| condition.get(field)?.as_str();
         let is_problem = match text("type") {
             Some("Available" | "ReconcileComplete") => text("status") != Some("True"),
             Some("Degraded" | "Progressing") => text("status") == Some("True"),
@@ -208,75 +177,62 @@ fn reasons(object: &Value) -> Vec<String> {
 /// MIRRORS: ssp-operator `internal/controllers/ssp_controller.go`, `Reconcile`: a reconcile succeeds if it ends in the phase
 /// `Deployed`.
 fn ssp(observed: &Compared<'_>) -> Alert {
-    const NAME: &str = "SSPFailingToReconcile";
     let ssps: Vec<Value> = observed.snapshot.of("SSP").collect();
-    let is_deployed = |ssp: &&Value| ssp.pointer("/status/phase") == Some(&Value::from("Deployed"));
-    let failing: Vec<Foreign> = ssps
-        .iter()
-        .filter(|ssp| !is_deployed(ssp))
-        .map(|ssp| Foreign::from(&*key(ssp)))
-        .collect();
-    if !observed.snapshot.has("SSP") {
-        return Alert {
-            state: State::Unknown,
-            ..alert(NAME, false, "5m", "SSPs were not read")
-        };
-    }
-    let why = match (ssps.is_empty(), failing.is_empty()) {
-        (true, _) => "there is no SSP",
-        (_, true) => "SSP is deployed",
-        (_, false) => "SSP does not complete its reconcile",
+    let failing = ssps.iter();
+    let failing = failing.filter(|ssp| text(ssp, "/status/phase") != Some("Deployed"));
+    let objects: Vec<Foreign> = failing.map(|ssp| Foreign::from(&*key(ssp))).collect();
+    let (state, why) = if !observed.snapshot.has("SSP") {
+        (State::Unknown, "SSPs were not read")
+    } else if ssps.is_empty() {
+        (State::Quiet, "there is no SSP")
+    } else if objects.is_empty() {
+        (State::Quiet, "SSP is deployed")
+    } else {
+        (State::Firing, "SSP does not complete its reconcile")
     };
     Alert {
-        objects: failing.clone(),
-        ..alert(NAME, !failing.is_empty(), "5m", why)
+        objects,
+        ..alert("SSPFailingToReconcile", state, "5m", why)
     }
 }
 
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-conditions.go, `updateDataImportCronOutdatedMetric`:
 /// not for an import that waits for a default storage class.
 fn outdated(observed: &Compared<'_>) -> Alert {
-    const NAME: &str = "CDIDataImportCronOutdated";
-    if !observed.snapshot.has("DataImportCron") {
-        return Alert {
-            state: State::Unknown,
-            ..alert(NAME, false, "15m", "DataImportCrons were not read")
-        };
-    }
     let crons = observed.snapshot.of("DataImportCron");
     let crons = crons.filter(|cron| {
-        let conditions = cron.pointer("/status/conditions").and_then(Value::as_array);
-        let mut conditions = conditions.into_iter().flatten();
-        let up_to_date = conditions.find(|it| it.get("type") == Some(&Value::from("UpToDate")));
+        let is_outdated = condition(cron, "UpToDate").is_some_and(|it| it["status"] != "True");
         let annotation = "/metadata/annotations/cdi.kubevirt.io~1storage.import.storageClass";
         let volume = cron.pointer("/spec/template/spec");
         let storage = ["pvc", "storage"]
             .into_iter()
             .find_map(|kind| volume?.get(kind).filter(|it| !it.is_null()));
         let has_class = storage.is_some_and(|it| it.get("storageClassName").is_some());
-        let is_outdated =
-            up_to_date.is_some_and(|it| it.get("status") != Some(&Value::from("True")));
         is_outdated && (has_class || cron.pointer(annotation).is_some())
     });
     let objects: Vec<Foreign> = crons.map(|cron| Foreign::from(&*key(&cron))).collect();
-    let why = if objects.is_empty() {
-        "every DataImportCron is up to date, or waits for a storage class"
+    let (state, why) = if !observed.snapshot.has("DataImportCron") {
+        (State::Unknown, "DataImportCrons were not read")
+    } else if objects.is_empty() {
+        let why = "every DataImportCron is up to date, or waits for a storage class";
+        (State::Quiet, why)
     } else {
-        "their newest image is not imported"
+        (State::Firing, "their newest image is not imported")
     };
     Alert {
-        objects: objects.clone(),
-        ..alert(NAME, !objects.is_empty(), "15m", why)
+        objects,
+        ..alert("CDIDataImportCronOutdated", state, "15m", why)
     }
 }
 
-fn alert(name: &'static str, fires: bool, after: &'static str, why: &str) -> Alert {
+/// One about no object in particular.
+fn alert(name: &'static str, state: State, after: &'static str, why: impl Into<String>) -> Alert {
     Alert {
         name,
-        state: if fires { State::Firing } else { State::Quiet },
+        state,
         after,
         objects: Vec::new(),
-        why: why.to_owned(),
+        why: why.into(),
         stale_if_firing: false,
     }
 }
@@ -292,9 +248,11 @@ const NOT_LISTED: &str = "HCO has not listed its templates yet";
 
 /// Whether HCO has listed the templates that the object has now. Templates of the spec that are disabled are not listed, and
 /// common ones are not in the spec.
-fn is_listed(observed: &Compared<'_>, object: &Value) -> bool {
-    let in_spec: Vec<&Value> = templates::of_spec(object).map(|(_, it)| it).collect();
-    let listed: Vec<&Value> = templates::of_status(object).collect();
+fn is_listed(observed: &Compared<'_>) -> bool {
+    let in_spec: Vec<&Value> = templates::of_spec(observed.after())
+        .map(|(_, it)| it)
+        .collect();
+    let listed: Vec<&Value> = templates::of_status(observed.after()).collect();
     let has = |all: &[&Value], wanted: &Value| all.iter().any(|it| name(it) == name(wanted));
     let is_disabled = |it: &&&Value| {
         let annotations = it.pointer("/metadata/annotations");
@@ -313,6 +271,5 @@ fn is_listed(observed: &Compared<'_>, object: &Value) -> bool {
 
 /// The annotation as the user wrote it.
 fn original(template: &Value) -> &str {
-    let original = template.pointer("/status/originalSupportedArchitectures");
-    original.and_then(Value::as_str).unwrap_or_default()
+    text(template, "/status/originalSupportedArchitectures").unwrap_or_default()
 }

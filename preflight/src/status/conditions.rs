@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::field::{self, items};
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
 use crate::report::{Finding, Report};
@@ -52,12 +53,11 @@ const STOPS: [(&str, &str); 3] = [
 pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
     let ssps: Vec<Value> = observed.snapshot.of("SSP").collect();
     let ssps = ssps.iter().map(|ssp| ("SSP", ssp));
-    let hyperconverged = observed.after().map(|object| ("HyperConverged", object));
+    let hyperconverged = [("HyperConverged", observed.after())];
     let mut all = Vec::new();
     for (kind, object) in ssps.chain(hyperconverged) {
-        let conditions = object.pointer("/status/conditions");
-        for it in conditions.and_then(Value::as_array).into_iter().flatten() {
-            let text = |field: &str| it.get(field).and_then(Value::as_str);
+        for it in items(object, "/status/conditions") {
+            let text = |field: &str| it.get(field)?.as_str();
             let stops = STOPS.iter().find(|(name, status)| {
                 text("type") == Some(name) && text("status") == Some(status)
             });
@@ -105,7 +105,7 @@ fn rejected(observed: &Compared<'_>, message: &str) -> Option<Cause> {
         .as_ref()
         .and_then(|is| stops::finding(is, &cron.template));
     let path = finding.map(|it| it.path.clone());
-    let field = || stops::path(observed.after()?, cron.template.raw(), "");
+    let field = || stops::path(observed.after(), cron.template.raw(), "");
     Some(Cause {
         template: Some(cron.template.clone()),
         path: path.or_else(field),
@@ -120,11 +120,8 @@ fn rejected(observed: &Compared<'_>, message: &str) -> Option<Cause> {
 fn unknown_architecture(observed: &Compared<'_>, message: &str) -> Option<Cause> {
     let (_, architecture) = message.split_once("unknown architecture: ")?;
     let architecture = architecture.split([' ', ',', ';', '\n']).next()?;
-    let of_node = |node: &Value| {
-        let reported = node.pointer("/status/nodeInfo/architecture");
-        reported.and_then(Value::as_str) == Some(architecture)
-    };
-    let nodes = observed.nodes.iter().filter(|node| of_node(node));
+    let nodes = observed.nodes.iter();
+    let nodes = nodes.filter(|node| field::architecture(node) == Some(architecture));
     let rule = "cluster-architecture-unknown";
     let finding = observed.is.as_ref().and_then(|is| finding(is, rule));
     Some(Cause {

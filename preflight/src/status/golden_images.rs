@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::field::{self, condition};
 use crate::foreign::Foreign;
 use crate::object_name::{key, parts};
 use crate::owner;
 use crate::plan::boot_sources::is_of_bundle;
-use crate::report::{self, Changes, Cron, Report, listed};
+use crate::report::{self, Changes, Cron, Report, is_in, listed};
 use crate::stage::Compared;
 
 /// A template for an architecture, and what has become of it.
@@ -117,7 +118,6 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let are_claims_read = observed.snapshot.has("PersistentVolumeClaim");
     let none = Changes::default();
     let changes = report.changes.as_ref().unwrap_or(&none);
-    let has = |names: &[Foreign], key: &str| names.iter().any(|name| name.raw() == key);
     let empty = changes.empty_meanwhile.as_slice();
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
@@ -130,25 +130,21 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
         let seen = match (real, changes) {
             _ if !is_read => Seen::just(State::Unknown),
             _ if cron.rejected.is_some() => Seen::because(State::Rejected, cron.rejected.as_ref()),
-            (Some(_), Some(changes)) if has(&changes.recreated, &key) => {
-                let index = changes.recreated.iter().position(|it| it.raw() == key);
-                let fields = index.and_then(|index| changes.changed_fields.get(index));
-                let fields = fields.filter(|fields| !fields.raw().is_empty());
-                let source = cron.source();
-                let fields = match fields {
-                    Some(fields) if has(empty, &source) => Some(Foreign::from(&*format!(
-                        "{fields}; it has no disk meanwhile",
-                        fields = fields.raw()
-                    ))),
-                    fields => fields.cloned(),
+            (Some(_), Some(changes)) if is_in(&changes.recreated, &key) => {
+                let fields = changes.changed_fields(&key).filter(|it| !it.is_empty());
+                let meanwhile = if is_in(empty, &cron.source()) {
+                    "; it has no disk meanwhile"
+                } else {
+                    ""
                 };
+                let fields = fields.map(|it| Foreign::from(&*format!("{it}{meanwhile}")));
                 Seen::because(State::Outdated, fields.as_ref())
             }
             (Some(_), _) if cron.never_runs.is_some() => {
                 Seen::because(State::NeverImported, cron.never_runs.as_ref())
             }
             (Some(real), _) => Seen::of(real, &volumes).beside(cron, sources.get(&cron.source())),
-            (None, Some(changes)) if reaches_crons && !has(&changes.created, &key) => {
+            (None, Some(changes)) if reaches_crons && !is_in(&changes.created, &key) => {
                 Seen::just(State::ExistingDisk)
             }
             (None, _) if !are_claims_read => {
@@ -386,14 +382,7 @@ impl Seen {
 }
 
 fn text<'v>(value: Option<&'v Value>, field: &str) -> Option<&'v str> {
-    value?.pointer(field)?.as_str()
-}
-
-/// A condition of an object.
-fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
-    let conditions = object.pointer("/status/conditions")?.as_array()?;
-    let mut conditions = conditions.iter();
-    conditions.find(|it| it.get("type").and_then(Value::as_str) == Some(kind))
+    field::text(value?, field)
 }
 
 /// The condition of a volume whose importer fails.

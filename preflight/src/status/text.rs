@@ -11,11 +11,8 @@ use super::{Status, alerts};
 use crate::foreign::{self, Foreign, one_line};
 use crate::leftovers;
 use crate::prose::count;
-use crate::report::{LABEL_FIRST, counted, listed};
+use crate::report::{LABEL_FIRST, counted, some};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
-
-/// The most objects that are named for one reason.
-const NAMED: usize = 20;
 
 pub(super) fn render(status: &Status, program: &str) -> String {
     let mut text = String::new();
@@ -92,17 +89,12 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
     let mut messages: Vec<&Foreign> = Vec::new();
     let mut shown: Vec<&Cause> = Vec::new();
     for (condition, words) in by_message {
-        let Condition {
-            kind,
-            namespace,
-            name,
-            ..
-        } = condition;
+        let (kind, since) = (condition.kind, since(condition.since.as_ref()));
+        let (namespace, name) = (&condition.namespace, &condition.name);
         let words = words.join(" and ");
         let _ = writeln!(
             text,
-            "  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{}",
-            since(condition.since.as_ref())
+            "  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{since}"
         );
         if let Some(message) = &condition.message {
             // The HyperConverged repeats the message of SSP.
@@ -475,13 +467,4 @@ fn missing(status: &Status) -> Vec<String> {
 
 fn since(time: Option<&Foreign>) -> String {
     time.map_or_else(String::new, |time| format!(" since {time}"))
-}
-
-/// Some of many names.
-fn some(names: &[Foreign]) -> String {
-    let (shown, more) = names.split_at(names.len().min(NAMED));
-    match more.len() {
-        0 => listed(shown),
-        more => format!("{} and {more} more", listed(shown)),
-    }
 }

@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::{Expression, Selector, SelectorExt as _};
 use serde_json::{Map, Value};
 
+use crate::field::{items, text};
 use crate::stage::live::Live;
 use crate::stage::settings::Target;
 
@@ -32,19 +33,16 @@ impl<'p> Scope<'p> {
         target: &Target,
         namespaces: &mut Namespaces<'_>,
     ) -> Option<String> {
-        let Target {
-            namespace,
-            api_version,
-            resource,
-            operation,
-        } = target;
         let rules = self.spec.get("rules").and_then(Value::as_array);
         if rules.is_some_and(|rules| !rules.iter().any(|rule| self.covers(rule, target))) {
-            let requests = operation.unwrap_or("CREATE and UPDATE");
             return Some(format!(
-                "its rules do not include {requests} requests for {resource} of {api_version}"
+                "its rules do not include {} requests for {} of {}",
+                target.operation.unwrap_or("CREATE and UPDATE"),
+                target.resource,
+                target.api_version
             ));
         }
+        let namespace = &target.namespace;
         (self.matches(namespace, namespaces) == Some(false))
             .then(|| format!("its namespaceSelector does not match the namespace `{namespace}`"))
     }
@@ -52,8 +50,7 @@ impl<'p> Scope<'p> {
     /// Whether a rule is for a request.
     fn covers(&self, rule: &Value, target: &Target) -> bool {
         let has = |list: &str, wanted: &[&str]| {
-            let list = rule.get(list).and_then(Value::as_array);
-            let mut entries = list.into_iter().flatten().filter_map(Value::as_str);
+            let mut entries = items(rule, list).filter_map(Value::as_str);
             entries.any(|entry| wanted.contains(&entry))
         };
         let (group, version) = target
@@ -63,38 +60,29 @@ impl<'p> Scope<'p> {
         // Otherwise the API server converts the object to the version of the rule.
         let is_exact = self.spec.get("matchPolicy") == Some(&Value::from("Exact"));
         let is_operation = match target.operation {
-            Some(operation) => has("operations", &["*", operation]),
-            None => has("operations", &["*", "CREATE", "UPDATE"]),
+            Some(operation) => has("/operations", &["*", operation]),
+            None => has("/operations", &["*", "CREATE", "UPDATE"]),
         };
-        let scope = rule.get("scope").and_then(Value::as_str);
-        has("apiGroups", &["*", group])
-            && (!is_exact || has("apiVersions", &["*", version]))
-            && has("resources", &["*", "*/*", target.resource])
+        has("/apiGroups", &["*", group])
+            && (!is_exact || has("/apiVersions", &["*", version]))
+            && has("/resources", &["*", "*/*", target.resource])
             && is_operation
-            && scope != Some("Cluster")
+            && text(rule, "/scope") != Some("Cluster")
     }
 
     /// Whether the selector matches a namespace; none if that depends on labels that cannot be read.
     fn matches(&self, namespace: &str, namespaces: &mut Namespaces<'_>) -> Option<bool> {
-        let requirements = self.requirements();
-        let is_name = |it: &Expression| key_of(it) == NAME;
-        let needs_labels = !requirements.iter().all(is_name);
-        let own = BTreeMap::from([(NAME.to_owned(), namespace.to_owned())]);
-        let labels = if needs_labels {
-            namespaces.labels(namespace)
-        } else {
-            Some(&own)
-        };
-        let known = requirements
-            .iter()
-            .filter(|it| labels.is_some() || is_name(it));
-        if !known
-            .into_iter()
-            .all(|it| it.matches(labels.unwrap_or(&own)))
-        {
+        let requirements = self.requirements().into_iter();
+        let (of_name, others): (Vec<_>, Vec<_>) = requirements.partition(|it| key_of(it) == NAME);
+        let name = BTreeMap::from([(NAME.to_owned(), namespace.to_owned())]);
+        if !of_name.iter().all(|it| it.matches(&name)) {
             return Some(false);
         }
-        labels.map(|_| true)
+        if others.is_empty() {
+            return Some(true);
+        }
+        let labels = namespaces.labels(namespace)?;
+        Some(others.iter().all(|it| it.matches(labels)))
     }
 
     /// Whether it is only assumed that the selector matches.
@@ -137,10 +125,8 @@ impl<'p> Scope<'p> {
     pub(super) fn not_evaluated(&self) -> Option<&'static str> {
         let selector = self.spec.get("objectSelector").and_then(Value::as_object);
         let has_selector = selector.is_some_and(|it| !it.values().all(is_empty));
-        let conditions = self.spec.get("matchConditions").and_then(Value::as_array);
-        let has_conditions = conditions.into_iter().flatten().any(|it| {
-            it.get("expression").and_then(Value::as_str).map(str::trim) != Some(DEPLOYED_CONDITION)
-        });
+        let has_conditions = items(self.spec, "/matchConditions")
+            .any(|it| text(it, "/expression").map(str::trim) != Some(DEPLOYED_CONDITION));
         match (has_selector, has_conditions) {
             (true, true) => Some("its objectSelector and matchConditions are not evaluated"),
             (true, false) => Some("its objectSelector is not evaluated"),

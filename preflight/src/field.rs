@@ -1,0 +1,27 @@
+//! Fields of objects, by their JSON pointers.
+
+use serde_json::Value;
+
+/// A text; nothing if it is missing or something else.
+pub(crate) fn text<'o>(object: &'o Value, pointer: &str) -> Option<&'o str> {
+    object.pointer(pointer)?.as_str()
+}
+
+/// The items of a list; none if it is missing or something else.
+pub(crate) fn items<'o>(
+    object: &'o Value,
+    pointer: &str,
+) -> impl Iterator<Item = &'o Value> + Clone + use<'o> {
+    let list = object.pointer(pointer).and_then(Value::as_array);
+    list.into_iter().flatten()
+}
+
+/// The condition of a type in the status.
+pub(crate) fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
+    items(object, "/status/conditions").find(|it| text(it, "/type") == Some(kind))
+}
+
+/// The architecture that a node reports.
+pub(crate) fn architecture(node: &Value) -> Option<&str> {
+    text(node, "/status/nodeInfo/architecture")
+}
