@@ -6,6 +6,7 @@ mod api;
 mod connection;
 mod error;
 mod host;
+mod login;
 
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,7 @@ pub struct Cluster {
     context: Option<String>,
     /// What is rejected if the server does not accept who asks, and what to do.
     rejected: String,
-    /// What logs in, if it is a command of the kubeconfig.
-    command: Option<String>,
+    logs_in_with_a_command: bool,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
     /// When all requests have to end.
@@ -68,18 +68,17 @@ impl Cluster {
             .build()
             .map_err(ClusterError::Runtime)?;
         let Target {
-            config,
+            mut config,
             context,
             rejected,
         } = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
-        let command = config.auth_info.exec.as_ref();
-        let command = command.map(|it| it.command.clone().unwrap_or_default());
+        let logs_in_with_a_command = config.auth_info.exec.is_some();
+        login::log_in(&mut config.auth_info, connection.until)?;
         let client = {
             // The client starts a task of its own.
             let _guard = runtime.enter();
-            Client::try_from(config)
-                .map_err(|error| ClusterError::of_client(error, command.as_deref()))?
+            Client::try_from(config).map_err(ClusterError::of_client)?
         };
         Ok(Self {
             runtime: Some(runtime),
@@ -87,7 +86,7 @@ impl Cluster {
             server,
             context,
             rejected,
-            command,
+            logs_in_with_a_command,
             timeout: connection.request_timeout,
             until: connection.until,
         })
@@ -100,7 +99,7 @@ impl Cluster {
 
     /// Whether a command of the kubeconfig logs in, which may ask the user something.
     pub fn logs_in_with_a_command(&self) -> bool {
-        self.command.is_some()
+        self.logs_in_with_a_command
     }
 
     /// The address of the API server.

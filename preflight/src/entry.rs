@@ -1,5 +1,6 @@
 //! What a check found, as one flat list: what the formats for programs print.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -45,7 +46,7 @@ pub(crate) struct Entry<'v> {
     pub(crate) place: Option<Place>,
     /// The fact and the fix.
     pub(crate) text: String,
-    /// The same for the same finding in another run: it does not depend on lines and indices.
+    /// The same for the same finding in another run, and no other one's: it does not depend on lines and indices.
     pub(crate) fingerprint: String,
 }
 
@@ -55,22 +56,26 @@ impl<'v> Entry<'v> {
         let of_each = verdicts.iter().flat_map(|verdicts| {
             let objects = verdicts.objects.iter().flat_map(Self::of_object);
             let failures = verdicts.failures.iter().map(Self::of_failure);
+            let cluster = verdicts.context();
             let entries = objects.chain(failures);
-            entries.map(|entry| entry.on(verdicts.context()))
+            entries.map(move |entry| Self { cluster, ..entry })
         });
-        of_each.collect()
-    }
-
-    /// The same of one of several clusters.
-    fn on(self, cluster: Option<&'v Foreign>) -> Self {
-        let Some(name) = cluster else {
-            return self;
-        };
-        Self {
-            cluster,
-            fingerprint: fingerprint(&[name.raw(), &self.fingerprint]),
-            ..self
+        let mut entries: Vec<Self> = of_each.collect();
+        // An object can be in several files and clusters, and can have two templates without a name.
+        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        for entry in &mut entries {
+            let cluster = entry.cluster.map_or("", Foreign::raw);
+            let file = entry.in_repository().map_or(String::new(), |it| it.0);
+            let here = fingerprint(&[cluster, &file, &entry.fingerprint]);
+            let number = numbers.entry(here.clone()).or_default();
+            entry.fingerprint = if *number == 0 {
+                here
+            } else {
+                fingerprint(&[&here, &number.to_string()])
+            };
+            *number += 1;
         }
+        entries
     }
 
     /// Those of an object.
@@ -140,7 +145,7 @@ impl<'v> Entry<'v> {
                 line: failure.line.unwrap_or(1),
             }),
             text: failure.what.clone(),
-            fingerprint: fingerprint(&[rule, file.unwrap_or(CLUSTER), &failure.what]),
+            fingerprint: fingerprint(&[rule, &failure.what]),
         }
     }
 

@@ -436,7 +436,7 @@ impl Cluster {
 
     fn unreached(&self, error: Error) -> ClusterError {
         if let Error::Auth(error) = error {
-            return ClusterError::of_login(&error, self.command.as_deref());
+            return ClusterError::of_login(&error.to_string(), "log in again");
         }
         let (server, error) = (&self.server, anyhow::Error::new(error));
         // The outer causes only say that a request failed.

@@ -1,9 +1,7 @@
 //! Why a cluster did not answer, and what to do about it.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
-use kube::client::AuthError;
 use kube::config::KubeconfigError;
 
 use super::api::Asked;
@@ -111,35 +109,14 @@ impl ClusterError {
         ))
     }
 
-    pub(super) fn of_client(error: kube::Error, command: Option<&str>) -> Self {
+    pub(super) fn of_client(error: kube::Error) -> Self {
         match error {
-            kube::Error::Auth(error) => Self::of_login(&error, command),
+            kube::Error::Auth(error) => Self::of_login(&error.to_string(), "log in again"),
             error => Self::Kubeconfig(error.to_string()),
         }
     }
 
-    /// The command is named. Its arguments, its output, and its variables are secret.
-    pub(super) fn of_login(error: &AuthError, command: Option<&str>) -> Self {
-        let command = command.unwrap_or_default();
-        let (why, advice) = match error {
-            AuthError::AuthExecStart(error) if error.kind() == ErrorKind::NotFound => (
-                format!("its command `{command}` was not found"),
-                "install it, or add its directory to PATH",
-            ),
-            AuthError::AuthExecStart(error) => (
-                format!("its command `{command}` cannot be run: {error}"),
-                "correct the command",
-            ),
-            AuthError::AuthExecRun { status, .. } => (
-                format!("its command `{command}` ended with {status}"),
-                "log in again",
-            ),
-            AuthError::AuthExecParse(_) => (
-                format!("its command `{command}` did not print an ExecCredential"),
-                "log in again",
-            ),
-            error => (error.to_string(), "log in again"),
-        };
+    pub(super) fn of_login(why: &str, advice: &str) -> Self {
         Self::Other(format!(
             "logging in with the kubeconfig failed: {why}; {advice}, and check with `kubectl get nodes`"
         ))

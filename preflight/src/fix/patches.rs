@@ -133,8 +133,8 @@ fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
 }
 
 /// The patch behind tests of the generation and of the values that it replaces, so that the API server refuses it if
-/// somebody changed the object meanwhile. Not of the resource version, because that changes with each status that HCO
-/// writes.
+/// somebody changed the object meanwhile; of the UID, because the generation of an object that was deleted and created again
+/// starts anew. Not of the resource version, because that changes with each status that HCO writes.
 fn guarded(base: &Value, patch: Patch) -> Patch {
     const GENERATION: &str = "/metadata/generation";
 
@@ -145,7 +145,7 @@ fn guarded(base: &Value, patch: Patch) -> Patch {
         let parent = path.rsplit_once('/').map(|(parent, _)| parent);
         parent.is_some_and(|parent| object.pointer(parent).is_some_and(Value::is_array))
     };
-    let mut paths = vec![GENERATION.to_owned()];
+    let mut paths = vec!["/metadata/uid".to_owned(), GENERATION.to_owned()];
     let mut patched = base.clone();
     for operation in &patch.0 {
         let path = operation.path().to_string();
@@ -272,7 +272,8 @@ mod tests {
 
     #[test]
     fn the_values_that_are_replaced_are_tested() {
-        let base = json!({"metadata": {"generation": 3}, "spec": {"a": 1, "list": [1, 2, 3]}});
+        let metadata = json!({"uid": "8c2f", "generation": 3});
+        let base = json!({"metadata": metadata, "spec": {"a": 1, "list": [1, 2, 3]}});
         let patch = json!([
             {"op": "replace", "path": "/spec/a", "value": 2},
             {"op": "remove", "path": "/spec/list/0"},
@@ -282,11 +283,12 @@ mod tests {
         ]);
         let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap());
         let operations = operations(&guarded);
-        let (tests, rest) = operations.as_array().unwrap().split_at(3);
+        let (tests, rest) = operations.as_array().unwrap().split_at(4);
         assert_eq!(rest, patch.as_array().unwrap());
         assert_eq!(
             Value::from(tests),
             json!([
+                {"op": "test", "path": "/metadata/uid", "value": "8c2f"},
                 {"op": "test", "path": "/metadata/generation", "value": 3},
                 {"op": "test", "path": "/spec/a", "value": 1},
                 {"op": "test", "path": "/spec/list/0", "value": 1},

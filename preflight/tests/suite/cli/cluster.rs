@@ -204,6 +204,33 @@ fn a_command_logs_in(
     }
 }
 
+/// It may ask for a password that is valid once.
+#[test]
+fn a_command_logs_in_once() {
+    let server = ApiServer::start(recorded());
+    let log = scratch("exec-once").join("log");
+    let script = format!(
+        "echo >>{}; echo '{{status: {{token: t, expirationTimestamp: \"2999-01-01T00:00:00Z\"}}}}'",
+        log.display()
+    );
+    let path = kubeconfig(&server, "exec-once", |kubeconfig| {
+        kubeconfig["users"][0]["user"] = json!({"exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": "sh",
+            "args": ["-c", script],
+        }});
+        let mut other = kubeconfig["contexts"][0].clone();
+        other["name"] = json!("other");
+        kubeconfig["contexts"].as_array_mut().unwrap().push(other);
+    });
+    let logins = || std::fs::read(&log).unwrap().len();
+    check_with(&path).output().unwrap();
+    assert_eq!(logins(), 1);
+    let contexts = ["--context", "other", "--context", "admin"];
+    check_with(&path).args(contexts).output().unwrap();
+    assert_eq!(logins(), 2);
+}
+
 #[test]
 fn a_command_that_is_not_there_cannot_log_in() {
     let server = ApiServer::start(recorded());

@@ -546,10 +546,11 @@ fn a_patch_of_a_file_is_for_the_live_object() {
     let line: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(line["context"], "admin", "{printed}");
     assert_eq!(line["name"], "kubevirt-hyperconverged");
-    assert_eq!(
-        line["patch"][0],
-        json!({"op": "test", "path": "/metadata/generation", "value": 7})
-    );
+    let generation = json!({"op": "test", "path": "/metadata/generation", "value": 7});
+    assert_eq!(line["patch"][1], generation);
+    let mut new = live.clone();
+    new["metadata"]["uid"] = json!("another");
+    assert!(patched(&printed, &new).is_err());
     let after = patched(&printed, &live).unwrap();
     let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
     let templates = after["spec"]["dataImportCronTemplates"].as_array().unwrap();
@@ -595,7 +596,7 @@ fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
     assert!(!printed.contains("labels"), "{printed}");
     let line: Value = serde_json::from_str(&printed).unwrap();
     let generation = json!({"op": "test", "path": "/metadata/generation", "value": 7});
-    assert_eq!(line["patch"][0], generation, "{printed}");
+    assert_eq!(line["patch"][1], generation, "{printed}");
     assert!(patched(&printed, &live).is_ok());
     let mut changed = live;
     changed["spec"]["dataImportCronTemplates"][0]["metadata"]["name"] = json!("other");
@@ -608,7 +609,7 @@ fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
     assert!(note.contains(&expected), "{note}");
     let commands = run_with(&format!("{words} commands"), &file);
     let printed = String::from_utf8(commands.stdout).unwrap();
-    let expected = r#"--type json -p '[{"op":"test","path":"/metadata/generation","value":7}"#;
+    let expected = r#"{"op":"test","path":"/metadata/generation","value":7}"#;
     assert!(printed.contains(expected), "{printed}");
 }
 

@@ -1,0 +1,210 @@
+//! The command of a kubeconfig that logs in.
+//!
+//! kube runs it three times for each client. It may ask for a password that is valid once, so here it runs once for all
+//! clusters and requests of this process, as kubectl runs it.
+
+use std::io::{Error, ErrorKind, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::Instant;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use k8s_openapi::jiff::Timestamp;
+use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::ClusterError;
+
+/// What commands printed. A command waits for another one, because both may ask the user something.
+static LOGINS: Mutex<Vec<(Value, Credentials)>> = Mutex::new(Vec::new());
+
+/// More than any credentials.
+const LIMIT: u64 = 1024 * 1024;
+
+/// What a command prints.
+#[derive(Deserialize)]
+struct ExecCredential {
+    status: Credentials,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Credentials {
+    token: Option<String>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
+    expiration_timestamp: Option<Timestamp>,
+}
+
+impl Credentials {
+    fn are_valid(&self) -> bool {
+        self.expiration_timestamp
+            .is_none_or(|end| end > Timestamp::now())
+    }
+}
+
+/// Puts the credentials that the command prints in its place. By then, the command has to end.
+///
+/// MIRRORS: k8s.io/client-go plugin/pkg/client/auth/exec/exec.go, `refreshCredsLocked`.
+pub(super) fn log_in(auth: &mut AuthInfo, until: Option<Instant>) -> Result<(), ClusterError> {
+    // kube prefers all of these.
+    let has_token = auth.token.is_some()
+        || auth.token_file.is_some()
+        || auth.username.is_some()
+        || auth.auth_provider.is_some();
+    let Some(exec) = auth.exec.take().filter(|_| !has_token) else {
+        return Ok(());
+    };
+    let name = exec.command.clone().unwrap_or_default();
+    let credentials = credentials(&exec, until).map_err(|failure| failure.of(&name))?;
+    auth.token = credentials.token.map(Into::into);
+    if let (Some(certificate), Some(key)) = (
+        credentials.client_certificate_data,
+        credentials.client_key_data,
+    ) {
+        auth.client_certificate_data = Some(STANDARD.encode(certificate));
+        auth.client_key_data = Some(STANDARD.encode(key).into());
+    }
+    Ok(())
+}
+
+fn credentials(exec: &ExecConfig, until: Option<Instant>) -> Result<Credentials, Failure> {
+    let cluster = exec.cluster.as_ref().filter(|_| exec.provide_cluster_info);
+    let key = json!([exec, cluster]);
+    let mut logins = LOGINS.lock().unwrap_or_else(PoisonError::into_inner);
+    logins.retain(|(_, credentials)| credentials.are_valid());
+    if let Some((_, credentials)) = logins.iter().find(|(known, _)| *known == key) {
+        return Ok(credentials.clone());
+    }
+    let is_interactive = exec.interactive_mode != Some(ExecInteractiveMode::Never);
+    let information = json!({
+        "apiVersion": exec.api_version,
+        "kind": "ExecCredential",
+        "spec": {"interactive": is_interactive, "cluster": cluster},
+    });
+    let mut command = Command::new(exec.command.as_deref().unwrap_or_default());
+    command.args(exec.args.iter().flatten());
+    let variables = exec.env.iter().flatten();
+    command.envs(variables.filter_map(|it| Some((it.get("name")?, it.get("value")?))));
+    command.env("KUBERNETES_EXEC_INFO", information.to_string());
+    command.stdout(Stdio::piped());
+    if !is_interactive {
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+    }
+    let printed = printed(command.spawn().map_err(Failure::Start)?, until)?;
+    let credential = yaml_serde::from_slice(&printed).map_err(|_| Failure::NoCredential)?;
+    let ExecCredential {
+        status: credentials,
+    } = credential;
+    logins.push((key, credentials.clone()));
+    Ok(credentials)
+}
+
+/// What a command prints until it ends. If that takes too long, the command is ended.
+fn printed(mut child: Child, until: Option<Instant>) -> Result<Vec<u8>, Failure> {
+    let stdout = child.stdout.take();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let read = stdout.map(|it| it.take(LIMIT).read_to_end(&mut text));
+        // Nobody waits any more if it took too long.
+        let _ = sender.send(read.transpose().map(|_| text));
+    });
+    let text = match until {
+        None => receiver.recv().map_err(Error::other),
+        Some(until) => {
+            let left = until.saturating_duration_since(Instant::now());
+            let text = receiver.recv_timeout(left);
+            text.map_err(|_| ErrorKind::TimedOut.into())
+        }
+    };
+    if text.is_err() {
+        // It may have ended meanwhile.
+        let _ = child.kill();
+    }
+    let status = child.wait().map_err(Failure::Start)?;
+    match text.and_then(|text| text) {
+        Ok(text) if status.success() => Ok(text),
+        Ok(_) => Err(Failure::Ended(status.to_string())),
+        Err(error) if error.kind() == ErrorKind::TimedOut => Err(Failure::Late),
+        Err(error) => Err(Failure::Start(error)),
+    }
+}
+
+/// Why there are no credentials.
+enum Failure {
+    Start(Error),
+    Ended(String),
+    NoCredential,
+    Late,
+}
+
+impl Failure {
+    /// The command is named. Its arguments, its output, and its variables are secret.
+    fn of(self, command: &str) -> ClusterError {
+        let (what, advice) = match self {
+            Self::Start(error) if error.kind() == ErrorKind::NotFound => (
+                "was not found".to_owned(),
+                "install it, or add its directory to PATH",
+            ),
+            Self::Start(error) => (format!("cannot be run: {error}"), "correct the command"),
+            Self::Ended(status) => (format!("ended with {status}"), "log in again"),
+            Self::NoCredential => ("did not print an ExecCredential".to_owned(), "log in again"),
+            Self::Late => ("did not end in time".to_owned(), "log in before"),
+        };
+        ClusterError::of_login(&format!("its command `{command}` {what}"), advice)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn of(script: &str) -> AuthInfo {
+        let exec = json!({"command": "sh", "args": ["-c", script], "interactiveMode": "Never"});
+        serde_json::from_value(json!({"exec": exec})).unwrap()
+    }
+
+    #[test]
+    fn a_certificate_is_as_in_a_kubeconfig() {
+        let mut auth = of("echo '{status: {clientCertificateData: C, clientKeyData: K}}'");
+        log_in(&mut auth, None).unwrap();
+        assert_eq!(auth.client_certificate_data.as_deref(), Some("Qw=="));
+        assert!(auth.client_key_data.is_some() && auth.exec.is_none());
+    }
+
+    #[test]
+    fn a_token_is_preferred() {
+        let mut auth = of("exit 1");
+        auth.token = Some("token".to_owned().into());
+        log_in(&mut auth, None).unwrap();
+        assert!(auth.token.is_some());
+    }
+
+    #[test]
+    fn what_is_not_valid_any_more_is_not_used_again() {
+        for (year, runs) in [("1999", 2), ("2999", 1)] {
+            let directory = tempfile::tempdir().unwrap();
+            let log = directory.path().join("log");
+            let script = format!(
+                "echo >>{}; echo '{{status: {{token: t, expirationTimestamp: \"{year}-01-01T00:00:00Z\"}}}}'",
+                log.display()
+            );
+            for _ in 0..2 {
+                log_in(&mut of(&script), None).unwrap();
+            }
+            assert_eq!(std::fs::read(log).unwrap().len(), runs, "{year}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_is_ended() {
+        let error = log_in(&mut of("exec tail -f /dev/null"), Some(Instant::now())).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "logging in with the kubeconfig failed: its command `sh` did not end in time; log in before, and check with `kubectl get nodes`"
+        );
+    }
+}
