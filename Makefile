@@ -102,7 +102,7 @@ run: setup $(TARGET)/CACHEDIR.TAG ## Check the example against a mixed cluster: 
 
 # Always the same packages, regardless of which tests are run: another set of packages has other features, for which cargo
 # would build everything again.
-TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p kubernetes -p operators -p manifest -p host -p hco-preflight -p packaging -p sources -p e2e-tests
+TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p kubernetes -p operators -p manifest -p host -p hco-preflight -p packaging -p sources -p e2e-tests -p rows
 
 .PHONY: test
 test: setup ## Run the tests that need no other program

@@ -1,4 +1,4 @@
-//! Builds the policy's module and leaves it where `src/embedded.rs` includes it.
+//! Builds the policy's module and leaves it where `src/policy.rs` includes it.
 //!
 //! A build script, not a step of the Makefile: whoever builds this crate, however (`cargo install`, an
 //! editor, a test), gets the module of these very sources. A step beside the build can be forgotten, and

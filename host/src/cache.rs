@@ -34,26 +34,14 @@ pub(crate) fn open(directory: &Path) -> Option<Cache> {
     Cache::new(config).ok()
 }
 
-/// Why a directory cannot be the cache.
-#[derive(Debug, thiserror::Error)]
-pub enum CacheError {
-    /// Somebody else can put a program there.
-    #[error(
-        "{0} belongs to another user, or others can write to it; remove it, or change its owner and set its mode to 700"
-    )]
-    Shared(PathBuf),
-    /// It is not there and cannot be made.
-    #[error("{0} cannot be created: {1}")]
-    Unusable(PathBuf, std::io::Error),
-}
-
 /// Makes the directory of a cache if it is not there. What is in it is run, so nobody else may write to it.
 ///
 /// # Errors
 ///
-/// If it cannot be the cache: then each run compiles.
-pub fn private(directory: &Path) -> Result<(), CacheError> {
-    let unusable = |error| CacheError::Unusable(directory.to_owned(), error);
+/// Why it cannot be the cache: then each run compiles.
+pub fn private(directory: &Path) -> Result<(), String> {
+    let name = directory.display();
+    let unusable = |error: std::io::Error| format!("{name} cannot be created: {error}");
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -65,7 +53,9 @@ pub fn private(directory: &Path) -> Result<(), CacheError> {
     if is_private(&metadata) {
         Ok(())
     } else {
-        Err(CacheError::Shared(directory.to_owned()))
+        Err(format!(
+            "{name} belongs to another user, or others can write to it; remove it, or change its owner and set its mode to 700"
+        ))
     }
 }
 

@@ -10,6 +10,7 @@ mod host;
 use std::time::{Duration, Instant};
 
 use kube::Client;
+use kube::api::ListParams;
 use manifest::Fields;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,8 +21,8 @@ pub use error::ClusterError;
 
 use crate::node_list::reduction::Reduction;
 use crate::node_list::{Labels, NodeList};
-use api::{Asked, Selectors};
-use connection::{Account, Target};
+use api::Asked;
+use connection::Target;
 
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
@@ -30,7 +31,8 @@ pub struct Cluster {
     client: Client,
     server: String,
     context: Option<String>,
-    account: Account,
+    /// What is rejected if the server does not accept who asks, and what to do.
+    rejected: String,
     /// What logs in, if it is a command of the kubeconfig.
     command: Option<String>,
     /// `--request-timeout`; zero for no limit.
@@ -68,7 +70,7 @@ impl Cluster {
         let Target {
             config,
             context,
-            account,
+            rejected,
         } = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
         let command = config.auth_info.exec.as_ref();
@@ -84,7 +86,7 @@ impl Cluster {
             client,
             server,
             context,
-            account,
+            rejected,
             command,
             timeout: connection.request_timeout,
             until: connection.until,
@@ -112,13 +114,9 @@ impl Cluster {
     }
 
     /// The nodes, reduced to what the policy of this project reads.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
     pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
         let asked = Asked::new("list", "nodes");
-        let nodes = self.list("/api/v1/nodes", &asked, &Selectors::default(), |item| {
+        let nodes = self.list("/api/v1/nodes", &asked, ListParams::default(), |item| {
             let node = Reduction::Judged(labels).of(item, 1);
             node.map_err(ClusterError::Nodes)
         })?;
@@ -127,10 +125,6 @@ impl Cluster {
 
     /// The `HyperConverged` objects of a namespace or of all, in the version that `kubectl` would show if the policy
     /// reads that one, else in one that it reads.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read, or the cluster serves none.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let api_version = self.served()?;
         let mut all = self.objects(&api_version, PLURAL, namespace)?;
@@ -144,23 +138,15 @@ impl Cluster {
 
     /// What is made of the objects of a resource, in all namespaces; none if the cluster does not serve it. The path is
     /// that of the API server, for example `/apis/kubevirt.io/v1/virtualmachines`.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
     pub fn all<T>(
         &self,
         path: &str,
         mut of: impl FnMut(&Value) -> Option<T>,
     ) -> Result<Vec<T>, ClusterError> {
-        let mut parts = path.trim_start_matches("/apis/").split('/');
-        let (group, resource) = (parts.next(), path.rsplit('/').next());
-        let resource = resource.unwrap_or_default();
-        let asked = match group.filter(|_| path.starts_with("/apis/")) {
-            Some(group) => Asked::new("list", &format!("{resource}.{group}")),
-            None => Asked::new("list", resource),
-        };
-        let objects = self.list(path, &asked, &Selectors::default(), |item| {
+        let (parent, resource) = path.rsplit_once('/').unwrap_or_default();
+        let api_version = parent.strip_prefix("/apis/").unwrap_or("v1");
+        let asked = Asked::of("list", resource, api_version);
+        let objects = self.list(path, &asked, ListParams::default(), |item| {
             let object = asked.read(item)?;
             Ok(of(&object))
         });
@@ -171,10 +157,6 @@ impl Cluster {
     }
 
     /// Whether Kubewarden is installed. Every user may do that.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be asked.
     pub fn has_kubewarden(&self) -> Result<bool, ClusterError> {
         let asked = Asked::new("get", &format!("/apis/{KUBEWARDEN}"));
         let group = self.get("/apis", KUBEWARDEN, &asked)?;
@@ -182,10 +164,6 @@ impl Cluster {
     }
 
     /// The `ClusterAdmissionPolicies` of Kubewarden, or the `AdmissionPolicies` of a namespace.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
     pub fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let resource = match namespace {
             None => "clusteradmissionpolicies",
@@ -196,10 +174,6 @@ impl Cluster {
 
     /// The `ClusterAdmissionPolicyGroups` of Kubewarden, or the `AdmissionPolicyGroups` of a namespace; none if the
     /// cluster does not serve them.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
     pub fn policy_groups(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let resource = match namespace {
             None => "clusteradmissionpolicygroups",
@@ -226,7 +200,7 @@ impl Cluster {
         };
         let path = format!("/apis/{api_version}{namespace}/{resource}");
         let asked = Asked::of("list", resource, api_version);
-        self.list(&path, &asked, &Selectors::default(), |item| {
+        self.list(&path, &asked, ListParams::default(), |item| {
             asked.read(item)
         })
     }
@@ -257,10 +231,6 @@ impl Cluster {
     }
 
     /// One `HyperConverged`, in the version that is named; none if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read.
     pub fn hyperconverged(
         &self,
         api_version: &str,
@@ -282,10 +252,6 @@ impl Cluster {
     }
 
     /// One `VirtualMachine`; none if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read.
     pub fn virtual_machine(
         &self,
         namespace: &str,
@@ -304,19 +270,15 @@ impl Cluster {
             return Ok(());
         }
         let served: Vec<&str> = versions.iter().map(|served| &*served.version).collect();
-        Err(ClusterError::VersionNotServed {
-            api_version: api_version.to_owned(),
-            served: served.join(", "),
-        })
+        Err(ClusterError::Other(format!(
+            "the cluster does not serve {api_version}; it serves {}",
+            served.join(", ")
+        )))
     }
 
     /// Whether somebody may do something with a resource of the whole cluster: a service account as
     /// `namespace/name`, or whoever the kubeconfig logs in. A resource of a group is named as `kubectl` does:
     /// `subjectaccessreviews.authorization.k8s.io`.
-    ///
-    /// # Errors
-    ///
-    /// If that cannot be asked.
     pub fn may(
         &self,
         service_account: Option<&str>,

@@ -35,76 +35,17 @@ pub struct Capabilities {
     patterns: BTreeSet<String>,
 }
 
-/// Why a pattern is invalid. The texts are those of policy-server.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CapabilityError {
-    /// It is empty.
-    #[error("invalid pattern: pattern must not be empty")]
-    Empty,
-    /// A star that is no segment of its own at the end.
-    #[error(
-        "invalid pattern {0:?}: wildcard '*' must be the entire last path segment (e.g. 'oci/*'), not a partial match"
-    )]
-    Wildcard(String),
-    /// No host call has this name.
-    #[error(
-        "invalid pattern {pattern:?}: unknown segment {segment:?}, valid options at this level are: {valid}"
-    )]
-    Unknown {
-        /// The pattern.
-        pattern: String,
-        /// What is wrong in it.
-        segment: String,
-        /// What could stand there.
-        valid: String,
-    },
-    /// The beginning of a host call's name.
-    #[error(
-        "invalid pattern {pattern:?}: not a complete capability path; use {:?} to allow all capabilities under it",
-        format!("{pattern}/*")
-    )]
-    Incomplete {
-        /// The pattern.
-        pattern: String,
-    },
-}
-
-/// All host calls there are.
-const CALLS: [&str; 11] = [
-    "crypto/v1/is_certificate_trusted",
-    "kubernetes/can_i",
-    "kubernetes/get_resource",
-    "kubernetes/list_resources_all",
-    "kubernetes/list_resources_by_namespace",
-    "net/v1/dns_lookup_host",
-    "oci/v1/manifest_digest",
-    "oci/v1/oci_manifest",
-    "oci/v1/oci_manifest_config",
-    "oci/v1/verify",
-    "oci/v2/verify",
-];
-
 impl Capabilities {
     /// Every host call.
     pub fn all() -> Self {
-        Self {
-            patterns: BTreeSet::from(["*".to_owned()]),
-        }
+        Self::new(["*"])
     }
 
     /// The host calls of these patterns: `*`, `oci/*`, `oci/v1/*`, `kubernetes/can_i`.
-    ///
-    /// # Errors
-    ///
-    /// The first pattern that is none.
-    pub fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Result<Self, CapabilityError> {
-        let mut checked = BTreeSet::new();
-        for pattern in patterns {
-            let pattern = pattern.trim();
-            check(pattern)?;
-            checked.insert(pattern.to_owned());
+    pub fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Self {
+        Self {
+            patterns: patterns.into_iter().map(str::to_owned).collect(),
         }
-        Ok(Self { patterns: checked })
     }
 
     /// Whether a host call is among them.
@@ -115,49 +56,6 @@ impl Capabilities {
                 Some(start) => call.starts_with(start),
                 None => call == pattern,
             })
-    }
-}
-
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/host_capabilities.rs, `HostCapabilities::new`
-/// and `validate_against_tree`.
-fn check(pattern: &str) -> Result<(), CapabilityError> {
-    if pattern.is_empty() {
-        return Err(CapabilityError::Empty);
-    }
-    if pattern == "*" {
-        return Ok(());
-    }
-    if pattern.contains('*') && !pattern.ends_with("/*") {
-        return Err(CapabilityError::Wildcard(pattern.to_owned()));
-    }
-    let mut below: Vec<&str> = CALLS.to_vec();
-    for segment in pattern.split('/') {
-        if segment == "*" {
-            return Ok(());
-        }
-        let valid: BTreeSet<&str> = below
-            .iter()
-            .filter_map(|call| call.split('/').next())
-            .filter(|name| !name.is_empty())
-            .collect();
-        below.retain(|call| call.split('/').next() == Some(segment));
-        if below.is_empty() {
-            return Err(CapabilityError::Unknown {
-                pattern: pattern.to_owned(),
-                segment: segment.to_owned(),
-                valid: valid.into_iter().collect::<Vec<_>>().join(", "),
-            });
-        }
-        for call in &mut below {
-            *call = call.split_once('/').map_or("", |(_, rest)| rest);
-        }
-    }
-    if below.contains(&"") {
-        Ok(())
-    } else {
-        Err(CapabilityError::Incomplete {
-            pattern: pattern.to_owned(),
-        })
     }
 }
 
@@ -216,14 +114,5 @@ impl HostCalls for Granted {
             }
         }
         self.host.call(namespace, operation, payload)
-    }
-}
-
-impl std::fmt::Debug for Granted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Granted")
-            .field("resources", &self.resources)
-            .field("capabilities", &self.capabilities)
-            .finish_non_exhaustive()
     }
 }

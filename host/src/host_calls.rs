@@ -13,6 +13,15 @@ pub trait HostCalls: Send + Sync {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String>;
 }
 
+impl<F> HostCalls for F
+where
+    F: Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync,
+{
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        self(namespace, operation, payload)
+    }
+}
+
 /// The text that a guest gets for an error that arose while its request was worked on.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs,

@@ -22,15 +22,12 @@
 
 #![forbid(unsafe_code)]
 
-mod beside;
 #[cfg(feature = "run")]
 mod cache;
 #[cfg(all(feature = "run", unix))]
 mod captured;
 #[cfg(feature = "run")]
 mod cluster;
-#[cfg(feature = "run")]
-mod embedded;
 #[cfg(feature = "run")]
 mod error;
 mod failing;
@@ -49,19 +46,18 @@ mod request;
 mod session;
 mod timely;
 
-pub use beside::Beside;
 #[cfg(feature = "run")]
-pub use cache::{CacheError, cache_directory, private};
+pub use cache::{cache_directory, private};
 #[cfg(feature = "run")]
 pub use cluster::{Cluster, ClusterError, Connection, Contexts};
 #[cfg(feature = "run")]
 pub use error::HostError;
 pub use failing::Failing;
-pub use grants::{Capabilities, CapabilityError, Granted, Resource};
+pub use grants::{Capabilities, Granted, Resource};
 pub use host_calls::{HostCalls, handler_error};
 #[cfg(feature = "run")]
 pub use module::{context_aware_resources, module_sha256};
-pub use node_list::{CanI, Counts, CountsError, Labels, NodeList, NodeListError};
+pub use node_list::{Counts, Labels, NodeList, NodeListError};
 pub use objects::Objects;
 #[cfg(feature = "run")]
 pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};

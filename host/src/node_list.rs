@@ -6,23 +6,24 @@ mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use manifest::{Encoding, Fields, Limited, ManifestError, is_utf16_without_mark};
+use manifest::{Encoding, Fields, Limited, ManifestError, decoded, is_utf16_without_mark};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-pub use counts::{Counts, CountsError};
+pub use counts::Counts;
 pub use reduction::Labels;
 
 use crate::host_calls::{HostCalls, handler_error, not_found};
 use crate::mask;
-use crate::request::{Request, ResourceAttributes};
+use crate::request::Request;
 use reduction::Reduction;
+use stream::Stopped;
 
-/// Nodes as `kubectl get nodes -o yaml` or `-o json` writes them, answered as a cluster would.
+/// Nodes as `kubectl get nodes -o yaml` or `-o json` writes them, answered as a cluster would. Everybody may read them.
 ///
 /// A reduced list holds of each node what the policy of this project reads: name, labels, and architecture.
 ///
@@ -32,28 +33,11 @@ use reduction::Reduction;
 #[derive(Debug, Default)]
 pub struct NodeList {
     items: Vec<Box<RawValue>>,
-    can_i: CanI,
     /// The answer to the last list call: a policy asks with one mask only, and a program judges many objects.
-    last: Mutex<Option<Answered>>,
+    last: Mutex<Option<(Masks, Vec<u8>)>>,
 }
 
-#[derive(Debug)]
-struct Answered {
-    masks: Option<BTreeSet<String>>,
-    list: Arc<Vec<u8>>,
-}
-
-/// The answers to `kubernetes/can_i`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum CanI {
-    /// Everybody may do everything.
-    #[default]
-    Everything,
-    /// Everybody may do these: verb and resource, as in `list`, `nodes`.
-    Only(BTreeSet<(String, String)>),
-    /// That cannot be known; the error's text.
-    Unknown(String),
-}
+type Masks = Option<BTreeSet<String>>;
 
 /// Why a file is not a list of nodes.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +59,7 @@ pub enum NodeListError {
     Json(#[source] serde_json::Error),
     /// It is not YAML.
     #[error("the node list is not valid YAML")]
-    Yaml(#[source] ManifestError),
+    Yaml(#[from] ManifestError),
     /// It is something else.
     #[error("the node list contains {0}; create it with `kubectl get nodes -o yaml`")]
     Kind(String),
@@ -83,38 +67,22 @@ pub enum NodeListError {
 
 impl NodeList {
     /// Reads JSON or YAML from a file, and keeps everything.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or is no list of nodes.
     pub fn from_file(path: &Path) -> Result<Self, NodeListError> {
         read_file(path, Reduction::Everything)
     }
 
     /// Reads JSON or YAML, and keeps everything: a `List` or `NodeList`, or a single `Node`.
-    ///
-    /// # Errors
-    ///
-    /// If it is no list of nodes.
     pub fn from_text(text: &[u8]) -> Result<Self, NodeListError> {
         read_text(text, Reduction::Everything)
     }
 
     /// Reads JSON or YAML from a file, and keeps what the policy of this project reads; YAML is never held
     /// whole.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or is no list of nodes.
     pub fn reduced_from_file(path: &Path, labels: &Labels) -> Result<Self, NodeListError> {
         read_file(path, Reduction::Judged(labels))
     }
 
     /// Reads JSON or YAML, and keeps what the policy of this project reads.
-    ///
-    /// # Errors
-    ///
-    /// If it is no list of nodes.
     pub fn reduced_from_text(text: &[u8], labels: &Labels) -> Result<Self, NodeListError> {
         read_text(text, Reduction::Judged(labels))
     }
@@ -129,13 +97,12 @@ impl NodeList {
     pub fn joined_by(&self, counts: &BTreeMap<String, usize>) -> Self {
         let mut items = self.items.clone();
         items.extend(raw_nodes(counts, "joined-"));
-        Self::of(items).with_can_i(self.can_i.clone())
+        Self::of(items)
     }
 
     pub(crate) fn of(items: Vec<Box<RawValue>>) -> Self {
         Self {
             items,
-            can_i: CanI::default(),
             last: Mutex::new(None),
         }
     }
@@ -149,12 +116,6 @@ impl NodeList {
     /// The nodes, with what is kept of each.
     pub fn to_objects(&self) -> Vec<Value> {
         self.objects().map(Value::Object).collect()
-    }
-
-    /// Sets the answers to `can_i`.
-    #[must_use]
-    pub fn with_can_i(self, can_i: CanI) -> Self {
-        Self { can_i, ..self }
     }
 
     /// The same, as JSON.
@@ -178,17 +139,15 @@ impl NodeList {
             .filter_map(|item| serde_json::from_str(item.get()).ok())
     }
 
-    fn list(&self, masks: Option<BTreeSet<String>>) -> Arc<Vec<u8>> {
+    fn list(&self, masks: Masks) -> Vec<u8> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answered) = last.as_ref().filter(|answered| answered.masks == masks) {
-            return Arc::clone(&answered.list);
+        if let Some((known, list)) = &*last
+            && *known == masks
+        {
+            return list.clone();
         }
         let list = mask::list("v1", "Node", masks.as_ref(), self.objects());
-        let list = Arc::new(list);
-        *last = Some(Answered {
-            masks,
-            list: Arc::clone(&list),
-        });
+        *last = Some((masks, list.clone()));
         list
     }
 
@@ -211,7 +170,7 @@ impl NodeList {
                         ));
                     }
                 }
-                Ok(self.list(field_masks).to_vec())
+                Ok(self.list(field_masks))
             }
             Request::KubernetesListResourceNamespace {
                 api_version, kind, ..
@@ -242,10 +201,7 @@ impl NodeList {
                     None => Err(not_found(&api_version, &kind, &name, namespace.as_deref())),
                 }
             }
-            Request::KubernetesCanI { request, .. } => {
-                let allowed = self.can_i.allows(&request.resource_attributes)?;
-                Ok(json!({ "allowed": allowed }).to_string().into_bytes())
-            }
+            Request::KubernetesCanI { .. } => Ok(json!({"allowed": true}).to_string().into_bytes()),
             Request::OciManifest { image }
             | Request::OciManifestDigest { image }
             | Request::OciManifestAndConfig { image } => Err(format!(
@@ -254,18 +210,6 @@ impl NodeList {
             Request::DNSLookupHost { host } => Err(format!(
                 "the host `{host}` cannot be looked up: only nodes are available"
             )),
-        }
-    }
-}
-
-impl CanI {
-    fn allows(&self, wanted: &ResourceAttributes) -> Result<bool, String> {
-        match self {
-            Self::Everything => Ok(true),
-            Self::Only(allowed) => {
-                Ok(allowed.contains(&(wanted.verb.clone(), wanted.resource.clone())))
-            }
-            Self::Unknown(error) => Err(error.clone()),
         }
     }
 }
@@ -294,61 +238,48 @@ fn raw_nodes(counts: &BTreeMap<String, usize>, prefix: &str) -> Vec<Box<RawValue
 }
 
 fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
-    let unreadable = |source| NodeListError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    let file = File::open(path).map_err(unreadable)?;
-    let mut reader = BufReader::with_capacity(1 << 16, Limited::new(file));
-    if has_to_be_decoded(reader.fill_buf().map_err(unreadable)?) {
-        let mut text = Vec::new();
-        reader.read_to_end(&mut text).map_err(unreadable)?;
-        return read_text(&text, reduction);
-    }
-    if reader.fill_buf().map_err(unreadable)?.starts_with(MARK) {
-        reader.consume(MARK.len());
-    }
-    if is_json(reader.fill_buf().map_err(unreadable)?) {
-        let mut text = Vec::new();
-        reader.read_to_end(&mut text).map_err(unreadable)?;
-        return of_json(&text, reduction).map(NodeList::of);
-    }
-    match stream::nodes(reader, reduction) {
-        Ok(nodes) => Ok(NodeList::of(nodes)),
-        Err(stream::Stopped::List(error)) => Err(error),
-        Err(stream::Stopped::File(source)) => Err(unreadable(source)),
-    }
+    let file = File::open(path).map(|file| BufReader::with_capacity(1 << 16, Limited::new(file)));
+    let nodes = file.map_err(Stopped::File);
+    let nodes = nodes.and_then(|file| read(file, reduction));
+    nodes.map_err(|stopped| match stopped {
+        Stopped::List(error) => error,
+        Stopped::File(source) => NodeListError::Unreadable {
+            path: path.to_owned(),
+            source,
+        },
+    })
 }
 
 fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
-    let decoded = if has_to_be_decoded(text) {
-        Some(manifest::decoded(text).map_err(NodeListError::Yaml)?)
-    } else {
-        None
-    };
-    let text = decoded.as_ref().map_or(text, |text| text.as_bytes());
-    let text = text.strip_prefix(MARK).unwrap_or(text);
-    if is_json(text) {
-        return of_json(text, reduction).map(NodeList::of);
-    }
-    match stream::nodes(text, reduction) {
-        Ok(nodes) => Ok(NodeList::of(nodes)),
-        Err(stream::Stopped::List(error)) => Err(error),
-        Err(stream::Stopped::File(_)) => Err(NodeListError::Empty),
-    }
+    read(text, reduction).map_err(|stopped| match stopped {
+        Stopped::List(error) => error,
+        // What is in memory does not break off.
+        Stopped::File(_) => NodeListError::Empty,
+    })
 }
 
-/// Whether a text is not in UTF-8, as its first bytes say.
-fn has_to_be_decoded(text: &[u8]) -> bool {
-    Encoding::of(text) != Encoding::Utf8 || is_utf16_without_mark(text)
+fn read(mut text: impl BufRead, reduction: Reduction<'_>) -> Result<NodeList, Stopped> {
+    let start = text.fill_buf()?;
+    if Encoding::of(start) != Encoding::Utf8 || is_utf16_without_mark(start) {
+        let mut bytes = Vec::new();
+        text.read_to_end(&mut bytes)?;
+        return read(decoded(&bytes)?.as_bytes(), reduction);
+    }
+    if start.starts_with(MARK) {
+        text.consume(MARK.len());
+    }
+    let nodes = if text.fill_buf()?.trim_ascii_start().starts_with(b"{") {
+        let mut bytes = Vec::new();
+        text.read_to_end(&mut bytes)?;
+        of_json(&bytes, reduction)?
+    } else {
+        stream::nodes(text, reduction)?
+    };
+    Ok(NodeList::of(nodes))
 }
 
 /// What some editors of Windows put before UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
-
-fn is_json(text: &[u8]) -> bool {
-    text.trim_ascii_start().first() == Some(&b'{')
-}
 
 fn of_json(text: &[u8], reduction: Reduction<'_>) -> Result<Vec<Box<RawValue>>, NodeListError> {
     let list: Fields<'_> = serde_json::from_slice(text).map_err(NodeListError::Json)?;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -19,10 +18,12 @@ use wasmtime_provider::{
 use crate::cache;
 #[cfg(unix)]
 use crate::captured::captured;
-use crate::embedded::MODULE;
 use crate::error::HostError;
 use crate::failing::Failing;
 use crate::host_calls::HostCalls;
+
+/// The module of the policy, built by `build.rs` from the sources in this workspace.
+static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.wasm"));
 
 /// How a module is run.
 #[derive(Debug, Clone)]
@@ -58,7 +59,8 @@ pub struct Policy {
     deadlines: Option<EpochDeadlines>,
     deadline: Duration,
     captured: bool,
-    _ticker: Option<Ticker>,
+    /// Stops the ticks when it is dropped.
+    _ticks: Option<Sender<()>>,
 }
 
 /// The result of a call.
@@ -71,16 +73,6 @@ pub struct Evaluation<T> {
     pub logs: Vec<String>,
     /// What it printed, if that is kept.
     pub printed: String,
-}
-
-impl<T> Evaluation<T> {
-    fn and_then<U>(self, next: impl FnOnce(T) -> Result<U, HostError>) -> Evaluation<U> {
-        Evaluation {
-            result: self.result.and_then(next),
-            logs: self.logs,
-            printed: self.printed,
-        }
-    }
 }
 
 /// The answer to `validate`.
@@ -155,9 +147,7 @@ impl Policy {
         config.cache(options.cache.as_deref().and_then(cache::open));
         let engine = Engine::new(&config).map_err(|error| wrong(&error))?;
         let module = Module::new(&engine, module).map_err(|error| wrong(&error))?;
-        let ticker = options
-            .deadline
-            .map(|deadline| Ticker::start(&engine, deadline));
+        let ticks = options.deadline.map(|deadline| tick(&engine, deadline));
         let mut builder = WasmtimeEngineProviderBuilder::new()
             .engine(engine)
             .module(module);
@@ -175,14 +165,13 @@ impl Policy {
             }),
             deadline: options.deadline.unwrap_or_default(),
             captured: options.captured,
-            _ticker: ticker,
+            _ticks: ticks,
         })
     }
 
     /// Judges a request. The payload is `{"request": …, "settings": …}`.
     pub fn validate(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Evaluation<Verdict> {
-        self.call("validate", payload, host)
-            .and_then(|answer| decode("validate", &answer))
+        self.decoded("validate", payload, host)
     }
 
     /// The findings of this project's policy: the payload of [`Policy::validate`] in, a report as JSON out.
@@ -193,15 +182,33 @@ impl Policy {
     /// Judges settings, given as JSON.
     pub fn validate_settings(&self, settings: &[u8]) -> Evaluation<SettingsVerdict> {
         let host = Arc::new(Failing::without_cluster());
-        self.call("validate_settings", settings, host)
-            .and_then(|answer| decode("validate_settings", &answer))
+        self.decoded("validate_settings", settings, host)
     }
 
     /// The version of Kubewarden's protocol that the module speaks, such as `v1`.
     pub fn protocol_version(&self) -> Evaluation<String> {
         let host = Arc::new(Failing::without_cluster());
-        self.call("protocol_version", &[], host)
-            .and_then(|answer| decode("protocol_version", &answer))
+        self.decoded("protocol_version", &[], host)
+    }
+
+    fn decoded<T: DeserializeOwned>(
+        &self,
+        operation: &str,
+        payload: &[u8],
+        host: Arc<dyn HostCalls>,
+    ) -> Evaluation<T> {
+        let answered = self.call(operation, payload, host);
+        let decode = |answer: Vec<u8>| {
+            serde_json::from_slice(&answer).map_err(|source| HostError::Answer {
+                operation: operation.to_owned(),
+                source,
+            })
+        };
+        Evaluation {
+            result: answered.result.and_then(decode),
+            logs: answered.logs,
+            printed: answered.printed,
+        }
     }
 
     /// Calls any operation of the module, on an instance of its own.
@@ -315,47 +322,20 @@ fn dispatch(
     Ok(Vec::new())
 }
 
-fn decode<T: DeserializeOwned>(operation: &str, answer: &[u8]) -> Result<T, HostError> {
-    serde_json::from_slice(answer).map_err(|source| HostError::Answer {
-        operation: operation.to_owned(),
-        source,
-    })
-}
-
 /// How many ticks a deadline has: it is kept to a twentieth.
 const TICKS: u64 = 20;
 
-/// Moves the epoch on, so that a guest which runs for too long is interrupted.
-struct Ticker {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Ticker {
-    fn start(engine: &Engine, deadline: Duration) -> Self {
-        let (stop, stopped) = channel();
-        let engine = engine.clone();
-        // The guest is interrupted at the beginning of a tick, and begins anywhere between two of them: with
-        // one tick more it never has less than the deadline.
-        let tick = (deadline / u32::try_from(TICKS).unwrap_or(1)).max(Duration::from_millis(1));
-        let thread = std::thread::spawn(move || {
-            while stopped.recv_timeout(tick) == Err(RecvTimeoutError::Timeout) {
-                engine.increment_epoch();
-            }
-        });
-        Self {
-            stop: Some(stop),
-            thread: Some(thread),
+/// Moves the epoch on, so that a guest which runs for too long is interrupted; until what is returned is dropped.
+fn tick(engine: &Engine, deadline: Duration) -> Sender<()> {
+    let (stop, stopped) = channel();
+    let engine = engine.clone();
+    // The guest is interrupted at the beginning of a tick, and begins anywhere between two of them: with
+    // one tick more it never has less than the deadline.
+    let tick = (deadline / u32::try_from(TICKS).unwrap_or(1)).max(Duration::from_millis(1));
+    std::thread::spawn(move || {
+        while stopped.recv_timeout(tick) == Err(RecvTimeoutError::Timeout) {
+            engine.increment_epoch();
         }
-    }
-}
-
-impl Drop for Ticker {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // It cannot panic; and if it did, it has ended.
-            let _ = thread.join();
-        }
-    }
+    });
+    stop
 }

@@ -100,12 +100,19 @@ impl Registries {
         /// First the module asks for manifests, and then for the configurations of what they list.
         const ROUNDS: usize = 2;
         for _ in 0..ROUNDS {
-            let collector = Arc::new(Collector {
-                registries: Arc::clone(self),
-                unknown: Mutex::default(),
-            });
-            evaluate(&(Arc::clone(&collector) as _));
-            let unknown = std::mem::take(&mut *lock(&collector.unknown));
+            let unknown: Arc<Mutex<BTreeSet<(Question, String)>>> = Arc::default();
+            let (registries, asked) = (Arc::clone(self), Arc::clone(&unknown));
+            // Answers what is known about images, and collects what else the module asks for.
+            let collect = move |namespace: &str, operation: &str, payload: &[u8]| {
+                let question = question(namespace, operation, payload)?;
+                if let Some(known) = lock(&registries.answers).get(&question) {
+                    return known.clone().map_err(handler_error);
+                }
+                lock(&asked).insert(question);
+                Err(handler_error("the image is read later"))
+            };
+            evaluate(&(Arc::new(collect) as _));
+            let unknown = std::mem::take(&mut *lock(&unknown));
             for_each(unknown, |(question, image)| {
                 // The answer is cached.
                 let _ = self.ask(question, &image);
@@ -192,23 +199,6 @@ impl HostCalls for Registries {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let (question, image) = question(namespace, operation, payload)?;
         self.ask(question, &image).map_err(handler_error)
-    }
-}
-
-/// Answers what is known about images, and collects what else a module asks for.
-struct Collector {
-    registries: Arc<Registries>,
-    unknown: Mutex<BTreeSet<(Question, String)>>,
-}
-
-impl HostCalls for Collector {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let asked = question(namespace, operation, payload)?;
-        if let Some(known) = lock(&self.registries.answers).get(&asked) {
-            return known.clone().map_err(handler_error);
-        }
-        lock(&self.unknown).insert(asked);
-        Err(handler_error("the image is read later"))
     }
 }
 

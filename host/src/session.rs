@@ -74,19 +74,11 @@ pub enum SessionError {
 
 impl Session {
     /// Reads a session.
-    ///
-    /// # Errors
-    ///
-    /// If it is none.
     pub fn from_text(text: &str) -> Result<Self, SessionError> {
         yaml_serde::from_str(text).map_err(SessionError::Format)
     }
 
     /// Reads the session of a file.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read or is no session.
     pub fn from_file(path: &Path) -> Result<Self, SessionError> {
         let text = std::fs::read_to_string(path).map_err(|source| SessionError::File {
             path: path.to_owned(),
@@ -96,10 +88,6 @@ impl Session {
     }
 
     /// The session as kwctl reads it.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written as YAML.
     pub fn to_text(&self) -> Result<String, SessionError> {
         yaml_serde::to_string(self).map_err(SessionError::Format)
     }
@@ -196,14 +184,6 @@ impl HostCalls for Record {
             .exchanges
             .push(Exchange { request, response });
         answer
-    }
-}
-
-impl std::fmt::Debug for Record {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Record")
-            .field("session", &self.session)
-            .finish_non_exhaustive()
     }
 }
 

@@ -64,11 +64,3 @@ impl HostCalls for Timely {
         })
     }
 }
-
-impl std::fmt::Debug for Timely {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Timely")
-            .field("limit", &self.limit)
-            .finish_non_exhaustive()
-    }
-}

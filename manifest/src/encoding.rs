@@ -52,12 +52,8 @@ pub fn decoded(bytes: &[u8]) -> Result<Cow<'_, str>, ManifestError> {
         Encoding::Utf16Le => u16::from_le_bytes,
         Encoding::Utf16Be => u16::from_be_bytes,
         Encoding::Utf8 if is_utf16_without_mark(bytes) => {
-            return Err(ManifestError {
-                line: 1,
-                column: 1,
-                what: "the text is UTF-16 without a byte order mark; save the file as UTF-8"
-                    .to_owned(),
-            });
+            let what = "the text is UTF-16 without a byte order mark; save the file as UTF-8";
+            return Err(ManifestError::new(1, 1, what));
         }
         Encoding::Utf8 => {
             return match std::str::from_utf8(bytes) {
@@ -85,9 +81,9 @@ pub fn decoded(bytes: &[u8]) -> Result<Cow<'_, str>, ManifestError> {
 /// The error behind a text.
 fn stopped(before: &str, encoding: &str) -> ManifestError {
     let line = before.rsplit('\n').next().unwrap_or_default();
-    ManifestError {
-        line: 1 + before.matches('\n').count(),
-        column: 1 + line.chars().count(),
-        what: format!("the text is not valid {encoding}; save the file as UTF-8"),
-    }
+    ManifestError::new(
+        1 + before.matches('\n').count(),
+        1 + line.chars().count(),
+        format!("the text is not valid {encoding}; save the file as UTF-8"),
+    )
 }

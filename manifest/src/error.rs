@@ -17,8 +17,14 @@ pub struct ManifestError {
 }
 
 impl ManifestError {
+    /// The error at a place.
+    pub fn new(line: usize, column: usize, what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self { line, column, what }
+    }
+
     pub(crate) fn too_deep(line: usize, column: usize) -> Self {
         let what = format!("the value is nested more than {DEPTH} levels deep");
-        Self { line, column, what }
+        Self::new(line, column, what)
     }
 }

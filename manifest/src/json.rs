@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{DEPTH, ManifestError};
 use crate::fields::{Field, Fields};
-use crate::place::{Form, Place};
+use crate::place::{Below, Form, Place};
 use crate::scalar;
 
 /// How far a text was JSON.
@@ -54,11 +54,8 @@ fn wrong(error: &serde_json::Error, lines: usize) -> ManifestError {
     let what = text
         .rsplit_once(" at line ")
         .map_or(&*text, |(what, _)| what);
-    ManifestError {
-        line: lines + error.line().max(1),
-        column: error.column().max(1),
-        what: format!("this is not valid JSON: {what}"),
-    }
+    let (line, column) = (lines + error.line().max(1), error.column().max(1));
+    ManifestError::new(line, column, format!("this is not valid JSON: {what}"))
 }
 
 /// The whole text: a part of it knows by its address where it is.
@@ -96,7 +93,7 @@ impl<'t> Source<'t> {
             return Err(ManifestError::too_deep(line, 1));
         }
         let wrong = |error| wrong(&error, line - 1);
-        match part.as_bytes().first() {
+        let (value, below) = match part.as_bytes().first() {
             Some(b'{') => {
                 let Fields(fields) = serde_json::from_str(part).map_err(wrong)?;
                 let (mut map, mut places) = (Map::new(), BTreeMap::new());
@@ -108,9 +105,11 @@ impl<'t> Source<'t> {
                     map.insert(name.to_string(), value);
                     places.insert(name.into_owned(), place.of_key(line, place_of_key));
                 }
-                let merged = Vec::new();
-                let place = Place::of_fields(line, bytes, Form::Flow, places, merged);
-                Ok((Value::Object(map), place))
+                let below = Below::Fields {
+                    fields: places,
+                    merged: Vec::new(),
+                };
+                (Value::Object(map), below)
             }
             Some(b'[') => {
                 let items: Vec<&RawValue> = serde_json::from_str(part).map_err(wrong)?;
@@ -120,8 +119,7 @@ impl<'t> Source<'t> {
                     list.push(value);
                     places.push(place);
                 }
-                let place = Place::of_items(line, bytes, Form::Flow, places);
-                Ok((Value::Array(list), place))
+                (Value::Array(list), Below::Items(places))
             }
             first => {
                 let form = match first {
@@ -130,8 +128,9 @@ impl<'t> Source<'t> {
                 };
                 let value = serde_json::from_str(part).map_err(wrong)?;
                 let place = Place::scalar(line, bytes, form);
-                Ok((scalar::as_the_server_has_it(value), place))
+                return Ok((scalar::as_the_server_has_it(value), place));
             }
-        }
+        };
+        Ok((value, Place::new(line, bytes, Form::Flow, below)))
     }
 }

@@ -73,14 +73,10 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
         Value::Null => return Ok(()),
         Value::Object(object) => object,
         other => {
-            return Err(ManifestError {
-                line: place.line(),
-                column: 1,
-                what: format!(
-                    "expected an object with `apiVersion` and `kind`, but found {}",
-                    described(&other)
-                ),
-            });
+            let found = described(&other);
+            let what =
+                format!("expected an object with `apiVersion` and `kind`, but found {found}");
+            return Err(ManifestError::new(place.line(), 1, what));
         }
     };
     let items = match object.remove("items") {

@@ -36,8 +36,9 @@ pub(crate) enum Form {
     Elsewhere,
 }
 
+/// What is in a value.
 #[derive(Debug, Clone)]
-enum Below {
+pub(crate) enum Below {
     Nothing,
     Fields {
         fields: BTreeMap<String, Place>,
@@ -48,42 +49,24 @@ enum Below {
 }
 
 impl Place {
-    /// Nothing below has a place of its own.
-    pub(crate) fn scalar(line: usize, text: Range<usize>, form: Form) -> Self {
+    pub(crate) fn new(line: usize, text: Range<usize>, form: Form, below: Below) -> Self {
         Self {
             line,
             key: None,
             text,
             form,
-            below: Below::Nothing,
+            below,
         }
+    }
+
+    /// Nothing below has a place of its own.
+    pub(crate) fn scalar(line: usize, text: Range<usize>, form: Form) -> Self {
+        Self::new(line, text, form, Below::Nothing)
     }
 
     /// Something that has no text here.
     pub(crate) fn elsewhere(line: usize) -> Self {
         Self::scalar(line, 0..0, Form::Elsewhere)
-    }
-
-    pub(crate) fn of_fields(
-        line: usize,
-        text: Range<usize>,
-        form: Form,
-        fields: BTreeMap<String, Self>,
-        merged: Vec<Self>,
-    ) -> Self {
-        let below = Below::Fields { fields, merged };
-        Self {
-            below,
-            ..Self::scalar(line, text, form)
-        }
-    }
-
-    pub(crate) fn of_items(line: usize, text: Range<usize>, form: Form, items: Vec<Self>) -> Self {
-        let below = Below::Items(items);
-        Self {
-            below,
-            ..Self::scalar(line, text, form)
-        }
     }
 
     /// The same as a field whose key is on this line and begins at this byte.

@@ -69,7 +69,7 @@ impl<'de> Visitor<'de> for Object<'_> {
             (self.of)(typed(item, &fields));
         }
         // An empty list of a kind says that there are none.
-        Ok((items.is_empty && is_of_a_kind(&fields)).then(|| {
+        Ok((!items.has_any && is_of_a_kind(&fields)).then(|| {
             fields.insert("items".to_owned(), Value::Array(Vec::new()));
             fields
         }))
@@ -84,8 +84,9 @@ struct Items<'o> {
 }
 
 /// What is left of them when the others are handed over.
+#[derive(Default)]
 struct Left {
-    is_empty: bool,
+    has_any: bool,
     /// Those whose kind is that of the list, which comes behind them.
     untyped: Vec<Value>,
 }
@@ -106,20 +107,14 @@ impl<'de> Visitor<'de> for Items<'_> {
     }
 
     fn visit_unit<E>(self) -> Result<Left, E> {
-        Ok(Left {
-            is_empty: true,
-            untyped: Vec::new(),
-        })
+        Ok(Left::default())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Left, A::Error> {
-        let mut left = Left {
-            is_empty: true,
-            untyped: Vec::new(),
-        };
+        let mut left = Left::default();
         let is_known = self.list.contains_key("kind") && self.list.contains_key("apiVersion");
         while let Some(item) = items.next_element_seed(Object { of: &mut *self.of })? {
-            left.is_empty = false;
+            left.has_any = true;
             let Some(item) = item else { continue };
             let is_typed = item.contains_key("kind") || item.contains_key("apiVersion");
             let item = Value::Object(item);

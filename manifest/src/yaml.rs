@@ -7,7 +7,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 
 use crate::error::{DEPTH, ManifestError};
-use crate::place::{Form, Place};
+use crate::place::{Below, Form, Place};
 use crate::scalar;
 
 /// What aliases may add to a document, in bytes: some times of what an API server takes of an object.
@@ -38,11 +38,8 @@ pub(crate) fn documents(
 
 /// The error of the parser, in a text that begins behind so many lines of its file.
 pub fn wrong(error: &ScanError, lines: usize) -> ManifestError {
-    ManifestError {
-        line: lines + error.marker().line(),
-        column: error.marker().col() + 1,
-        what: error.info().to_owned(),
-    }
+    let at = error.marker();
+    ManifestError::new(lines + at.line(), at.col() + 1, error.info())
 }
 
 /// Where the characters of a text begin: the parser counts characters.
@@ -137,11 +134,7 @@ impl Reader {
         let mark = &span.start;
         let bytes = self.bytes.of(span);
         let line = self.lines + mark.line();
-        let wrong = |what: String| ManifestError {
-            line,
-            column: mark.col() + 1,
-            what,
-        };
+        let wrong = |what: String| ManifestError::new(line, mark.col() + 1, what);
         let node = match event {
             Event::MappingStart(anchor, _) => {
                 let map = Inside::Map {
@@ -239,8 +232,8 @@ impl Reader {
         let line = self.lines + span.start.line();
         let column = span.start.col() + 1;
         if self.expects_key() {
-            let what = "a field name is a map or a list; it must be a string".to_owned();
-            return Err(ManifestError { line, column, what });
+            let what = "a field name is a map or a list; it must be a string";
+            return Err(ManifestError::new(line, column, what));
         }
         if self.open.len() > DEPTH {
             return Err(ManifestError::too_deep(line, column));
@@ -333,24 +326,18 @@ impl Open {
         let Self {
             line, text, form, ..
         } = self;
-        let (value, place) = match self.inside {
+        let (value, below) = match self.inside {
             Inside::Map {
                 map,
-                places,
+                places: fields,
                 merged,
                 ..
-            } => (
-                Value::Object(map),
-                Place::of_fields(line, text, form, places, merged),
-            ),
-            Inside::List { list, places } => (
-                Value::Array(list),
-                Place::of_items(line, text, form, places),
-            ),
+            } => (Value::Object(map), Below::Fields { fields, merged }),
+            Inside::List { list, places } => (Value::Array(list), Below::Items(places)),
         };
         let node = Node {
             value,
-            place,
+            place: Place::new(line, text, form, below),
             depth: self.depth + 1,
             size: self.size + NODE,
             is_alias: false,

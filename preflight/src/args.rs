@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use host::Counts;
 
-use crate::files::{Pattern, Walk};
+use crate::files::Walk;
 use crate::foreign::{one_line, shell_word};
 use crate::mirrors::Mirror;
 use crate::what_if::WhatIf;
@@ -25,17 +25,22 @@ use crate::what_if::WhatIf;
     propagate_version = false,
     max_term_width = 110
 )]
-struct Words {
+pub(crate) struct Args {
+    /// The name with which the program was called.
+    #[arg(skip)]
+    pub(crate) name: String,
+
     /// When to use color
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    color: Color,
+    pub(crate) color: Color,
 
     /// Print the version, the SHA-256 digest of the module without its custom sections, and the number of rules
     #[arg(long, short = 'V')]
     version: bool,
 
+    /// What to do; nothing with --version.
     #[command(subcommand)]
-    command: Option<Command>,
+    pub(crate) command: Option<Command>,
 }
 
 const EXAMPLES: &str = "\
@@ -55,17 +60,6 @@ Exit codes:
   0  everything would be accepted; `fix`: nothing to fix
   1  something would be denied; `fix`: changes are shown but not written, or a problem remains
   2  something could not be checked: an unreadable file, unreadable nodes, invalid settings, invalid usage";
-
-/// The parsed command line.
-#[derive(Debug)]
-pub(crate) struct Args {
-    /// The name with which the program was called.
-    pub(crate) name: String,
-    /// When to use color.
-    pub(crate) color: Color,
-    /// What to do.
-    pub(crate) command: Command,
-}
 
 /// When to use color.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -104,13 +98,10 @@ pub(crate) enum Command {
     Rbac(Rbac),
     /// Print the completion script for a shell
     Completions(Completions),
-    /// What `--version` asks for.
-    #[command(skip)]
-    Version,
 }
 
 /// The objects, the nodes, and the policy of a check.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
     /// A manifest in YAML or JSON, a directory of manifests, or - for standard input; can be repeated. With --cluster and
@@ -122,18 +113,8 @@ pub(crate) struct Subject {
     #[arg(value_name = "FILE", help_heading = "Objects")]
     files: Vec<PathBuf>,
 
-    /// Also read subdirectories, except what .gitignore names
-    #[arg(long, short = 'R', help_heading = "Objects")]
-    recursive: bool,
-
-    /// With -R, also read what .gitignore names
-    #[arg(long, requires = "recursive", help_heading = "Objects")]
-    include_ignored: bool,
-
-    /// Skip files and directories whose path, as it is printed, matches this pattern, for example 'charts/*' or '*.tmpl.yaml';
-    /// can be repeated
-    #[arg(long, value_name = "GLOB", help_heading = "Objects")]
-    exclude: Vec<Pattern>,
+    #[command(flatten)]
+    pub(crate) walk: Walk,
 
     /// A manifest with the old objects: the objects are checked as updates, which are not denied because of existing
     /// problems
@@ -185,25 +166,19 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Policy")]
     pub(crate) no_cache: bool,
 
-    #[command(flatten)]
-    pub(crate) verified: Verified,
+    /// Look up the architectures of images in their registries: sets `images: verify`. Uses the credentials of docker and
+    /// podman
+    #[arg(long, help_heading = "Policy")]
+    pub(crate) images: bool,
 
-    /// The command with `-f -`, for a hint.
-    #[arg(skip)]
-    pub(crate) piped: String,
-}
-
-impl Subject {
-    /// Which files of a directory are read.
-    pub(crate) fn walk(&self) -> Walk {
-        Walk {
-            recursive: self.recursive,
-            include_ignored: self.include_ignored,
-            exclude: self.exclude.clone(),
-            is_flat: false,
-            piped: self.piped.clone(),
-        }
-    }
+    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "images",
+        help_heading = "Policy"
+    )]
+    pub(crate) sources_path: Option<PathBuf>,
 }
 
 /// Where `plan` and `status` read what there is, and with which policy.
@@ -234,48 +209,13 @@ impl WhatIs {
     /// The policy whose settings are used, as for a check.
     pub(crate) fn subject(&self) -> Subject {
         Subject {
-            filename: Vec::new(),
-            files: Vec::new(),
-            recursive: false,
-            include_ignored: false,
-            exclude: Vec::new(),
-            old: None,
-            nodes: None,
             cluster: self.cluster,
-            from: None,
-            arch: None,
             connection: self.connection.clone(),
-            what_if: None,
             settings: self.settings.clone(),
-            level: Vec::new(),
-            policy: None,
-            allow_context_aware: false,
             no_cache: self.no_cache,
-            verified: Verified {
-                images: false,
-                sources_path: None,
-            },
-            piped: String::new(),
+            ..Subject::default()
         }
     }
-}
-
-/// Options for registries.
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Verified {
-    /// Look up the architectures of images in their registries: sets `images: verify`. Uses the credentials of docker and
-    /// podman
-    #[arg(long, help_heading = "Policy")]
-    pub(crate) images: bool,
-
-    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "images",
-        help_heading = "Policy"
-    )]
-    pub(crate) sources_path: Option<PathBuf>,
 }
 
 const CONNECTION: &str = "Cluster";
@@ -403,23 +343,22 @@ fn level(text: &str) -> Result<(String, String), String> {
     Ok((rule.to_owned(), level.to_owned()))
 }
 
-/// MIRRORS: k8s.io/client-go tools/clientcmd/helpers.go, `ParseTimeout`; Go time/format.go, `ParseDuration`.
-fn timeout(text: &str) -> Result<Duration, String> {
-    let wrong = || "use a value such as 30, 30s, 1m30s, or 1h".to_owned();
-    if let Ok(seconds) = text.parse() {
-        return Ok(Duration::from_secs(seconds));
-    }
+/// MIRRORS: k8s.io/client-go tools/clientcmd/helpers.go, `ParseTimeout`.
+fn timeout(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    let time = seconds.or_else(|| go_duration(text));
+    time.ok_or("use a value such as 30, 30s, 1m30s, or 1h")
+}
+
+/// MIRRORS: Go time/format.go, `ParseDuration`. kube's one panics if the time is too long.
+fn go_duration(text: &str) -> Option<Duration> {
+    let is_of_number = |it: char| it.is_ascii_digit() || it == '.';
     let mut all = Duration::ZERO;
     let mut rest = text;
-    while !rest.is_empty() || text.is_empty() {
-        let number = rest.find(|it: char| !(it.is_ascii_digit() || it == '.'));
-        let (number, behind) = rest
-            .split_at_checked(number.unwrap_or(0))
-            .ok_or_else(wrong)?;
-        let unit = behind.find(|it: char| it.is_ascii_digit() || it == '.');
-        let (unit, behind) = behind
-            .split_at_checked(unit.unwrap_or(behind.len()))
-            .ok_or_else(wrong)?;
+    loop {
+        let (number, behind) = rest.split_at(rest.find(|it| !is_of_number(it))?);
+        let end = behind.find(is_of_number).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(end);
         let seconds = match unit {
             "ns" => 1e-9,
             "us" | "µs" | "μs" => 1e-6,
@@ -427,14 +366,15 @@ fn timeout(text: &str) -> Result<Duration, String> {
             "s" => 1.0,
             "m" => 60.0,
             "h" => 3600.0,
-            _ => return Err(wrong()),
+            _ => return None,
         };
-        let number: f64 = number.parse().map_err(|_| wrong())?;
-        let part = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
-        all = all.checked_add(part).ok_or_else(wrong)?;
+        let number: f64 = number.parse().ok()?;
+        all = all.checked_add(Duration::try_from_secs_f64(number * seconds).ok()?)?;
+        if behind.is_empty() {
+            return Some(all);
+        }
         rest = behind;
     }
-    Ok(all)
 }
 
 /// How a file is sent to the cluster that has the object already.
@@ -456,8 +396,7 @@ pub(crate) struct Sent {
         value_enum,
         value_name = "HOW",
         conflicts_with = "old",
-        help_heading = "Objects",
-        hide_possible_values = false
+        help_heading = "Objects"
     )]
     pub(crate) as_if: Option<AsIf>,
 }
@@ -481,24 +420,11 @@ pub(crate) struct Check {
     pub(crate) all_contexts: bool,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: Format,
 
     /// The lowest level of a finding that causes exit code 1
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "LEVEL",
-        hide_possible_values = false
-    )]
+    #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
     pub(crate) fail_on: FailOn,
 
     /// Do not print notes
@@ -680,8 +606,7 @@ pub(crate) struct Plan {
         value_enum,
         value_name = "HOW",
         requires = "filename",
-        help_heading = "What will be",
-        hide_possible_values = false
+        help_heading = "What will be"
     )]
     pub(crate) as_if: Option<AsIf>,
 
@@ -707,24 +632,11 @@ pub(crate) struct Plan {
     pub(crate) what_is: WhatIs,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: PlanFormat,
 
     /// What causes exit code 1
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "WHAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     pub(crate) fail_on: PlanFailOn,
 
     /// Exit with code 2 if anything could not be read
@@ -797,14 +709,7 @@ pub(crate) struct Status {
     pub(crate) wait: Option<Duration>,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: StatusFormat,
 
     /// Do not print notes
@@ -855,14 +760,7 @@ pub(crate) struct Explain {
     pub(crate) rule: Option<String>,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: PlainFormat,
 }
 
@@ -902,17 +800,8 @@ pub(crate) struct Images {
     #[arg(long, value_name = "PATH")]
     pub(crate) from: Option<PathBuf>,
 
-    /// Also read subdirectories, except what .gitignore names
-    #[arg(long, short = 'R')]
-    recursive: bool,
-
-    /// With -R, also read what .gitignore names
-    #[arg(long, requires = "recursive")]
-    include_ignored: bool,
-
-    /// Skip files and directories whose path, as it is printed, matches this pattern; can be repeated
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<Pattern>,
+    #[command(flatten)]
+    pub(crate) walk: Walk,
 
     /// Look up images of FROM at TO first, for example quay.io/containerdisks=mirror.example.com/disks; can be repeated
     #[arg(long, value_name = "FROM=TO")]
@@ -928,32 +817,8 @@ pub(crate) struct Images {
     pub(crate) sources_path: Option<PathBuf>,
 
     /// The format of the output
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        default_value_t,
-        value_name = "FORMAT",
-        hide_possible_values = false
-    )]
+    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: PlainFormat,
-
-    /// The command with `-f -`, for a hint.
-    #[arg(skip)]
-    pub(crate) piped: String,
-}
-
-impl Images {
-    /// Which files of a directory are read.
-    pub(crate) fn walk(&self) -> Walk {
-        Walk {
-            recursive: self.recursive,
-            include_ignored: self.include_ignored,
-            exclude: self.exclude.clone(),
-            is_flat: false,
-            piped: self.piped.clone(),
-        }
-    }
 }
 
 const IMAGES: &str = "\
@@ -997,8 +862,7 @@ pub(crate) struct Rbac {
         long = "for",
         value_enum,
         value_name = "COMMAND",
-        conflicts_with = "service_account",
-        hide_possible_values = false
+        conflicts_with = "service_account"
     )]
     pub(crate) command: Option<RbacFor>,
 
@@ -1049,38 +913,30 @@ impl Args {
             ));
         }
         let matches = command.try_get_matches_from_mut(words)?;
-        let words =
-            Words::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        let mut command_read = words.command;
+        let args = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
+        let mut args = args?;
         let piped = piped(&name, &command, &matches);
-        match &mut command_read {
+        match &mut args.command {
+            _ if args.version => args.command = None,
             Some(
                 Command::Check(Check { subject, .. })
                 | Command::Fix(Fix { subject, .. })
                 | Command::Record(Record { subject, .. }),
             ) => {
                 subject.filename.append(&mut subject.files);
-                subject.piped = piped;
+                subject.walk.piped = piped;
             }
             Some(Command::Plan(plan)) => plan.piped = piped,
-            Some(Command::Images(images)) => images.piped = piped,
-            _ => {}
-        }
-        let command = match (words.version, command_read) {
-            (true, _) => Command::Version,
-            (false, Some(command)) => command,
-            (false, None) => {
+            Some(Command::Images(images)) => images.walk.piped = piped,
+            Some(_) => {}
+            None => {
                 return Err(command.error(
                     clap::error::ErrorKind::MissingSubcommand,
                     format!("a command is missing, for example `{name} check`; `{name} --help` lists all commands"),
                 ));
             }
-        };
-        Ok(Self {
-            name,
-            color: words.color,
-            command,
-        })
+        }
+        Ok(Self { name, ..args })
     }
 
     /// The command as clap knows it, for completions.
@@ -1139,7 +995,7 @@ fn piped(name: &str, command: &clap::Command, matches: &ArgMatches) -> String {
 }
 
 fn command_of(name: &str) -> clap::Command {
-    let words = Words::command();
+    let words = <Args as CommandFactory>::command();
     let commands: Vec<String> = words
         .get_subcommands()
         .filter(|it| it.get_name() != "check")
@@ -1156,6 +1012,10 @@ fn command_of(name: &str) -> clap::Command {
     });
     words
         .mut_subcommand("fix", |fix| fix.mut_arg("old", |it| it.hide(true)))
+        // They all are of one kind.
+        .mut_subcommand("images", |images| {
+            images.mut_args(|it| it.help_heading(None))
+        })
         .mut_subcommand("rbac", |rbac| {
             rbac.mut_arg("namespace", |it| {
                 it.help("The namespace of the service account")

@@ -9,15 +9,14 @@ use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::pages::{self, Alert, Page};
 use crate::prose::wrap;
-use crate::terminal::{BOLD, CYAN, Terminal, print_raw, width};
+use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
 
 /// Shows a page; exits 2 if there is no such rule and no such alert.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     let is_json = args.output == PlainFormat::Json;
     let Some(rule) = &args.rule else {
-        let pages: Vec<Value> = pages::all().map(|page| in_json(&page)).collect();
         if is_json {
-            print_raw(format!("{:#}\n", Value::from(pages)).as_bytes())?;
+            print_json(&pages::all().map(|page| in_json(&page)).collect::<Vec<_>>())?;
         } else {
             terminal.print(&table())?;
         }
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
         bail!("there is no rule or alert `{rule}`.{hint} `{name} explain` lists all rules.");
     };
     if is_json {
-        print_raw(format!("{:#}\n", in_json(&page)).as_bytes())?;
+        print_json(&in_json(&page))?;
         return Ok(Exit::Accepted);
     }
     print(page.text, &page.url(), terminal)?;
@@ -49,14 +48,13 @@ fn print(markdown: &str, url: &str, terminal: &Terminal) -> Result<()> {
 fn of_alert(alert: &Alert, is_json: bool, terminal: &Terminal) -> Result<Exit> {
     if is_json {
         let rules: Vec<&str> = alert.pages().map(|page| page.rule.id).collect();
-        let json = json!({
+        print_json(&json!({
             "alert": alert.name,
             "rules": rules,
             "summary": alert.summary(),
             "url": alert.url(),
             "page": alert.text,
-        });
-        print_raw(format!("{json:#}\n").as_bytes())?;
+        }))?;
         return Ok(Exit::Accepted);
     }
     let section = format!("## {}", alert.text.trim_end());

@@ -14,8 +14,7 @@ use anyhow::{Context, Result, bail};
 use manifest::{Encoding, Limited, Object, decoded, each_in_json, is_utf16_without_mark, objects};
 use serde_json::Value;
 
-pub(crate) use self::tree::Pattern;
-use self::tree::{Skipped, Tree};
+use self::tree::{Pattern, Tree};
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
 use crate::foreign::{chain, one_line, shell_word};
@@ -42,8 +41,6 @@ pub(crate) struct Source {
 /// An object of a file that is judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
-    /// Where it is.
-    pub(crate) place: Place,
     /// What it is.
     pub(crate) identity: Identity,
     pub(crate) written: InFile,
@@ -54,6 +51,14 @@ pub(crate) struct Found {
 pub(crate) struct InFile {
     pub(crate) source: Arc<Source>,
     pub(crate) object: Arc<Object>,
+}
+
+impl InFile {
+    /// Where it is.
+    pub(crate) fn place(&self) -> Place {
+        let (file, line) = (self.source.name(), self.object.line);
+        Place { file, line }
+    }
 }
 
 impl Source {
@@ -81,10 +86,10 @@ pub(crate) struct Files {
     /// The HyperConvergeds, and the VirtualMachines if they were asked for.
     pub(crate) found: Vec<Found>,
     /// The objects of other kinds that were asked for.
-    pub(crate) beside: Vec<(Place, InFile)>,
+    pub(crate) beside: Vec<InFile>,
     wanted: Wanted,
     /// What was skipped.
-    pub(crate) notes: Vec<String>,
+    pub(crate) notes: Notes,
     /// How many documents were skipped, by kind.
     others: BTreeMap<String, usize>,
     /// What could not be read.
@@ -105,21 +110,7 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
 ///
 /// In a directory, a file that is not a manifest and does not name a HyperConverged is skipped: a repository also has
 /// templates of Helm, and configuration of other programs.
-pub(crate) fn read(paths: &[PathBuf], walk: Walk) -> Files {
-    read_with(paths, walk, Wanted::default())
-}
-
-/// Which objects of files are read, beside the HyperConvergeds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wanted {
-    /// To be judged as well.
-    pub(crate) virtual_machines: bool,
-    /// These kinds, if there is something to judge that depends on them.
-    pub(crate) beside: &'static [&'static str],
-}
-
-/// Reads files and directories, and more than the HyperConvergeds of them.
-pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
+pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     let mut files = Files {
         wanted,
         ..Files::default()
@@ -129,8 +120,10 @@ pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files 
         files.file(&file, root, &mut tree);
     }
     files.failures.append(&mut tree.failures);
-    files.notes.append(&mut tree.notes);
-    files.note_skipped(&tree.skipped);
+    files.notes.append(std::mem::take(&mut tree.notes));
+    if let Some(skipped) = tree.skipped.in_words() {
+        files.notes.push(&format!("skipped {skipped}"));
+    }
     // A VirtualMachine depends on the objects beside it.
     if wanted.virtual_machines
         && !files
@@ -138,12 +131,21 @@ pub(crate) fn read_with(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files 
             .iter()
             .any(|it| it.identity.is_virtual_machine())
     {
-        for (_, written) in std::mem::take(&mut files.beside) {
+        for written in std::mem::take(&mut files.beside) {
             files.count(Identity::of(&written.object.value).kind);
         }
     }
     files.note_others();
     files
+}
+
+/// Which objects of files are read, beside the HyperConvergeds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// To be judged as well.
+    pub(crate) virtual_machines: bool,
+    /// These kinds, if there is something to judge that depends on them.
+    pub(crate) beside: &'static [&'static str],
 }
 
 /// Hands over each object of a file, or of a directory and everything below it, when it is read: a must-gather is larger
@@ -246,13 +248,9 @@ impl Files {
         {
             let directory = shell_word(&one_line(&directory.name));
             let piped = &tree.walk.piped;
-            let note = format!(
+            return self.notes.push(&format!(
                 "skipped the kustomization {directory} and its patches; for what it builds, run `kubectl kustomize {directory} | {piped}`"
-            );
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-            return;
+            ));
         }
         match objects(&text) {
             Ok(objects) => {
@@ -292,51 +290,34 @@ impl Files {
         }
     }
 
-    /// A line that counts what was skipped in directories.
-    fn note_skipped(&mut self, skipped: &Skipped) {
-        if let Some(skipped) = skipped.in_words() {
-            self.notes.push(format!("skipped {skipped}"));
-        }
-    }
-
     fn object(&mut self, file: &str, written: InFile) {
         let identity = Identity::of(&written.object.value);
         let line = written.object.line;
         let is_machine = self.wanted.virtual_machines && identity.is_virtual_machine();
         if identity.is_hyperconverged() || is_machine {
             if written.object.is_merged {
-                let note = format!(
+                self.notes.push(&format!(
                     "{file}:{line}: the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing"
-                );
-                self.notes.push(one_line(&note));
+                ));
             }
-            let file = file.to_owned();
-            let place = Place { file, line };
-            self.found.push(Found {
-                place,
-                identity,
-                written,
-            });
-            return;
+            return self.found.push(Found { identity, written });
         }
         if self.wanted.beside.contains(&&*identity.kind) {
-            let file = file.to_owned();
-            self.beside.push((Place { file, line }, written));
-            return;
+            return self.beside.push(written);
         }
         let kind = match identity.kind.as_str() {
             // That may be a mistake.
             "HyperConverged" => {
                 let group = &identity.api_version;
-                let note = format!("{file}:{line}: skipped a HyperConverged of `{group}`");
-                return self.notes.push(one_line(&note));
+                return self.notes.push(&format!(
+                    "{file}:{line}: skipped a HyperConverged of `{group}`"
+                ));
             }
             // It becomes objects when the cluster evaluates it.
             "ConfigurationPolicy" if has_raw_templates(&written.object.value) => {
-                let note = format!(
+                return self.notes.push(&format!(
                     "{file}:{line}: skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"
-                );
-                return self.notes.push(one_line(&note));
+                ));
             }
             "" => "without a kind".to_owned(),
             kind => kind.to_owned(),
@@ -365,8 +346,9 @@ impl Files {
             shown.push(format!("and {}", count(more, "other kind")));
         }
         let documents = count(all, "document");
-        let note = format!("skipped {documents} of other kinds: {}", shown.join(", "));
-        self.notes.push(one_line(&note));
+        let shown = shown.join(", ");
+        self.notes
+            .push(&format!("skipped {documents} of other kinds: {shown}"));
     }
 }
 
@@ -382,17 +364,27 @@ fn chart(file: &Path) -> String {
 }
 
 /// Which files of a directory are read.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Walk {
-    /// Those of subdirectories as well.
+    /// Also read subdirectories, except what .gitignore names
+    #[arg(long, short = 'R', help_heading = "Objects")]
     pub(crate) recursive: bool,
-    /// With subdirectories, also those that `.gitignore` names.
+
+    /// With -R, also read what .gitignore names
+    #[arg(long, requires = "recursive", help_heading = "Objects")]
     pub(crate) include_ignored: bool,
-    /// None whose path, or that of a directory around it, matches one of these. Files that the user names, too.
+
+    /// Skip files and directories whose path, as it is printed, matches this pattern, for example 'charts/*' or '*.tmpl.yaml';
+    /// can be repeated
+    #[arg(long, value_name = "GLOB", help_heading = "Objects")]
     pub(crate) exclude: Vec<Pattern>,
+
     /// Whether the command has no option for subdirectories.
+    #[arg(skip)]
     pub(crate) is_flat: bool,
+
     /// The command with `-f -`, for a hint.
+    #[arg(skip)]
     pub(crate) piped: String,
 }
 

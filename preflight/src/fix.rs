@@ -315,7 +315,7 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
     if changes_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
-        && !args.subject.verified.images
+        && !args.subject.images
     {
         "the architectures of the image are unknown, because it was not looked up; --images looks it up"
     } else {

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::files::{self, Files, Walk};
+use crate::files::{self, Files, Walk, Wanted};
 use crate::foreign::{self, one_line};
 use crate::mirrors::Mirrors;
 use crate::registries;
 use crate::templates;
-use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_raw};
+use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
 use anyhow::{Result, bail};
 use engine::{
     Availability, Contents, Image, ImageKind, Unimportable, is_architecture, why_unimportable,
@@ -62,7 +62,7 @@ struct Place {
 pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let named = args.filename.iter().chain(&args.from).chain(&args.mirrors);
     files::check_stdin(named)?;
-    files::check_directories(&args.filename, &args.walk())?;
+    files::check_directories(&args.filename, &args.walk)?;
     let mirrors = Mirrors::read(&args.mirror, &args.mirrors)?;
     let registries = registries::new(args.sources_path.as_deref())?;
     let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
@@ -85,16 +85,14 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         }
     }
     let files = read(args);
-    for note in &files.notes {
-        terminal.note(note);
-    }
+    terminal.notes(&files.notes);
     failures.extend(files.failures.iter().map(ToString::to_string));
     for found in &files.found {
         let object = &found.written.object;
         for template in templates(&object.value) {
             let place = Place {
                 name: template.name.to_owned(),
-                file: found.place.file.clone(),
+                file: found.written.source.name(),
                 line: object.line_of(&template.path),
             };
             match template.image {
@@ -107,11 +105,13 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
                     template.url,
                     why_unimportable(why)
                 ))),
-                None if template.is_stream => {
-                    streams.insert(one_line(&format!("`{}`", template.name)));
-                }
                 None => {
-                    unread.insert(one_line(&format!("`{}`", template.name)));
+                    let without = if template.is_stream {
+                        &mut streams
+                    } else {
+                        &mut unread
+                    };
+                    without.insert(one_line(&format!("`{}`", template.name)));
                 }
             }
         }
@@ -151,7 +151,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     match args.output {
         PlainFormat::Text if rows.is_empty() => {}
         PlainFormat::Text => terminal.print(&text(&rows))?,
-        PlainFormat::Json => print_raw(foreign::json(in_json(&rows)?).as_bytes())?,
+        PlainFormat::Json => print_json(&in_json(&rows))?,
     }
     Ok(if failures.is_empty() {
         Exit::Accepted
@@ -162,15 +162,15 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
 
 /// The manifests of `-f` and of `--from`.
 fn read(args: &args::Images) -> Files {
-    let mut files = files::read(&args.filename, args.walk());
+    let mut files = files::read(&args.filename, args.walk.clone(), Wanted::default());
     if let Some(path) = &args.from {
         let everything = Walk {
             recursive: true,
             include_ignored: true,
-            piped: args.piped.clone(),
+            piped: args.walk.piped.clone(),
             ..Walk::default()
         };
-        let from = files::read(std::slice::from_ref(path), everything);
+        let from = files::read(std::slice::from_ref(path), everything, Wanted::default());
         // A snapshot has an object in each version, and a must-gather can have a file twice.
         let mut seen: Vec<Identity> = Vec::new();
         for found in from.found {
@@ -179,7 +179,7 @@ fn read(args: &args::Images) -> Files {
                 files.found.push(found);
             }
         }
-        files.notes.extend(from.notes);
+        files.notes.append(from.notes);
         files.failures.extend(from.failures);
     }
     files
@@ -191,26 +191,19 @@ fn look_up(
     mirrors: &Mirrors,
     registries: &Registries,
 ) -> Vec<Row> {
-    let mut places: Vec<_> = asked
-        .iter()
-        .map(|(image, _)| mirrors.of(image).into_iter())
-        .collect();
-    let mut rows: Vec<Row> = asked
-        .into_iter()
-        .map(|(image, templates)| Row {
+    const NOWHERE: &str = "no mirror to look it up in: the mirrorSourcePolicy of its source is NeverContactSource, and no usable mirror is listed for it";
+    let asked = asked.into_iter().map(|(image, templates)| {
+        let places = mirrors.of(&image);
+        let why = if places.is_empty() { NOWHERE } else { "" };
+        let row = Row {
             image,
             templates,
             mirror: None,
-            contents: Err(String::new()),
-        })
-        .collect();
-    for (row, _) in rows
-        .iter_mut()
-        .zip(&places)
-        .filter(|(_, at)| at.as_slice().is_empty())
-    {
-        row.contents = Err("no mirror to look it up in: the mirrorSourcePolicy of its source is NeverContactSource, and no usable mirror is listed for it".to_owned());
-    }
+            contents: Err(why.to_owned()),
+        };
+        (row, places.into_iter())
+    });
+    let (mut rows, mut places): (Vec<Row>, Vec<_>) = asked.unzip();
     loop {
         let next = rows.iter_mut().zip(&mut places);
         let next = next.filter(|(row, _)| row.contents.is_err());
@@ -396,7 +389,7 @@ struct JsonRow<'r> {
     error: Option<&'r str>,
 }
 
-fn in_json(rows: &[Row]) -> Result<String> {
+fn in_json(rows: &[Row]) -> BTreeMap<&'static str, Vec<JsonRow<'_>>> {
     let rows = rows.iter().map(|row| {
         let architectures = row.architectures();
         let value = architectures.as_ref().map(annotation);
@@ -410,6 +403,5 @@ fn in_json(rows: &[Row]) -> Result<String> {
             error: row.contents.as_ref().err().map(String::as_str),
         }
     });
-    let images = BTreeMap::from([("images", rows.collect::<Vec<_>>())]);
-    Ok(serde_json::to_string_pretty(&images)? + "\n")
+    BTreeMap::from([("images", rows.collect())])
 }

@@ -66,18 +66,18 @@ fn main() -> ExitCode {
     };
     let terminal = Terminal::new(args.color, args.name);
     let done = match &args.command {
-        Command::Check(check) => check::run(check, &terminal),
-        Command::Fix(fix) => fix::run(fix, &terminal),
-        Command::Explain(explain) => explain::run(explain, &terminal),
-        Command::Settings(settings) => settings::run(settings, &terminal),
-        Command::Images(images) => images::run(images, &terminal),
-        Command::Record(record) => record::run(record, &terminal),
-        Command::Plan(plan) => plan::run(plan, &terminal),
-        Command::Status(status) => status::run(status, &terminal),
-        Command::Snapshot(snapshot) => snapshot::run(snapshot, &terminal),
-        Command::Rbac(rbac) => rbac::run(rbac, &terminal),
-        Command::Completions(shell) => completions::run(shell),
-        Command::Version => version::run(&terminal),
+        Some(Command::Check(check)) => check::run(check, &terminal),
+        Some(Command::Fix(fix)) => fix::run(fix, &terminal),
+        Some(Command::Explain(explain)) => explain::run(explain, &terminal),
+        Some(Command::Settings(settings)) => settings::run(settings, &terminal),
+        Some(Command::Images(images)) => images::run(images, &terminal),
+        Some(Command::Record(record)) => record::run(record, &terminal),
+        Some(Command::Plan(plan)) => plan::run(plan, &terminal),
+        Some(Command::Status(status)) => status::run(status, &terminal),
+        Some(Command::Snapshot(snapshot)) => snapshot::run(snapshot, &terminal),
+        Some(Command::Rbac(rbac)) => rbac::run(rbac, &terminal),
+        Some(Command::Completions(shell)) => completions::run(shell),
+        None => version::run(&terminal),
     };
     let exit = done.unwrap_or_else(|error| {
         terminal.error(&error);

@@ -1,5 +1,6 @@
 //! Mirrors of registries, as the nodes of OpenShift are configured with them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -21,14 +22,16 @@ enum Which {
     WithTag,
 }
 
-/// A mirror of a registry, or of a part of it.
+/// The mirrors of a registry, or of a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mirror {
     /// What names of images begin with: a host, or a host and a path. `*.` in front of a host is any host below it.
     from: String,
-    /// What they begin with in the mirror.
-    to: String,
+    /// What they begin with in each mirror.
+    to: Vec<String>,
     which: Which,
+    /// Whether the source itself is never contacted.
+    is_closed: bool,
 }
 
 /// `--mirror`.
@@ -37,9 +40,12 @@ impl FromStr for Mirror {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('=') {
-            Some((from, to)) if !from.is_empty() && !to.is_empty() => {
-                Ok(Self::new(from, to, Which::All))
-            }
+            Some((from, to)) if !from.is_empty() && !to.is_empty() => Ok(Self {
+                from: part(from),
+                to: vec![part(to)],
+                which: Which::All,
+                is_closed: false,
+            }),
             _ => Err("the format is, for example, quay.io=mirror.example.com/quay"),
         }
     }
@@ -71,18 +77,6 @@ const KINDS: [(&str, &str, &str, Which); 3] = [
 #[derive(Debug, Default)]
 pub(crate) struct Mirrors {
     mirrors: Vec<Mirror>,
-    /// The sources that are never contacted.
-    only_mirrored: Vec<(String, Which)>,
-}
-
-impl Mirror {
-    fn new(from: &str, to: &str, which: Which) -> Self {
-        Self {
-            from: part(from),
-            to: part(to),
-            which,
-        }
-    }
 }
 
 /// A part of the name of an image, as names of images have it.
@@ -106,7 +100,6 @@ impl Mirrors {
     pub(crate) fn read(named: &[Mirror], files: &[PathBuf]) -> Result<Self> {
         let mut mirrors = Self {
             mirrors: named.to_vec(),
-            ..Self::default()
         };
         for file in files {
             mirrors.read_file(file)?;
@@ -146,12 +139,16 @@ impl Mirrors {
             return false;
         };
         for entry in items(object, list) {
-            let source = part(text(entry, "/source").unwrap_or_default());
-            let mirrors = items(entry, "/mirrors").filter_map(Value::as_str);
-            self.mirrors
-                .extend(mirrors.map(|mirror| Mirror::new(&source, mirror, *which)));
-            if text(entry, "/mirrorSourcePolicy") == Some("NeverContactSource") {
-                self.only_mirrored.push((source, *which));
+            let to = items(entry, "/mirrors").filter_map(Value::as_str);
+            let mirror = Mirror {
+                from: part(text(entry, "/source").unwrap_or_default()),
+                to: to.map(part).collect(),
+                which: *which,
+                is_closed: text(entry, "/mirrorSourcePolicy") == Some("NeverContactSource"),
+            };
+            // Otherwise, the entry says nothing about its source.
+            if !mirror.to.is_empty() || mirror.is_closed {
+                self.mirrors.push(mirror);
             }
         }
         true
@@ -168,29 +165,22 @@ impl Mirrors {
         let fitting = fitting.filter_map(|mirror| Some((mirror, behind(&name, &mirror.from)?)));
         let fitting: Vec<(&Mirror, &str)> = fitting.collect();
         // Whatever the source is for: mirrors for digests keep those of a shorter source for tags from being used.
-        let sources = fitting.iter().map(|(mirror, _)| &mirror.from);
-        let closed = self.only_mirrored.iter().map(|(source, _)| source);
-        let closed = closed.filter(|source| behind(&name, source).is_some());
-        let longest = sources.chain(closed).map(String::len).max();
+        let longest = fitting.iter().map(|(mirror, _)| mirror.from.len()).max();
         let fitting = fitting
             .into_iter()
             .filter(|(mirror, _)| Some(mirror.from.len()) == longest && mirror.which.has(image));
-        let mirrored = fitting
-            .filter_map(|(mirror, rest)| Image::at(&format!("docker://{}{rest}", mirror.to))?.ok());
-        let mut places: Vec<Image> = mirrored.collect();
-        let mut only_mirrored = self.only_mirrored.iter();
-        let is_only_mirrored = only_mirrored.any(|(source, which)| {
-            which.has(image) && Some(source.len()) == longest && behind(&name, source).is_some()
-        });
-        if !is_only_mirrored {
+        let (mut places, mut is_closed) = (Vec::new(), false);
+        for (mirror, rest) in fitting {
+            let to = mirror.to.iter();
+            let mirrored = to.filter_map(|to| Image::at(&format!("docker://{to}{rest}"))?.ok());
+            places.extend(mirrored);
+            is_closed |= mirror.is_closed;
+        }
+        if !is_closed {
             places.push(image.clone());
         }
-        let mut seen = Vec::new();
-        places.retain(|place| {
-            let is_new = !seen.contains(place);
-            seen.push(place.clone());
-            is_new
-        });
+        let mut seen = BTreeSet::new();
+        places.retain(|place| seen.insert(place.clone()));
         places
     }
 }
@@ -230,7 +220,6 @@ mod tests {
         let mirrors = mirrors.iter().map(|text| text.parse().unwrap());
         Mirrors {
             mirrors: mirrors.collect(),
-            ..Mirrors::default()
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use host::{
-    CacheError, Capabilities, Evaluation, Granted, HostCalls, HostError, Options, Policy, Resource,
+    Capabilities, Evaluation, Granted, HostCalls, HostError, Options, Policy, Resource,
     cache_directory, context_aware_resources, module_sha256, private,
 };
 use manifest::Limited;
@@ -23,7 +23,7 @@ pub(crate) struct Module {
     /// What it wants to read of a cluster.
     asks_for: Vec<Resource>,
     /// Why the compiled module is not cached for the next run.
-    pub(crate) uncached: Option<CacheError>,
+    pub(crate) uncached: Option<String>,
 }
 
 impl Module {
@@ -82,7 +82,7 @@ impl Module {
     /// MIRRORS: kubewarden-controller crates/kwctl/src/command/run/evaluator.rs,
     /// `build_context_aware_allowed_resources`.
     /// DIVERGES: without the grant kwctl answers what accounts may do.
-    pub(crate) fn guarded(&self, cluster: Arc<dyn HostCalls>, is_granted: bool) -> Result<Granted> {
+    pub(crate) fn guarded(&self, cluster: Arc<dyn HostCalls>, is_granted: bool) -> Granted {
         let (resources, capabilities) = if is_granted {
             (self.asks_for.clone(), Capabilities::all())
         } else {
@@ -94,9 +94,9 @@ impl Module {
                 "net/*",
                 "oci/*",
             ];
-            (Vec::new(), Capabilities::new(all_but_reviews)?)
+            (Vec::new(), Capabilities::new(all_but_reviews))
         };
-        Ok(Granted::new(cluster, resources, capabilities))
+        Granted::new(cluster, resources, capabilities)
     }
 
     /// Whether it wants to read the nodes of a cluster.

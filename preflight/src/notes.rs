@@ -19,6 +19,13 @@ impl Notes {
         }
     }
 
+    /// Adds those of others.
+    pub(crate) fn append(&mut self, others: Self) {
+        for note in others.0 {
+            self.push_lines(note);
+        }
+    }
+
     /// Adds the notes about each of several clusters, with its name; without a name if they are about all of them.
     pub(crate) fn add_of_each(&mut self, of_clusters: &[(String, Self)]) {
         for (name, notes) in of_clusters {

@@ -42,13 +42,14 @@ impl Page {
 
     /// Where the page of this version is on the web.
     pub(crate) fn url(&self) -> String {
-        format!(
-            "{}/blob/v{}/engine/src/rules/{}.md",
-            env!("CARGO_PKG_REPOSITORY"),
-            env!("CARGO_PKG_VERSION"),
-            self.rule.id
-        )
+        on_the_web(&format!("engine/src/rules/{}.md", self.rule.id))
     }
+}
+
+/// Where a file of this version is on the web.
+fn on_the_web(file: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!("{}/blob/v{version}/{file}", env!("CARGO_PKG_REPOSITORY"))
 }
 
 /// The page of the operators' alerts, with a section for each.
@@ -107,12 +108,8 @@ impl Alert {
 
     /// Where the section of this version is on the web.
     pub(crate) fn url(&self) -> String {
-        format!(
-            "{}/blob/v{}/docs/alerts.md#{}",
-            env!("CARGO_PKG_REPOSITORY"),
-            env!("CARGO_PKG_VERSION"),
-            self.name.to_ascii_lowercase()
-        )
+        let section = self.name.to_ascii_lowercase();
+        on_the_web(&format!("docs/alerts.md#{section}"))
     }
 }
 

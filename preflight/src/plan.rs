@@ -130,6 +130,8 @@ struct Changed {
     lost_image: Vec<Foreign>,
     /// DataSources of templates that CDI does not update any more.
     not_updated: Vec<Foreign>,
+    /// Namespaces that nobody creates.
+    new_namespaces: Vec<Foreign>,
 }
 
 impl Changed {
@@ -144,6 +146,7 @@ impl Changed {
                 .into_iter()
                 .map(|cron| Foreign::from(&*cron.source()))
                 .collect(),
+            new_namespaces: sources.new_namespaces(),
         }
     }
 }

@@ -47,10 +47,7 @@ const CLEAR: &[u8] = b"\r\x1b[K";
 
 /// Shows a line until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Progress {
-    done: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
+pub(crate) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 /// After how long the line appears.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -62,8 +59,7 @@ impl Progress {
         if is_seen(error.is_terminal()) {
             Self::after(PATIENCE, what.into(), error)
         } else {
-            let (done, thread) = (None, None);
-            Self { done, thread }
+            Self(None)
         }
     }
 
@@ -82,17 +78,14 @@ impl Progress {
             let _ = waiting.recv();
             show(None, CLEAR, &mut to);
         });
-        Self {
-            done: Some(done),
-            thread: Some(thread),
-        }
+        Self(Some((done, thread)))
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        drop(self.done.take());
-        if let Some(thread) = self.thread.take() {
+        if let Some((done, thread)) = self.0.take() {
+            drop(done);
             let _ = thread.join();
         }
     }

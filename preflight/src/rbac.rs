@@ -94,34 +94,31 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     }
     drop(progress);
     terminal.table(&text);
+    if missing.is_empty() {
+        return Ok(Exit::Accepted);
+    }
     for grant in &missing {
         terminal.note(&format!("{}; apply the manifest", grant.missing(account)));
     }
-    let manifests = missing.iter();
-    let manifests: Vec<String> = manifests
-        .map(|grant| grant.manifest(namespace, name))
-        .collect();
-    if !manifests.is_empty() {
-        terminal.print(&manifests.join("---\n"))?;
-    }
-    Ok(if missing.is_empty() {
-        Exit::Accepted
-    } else {
-        Exit::Denied
-    })
+    let manifests = missing.iter().map(|grant| grant.manifest(namespace, name));
+    terminal.print(&manifests.collect::<Vec<_>>().join("---\n"))?;
+    Ok(Exit::Denied)
 }
 
 /// What a command reads beside the kinds of [`Kind`]: the nodes, the HyperConverged, the policies for their settings, and the
 /// labels of its namespace, which select policies.
 const READ: [(&str, &str, &[&str]); 7] = [
-    ("", "nodes", &["list"]),
-    ("", "namespaces", &["get"]),
-    ("hco.kubevirt.io", "hyperconvergeds", &["list"]),
-    (KUBEWARDEN, "admissionpolicies", &["list"]),
-    (KUBEWARDEN, "admissionpolicygroups", &["list"]),
-    (KUBEWARDEN, "clusteradmissionpolicies", &["list"]),
-    (KUBEWARDEN, "clusteradmissionpolicygroups", &["list"]),
+    ("", "nodes", LIST),
+    ("", "namespaces", GET),
+    ("hco.kubevirt.io", "hyperconvergeds", LIST),
+    (KUBEWARDEN, "admissionpolicies", LIST),
+    (KUBEWARDEN, "admissionpolicygroups", LIST),
+    (KUBEWARDEN, "clusteradmissionpolicies", LIST),
+    (KUBEWARDEN, "clusteradmissionpolicygroups", LIST),
 ];
+
+const GET: &[&str] = &["get"];
+const LIST: &[&str] = &["list"];
 
 const KUBEWARDEN: &str = "policies.kubewarden.io";
 
@@ -132,45 +129,44 @@ fn role(command: RbacFor) -> String {
         RbacFor::Plan => (Reader::Plan, "hco-preflight-plan"),
         RbacFor::Status => (Reader::Status, "hco-preflight-status"),
     };
-    // By group and verbs.
-    let mut rules: BTreeMap<(&str, Vec<&str>), BTreeSet<&str>> = BTreeMap::new();
-    let mut add = |group, resource, verbs: &[&'static str]| {
-        let resources = rules.entry((group, verbs.to_vec())).or_default();
-        resources.insert(resource);
-    };
-    for (group, resource, verbs) in READ {
-        match (command, resource) {
-            // The object that a file changes is read by its name.
-            (RbacFor::Check | RbacFor::Plan, "hyperconvergeds") => {
-                add(group, resource, &["get", "list"]);
-            }
-            _ => add(group, resource, verbs),
-        }
-    }
-    let is_added = |resource| READ.iter().any(|(_, added, _)| *added == resource);
-    for kind in Kind::read_by(reader) {
+    let kinds = Kind::read_by(reader).map(|kind| {
         let (group, resource) = kind.resource();
-        match (command, resource) {
-            (RbacFor::Check, "virtualmachines") => add(group, resource, &["get"]),
-            _ if is_added(resource) => {}
-            _ => add(group, resource, &["list"]),
+        (group, resource, LIST)
+    });
+    let mut added = BTreeSet::new();
+    // By group and verbs.
+    let mut rules: BTreeMap<(&str, &[&str]), BTreeSet<&str>> = BTreeMap::new();
+    for (group, resource, verbs) in READ.into_iter().chain(kinds) {
+        if !added.insert((group, resource)) {
+            continue;
         }
+        let verbs = match (command, resource) {
+            // The object that a file changes is read by its name.
+            (RbacFor::Check | RbacFor::Plan, "hyperconvergeds") => &["get", "list"],
+            (RbacFor::Check, "virtualmachines") => GET,
+            _ => verbs,
+        };
+        rules.entry((group, verbs)).or_default().insert(resource);
     }
-    let mut role = format!(
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\nrules:\n"
-    );
-    for ((group, verbs), resources) in rules {
-        let group = if group.is_empty() { "\"\"" } else { group };
+    let rules = rules.into_iter().map(|((group, verbs), resources)| {
         let resources: Vec<&str> = resources.into_iter().collect();
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            role,
-            "  - apiGroups: [{group}]\n    resources: [{}]\n    verbs: [{}]",
-            resources.join(", "),
-            verbs.join(", ")
-        );
-    }
-    role
+        rule(group, &resources, verbs)
+    });
+    manifest(name, &rules.collect::<String>())
+}
+
+/// The manifest of a role with these rules.
+fn manifest(name: &str, rules: &str) -> String {
+    format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\nrules:\n{rules}"
+    )
+}
+
+/// A rule in the manifest of a role.
+fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> String {
+    let group = if group.is_empty() { "\"\"" } else { group };
+    let (resources, verbs) = (resources.join(", "), verbs.join(", "));
+    format!("  - apiGroups: [{group}]\n    resources: [{resources}]\n    verbs: [{verbs}]\n")
 }
 
 impl Grant {
@@ -194,25 +190,11 @@ impl Grant {
     /// The role whole, since `kubectl apply` replaces the rules of one that is there. The binding is of this account
     /// alone: the one in `deploy/` may bind another account, and would lose it.
     fn manifest(&self, namespace: &str, name: &str) -> String {
-        let Self {
-            role,
-            group,
-            resource,
-            verbs,
-            ..
-        } = self;
-        let group = if group.is_empty() { "\"\"" } else { group };
-        let verbs = verbs.join(", ");
+        let role = self.role;
+        let rule = rule(self.group, &[self.resource], self.verbs);
+        let manifest = manifest(role, &rule);
         format!(
-            "apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: {role}
-rules:
-  - apiGroups: [{group}]
-    resources: [{resource}]
-    verbs: [{verbs}]
----
+            "{manifest}---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:

@@ -25,20 +25,14 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
 
 /// Settings that are valid, with the defaults. The module validates them; this only knows the defaults.
 fn with_defaults(settings: &Value) -> Value {
-    let levels = RULES
-        .iter()
-        .map(|rule| (rule.id.to_owned(), rule.level.name().into()));
-    let defaults = [
-        ("levels", Value::Object(levels.collect())),
-        ("updates", "ratchet".into()),
-        ("images", "ignore".into()),
-        ("goldenImages", "auto".into()),
-        ("denialsAsWarnings", false.into()),
-    ];
-    let defaults = defaults
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value));
-    let mut all: Map<String, Value> = defaults.collect();
+    let levels = RULES.iter().map(|rule| (rule.id, rule.level.name()));
+    let mut all = Map::from_iter([
+        ("levels".to_owned(), levels.collect()),
+        ("updates".to_owned(), "ratchet".into()),
+        ("images".to_owned(), "ignore".into()),
+        ("goldenImages".to_owned(), "auto".into()),
+        ("denialsAsWarnings".to_owned(), false.into()),
+    ]);
     for (key, value) in settings.as_object().into_iter().flatten() {
         match (all.get_mut(key), value) {
             // A level replaces the default of its rule alone.

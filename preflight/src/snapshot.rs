@@ -26,20 +26,14 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
         Reader::Snapshot,
     );
     drop(progress);
-    let mut snapshot = match snapshot {
-        Ok(snapshot) => snapshot,
-        Err(error) => {
-            terminal.notes(&notes);
-            return Err(error);
-        }
-    };
-    for unread in &snapshot.unread {
+    for unread in snapshot.iter().flat_map(|snapshot| &snapshot.unread) {
         notes.push(&format!(
             "{} is not in the snapshot: {}",
             unread.kind, unread.reason
         ));
     }
     terminal.notes(&notes);
+    let mut snapshot = snapshot?;
     if args.redact {
         snapshot.redact();
     }

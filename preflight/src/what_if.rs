@@ -47,7 +47,7 @@ impl FromStr for WhatIf {
             let counts: Counts = part
                 .replacen("=-", "=", 1)
                 .parse()
-                .map_err(|error: host::CountsError| one_line(&error.to_string()))?;
+                .map_err(|error: String| one_line(&error))?;
             for (architecture, number) in counts.0 {
                 let is_same = |known: &Part| {
                     known.is_control_plane == is_control_plane && known.architecture == architecture
@@ -127,25 +127,25 @@ impl WhatIf {
 
 impl Part {
     fn made_up(&self) -> Vec<Value> {
-        let counts = [(self.architecture.clone(), self.number)];
-        let mut nodes = NodeList::of_objects(&[])
-            .joined_by(&counts.into())
-            .to_objects();
-        if self.is_control_plane {
-            for (index, node) in nodes.iter_mut().enumerate() {
-                *node = json!({
-                    "metadata": {
-                        "name": format!("joined-control-plane-{}-{index}", self.architecture),
-                        "labels": {
-                            "kubernetes.io/arch": self.architecture,
-                            "node-role.kubernetes.io/control-plane": "",
-                        },
-                    },
-                    "status": {"nodeInfo": {"architecture": self.architecture}},
-                });
-            }
+        let architecture = &self.architecture;
+        if !self.is_control_plane {
+            let counts = [(architecture.clone(), self.number)];
+            let nodes = NodeList::of_objects(&[]).joined_by(&counts.into());
+            return nodes.to_objects();
         }
-        nodes
+        let node = |index| {
+            json!({
+                "metadata": {
+                    "name": format!("joined-control-plane-{architecture}-{index}"),
+                    "labels": {
+                        "kubernetes.io/arch": architecture,
+                        "node-role.kubernetes.io/control-plane": "",
+                    },
+                },
+                "status": {"nodeInfo": {"architecture": architecture}},
+            })
+        };
+        (0..self.number).map(node).collect()
     }
 
     fn matches(&self, node: &Value) -> bool {

@@ -106,7 +106,7 @@ fn agree_whole(
     compare: impl Fn(&Value) -> Result<Class, Difference>,
 ) -> usize {
     let (count, classes) = agree(file, compare);
-    super::corpus::are_known(&classes, left_out);
+    rows::are_known(&classes, left_out);
     count
 }
 

@@ -16,9 +16,6 @@ mod catalogue;
 mod chain;
 mod comparison;
 mod conformance;
-// The file of operators: `e2e-tests` is no place for it, because the tests of operators must not know the engine.
-#[path = "../../../operators/tests/suite/corpus.rs"]
-mod corpus;
 mod drift;
 #[cfg(not(target_arch = "wasm32"))]
 mod fuzzed;
@@ -42,7 +39,7 @@ mod versions;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 
-use corpus::rows;
+use rows::read as rows;
 
 /// The spec of a template that SSP and CDI accept, with this source.
 fn template_spec(managed_data_source: &str, source: &serde_json::Value) -> serde_json::Value {
@@ -82,7 +79,7 @@ fn all_agree(
 #[cfg(not(target_arch = "wasm32"))]
 #[expect(clippy::print_stderr, reason = "what was checked must be seen")]
 fn corpus(name: &str, check: impl Fn(std::fs::File) -> usize) {
-    if let Some(file) = corpus::whole(name) {
+    if let Some(file) = rows::whole(name) {
         eprintln!("conformance {name}: {} rows agree", check(file));
     }
 }

@@ -40,16 +40,10 @@ const RETRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What a request is for, in the words of a grant.
-pub(super) struct Asked {
-    verb: String,
-    resource: String,
-}
-
-/// Which objects of a list.
-#[derive(Default)]
-pub(super) struct Selectors {
-    pub(super) labels: Option<String>,
-    pub(super) fields: Option<String>,
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub(super) verb: &'static str,
+    pub(super) resource: String,
 }
 
 /// What was read of a list.
@@ -63,31 +57,9 @@ struct Reached {
 /// When all tries of a request, or all pages of a list, have to end.
 struct Deadline {
     at: Option<Instant>,
-    limit: Limit,
-}
-
-/// What limits a request, in the words of an error.
-struct Limit {
+    /// How long that may take, in the words of an error.
     time: String,
     option: &'static str,
-}
-
-/// What comes of a try.
-enum Answer {
-    Text(String),
-    Failed(Failed),
-    /// It is of another program, and why.
-    Foreign(String),
-    /// It is too long.
-    Endless,
-}
-
-/// Why a server is not asked again.
-enum Over {
-    Time,
-    /// The server wants a pause that is longer than what is left.
-    Pause(Duration),
-    Tries,
 }
 
 /// An answer with an HTTP status that is no success.
@@ -99,25 +71,30 @@ struct Failed {
 }
 
 impl Asked {
-    pub(super) fn new(verb: &str, resource: &str) -> Self {
-        Self {
-            verb: verb.to_owned(),
-            resource: resource.to_owned(),
-        }
+    pub(super) fn new(verb: &'static str, resource: &str) -> Self {
+        let resource = resource.to_owned();
+        Self { verb, resource }
     }
 
     /// A resource with its group, as `kubectl` names it.
-    pub(super) fn of(verb: &str, resource: &str, api_version: &str) -> Self {
-        let group = api_version.split('/').next().unwrap_or_default();
-        Self::new(verb, &format!("{resource}.{group}"))
+    pub(super) fn of(verb: &'static str, resource: &str, api_version: &str) -> Self {
+        match api_version.split_once('/') {
+            Some((group, _)) => Self::new(verb, &format!("{resource}.{group}")),
+            None => Self::new(verb, resource),
+        }
     }
 
     pub(super) fn read<'t, T: Deserialize<'t>>(&self, text: &'t str) -> Result<T, ClusterError> {
         serde_json::from_str(text).map_err(|source| ClusterError::Answer {
-            verb: self.verb.clone(),
-            resource: self.resource.clone(),
+            asked: self.clone(),
             source,
         })
+    }
+}
+
+impl std::fmt::Display for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.verb, self.resource)
     }
 }
 
@@ -136,6 +113,12 @@ impl Deadline {
     fn left(&self) -> Option<Duration> {
         let at = self.at?;
         Some(at.saturating_duration_since(Instant::now()))
+    }
+
+    /// What to do where it is too short.
+    fn advice(&self) -> String {
+        let Self { time, option, .. } = self;
+        format!("the limit is {time}: try again later, or raise it with {option}")
     }
 }
 
@@ -164,15 +147,10 @@ impl Cluster {
         &self,
         path: &str,
         asked: &Asked,
-        selectors: &Selectors,
+        mut params: ListParams,
         mut of: impl FnMut(&str) -> Result<T, ClusterError>,
     ) -> Result<Vec<T>, ClusterError> {
-        let mut params = ListParams {
-            label_selector: selectors.labels.clone(),
-            field_selector: selectors.fields.clone(),
-            limit: Some(PAGE),
-            ..ListParams::default()
-        };
+        params.limit = Some(PAGE);
         let deadline = self.deadline(PATIENCE_FOR_LISTS);
         let mut reached = Reached::default();
         let mut all = Vec::new();
@@ -251,23 +229,18 @@ impl Cluster {
         // Zero is no limit, as is a time that no clock shows.
         let at = Instant::now().checked_add(limit);
         let at = at.filter(|_| !limit.is_zero());
-        if let Some(until) = self.until
-            && at.is_none_or(|at| until < at)
-        {
-            let limit = Limit {
+        match self.until {
+            Some(until) if at.is_none_or(|at| until < at) => Deadline {
+                at: Some(until),
                 time: "the time of --wait".to_owned(),
                 option: "--wait",
-            };
-            return Deadline {
-                at: Some(until),
-                limit,
-            };
+            },
+            _ => Deadline {
+                at,
+                time: format!("{limit:?}"),
+                option: "--request-timeout",
+            },
         }
-        let limit = Limit {
-            time: format!("{limit:?}"),
-            option: "--request-timeout",
-        };
-        Deadline { at, limit }
     }
 
     /// The answer to a request, which is sent again while the server is busy.
@@ -281,42 +254,44 @@ impl Cluster {
         let Some(runtime) = &self.runtime else {
             return Err(ClusterError::Runtime(std::io::Error::other("it has ended")));
         };
-        let at_most = BYTES.saturating_sub(reached.bytes);
         runtime.block_on(async {
             let mut tries = 0;
             let mut last = None;
             loop {
                 tries += 1;
                 let request = request().map_err(Error::BuildRequest);
-                let answer = async { self.once(request?, at_most).await };
+                let request = request.map_err(|error| self.unreached(error))?;
+                let answer = self.once(request, asked, reached);
                 let answer = match deadline.left() {
                     None => Ok(answer.await),
                     Some(left) => tokio::time::timeout(left, answer).await,
                 };
                 let Ok(answer) = answer else {
-                    let busy = last.map(|failed| (failed, tries, Over::Time));
-                    return Err(self.late(asked, deadline, reached, busy));
+                    return Err(match last {
+                        Some(failed) => {
+                            self.busy(&failed, tries, &deadline.advice(), asked, reached)
+                        }
+                        None => self.timed_out(asked, deadline, reached),
+                    });
                 };
-                let failed = match answer.map_err(|error| self.error(error, asked))? {
-                    Answer::Text(text) => return Ok(text),
-                    Answer::Failed(failed) => failed,
-                    Answer::Foreign(why) => return Err(self.foreign(asked, why)),
-                    Answer::Endless => return Err(self.endless(asked, reached)),
+                let failed = match answer? {
+                    Ok(text) => return Ok(text),
+                    Err(failed) if failed.is_busy() => failed,
+                    Err(failed) => return Err(self.refused(failed, asked)),
                 };
-                if !failed.is_busy() {
-                    return Err(self.refused(failed, asked));
-                }
                 let pause = failed.pause(tries);
                 let has_time = deadline.left().is_none_or(|left| pause < left);
-                let over = match (has_time, failed.retry_after) {
-                    (true, _) if tries > RETRIES => Some(Over::Tries),
+                let advice = match (has_time, failed.retry_after) {
+                    (true, _) if tries > RETRIES => Some("try again later".to_owned()),
                     (true, _) => None,
-                    (false, Some(_)) if tries == 1 => Some(Over::Pause(pause)),
-                    (false, _) => Some(Over::Time),
+                    (false, Some(_)) if tries == 1 => Some(format!(
+                        "it requires a pause of {pause:?}, and {}",
+                        deadline.advice()
+                    )),
+                    (false, _) => Some(deadline.advice()),
                 };
-                if let Some(over) = over {
-                    let busy = Some((failed, tries, over));
-                    return Err(self.late(asked, deadline, reached, busy));
+                if let Some(advice) = advice {
+                    return Err(self.busy(&failed, tries, &advice, asked, reached));
                 }
                 tokio::time::sleep(pause).await;
                 last = Some(failed);
@@ -324,30 +299,38 @@ impl Cluster {
         })
     }
 
-    /// One try.
-    async fn once(&self, request: http::Request<Vec<u8>>, at_most: usize) -> Result<Answer, Error> {
-        let response = self.client.send(request.map(Body::from)).await?;
+    /// One try: the answer, or why another one may succeed.
+    async fn once(
+        &self,
+        request: http::Request<Vec<u8>>,
+        asked: &Asked,
+        reached: &Reached,
+    ) -> Result<Result<String, Failed>, ClusterError> {
+        let unreached = |error| self.unreached(error);
+        let response = self.client.send(request.map(Body::from)).await;
+        let response = response.map_err(unreached)?;
         let status = response.status();
         let retry_after = response.headers().get("retry-after");
         let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
         if status.is_redirection() {
             let to = response.headers().get("location");
             let to = to.and_then(|to| to.to_str().ok()).map(address);
-            return Ok(Answer::Foreign(match to {
+            let why = match to {
                 Some(to) => format!("it redirects to {to}"),
                 None => format!("it has the status {status}"),
-            }));
+            };
+            return Err(self.foreign(asked, &why));
         }
         let mut body = response.into_body();
         let mut bytes = Vec::new();
         while let Some(frame) =
             std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await
         {
-            if let Ok(data) = frame?.into_data() {
+            if let Ok(data) = frame.map_err(unreached)?.into_data() {
                 bytes.extend_from_slice(&data);
             }
-            if bytes.len() > at_most {
-                return Ok(Answer::Endless);
+            if bytes.len() > BYTES.saturating_sub(reached.bytes) {
+                return Err(self.endless(asked, reached));
             }
         }
         let what = match std::str::from_utf8(&bytes) {
@@ -362,74 +345,63 @@ impl Cluster {
             retry_after: retry_after.map(Duration::from_secs),
         };
         Ok(match (status.is_success(), what) {
-            (true, None) => Answer::Text(text),
-            (true, Some(what)) => Answer::Foreign(what.to_owned()),
+            (true, None) => Ok(text),
+            (true, Some(what)) => return Err(self.foreign(asked, what)),
             (false, None) => {
                 let parsed: Option<Value> = serde_json::from_str(&text).ok();
                 let message = parsed.as_ref().and_then(|it| it.get("message")?.as_str());
                 let message = message.unwrap_or(&text).trim();
                 failed.message = message.chars().take(600).collect();
-                Answer::Failed(failed)
+                Err(failed)
             }
             // A proxy answers while the API server restarts, for example.
             (false, Some(_)) if failed.is_busy() || status.is_server_error() => {
                 "a web page, probably of a proxy".clone_into(&mut failed.message);
-                Answer::Failed(failed)
+                Err(failed)
             }
             (false, Some(what)) => {
-                Answer::Foreign(format!("{what} with the status {}", failed.code))
+                let why = format!("{what} with the status {}", failed.code);
+                return Err(self.foreign(asked, &why));
             }
         })
     }
 
     fn refused(&self, failed: Failed, asked: &Asked) -> ClusterError {
-        let (verb, resource) = (asked.verb.clone(), asked.resource.clone());
+        let asked = asked.clone();
         let Failed { code, message, .. } = failed;
         match code {
             401 => {
-                let (rejected, advice) = self.account.rejected();
-                ClusterError::Unauthorized {
-                    server: self.server.clone(),
-                    rejected,
-                    advice,
-                }
+                let Self {
+                    server, rejected, ..
+                } = self;
+                ClusterError::Other(format!("the API server {server} rejects {rejected}"))
             }
-            403 => ClusterError::Forbidden {
-                verb,
-                resource,
-                message,
-            },
+            403 => ClusterError::Forbidden { asked, message },
             code => ClusterError::Refused {
-                verb,
-                resource,
+                asked,
                 code,
                 message,
             },
         }
     }
 
-    /// No answer in time, or a server that stays busy.
-    fn late(
+    fn timed_out(&self, asked: &Asked, deadline: &Deadline, reached: &Reached) -> ClusterError {
+        let (server, Deadline { time, option, .. }) = (&self.server, deadline);
+        ClusterError::Silence(format!(
+            "the API server {server} did not complete the request to {asked} within {time}{reached}; check that the context is correct and that the cluster is running, or raise the limit with {option}"
+        ))
+    }
+
+    /// A server that stays busy.
+    fn busy(
         &self,
+        failed: &Failed,
+        tries: u32,
+        advice: &str,
         asked: &Asked,
-        deadline: &Deadline,
         reached: &Reached,
-        busy: Option<(Failed, u32, Over)>,
     ) -> ClusterError {
-        let (verb, resource) = (asked.verb.clone(), asked.resource.clone());
-        let server = self.server.clone();
-        let Limit { time, option } = &deadline.limit;
-        let reached = reached.to_string();
-        let Some((Failed { code, message, .. }, tries, over)) = busy else {
-            return ClusterError::TimedOut {
-                server,
-                verb,
-                resource,
-                limit: time.clone(),
-                option,
-                reached,
-            };
-        };
+        let (server, Failed { code, message, .. }) = (&self.server, failed);
         let state = match code {
             429 => "is too busy",
             _ => "is not available",
@@ -442,57 +414,36 @@ impl Cluster {
             "" => String::new(),
             message => format!(" ({message})"),
         };
-        let limit = format!("the limit is {time}: try again later, or raise it with {option}");
-        let advice = match over {
-            Over::Tries => "try again later".to_owned(),
-            Over::Time => limit,
-            Over::Pause(pause) => format!("it requires a pause of {pause:?}, and {limit}"),
-        };
-        ClusterError::Busy {
-            server,
-            verb,
-            resource,
-            state,
-            answer: format!("{code}{message} in {tries}{reached}"),
-            advice,
-        }
+        ClusterError::Silence(format!(
+            "the API server {server} {state} to {asked}: it returned {code}{message} in {tries}{reached}; {advice}"
+        ))
     }
 
     /// An answer that is not what was asked for: of a proxy, for example.
-    pub(super) fn foreign(&self, asked: &Asked, why: impl Into<String>) -> ClusterError {
-        ClusterError::Foreign {
-            server: self.server.clone(),
-            verb: asked.verb.clone(),
-            resource: asked.resource.clone(),
-            why: why.into(),
-        }
+    pub(super) fn foreign(&self, asked: &Asked, why: &str) -> ClusterError {
+        let server = &self.server;
+        ClusterError::Other(format!(
+            "the response of {server} to {asked} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
+        ))
     }
 
     fn endless(&self, asked: &Asked, reached: &Reached) -> ClusterError {
-        ClusterError::Endless {
-            server: self.server.clone(),
-            verb: asked.verb.clone(),
-            resource: asked.resource.clone(),
-            reached: reached.to_string(),
-        }
+        let server = &self.server;
+        ClusterError::Other(format!(
+            "the API server {server} does not complete the request to {asked}: the response is too long{reached}; check that the context is correct"
+        ))
     }
 
-    fn error(&self, error: Error, asked: &Asked) -> ClusterError {
-        match error {
-            Error::Api(status) => {
-                let failed = Failed {
-                    code: status.code,
-                    message: status.message.trim().to_owned(),
-                    retry_after: None,
-                };
-                self.refused(failed, asked)
-            }
-            Error::Auth(error) => ClusterError::of_login(&error, self.command.as_deref()),
-            error => ClusterError::Unreachable {
-                server: self.server.clone(),
-                cause: root_of(&error),
-            },
+    fn unreached(&self, error: Error) -> ClusterError {
+        if let Error::Auth(error) = error {
+            return ClusterError::of_login(&error, self.command.as_deref());
         }
+        let (server, error) = (&self.server, anyhow::Error::new(error));
+        // The outer causes only say that a request failed.
+        let cause = error.root_cause();
+        ClusterError::Silence(format!(
+            "the API server {server} cannot be reached: {cause}; check that the context is correct and that the cluster is running"
+        ))
     }
 }
 
@@ -505,13 +456,4 @@ fn address(text: &str) -> String {
     let separator = if scheme.is_empty() { "" } else { "://" };
     let address = [scheme, separator, host, path].concat();
     address.chars().take(200).collect()
-}
-
-/// The innermost cause: the outer ones only say that a request failed.
-fn root_of(error: &Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }

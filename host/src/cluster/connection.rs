@@ -55,48 +55,8 @@ pub(super) struct Target {
     pub(super) config: Config,
     /// The name of the context; none for the account of the pod that this runs in.
     pub(super) context: Option<String>,
-    pub(super) account: Account,
-}
-
-/// Who asks.
-pub(super) enum Account {
-    /// The user of a context.
-    User(String, String),
-    /// The context has no user.
-    NoUser(String),
-    /// `--token`.
-    Token,
-    /// That of the pod that this runs in.
-    Pod,
-    Nobody,
-}
-
-impl Account {
-    /// What the API server rejects, and what to do.
-    pub(super) fn rejected(&self) -> (String, String) {
-        const NOTHING: &str = "requests without credentials";
-        match self {
-            Self::User(user, context) => (
-                format!("the credentials of the user `{user}` of the context `{context}`"),
-                "log in again, or choose another context with --context".to_owned(),
-            ),
-            Self::NoUser(context) => (
-                NOTHING.to_owned(),
-                format!(
-                    "the context `{context}` has no user: log in, or choose another context with --context"
-                ),
-            ),
-            Self::Token => (
-                "the token of --token".to_owned(),
-                "get a new token".to_owned(),
-            ),
-            Self::Pod => (
-                "the token of this Pod's service account".to_owned(),
-                "check that the service account exists".to_owned(),
-            ),
-            Self::Nobody => (NOTHING.to_owned(), "use --token or a kubeconfig".to_owned()),
-        }
-    }
+    /// What is rejected if the server does not accept who asks, and what to do.
+    pub(super) rejected: String,
 }
 
 /// Where a kubeconfig is if no flag names it.
@@ -117,35 +77,26 @@ impl Connection {
     pub fn contexts(&self) -> Result<Contexts, ClusterError> {
         let listed = std::env::var_os("KUBECONFIG");
         let kubeconfig = self.kubeconfig(listed, std::env::home_dir())?;
-        let Some(mut kubeconfig) = kubeconfig else {
+        let Some(kubeconfig) = kubeconfig else {
             return Err(missing(&[PathBuf::from("~/.kube/config")]));
         };
         let current = kubeconfig.current_context.unwrap_or_default();
         let mut contexts = Contexts::default();
-        let mut targets: Vec<((String, Option<String>), String)> = Vec::new();
-        let of_each = |named: &NamedContext| {
-            let context = named.context.as_ref();
-            context.map(|it| (it.cluster.clone(), it.user.clone()))
+        let target = |named: &NamedContext| {
+            let context = named.context.as_ref()?;
+            Some((context.cluster.clone(), context.user.clone()))
         };
         // The sort is stable.
         let mut order: Vec<&NamedContext> = kubeconfig.contexts.iter().collect();
         order.sort_by_key(|named| named.name != current);
-        for named in order {
-            let Some(target) = of_each(named) else {
-                continue;
-            };
-            if !targets.iter().any(|(known, _)| *known == target) {
-                targets.push((target, named.name.clone()));
-            }
-        }
-        for named in kubeconfig.contexts.drain(..) {
-            let target = of_each(&named);
-            let known = targets.iter().find(|(it, _)| Some(it) == target.as_ref());
-            match known {
-                Some((_, name)) if *name != named.name => {
-                    contexts.same.push((named.name, name.clone()));
+        for named in &kubeconfig.contexts {
+            let is_same = |it: &&&NamedContext| it.context.is_some() && target(it) == target(named);
+            let name = named.name.clone();
+            match order.iter().find(is_same) {
+                Some(first) if first.name != name => {
+                    contexts.same.push((name, first.name.clone()));
                 }
-                _ => contexts.names.push(named.name),
+                _ => contexts.names.push(name),
             }
         }
         Ok(contexts)
@@ -163,7 +114,7 @@ impl Connection {
 
     async fn config_in(&self, environment: Environment<'_>) -> Result<Target, ClusterError> {
         let Environment { listed, home, pod } = environment;
-        let (mut config, context, mut account, has_proxy): (Config, _, Account, bool);
+        let (mut config, context, mut rejected, has_proxy): (Config, _, String, bool);
         let kubeconfig = match self.kubeconfig(listed, home) {
             // The address is enough.
             Err(ClusterError::NoKubeconfig(_)) if self.is_only_an_address() => None,
@@ -173,22 +124,30 @@ impl Connection {
             let current = kubeconfig.current_context.clone();
             let name = self.context.clone().or(current);
             let name = name.filter(|name| !name.is_empty());
-            let name = name.ok_or(ClusterError::NoCurrentContext)?;
-            has_proxy = names_proxy(&kubeconfig, &name);
+            let name = name.ok_or_else(|| {
+                ClusterError::Other("the kubeconfig has no current context; choose one with `kubectl config use-context`".to_owned())
+            })?;
+            has_proxy = own_proxy(&kubeconfig, &name).is_some_and(|proxy| !proxy.is_empty());
             let mut contexts = kubeconfig.contexts.iter();
             let context_of = contexts.find(|it| it.name == name);
             let user_of = context_of.and_then(|it| it.context.as_ref()?.user.as_ref());
             let user = self.user.as_ref().or(user_of);
             let user = user.filter(|user| !user.is_empty());
-            account = match user {
-                Some(user) => Account::User(user.clone(), name.clone()),
-                None => Account::NoUser(name.clone()),
+            rejected = match user {
+                Some(user) => format!(
+                    "the credentials of the user `{user}` of the context `{name}` (status 401); log in again, or choose another context with --context"
+                ),
+                None => format!(
+                    "requests without credentials (status 401); the context `{name}` has no user: log in, or choose another context with --context"
+                ),
             };
             // kube asks without credentials then.
             if let Some(user) = user
                 && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
             {
-                return Err(ClusterError::NoUser(user.clone()));
+                return Err(ClusterError::Other(format!(
+                    "user \"{user}\" does not exist in the kubeconfig"
+                )));
             }
             let options = KubeConfigOptions {
                 context: Some(name.clone()),
@@ -200,12 +159,15 @@ impl Connection {
             context = Some(name);
         } else if self.is_only_an_address() {
             config = Config::new(Uri::default());
-            (context, account, has_proxy) = (None, Account::Nobody, false);
+            (context, has_proxy) = (None, false);
+            rejected =
+                "requests without credentials (status 401); use --token or a kubeconfig".to_owned();
         } else {
             let nowhere =
                 "`~/.kube/config` does not exist, and the command does not run in a Pod".to_owned();
             config = pod().ok_or(ClusterError::NoKubeconfig(nowhere))?;
-            (context, account, has_proxy) = (None, Account::Pod, false);
+            (context, has_proxy) = (None, false);
+            rejected = "the token of this Pod's service account (status 401); check that the service account exists".to_owned();
         }
         if let Some(server) = &self.server {
             let url = server.parse();
@@ -224,16 +186,14 @@ impl Connection {
             (auth.username, auth.password) = (None, None);
             (auth.exec, auth.auth_provider, auth.token_file) = (None, None, None);
             auth.token = Some(token.clone().into());
-            account = Account::Token;
+            "the token of --token (status 401); get a new token".clone_into(&mut rejected);
         }
         // kube takes the proxy of the environment for every server.
         if !has_proxy {
             let proxy = proxy_of_environment(&config.cluster_url);
             let proxy = proxy.map(|proxy| proxy.parse()).transpose();
-            config.proxy_url = proxy.map_err(|error| {
-                let error = KubeconfigError::ParseProxyUrl(error);
-                ClusterError::of_kubeconfig(error)
-            })?;
+            let proxy = proxy.map_err(KubeconfigError::ParseProxyUrl);
+            config.proxy_url = proxy.map_err(ClusterError::of_kubeconfig)?;
         }
         // A request is sent again here, where it has a deadline for all tries.
         config.default_retry = false;
@@ -253,7 +213,7 @@ impl Connection {
         Ok(Target {
             config,
             context,
-            account,
+            rejected,
         })
     }
 
@@ -269,18 +229,15 @@ impl Connection {
         listed: Option<OsString>,
         home: Option<PathBuf>,
     ) -> Result<Option<Kubeconfig>, ClusterError> {
-        if let Some(path) = &self.kubeconfig {
-            return match read(path)? {
-                Some(kubeconfig) => Ok(Some(kubeconfig)),
-                None => Err(missing(std::slice::from_ref(path))),
-            };
-        }
-        let listed: Vec<PathBuf> = std::env::split_paths(&listed.unwrap_or_default())
-            .filter(|path| !path.as_os_str().is_empty())
-            .collect();
-        let is_listed = !listed.is_empty();
-        let paths = if is_listed {
-            listed
+        let named = match &self.kubeconfig {
+            Some(path) => vec![path.clone()],
+            None => std::env::split_paths(&listed.unwrap_or_default())
+                .filter(|path| !path.as_os_str().is_empty())
+                .collect(),
+        };
+        let is_named = !named.is_empty();
+        let paths = if is_named {
+            named
         } else {
             let home = home.into_iter();
             home.map(|home| home.join(".kube/config")).collect()
@@ -294,7 +251,7 @@ impl Connection {
                 Some(first) => first.merge(next).map_err(ClusterError::of_kubeconfig)?,
             });
         }
-        if merged.is_none() && (is_listed || self.context.is_some()) {
+        if merged.is_none() && (is_named || self.context.is_some()) {
             return Err(missing(&paths));
         }
         Ok(merged)
@@ -335,17 +292,14 @@ fn missing(paths: &[PathBuf]) -> ClusterError {
     ClusterError::NoKubeconfig(format!("{} does not exist", paths.join(", ")))
 }
 
-/// Whether the cluster of a context has a proxy of its own, which comes before that of the environment.
-fn names_proxy(kubeconfig: &Kubeconfig, context: &str) -> bool {
+/// The proxy of a context's cluster, which comes before that of the environment.
+fn own_proxy<'k>(kubeconfig: &'k Kubeconfig, context: &str) -> Option<&'k String> {
     let mut contexts = kubeconfig.contexts.iter();
-    let context = contexts.find(|named| named.name == context);
-    let Some(context) = context.and_then(|named| named.context.as_ref()) else {
-        return false;
-    };
+    let context = contexts.find(|named| named.name == context)?;
+    let cluster = &context.context.as_ref()?.cluster;
     let mut clusters = kubeconfig.clusters.iter();
-    let cluster = clusters.find(|named| named.name == context.cluster);
-    let proxy = cluster.and_then(|named| named.cluster.as_ref()?.proxy_url.as_ref());
-    proxy.is_some_and(|proxy| !proxy.is_empty())
+    let cluster = clusters.find(|named| named.name == *cluster)?;
+    cluster.cluster.as_ref()?.proxy_url.as_ref()
 }
 
 fn proxy_of_environment(server: &Uri) -> Option<String> {

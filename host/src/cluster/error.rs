@@ -1,14 +1,15 @@
 //! Why a cluster did not answer, and what to do about it.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
 
+use super::api::Asked;
 use crate::node_list::NodeListError;
 
-/// Why a cluster cannot be read.
+/// Why a cluster cannot be read. What nobody tells apart is one variant.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     /// No cluster is named.
@@ -16,117 +17,23 @@ pub enum ClusterError {
         "no kubeconfig was found: {0}; set KUBECONFIG or log in, and check with `kubectl get nodes`"
     )]
     NoKubeconfig(String),
-    /// There is a kubeconfig, but it cannot be read.
-    #[error("the kubeconfig `{}` cannot be read: {why}; correct the file, and check with `kubectl get nodes`", path.display())]
-    Unreadable {
-        /// Which one.
-        path: PathBuf,
-        /// Why.
-        why: String,
-    },
-    /// The kubeconfig has no such context.
-    #[error(
-        "the kubeconfig has no context `{0}`; to list its contexts, run `kubectl config get-contexts`"
-    )]
-    NoContext(String),
-    /// The kubeconfig has no such user.
-    #[error("user \"{0}\" does not exist in the kubeconfig")]
-    NoUser(String),
-    /// The kubeconfig names no context.
-    #[error("the kubeconfig has no current context; choose one with `kubectl config use-context`")]
-    NoCurrentContext,
     /// The kubeconfig is wrong.
     #[error(
         "the kubeconfig cannot be used: {0}; correct the file, and check with `kubectl get nodes`"
     )]
     Kubeconfig(String),
-    /// The kubeconfig's way of logging in does not work.
-    #[error(
-        "logging in with the kubeconfig failed: {why}; {advice}, and check with `kubectl get nodes`"
-    )]
-    Login {
-        /// Why.
-        why: String,
-        /// What to do.
-        advice: &'static str,
-    },
-    /// There is no connection.
-    #[error(
-        "the API server {server} cannot be reached: {cause}; check that the context is correct and that the cluster is running"
-    )]
-    Unreachable {
-        /// Its address.
-        server: String,
-        /// Why.
-        cause: String,
-    },
-    /// No answer in the time that the user gives it.
-    #[error(
-        "the API server {server} did not complete the request to {verb} {resource} within {limit}{reached}; check that the context is correct and that the cluster is running, or raise the limit with {option}"
-    )]
-    TimedOut {
-        /// Its address.
-        server: String,
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
-        /// How long that may take.
-        limit: String,
-        /// The option that sets it.
-        option: &'static str,
-        /// What of a list was read, as the end of a clause.
-        reached: String,
-    },
-    /// 429, 503 or 504, until the time was up.
-    #[error("the API server {server} {state} to {verb} {resource}: it returned {answer}; {advice}")]
-    Busy {
-        /// Its address.
-        server: String,
-        /// How it is.
-        state: &'static str,
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
-        /// The HTTP status, the message of the API server, and how often it was asked.
-        answer: String,
-        /// What to do.
-        advice: String,
-    },
-    /// A list that does not end, or an answer that is too long.
-    #[error(
-        "the API server {server} does not complete the request to {verb} {resource}: the response is too long{reached}; check that the context is correct"
-    )]
-    Endless {
-        /// Its address.
-        server: String,
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
-        /// What of a list was read, as the end of a clause.
-        reached: String,
-    },
-    /// 401.
-    #[error("the API server {server} rejects {rejected} (status 401); {advice}")]
-    Unauthorized {
-        /// Its address.
-        server: String,
-        /// What it rejects.
-        rejected: String,
-        /// What to do.
-        advice: String,
-    },
+    /// The API server cannot be reached, or gives no answer in time: another request would wait in vain as well.
+    #[error("{0}")]
+    Silence(String),
     /// 403.
     #[error(
-        "you are not allowed to {verb} {resource}: {message}; request a role with the verb `{verb}` on `{resource}`, or use another account"
+        "you are not allowed to {asked}: {message}; request a role with the verb `{}` on `{}`, or use another account",
+        asked.verb,
+        asked.resource
     )]
     Forbidden {
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// The message of the API server.
         message: String,
     },
@@ -135,21 +42,11 @@ pub enum ClusterError {
         "the cluster does not serve hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; check that the HyperConverged Cluster Operator is installed"
     )]
     NotServed,
-    /// The cluster has another version of `HyperConverged`.
-    #[error("the cluster does not serve {api_version}; it serves {served}")]
-    VersionNotServed {
-        /// What the object is.
-        api_version: String,
-        /// The versions that are served.
-        served: String,
-    },
     /// Another status.
-    #[error("the API server returned {code} for {verb} {resource}: {message}")]
+    #[error("the API server returned {code} for {asked}: {message}")]
     Refused {
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// The HTTP status.
         code: u16,
         /// The message of the API server.
@@ -157,30 +54,14 @@ pub enum ClusterError {
     },
     /// The answer is invalid.
     #[error(
-        "the response of the API server to {verb} {resource} cannot be read: look for a proxy or a login page in between"
+        "the response of the API server to {asked} cannot be read: look for a proxy or a login page in between"
     )]
     Answer {
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
+        /// What was asked.
+        asked: Asked,
         /// Why.
         #[source]
         source: serde_json::Error,
-    },
-    /// The answer is not what was asked for.
-    #[error(
-        "the response of {server} to {verb} {resource} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
-    )]
-    Foreign {
-        /// The address.
-        server: String,
-        /// The verb of the request.
-        verb: String,
-        /// The resource.
-        resource: String,
-        /// Why.
-        why: String,
     },
     /// The nodes are invalid.
     #[error("the cluster's nodes cannot be read")]
@@ -188,6 +69,9 @@ pub enum ClusterError {
     /// The client cannot be started.
     #[error("the client for the cluster cannot be started")]
     Runtime(#[source] std::io::Error),
+    /// Everything else: what is wrong, and what to do.
+    #[error("{0}")]
+    Other(String),
 }
 
 impl ClusterError {
@@ -198,33 +82,33 @@ impl ClusterError {
 
     /// Whether the API server does not answer, so that other requests would wait in vain as well.
     pub fn is_silence(&self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Busy { .. }
-        )
+        matches!(self, Self::Silence(_))
     }
 
     pub(super) fn of_kubeconfig(error: KubeconfigError) -> Self {
         match error {
-            KubeconfigError::LoadContext(context) => Self::NoContext(context),
+            KubeconfigError::LoadContext(context) => Self::Other(format!(
+                "the kubeconfig has no context `{context}`; to list its contexts, run `kubectl config get-contexts`"
+            )),
             error => Self::Kubeconfig(error.to_string()),
         }
     }
 
     pub(super) fn of_file(path: &Path, error: KubeconfigError) -> Self {
-        Self::Unreadable {
-            path: path.to_owned(),
-            why: match error {
-                KubeconfigError::ReadConfig(error, _) => error.to_string(),
-                // The lines below show what is around the place, which may be a token.
-                KubeconfigError::Parse(error) => {
-                    let error = error.to_string();
-                    let line = error.lines().next().unwrap_or_default();
-                    line.trim_start_matches("error: ").to_owned()
-                }
-                error => error.to_string(),
-            },
-        }
+        let why = match error {
+            KubeconfigError::ReadConfig(error, _) => error.to_string(),
+            // The lines below show what is around the place, which may be a token.
+            KubeconfigError::Parse(error) => {
+                let error = error.to_string();
+                let line = error.lines().next().unwrap_or_default();
+                line.trim_start_matches("error: ").to_owned()
+            }
+            error => error.to_string(),
+        };
+        Self::Other(format!(
+            "the kubeconfig `{}` cannot be read: {why}; correct the file, and check with `kubectl get nodes`",
+            path.display()
+        ))
     }
 
     pub(super) fn of_client(error: kube::Error, command: Option<&str>) -> Self {
@@ -256,6 +140,8 @@ impl ClusterError {
             ),
             error => (error.to_string(), "log in again"),
         };
-        Self::Login { why, advice }
+        Self::Other(format!(
+            "logging in with the kubeconfig failed: {why}; {advice}, and check with `kubectl get nodes`"
+        ))
     }
 }

@@ -1,9 +1,10 @@
 //! A live cluster in the place of the host's one: any kind of object, as policy-server would answer.
 
+use kube::api::ListParams;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::api::{Asked, Selectors};
+use super::api::Asked;
 use super::{Cluster, ClusterError, is_name};
 use crate::host_calls::{HostCalls, handler_error, not_found};
 use crate::mask;
@@ -14,8 +15,7 @@ struct Resource {
     /// The path up to the version.
     path: String,
     plural: String,
-    /// As grants name it.
-    granted: String,
+    api_version: String,
     is_namespaced: bool,
 }
 
@@ -45,12 +45,8 @@ impl Cluster {
                 field_masks,
             } => {
                 let resource = self.resource(&api_version, &kind)?;
-                let path = format!("{}/{}", resource.path, resource.plural);
-                let selectors = Selectors {
-                    labels: label_selector,
-                    fields: field_selector,
-                };
-                let items = self.items(&path, &resource, &selectors)?;
+                let params = selecting(label_selector, field_selector);
+                let items = self.items(&resource, None, params)?;
                 Ok(mask::list(&api_version, &kind, field_masks.as_ref(), items))
             }
             Request::KubernetesListResourceNamespace {
@@ -67,13 +63,8 @@ impl Cluster {
                         "resource {api_version}/{kind} is cluster wide. Cannot search for it inside of a namespace"
                     ));
                 }
-                let path = resource.path_in(Some(&namespace))?;
-                let path = format!("{path}/{}", resource.plural);
-                let selectors = Selectors {
-                    labels: label_selector,
-                    fields: field_selector,
-                };
-                let items = self.items(&path, &resource, &selectors)?;
+                let params = selecting(label_selector, field_selector);
+                let items = self.items(&resource, Some(&namespace), params)?;
                 Ok(mask::list(&api_version, &kind, field_masks.as_ref(), items))
             }
             Request::KubernetesGetResource {
@@ -103,10 +94,7 @@ impl Cluster {
                         "version": attributes.version,
                     },
                 });
-                match self
-                    .review("SubjectAccessReview", &spec)
-                    .map_err(|error| message(&error))?
-                {
+                match self.review("SubjectAccessReview", &spec)? {
                     Value::Null => Err("SubjectAccessReview did not return a response".to_owned()),
                     status => Ok(status.to_string().into_bytes()),
                 }
@@ -130,43 +118,40 @@ impl Cluster {
         name: &str,
     ) -> Result<Map<String, Value>, String> {
         let resource = self.resource(api_version, kind)?;
-        let asked = Asked::new("get", &resource.granted);
-        let path = match (namespace, resource.is_namespaced) {
-            (None, true) => {
+        let asked = resource.asked("get");
+        let path = match namespace {
+            None if resource.is_namespaced => {
                 return Err(format!(
                     "Resource {api_version}/{kind} is namespaced, but no namespace was provided"
                 ));
             }
-            (namespace, true) => resource.path_in(namespace)?,
-            (_, false) => resource.path.clone(),
+            namespace => resource.path_in(namespace.filter(|_| resource.is_namespaced))?,
         };
-        let path = format!("{path}/{}", resource.plural);
-        let object = self
-            .get(&path, name, &asked)
-            .map_err(|error| message(&error))?;
+        let object = self.get(&path, name, &asked)?;
         let object = object.ok_or_else(|| not_found(api_version, kind, name, namespace))?;
-        asked.read(&object).map_err(|error| message(&error))
+        Ok(asked.read(&object)?)
     }
 
     fn items(
         &self,
-        path: &str,
         resource: &Resource,
-        selectors: &Selectors,
+        namespace: Option<&str>,
+        params: ListParams,
     ) -> Result<impl Iterator<Item = Map<String, Value>> + use<>, String> {
-        let asked = Asked::new("list", &resource.granted);
-        let items = self.list(path, &asked, selectors, |item| asked.read(item));
-        Ok(items.map_err(|error| message(&error))?.into_iter())
+        let path = resource.path_in(namespace)?;
+        let asked = resource.asked("list");
+        let items = self.list(&path, &asked, params, |item| asked.read(item))?;
+        Ok(items.into_iter())
     }
 
     /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs,
     /// `build_kube_resource`.
     fn resource(&self, api_version: &str, kind: &str) -> Result<Resource, String> {
         let unknown = || format!("Cannot find resource {api_version}/{kind}");
-        let (parent, group, version) = match api_version.split_once('/') {
-            None if api_version == "v1" => ("/api".to_owned(), "", "v1"),
+        let (parent, version) = match api_version.split_once('/') {
+            None if api_version == "v1" => ("/api".to_owned(), "v1"),
             Some((group, version)) if is_name(group) && is_name(version) => {
-                (format!("/apis/{group}"), group, version)
+                (format!("/apis/{group}"), version)
             }
             _ => {
                 return Err(format!(
@@ -176,11 +161,8 @@ impl Cluster {
         };
         let path = format!("{parent}/{version}");
         let asked = Asked::new("get", &path);
-        let list = self
-            .get(&parent, version, &asked)
-            .map_err(|error| message(&error))?;
-        let list = list.ok_or_else(unknown)?;
-        let Resources { resources } = asked.read(&list).map_err(|error| message(&error))?;
+        let list = self.get(&parent, version, &asked)?.ok_or_else(unknown)?;
+        let Resources { resources } = asked.read(&list)?;
         let mut of_kind = resources.into_iter();
         let Described {
             name: plural,
@@ -191,40 +173,44 @@ impl Cluster {
             .ok_or_else(unknown)?;
         Ok(Resource {
             path,
-            granted: match group {
-                "" => plural.clone(),
-                group => format!("{plural}.{group}"),
-            },
             plural,
+            api_version: api_version.to_owned(),
             is_namespaced: namespaced,
         })
     }
 }
 
 impl Resource {
+    fn asked(&self, verb: &'static str) -> Asked {
+        Asked::of(verb, &self.plural, &self.api_version)
+    }
+
+    /// The path of its objects, in all namespaces or in one.
     fn path_in(&self, namespace: Option<&str>) -> Result<String, String> {
+        let Self { path, plural, .. } = self;
         match namespace {
+            None => Ok(format!("{path}/{plural}")),
             Some(namespace) if is_name(namespace) => {
-                Ok(format!("{}/namespaces/{namespace}", self.path))
+                Ok(format!("{path}/namespaces/{namespace}/{plural}"))
             }
-            namespace => Err(format!(
-                "{:?} is not a valid name of a namespace",
-                namespace.unwrap_or_default()
-            )),
+            Some(namespace) => Err(format!("{namespace:?} is not a valid name of a namespace")),
         }
     }
 }
 
-/// The guest gets one line.
-fn message(error: &ClusterError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(source) = cause {
-        text.push_str(": ");
-        text.push_str(&source.to_string());
-        cause = source.source();
+fn selecting(label_selector: Option<String>, field_selector: Option<String>) -> ListParams {
+    ListParams {
+        label_selector,
+        field_selector,
+        ..ListParams::default()
     }
-    text
+}
+
+/// The guest gets one line.
+impl From<ClusterError> for String {
+    fn from(error: ClusterError) -> Self {
+        format!("{:#}", anyhow::Error::new(error))
+    }
 }
 
 impl HostCalls for Cluster {

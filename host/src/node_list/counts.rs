@@ -9,81 +9,49 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts(pub BTreeMap<String, usize>);
 
-/// Why a text is no [`Counts`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CountsError {
-    /// Nothing in it, or nothing between two commas.
-    #[error(
-        "an architecture is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
-    )]
-    Empty,
-    /// An architecture alone.
-    #[error(
-        "the count of `{0}` is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
-    )]
-    NoCount(String),
-    /// A count that is none.
-    #[error("`{count}` nodes of {architecture}: the count must be a whole number up to {MOST}")]
-    Count {
-        /// Of which nodes.
-        architecture: String,
-        /// What stands there.
-        count: String,
-    },
-    /// No architecture is called so.
-    #[error("`{architecture}` is not the name of a node architecture: {hint}")]
-    Architecture {
-        /// What stands there.
-        architecture: String,
-        /// What could.
-        hint: String,
-    },
-    /// An architecture twice.
-    #[error("{0} is listed twice")]
-    Twice(String),
-    /// Too many to make up.
-    #[error("more than {MOST} nodes are not supported")]
-    TooMany,
-}
-
 /// The most nodes that are made up: Kubernetes supports 5,000.
 const MOST: usize = 100_000;
 
 impl FromStr for Counts {
-    type Err = CountsError;
+    /// What is wrong.
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, CountsError> {
+    fn from_str(text: &str) -> Result<Self, String> {
+        const WANTED: &str = "specify architectures and counts, for example `amd64=3,arm64=2`";
         let mut counts = BTreeMap::new();
         let mut all = 0_usize;
         for part in text.split(',') {
             let part = part.trim();
             let (architecture, count) = match part.split_once('=') {
-                None | Some(("", _)) if !part.is_empty() && !part.starts_with('=') => {
-                    return Err(CountsError::NoCount(part.to_owned()));
+                None if !part.is_empty() => {
+                    return Err(format!("the count of `{part}` is missing; {WANTED}"));
                 }
-                None | Some(("", _)) => return Err(CountsError::Empty),
+                None | Some(("", _)) => {
+                    return Err(format!("an architecture is missing; {WANTED}"));
+                }
                 Some((architecture, count)) => (architecture.trim(), count.trim()),
             };
             check(architecture)?;
             let number = count.parse::<usize>().ok().filter(|&count| count <= MOST);
-            let number = number.ok_or_else(|| CountsError::Count {
-                architecture: architecture.to_owned(),
-                count: count.to_owned(),
+            let number = number.ok_or_else(|| {
+                format!(
+                    "`{count}` nodes of {architecture}: the count must be a whole number up to {MOST}"
+                )
             })?;
             all = all.saturating_add(number);
             if counts.insert(architecture.to_owned(), number).is_some() {
-                return Err(CountsError::Twice(architecture.to_owned()));
+                return Err(format!("{architecture} is listed twice"));
             }
         }
         if all > MOST {
-            return Err(CountsError::TooMany);
+            return Err(format!("more than {MOST} nodes are not supported"));
         }
         Ok(Self(counts))
     }
 }
 
 /// Nodes say their architecture as Go names it, so a name that uname prints is a mistake here.
-fn check(architecture: &str) -> Result<(), CountsError> {
+fn check(architecture: &str) -> Result<(), String> {
     let lower = architecture.to_ascii_lowercase();
     let meant = match &*lower {
         "x86_64" | "x86-64" | "x64" => "amd64",
@@ -105,10 +73,9 @@ fn check(architecture: &str) -> Result<(), CountsError> {
     } else {
         "nodes use the names of Go, such as `amd64`, `arm64`, `s390x`, or `ppc64le`".to_owned()
     };
-    Err(CountsError::Architecture {
-        architecture: architecture.to_owned(),
-        hint,
-    })
+    Err(format!(
+        "`{architecture}` is not the name of a node architecture: {hint}"
+    ))
 }
 
 /// Workers with the labels that the kubelet sets.

@@ -79,43 +79,43 @@ impl Reduction<'_> {
         }
         let reduced = match self {
             Self::Everything => node.to_owned(),
+            // A value of an unexpected type stays as it is, so that the module can report it.
             Self::Judged(labels) => object_of([
-                (
-                    "metadata",
-                    fields.get("metadata").map(|raw| metadata(raw, labels)),
-                ),
+                within(&fields, "metadata", |metadata| {
+                    object_of([
+                        whole(metadata, "name"),
+                        within(metadata, "labels", |all| kept(all, labels)),
+                    ])
+                }),
                 ("spec", fields.get("spec").and_then(taints)),
-                ("status", fields.get("status").map(status)),
+                within(&fields, "status", |status| {
+                    let info = |info: &Fields<'_>| object_of([whole(info, "architecture")]);
+                    object_of([within(status, "nodeInfo", info)])
+                }),
             ]),
         };
         RawValue::from_string(reduced).map_err(NodeListError::Json)
     }
 }
 
-/// A value of an unexpected type stays as it is, so that the module can report it.
-fn metadata(raw: &str, labels: &Labels) -> String {
-    match fields(raw) {
-        None => raw.to_owned(),
-        Some(fields) => object_of([
-            ("name", fields.get("name").map(str::to_owned)),
-            (
-                "labels",
-                fields.get("labels").map(|raw| labels_of(raw, labels)),
-            ),
-        ]),
-    }
+/// A field as it is.
+fn whole<'n>(of: &Fields<'_>, name: &'n str) -> (&'n str, Option<String>) {
+    (name, of.get(name).map(str::to_owned))
 }
 
-fn labels_of(raw: &str, labels: &Labels) -> String {
-    match fields(raw) {
-        None => raw.to_owned(),
-        Some(Fields(fields)) => object_of(
-            fields
-                .iter()
-                .filter(|field| labels.keep(&field.name))
-                .map(|field| (&*field.name, Some(field.value.get().to_owned()))),
-        ),
-    }
+/// A field with what is left of its object.
+fn within<'n>(
+    of: &Fields<'_>,
+    name: &'n str,
+    reduced: impl FnOnce(&Fields<'_>) -> String,
+) -> (&'n str, Option<String>) {
+    let reduced = |raw: &str| fields(raw).map_or_else(|| raw.to_owned(), |it| reduced(&it));
+    (name, of.get(name).map(reduced))
+}
+
+fn kept(Fields(all): &Fields<'_>, labels: &Labels) -> String {
+    let kept = all.iter().filter(|field| labels.keep(&field.name));
+    object_of(kept.map(|field| (&*field.name, Some(field.value.get().to_owned()))))
 }
 
 fn taints(raw: &str) -> Option<String> {
@@ -123,23 +123,6 @@ fn taints(raw: &str) -> Option<String> {
     let taints = fields.get("taints")?;
     let is_some = !matches!(taints, "null" | "[]");
     is_some.then(|| object_of([("taints", Some(taints.to_owned()))]))
-}
-
-fn status(raw: &str) -> String {
-    match fields(raw) {
-        None => raw.to_owned(),
-        Some(fields) => object_of([("nodeInfo", fields.get("nodeInfo").map(node_info))]),
-    }
-}
-
-fn node_info(raw: &str) -> String {
-    match fields(raw) {
-        None => raw.to_owned(),
-        Some(fields) => object_of([(
-            "architecture",
-            fields.get("architecture").map(str::to_owned),
-        )]),
-    }
 }
 
 fn fields(raw: &str) -> Option<Fields<'_>> {

@@ -14,22 +14,19 @@ use super::reduction::Reduction;
 use super::{NodeListError, single};
 
 /// Why there are no nodes.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Stopped {
     /// The list is wrong.
-    List(NodeListError),
+    #[error(transparent)]
+    List(#[from] NodeListError),
     /// The file broke off.
-    File(io::Error),
-}
-
-impl From<NodeListError> for Stopped {
-    fn from(error: NodeListError) -> Self {
-        Self::List(error)
-    }
+    #[error(transparent)]
+    File(#[from] io::Error),
 }
 
 impl From<ManifestError> for Stopped {
     fn from(error: ManifestError) -> Self {
-        Self::List(NodeListError::Yaml(error))
+        Self::List(error.into())
     }
 }
 
@@ -173,12 +170,10 @@ impl<R: BufRead> Characters<R> {
         self.number += 1;
         let stopped = match self.text.read_line(&mut self.line) {
             Ok(length) => return length > 0,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => ManifestError {
-                line: self.number,
-                column: 1,
-                what: "the text is not valid UTF-8; save the file as UTF-8".to_owned(),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let what = "the text is not valid UTF-8; save the file as UTF-8";
+                ManifestError::new(self.number, 1, what).into()
             }
-            .into(),
             Err(error) => Stopped::File(error),
         };
         *self.broken.borrow_mut() = Some(stopped);

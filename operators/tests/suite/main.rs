@@ -16,7 +16,6 @@ mod affinity;
 mod changes;
 #[cfg(not(target_arch = "wasm32"))]
 mod cluster;
-mod corpus;
 #[cfg(not(target_arch = "wasm32"))]
 mod data_import_crons;
 #[cfg(not(target_arch = "wasm32"))]
@@ -52,7 +51,7 @@ fn all_agree(
 ) -> (usize, BTreeMap<&'static str, usize>) {
     let (mut count, mut classes) = (0, BTreeMap::new());
     let mut different: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for row in corpus::rows(compressed) {
+    for row in rows::read(compressed) {
         count += 1;
         match compare(&row) {
             Ok(None) => {}
@@ -84,10 +83,10 @@ fn corpus(
     left_out: &[(&'static str, usize)],
     check: impl Fn(std::fs::File) -> (usize, BTreeMap<&'static str, usize>),
 ) {
-    if let Some(file) = corpus::whole(name) {
+    if let Some(file) = rows::whole(name) {
         let (count, classes) = check(file);
         eprintln!("conformance {name}: {count} rows agree, left out: {classes:?}");
-        corpus::are_known(&classes, left_out);
+        rows::are_known(&classes, left_out);
     }
 }
 

@@ -12,6 +12,7 @@ use super::kustomization::Kustomizations;
 use super::{STDIN, Walk};
 use crate::failure::Failure;
 use crate::foreign::{one_line, shell_word};
+use crate::notes::Notes;
 use crate::prose::count;
 
 /// The files, and what was skipped.
@@ -21,7 +22,7 @@ pub(super) struct Tree {
     pub(super) files: Vec<(PathBuf, Option<PathBuf>)>,
     pub(super) kustomizations: Kustomizations,
     pub(super) skipped: Skipped,
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Notes,
     pub(super) failures: Vec<Failure>,
     ignored: BTreeMap<PathBuf, Gitignore>,
     /// The patterns that match something, by their index.
@@ -105,11 +106,10 @@ impl Tree {
     fn note_patterns(&mut self) {
         let patterns = self.walk.exclude.iter().enumerate();
         let without = patterns.filter(|(index, _)| !self.matching.contains(index));
-        let notes = without.map(|(_, pattern)| {
-            let pattern = &pattern.text;
-            one_line(&format!("--exclude {pattern} matches no path of -f"))
-        });
-        self.notes.extend(notes);
+        for (_, Pattern { text, .. }) in without {
+            self.notes
+                .push(&format!("--exclude {text} matches no path of -f"));
+        }
     }
 
     /// Whether the user excludes a path, which is then counted.
@@ -153,22 +153,21 @@ impl Tree {
                 continue;
             }
             let path = entry.path();
-            if (path.is_dir() || is_manifest(&path)) && self.is_excluded(&path) {
+            let is_directory = path.is_dir();
+            if !(is_directory || is_manifest(&path)) || self.is_excluded(&path) {
                 continue;
             }
-            let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
-            if path.is_dir() {
+            if is_directory {
+                let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
                 self.subdirectory(&path, is_link, root);
-            } else if is_manifest(&path) && path.exists() && !path.is_file() {
+            } else if path.exists() && !path.is_file() {
                 // Reading a pipe would wait for somebody who writes to it.
                 self.skipped
                     .add("that is not a regular file", "that are not regular files");
-            } else if is_manifest(&path) {
-                if self.is_ignored(&path, false) {
-                    self.skip_ignored();
-                } else {
-                    self.file(&path, Some(root));
-                }
+            } else if self.is_ignored(&path, false) {
+                self.skip_ignored();
+            } else {
+                self.file(&path, Some(root));
             }
         }
     }
@@ -181,8 +180,8 @@ impl Tree {
             } else {
                 "use -R to include it".to_owned()
             };
-            let note = format!("{path}: skipped a directory; {how}");
-            self.notes.push(note);
+            self.notes
+                .push(&format!("{path}: skipped a directory; {how}"));
         } else if is_link {
             self.skipped.add(
                 "that is a link to a directory",

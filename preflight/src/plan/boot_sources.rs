@@ -13,7 +13,7 @@ use crate::foreign::Foreign;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
 use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is_in};
-use crate::stage::Compared;
+use crate::stage::{Compared, GOLDEN};
 use crate::templates;
 
 /// What a plan reads of both sides.
@@ -296,6 +296,23 @@ impl BootSources {
     /// Whether a DataSource is there before.
     pub(super) fn is_there(&self, key: &str) -> bool {
         self.sources_before.contains_key(key)
+    }
+
+    /// The namespaces of new DataImportCrons that have no boot source yet.
+    ///
+    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileGoldenImagesNS: it creates no other.
+    pub(super) fn new_namespaces(&self) -> Vec<Foreign> {
+        let of = |key: &str| {
+            key.split_once('/')
+                .map(|(namespace, _)| namespace.to_owned())
+        };
+        let there = self.sources_before.keys().chain(&self.claims);
+        let there: BTreeSet<String> = there.filter_map(|key| of(key)).collect();
+        let created = self.changes.crons.iter().flat_map(|it| &it.created);
+        let created: BTreeSet<String> = created.filter_map(|key| of(key.raw())).collect();
+        let new = created.difference(&there);
+        let new = new.filter(|it| !GOLDEN.contains(&it.as_str()));
+        new.map(|it| Foreign::from(it.as_str())).collect()
     }
 
     /// The DataSource that one points to before.

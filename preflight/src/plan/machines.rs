@@ -92,6 +92,7 @@ impl Going {
             effect,
             why: why.to_owned(),
             is_moved: false,
+            is_back: false,
         };
         Some(if self.deleted.contains(source) {
             gone(Effect::DiskSourceDeleted, "is deleted")
@@ -99,7 +100,10 @@ impl Going {
             gone(Effect::DiskSourceDeleted, "has no disk any more")
         } else if self.empty.contains(source) {
             let why = "has no disk until the import is done";
-            gone(Effect::DiskSourceReplaced, why)
+            Loss {
+                is_back: true,
+                ..gone(Effect::DiskSourceReplaced, why)
+            }
         } else {
             let own = own_architecture(object)?;
             let (target, architecture) = self.moved.get(source)?;
@@ -110,6 +114,7 @@ impl Going {
                 effect: Effect::DiskSourceReplaced,
                 why: format!("now points to {target}, which is for {architecture}"),
                 is_moved: true,
+                is_back: false,
             }
         })
     }
@@ -122,7 +127,17 @@ pub(super) struct Loss {
     pub(super) why: String,
     /// Whether it keeps a disk, of another architecture than the virtual machine sets.
     is_moved: bool,
+    /// Whether it gets a new disk.
+    is_back: bool,
 }
+
+/// What helps a virtual machine whose disk was not made before its boot source was imported again: CDI allowed it for the
+/// disk that was there when its DataVolume was created.
+///
+/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-mutate.go, `Admit`;
+/// pkg/controller/common/util.go, `validateTokenData`; kubevirt pkg/virt-controller/watch/vm/vm.go, `handleDataVolumes`.
+const AGAIN: &str =
+    "delete its DataVolume after the import, and KubeVirt creates the DataVolume again";
 
 fn moved(compared: &Compared<'_>, changes: &Changes) -> BTreeMap<String, (Foreign, Foreign)> {
     let forecast = compared.will_be.forecast.iter();
@@ -176,7 +191,7 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
             let Some(loss) = going.effect(&source, &machine) else {
                 continue;
             };
-            let Loss { effect, why, .. } = loss;
+            let (effect, why) = (loss.effect, &loss.why);
             let (effect, detail) = match has_disks(&machine, unfinished.as_ref()) {
                 Some(true) if loss.is_moved => continue,
                 Some(true) => (
@@ -185,15 +200,19 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
                 ),
                 Some(false) => {
                     let goes_anyway = pending.effect(&source, &machine).is_some();
-                    let in_time = if compared.is_asked && !goes_anyway {
-                        "let it finish before the change, or use another boot source"
-                    } else {
-                        "use another boot source"
+                    let is_in_time = compared.is_asked && !goes_anyway;
+                    let advice = match (is_in_time, loss.is_back) {
+                        (true, true) => format!("let it finish before the change, or {AGAIN}"),
+                        (false, true) => AGAIN.to_owned(),
+                        (true, false) => {
+                            "let it finish before the change, or use another boot source".to_owned()
+                        }
+                        (false, false) => "use another boot source".to_owned(),
                     };
                     (
                         effect,
                         format!(
-                            "its disk is still to be made from {source}, which {why}; {in_time}"
+                            "its disk is still to be made from {source}, which {why}; {advice}"
                         ),
                     )
                 }

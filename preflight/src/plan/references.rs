@@ -60,15 +60,15 @@ pub(super) fn affected(compared: &Compared<'_>) -> Vec<Reference> {
         }
     }
     let architectures = Architectures::of(compared);
-    for (place, written) in &compared.documents {
-        let object = &written.object.value;
+    for written in &compared.documents {
+        let (object, place) = (&written.object.value, written.place());
         for (effect, detail) in disks(object) {
-            add(object, Some(place), effect, &detail);
+            add(object, Some(&place), effect, &detail);
         }
         let is_machine = kind(object) == "VirtualMachine";
         let architectures = architectures.iter().filter(|_| is_machine);
         for (effect, detail) in architectures.flat_map(|it| it.effects(object, None)) {
-            add(object, Some(place), effect, &detail);
+            add(object, Some(&place), effect, &detail);
         }
     }
     affected.into_iter().collect()

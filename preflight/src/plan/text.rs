@@ -292,6 +292,12 @@ fn boot_sources(text: &mut String, plan: &Plan) {
 
 /// What to know about all boot sources.
 fn remarks(text: &mut String, plan: &Plan) {
+    for namespace in &plan.changes.new_namespaces {
+        let _ = writeln!(
+            text,
+            "  {YELLOW}!{YELLOW:#} The namespace {namespace} has to exist before the change: HCO and SSP do not create it, and without it SSP stops."
+        );
+    }
     let is_on = |import: &Option<Foreign>| import.as_ref().map(Foreign::raw) == Some("enabled");
     let Change { before, after } = &plan.multi_arch_import;
     let default = plan.default_architecture.after.as_ref();
@@ -302,7 +308,7 @@ fn remarks(text: &mut String, plan: &Plan) {
     {
         let _ = writeln!(
             text,
-            "  {YELLOW}!{YELLOW:#} Boot sources that are imported without the multi-architecture import have no architecture label: new VMs that are made from them and set no architecture get {default}, whatever the architecture of the image, and may not boot."
+            "  {YELLOW}!{YELLOW:#} Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
         );
     }
     let what = match &plan.completion {
@@ -657,7 +663,11 @@ fn rejected(sources: &BootSources, cron: &Cron) -> Row {
     let path = cron.rejected_path.as_ref();
     let path = path.map_or_else(String::new, |path| format!(", {path}"));
     let is_kept = sources.is_there(&cron.source()) && sources.keeps_disk(&cron.source());
-    let disk = if is_kept { "; its disk stays" } else { "" };
+    let disk = if is_kept {
+        "; its disk stays, and is not updated any more"
+    } else {
+        ""
+    };
     let what = format!(
         "not imported: its DataImportCron {} is rejected: {why} (template {}{path}){disk}",
         cron.name, cron.template

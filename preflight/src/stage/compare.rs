@@ -25,7 +25,6 @@ use super::unshipped::Unshipped;
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
-use crate::failure::Place;
 use crate::files::{self, Found, InFile};
 use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
@@ -35,9 +34,6 @@ use crate::object_name::{is_in, name};
 use crate::progress::Progress;
 use crate::report::{Changes, Report};
 use crate::verdict::Against;
-
-/// Documents of files.
-type Documents = Vec<(Place, InFile)>;
 
 /// What is, what will be, and what the module says of both.
 pub(crate) struct Compared<'s> {
@@ -49,7 +45,7 @@ pub(crate) struct Compared<'s> {
     /// The names of the nodes that leave.
     pub(crate) leaving: Vec<Foreign>,
     /// The other documents of `-f` that can name a DataSource.
-    pub(crate) documents: Documents,
+    pub(crate) documents: Vec<InFile>,
     /// The object as it is, alone; nothing if there is none yet.
     pub(crate) is: Option<Report>,
     /// The object as it will be, compared with what is.
@@ -413,7 +409,7 @@ impl Compared<'_> {
 }
 
 /// The HyperConverged of the files, if files are named, and what else of them a plan reads.
-fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Documents)> {
+fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Vec<InFile>)> {
     if args.filename.is_empty() {
         return Ok((None, Vec::new()));
     }
@@ -426,13 +422,11 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Documents)> {
         piped: args.piped.clone(),
         ..files::Walk::default()
     };
-    let files = files::read_with(&args.filename, walk, wanted);
+    let files = files::read(&args.filename, walk, wanted);
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }
-    for note in &files.notes {
-        notes.push(note);
-    }
+    notes.append(files.notes);
     let mut found = files.found.into_iter();
     match (found.next(), found.next()) {
         (None, _) => {
@@ -456,15 +450,16 @@ fn unchanged(live: Value) -> Question {
 
 /// An object as a file changes it.
 fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
+    let place = found.written.place();
     if live.is_none() {
         notes.push(&format!(
             "{}:{}: planned as a new object: there is no HyperConverged with its name",
-            found.place.file, found.place.line
+            place.file, place.line
         ));
     }
     let how = args.as_if.unwrap_or_default();
     Question {
-        place: Some(found.place),
+        place: Some(place),
         against: live.as_ref().map_or(Against::Nothing, |_| Against::Live),
         sent: live
             .as_ref()

@@ -83,7 +83,7 @@ impl<'s> Objects<'s> {
             };
             let mut questions = Vec::new();
             for found in self.found {
-                let Place { file, line } = found.place.clone();
+                let Place { file, line } = found.written.place();
                 match old.question(found, namespace, notes) {
                     Ok(question) => questions.push(question),
                     // The other objects would wait as long.
@@ -231,7 +231,7 @@ impl Old<'_> {
             _ => None,
         };
         if let Some(there) = there {
-            let Place { file, line } = &found.place;
+            let Place { file, line } = found.written.place();
             let note = format!("{file}:{line}: checked as a new object: {there}");
             notes.push(&note);
         }
@@ -251,7 +251,7 @@ impl Old<'_> {
             _ => (old, None),
         };
         Ok(Question {
-            place: Some(found.place),
+            place: Some(found.written.place()),
             identity: found.identity,
             against,
             object: Written::InFile(found.written),

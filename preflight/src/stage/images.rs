@@ -25,7 +25,7 @@ impl Images {
         is_foreign: bool,
         notes: &mut Notes,
     ) -> Result<Self> {
-        if !subject.verified.images {
+        if !subject.images {
             if !is_foreign {
                 ignore_images(settings, notes);
             }
@@ -43,7 +43,7 @@ impl Images {
                 settings.insert("images".to_owned(), Value::from("verify"));
             }
         }
-        let registries = registries::new(subject.verified.sources_path.as_deref())?;
+        let registries = registries::new(subject.sources_path.as_deref())?;
         let registries = Arc::new(registries);
         Ok(Self {
             host: Arc::clone(&registries) as _,

@@ -71,7 +71,7 @@ impl<'s> Settled<'s> {
         if let Some(note) = self.module.not_granted(is_granted) {
             notes.push(&note);
         }
-        hosts.guarded(&self.module, is_granted)
+        Ok(hosts.guarded(&self.module, is_granted))
     }
 }
 

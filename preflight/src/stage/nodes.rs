@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use host::{Beside, Cluster, Counts, HostCalls, Labels, NodeList, NodeListError, Timely};
+use host::{Cluster, Counts, HostCalls, Labels, NodeList, NodeListError, Timely};
 
 use super::snapshot::Snapshot;
 use crate::args::{self, Subject};
@@ -76,15 +76,13 @@ impl Hosts {
     }
 
     /// The same, but a module of the user's gets from a cluster only what it is granted.
-    pub(crate) fn guarded(self, module: &Module, is_granted: bool) -> Result<Self> {
-        let guarded = |host| -> Result<Arc<dyn HostCalls>> {
-            Ok(Arc::new(module.guarded(host, is_granted)?))
-        };
-        Ok(Self {
-            all: guarded(self.all)?,
+    pub(crate) fn guarded(self, module: &Module, is_granted: bool) -> Self {
+        let guarded = |host| -> Arc<dyn HostCalls> { Arc::new(module.guarded(host, is_granted)) };
+        Self {
+            all: guarded(self.all),
             is_live: self.is_live,
-            before: self.before.map(guarded).transpose()?,
-        })
+            before: self.before.map(guarded),
+        }
     }
 
     /// Answers for all nodes in one evaluation.
@@ -110,7 +108,10 @@ impl Hosts {
 /// Answers for images with one host, for everything else with the other.
 pub(super) fn beside(images: &Arc<dyn HostCalls>, other: Arc<dyn HostCalls>) -> Arc<dyn HostCalls> {
     let images = Arc::clone(images);
-    Arc::new(Beside { images, other })
+    Arc::new(move |namespace: &str, operation: &str, payload: &[u8]| {
+        let host = if namespace == "oci" { &images } else { &other };
+        host.call(namespace, operation, payload)
+    })
 }
 
 /// The hosts that answer for the nodes that the user named, and for those that are supposed to join them.

@@ -68,7 +68,7 @@ impl<'s> Objects<'s> {
             notes: skipped,
             failures,
             ..
-        } = files::read_with(&subject.filename, subject.walk(), wanted(purpose));
+        } = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
         if found.is_empty() && !subject.filename.is_empty() {
             return Err(if failures.is_empty() {
                 Unread::Nothing(nothing(&subject.filename, &skipped, purpose))
@@ -77,9 +77,7 @@ impl<'s> Objects<'s> {
             }
             .into());
         }
-        for note in &skipped {
-            notes.push(note);
-        }
+        notes.append(skipped);
         let old = subject.old.as_deref();
         let beside = beside.into_iter();
         Ok(Self {
@@ -89,9 +87,7 @@ impl<'s> Objects<'s> {
             old: old
                 .map(|path| self::old(subject, purpose, path))
                 .transpose()?,
-            beside: beside
-                .map(|(_, written)| written.object.value.clone())
-                .collect(),
+            beside: beside.map(|written| written.object.value.clone()).collect(),
             failures,
         })
     }
@@ -101,9 +97,9 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     let walk = Walk {
         // What is excluded can be the old objects beside the new ones.
         exclude: Vec::new(),
-        ..subject.walk()
+        ..subject.walk.clone()
     };
-    let read = files::read_with(&[path.to_owned()], walk, wanted(purpose));
+    let read = files::read(&[path.to_owned()], walk, wanted(purpose));
     if let Some(failure) = read.failures.first() {
         bail!("--old {failure}");
     }
@@ -129,7 +125,7 @@ pub(crate) enum Unread {
 }
 
 /// Without objects nothing is accepted, except with `--allow-empty`.
-fn nothing(files: &[PathBuf], notes: &[String], purpose: Purpose) -> Failure {
+fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> Failure {
     let files: Vec<String> = files
         .iter()
         .map(|file| file.display().to_string())
@@ -139,7 +135,7 @@ fn nothing(files: &[PathBuf], notes: &[String], purpose: Purpose) -> Failure {
         judged(purpose),
         one_line(&files.join(", "))
     );
-    for note in notes {
+    for note in notes.iter() {
         what.push_str("\n  ");
         what.push_str(note);
     }
@@ -167,7 +163,7 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
             "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
         );
     }
-    files::check_directories(&subject.filename, &subject.walk())?;
+    files::check_directories(&subject.filename, &subject.walk)?;
     if subject.filename.is_empty() && subject.old.is_some() {
         bail!("--old requires a file with the new version of the object: add -f FILE");
     }

@@ -346,6 +346,7 @@ impl Snapshot {
     ) -> Result<Self> {
         let mut snapshot = Self::default();
         let mut nodes: Vec<String> = Vec::new();
+        let mut found: BTreeMap<&str, usize> = BTreeMap::new();
         // A must-gather can have an object twice.
         let mut seen = BTreeSet::new();
         // Whether a must-gather has the PersistentVolumeClaims of other namespaces than those of golden images alone.
@@ -375,6 +376,7 @@ impl Snapshot {
             match (known, list) {
                 (Some(known), Some(_)) => _ = snapshot.objects.entry(known.name).or_default(),
                 (Some(known), None) if is_new(known.name) => {
+                    *found.entry(known.name).or_default() += 1;
                     let objects = snapshot.objects.entry(known.name).or_default();
                     let object = known.reduced(&object);
                     objects.extend(known.keeps(&object, None).then(|| to_text(&object)));
@@ -399,7 +401,11 @@ impl Snapshot {
             let list = list.with_context(|| one_line(&path.display().to_string()))?;
             snapshot.nodes = list;
         }
-        notes.push(&format!("{} {}", path.display(), snapshot.found(reader)));
+        notes.push(&format!(
+            "{} {}",
+            path.display(),
+            snapshot.found(reader, &found)
+        ));
         for kind in Kind::read_by(reader) {
             if !snapshot.objects.contains_key(kind.name) {
                 let what = if is_partial && kind.name == "PersistentVolumeClaim" {
@@ -434,7 +440,7 @@ impl Snapshot {
     }
 
     /// What was found in files, and what is missing.
-    fn found(&self, reader: Reader) -> String {
+    fn found(&self, reader: Reader, counts: &BTreeMap<&str, usize>) -> String {
         let counted = |kind: &str, number: usize| format!("{kind} ({number})");
         let mut found = vec![
             counted("Node", self.nodes.len()),
@@ -447,9 +453,11 @@ impl Snapshot {
             if reader == Reader::Check && is_rare {
                 continue;
             }
-            match self.objects.get(kind.name) {
-                Some(objects) => found.push(counted(kind.name, objects.len())),
-                None => missing.push(kind.name),
+            if self.objects.contains_key(kind.name) {
+                let number = counts.get(kind.name).copied().unwrap_or_default();
+                found.push(counted(kind.name, number));
+            } else {
+                missing.push(kind.name);
             }
         }
         let found = found.join(", ");
@@ -637,7 +645,7 @@ fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> L
 }
 
 /// The namespaces of golden images.
-const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
+pub(crate) const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
 
 /// The namespace of what a file of a must-gather has: `namespaces/NAMESPACE/core/persistentvolumeclaims.yaml`.
 fn gathered_namespace(file: &Path) -> Option<&str> {

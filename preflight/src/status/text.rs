@@ -164,17 +164,18 @@ fn stops(text: &mut String, status: &Status, program: &str) {
         .filter(|it| !is_shown(&it.template))
         .peekable();
     if let Some(destroyed) = &status.destroyed {
-        let plural = |number: usize| if number == 1 { "" } else { "s" };
-        let (crons, disks) = (plural(destroyed.crons), plural(destroyed.disks));
-        let with = if destroyed.disks == 0 {
-            String::new()
-        } else {
-            let them = if destroyed.crons == 1 { "it" } else { "them" };
-            format!(", and with {them} the disk{disks}")
+        let (crons, them) = match destroyed.crons {
+            1 => ("a DataImportCron".to_owned(), "it"),
+            several => (count(several, "DataImportCron"), "them"),
+        };
+        let with = match destroyed.disks {
+            0 => String::new(),
+            1 => format!(", and with {them} the disk"),
+            _ => format!(", and with {them} the disks"),
         };
         let _ = writeln!(
             text,
-            "\n{RED}!{RED:#} SSP is about to delete the existing DataImportCron{crons}{with}: undo the change now."
+            "\n{RED}!{RED:#} SSP is about to delete {crons} that it cannot create again{with}: undo the change now."
         );
     }
     if stops.peek().is_none() {
@@ -186,7 +187,7 @@ fn stops(text: &mut String, status: &Status, program: &str) {
         }
         Some("data-source") => "A DataSource is rejected: SSP creates no DataImportCron.",
         _ if status.destroyed.is_some() => {
-            "A DataImportCron is rejected: after that, SSP deletes no DataImportCron that is no longer wanted."
+            "A new DataImportCron is rejected: once SSP has deleted the existing one, it deletes no DataImportCron that is no longer wanted."
         }
         _ => {
             "A DataImportCron is rejected: SSP deletes no DataImportCron that is no longer wanted."

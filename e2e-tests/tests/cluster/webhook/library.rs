@@ -98,11 +98,7 @@ fn guarded(host: Arc<Host>, entry: &Value) -> Arc<dyn HostCalls> {
         .unwrap_or_default();
     let capabilities = entry["hostCapabilities"].as_array().expect("patterns");
     let capabilities = Capabilities::new(capabilities.iter().filter_map(Value::as_str));
-    Arc::new(Granted::new(
-        host,
-        resources,
-        capabilities.expect("capabilities"),
-    ))
+    Arc::new(Granted::new(host, resources, capabilities))
 }
 
 async fn validate(

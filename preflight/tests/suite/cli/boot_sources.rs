@@ -423,7 +423,7 @@ fn a_data_source_keeps_pointing_to_a_deleted_one_until_its_import_is_done() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&format!("{row}; imported from")), "{text}");
     assert!(
-        text.contains("new VMs that are made from them and set no architecture get amd64"),
+        text.contains("get the architecture that they set, that of an older label, or amd64, whatever"),
         "{text}"
     );
     // Meanwhile, the DataImportCron is there, and has not imported anything.
@@ -577,6 +577,23 @@ fn a_leftover_that_a_pointer_names_says_so() {
     let [before, after] = [template, moved].map(|it| hyperconverged(&[it], true));
     let words = planned("moved-namespace", &before, &made, Some(&after));
     let plan = json_of(&words);
+    // Nobody creates the namespace.
+    shows(
+        &words,
+        &[
+            "! The namespace my-images has to exist before the change: HCO and SSP do not create it, and without it SSP stops.",
+        ],
+    );
+    assert_eq!(plan["newNamespaces"], json!(["my-images"]));
+    let other = &json!({"/metadata/name": "other", "/metadata/namespace": "my-images"});
+    let there: Vec<Value> = made.iter().map(|it| edited(it, other)).collect();
+    let words = planned(
+        "there-namespace",
+        &before,
+        &[made, there].concat(),
+        Some(&after),
+    );
+    assert_eq!(json_of(&words)["newNamespaces"], json!([]));
     let left = plan["leftovers"].as_array().unwrap().iter();
     let mut left = left.filter(|it| it["kind"] == "DataSource");
     let left = left.next().unwrap();
@@ -656,6 +673,13 @@ fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
     assert!(
         change.ends_with("; let it finish before the change, or use another boot source"),
         "{change}"
+    );
+    let mut again = with.clone();
+    again["spec"]["dataImportCronTemplates"][0]["spec"]["schedule"] = json!("0 6 * * *");
+    let again = detail("comes-back", &with, &again);
+    assert!(
+        again.ends_with("; let it finish before the change, or delete its DataVolume after the import, and KubeVirt creates the DataVolume again"),
+        "{again}"
     );
     let mut other = without.clone();
     other["spec"]["enableCommonBootImageImport"] = json!(true);
@@ -751,7 +775,7 @@ fn a_disk_stays_although_its_import_is_rejected() {
     shows(
         &words("rejected-all", "mine", "All", &edits),
         &[
-            "✘ mine-amd64 not imported: its DataImportCron mine-cron-amd64 is rejected: the schedule is not a valid cron expression (template mine-cron, spec.dataImportCronTemplates[0].spec.schedule); its disk stays",
+            "✘ mine-amd64 not imported: its DataImportCron mine-cron-amd64 is rejected: the schedule is not a valid cron expression (template mine-cron, spec.dataImportCronTemplates[0].spec.schedule); its disk stays, and is not updated any more",
         ],
     );
 }

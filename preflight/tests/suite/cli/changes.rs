@@ -734,10 +734,10 @@ fn of_ready(directory: &Path, edits: &[(&str, &str)], of_object: &[(&str, &str)]
 
 /// While the old DataImportCron is there, the change can be undone.
 #[rstest]
-#[case::with_its_disk(&[("\"PersistentVolumeClaimList\", \"items\": []", "\"PersistentVolumeClaimList\", \"items\": [{\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-amd64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}, {\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-arm64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-arm64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}]")], "DataImportCrons, and with them the disks: undo the change now.")]
+#[case::with_its_disk(&[("\"PersistentVolumeClaimList\", \"items\": []", "\"PersistentVolumeClaimList\", \"items\": [{\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-amd64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}, {\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-arm64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-arm64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}]")], ", and with them the disks: undo the change now.")]
 #[case::alone(
     &[("\"None\"", "\"All\""), (", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"", "")],
-    "DataImportCrons: undo the change now."
+    ": undo the change now."
 )]
 fn the_status_warns_before_sources_are_destroyed(
     #[case] edits: &[(&str, &str)],
@@ -753,7 +753,8 @@ fn the_status_warns_before_sources_are_destroyed(
     let ready = text_of(&words(&[]));
     assert!(!ready.contains("undo the change"), "{ready}");
     let text = text_of(&words(&[("0 */12 * * *", "0 */12 * *")]));
-    let wanted = format!("SSP is about to delete the existing {wanted}");
+    let wanted =
+        format!("SSP is about to delete 2 DataImportCrons that it cannot create again{wanted}");
     // Any other schedule than the one before is a change because of which SSP deletes the DataImportCrons, too.
     let fix = "      fix: restore \"0 */12 * * *\", which the DataImportCron still has\n";
     let result = "are outstanding, and SSP will be stopped\n";
