@@ -132,7 +132,7 @@ pub(super) struct Loss {
 }
 
 /// What helps a virtual machine whose disk was not made before its boot source was imported again: CDI allowed it for the
-/// disk that was there when its DataVolume was created.
+/// disk that was there when its `DataVolume` was created.
 ///
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-mutate.go, `Admit`;
 /// pkg/controller/common/util.go, `validateTokenData`; kubevirt pkg/virt-controller/watch/vm/vm.go, `handleDataVolumes`.

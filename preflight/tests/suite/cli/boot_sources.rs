@@ -423,7 +423,9 @@ fn a_data_source_keeps_pointing_to_a_deleted_one_until_its_import_is_done() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&format!("{row}; imported from")), "{text}");
     assert!(
-        text.contains("get the architecture that they set, that of an older label, or amd64, whatever"),
+        text.contains(
+            "get the architecture that they set, that of an older label, or amd64, whatever"
+        ),
         "{text}"
     );
     // Meanwhile, the DataImportCron is there, and has not imported anything.
