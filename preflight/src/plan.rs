@@ -27,7 +27,7 @@ use crate::leftovers::{self, Leftover};
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::object_name::name;
-use crate::report::{Level, Report};
+use crate::report::{Level, Report, is_in};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
@@ -250,7 +250,6 @@ impl Plan {
             return Ok(unchanged);
         }
         let pending_sources = Wanted::before(compared).map(boot_sources);
-        let leaving = compared.leaving.iter();
         Ok(Self {
             completion: Completion::of(compared, &unchanged.sources),
             leftovers: leftovers::of(compared),
@@ -258,7 +257,7 @@ impl Plan {
             field: fields::changed(compared),
             tainted_nodes: Tainted::of(compared)?,
             vm_templates: reports.map(|it| vm_templates(it)),
-            leaving_nodes: leaving.map(|it| Foreign::from(&**it)).collect(),
+            leaving_nodes: compared.leaving.clone(),
             reads_labels: report.reads_data_source_labels(),
             stopped: report.forecast.as_ref().and_then(|it| it.stopped.clone()),
             stopped_by: stops::of(report, compared.after()),
@@ -294,17 +293,15 @@ impl Plan {
             &self.default_architecture,
             &self.hco_version,
         ];
-        self.changes_boot_sources() || values.iter().any(|it| it.before != it.after)
-    }
-
-    fn changes_boot_sources(&self) -> bool {
         let sources = &self.changes.data_sources;
         let crons = self.changes.crons.as_ref();
-        crons.is_none_or(|crons| {
-            !(crons.created.is_empty() && crons.deleted.is_empty() && crons.recreated.is_empty())
-        }) || !(sources.created.is_empty()
-            && sources.deleted.is_empty()
-            && sources.retargeted.is_empty())
+        values.iter().any(|it| it.before != it.after)
+            || crons.is_none_or(|it| {
+                !(it.created.is_empty() && it.deleted.is_empty() && it.recreated.is_empty())
+            })
+            || !(sources.created.is_empty()
+                && sources.deleted.is_empty()
+                && sources.retargeted.is_empty())
     }
 }
 
@@ -343,7 +340,7 @@ fn others_could_leave(compared: &Compared<'_>) -> bool {
         let roles: BTreeSet<String> = roles.cloned().collect();
         (architecture(node).map(str::to_owned), roles)
     };
-    let leaves = |node: &&Value| compared.leaving.iter().any(|it| it == name(node));
+    let leaves = |node: &&Value| is_in(&compared.leaving, name(node));
     let mut leaving = compared.nodes_before.iter().filter(leaves).map(kind);
     let stays = |gone: &_| compared.nodes.iter().any(|node| kind(node) == *gone);
     leaving.any(|gone| stays(&gone))

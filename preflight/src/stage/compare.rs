@@ -26,7 +26,7 @@ use crate::admission::Identity;
 use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
 use crate::files::{self, Found, InFile};
-use crate::foreign::{self, one_line};
+use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
 use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
@@ -43,7 +43,7 @@ pub(crate) struct Compared<'s> {
     /// The nodes that there will be.
     pub(crate) nodes: Arc<[Value]>,
     /// The names of the nodes that leave.
-    pub(crate) leaving: Vec<String>,
+    pub(crate) leaving: Vec<Foreign>,
     /// The other documents of `-f` that can name a DataSource.
     pub(crate) documents: Vec<InFile>,
     /// The object as it is, alone; nothing if there is none yet.
@@ -484,13 +484,11 @@ fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Value>> {
 }
 
 /// The names of the nodes that there will not be any more, sorted.
-fn leaving(before: &[Value], after: &[Value]) -> Vec<String> {
+fn leaving(before: &[Value], after: &[Value]) -> Vec<Foreign> {
     let after: BTreeSet<&str> = after.iter().map(name).collect();
     let before: BTreeSet<&str> = before.iter().map(name).collect();
-    before
-        .difference(&after)
-        .map(|name| (*name).to_owned())
-        .collect()
+    let leaving = before.difference(&after);
+    leaving.map(|name| Foreign::from(*name)).collect()
 }
 
 /// What the module compares with.
